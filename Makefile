@@ -1,0 +1,47 @@
+# Everything runs in .venv, which these targets create and bring up to date by themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+BENCH := .venv-bench
+
+.PHONY: demo test lint types layers unit torture bench bench-recall docs clean help
+
+help:  ## Show what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
+
+$(STAMP): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@
+
+demo: $(STAMP)  ## A short real story on a throw-away store
+	@$(BIN)/nacre model install
+	@$(BIN)/python examples/demo.py
+
+test: lint types layers unit  ## Everything: lint, types, layers, tests
+
+lint: $(STAMP)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	@$(BIN)/mypy
+
+layers: $(STAMP)
+	@$(BIN)/lint-imports
+
+unit: $(STAMP)
+	@$(BIN)/nacre model install
+	@$(BIN)/pytest -n 2 -m "not slow" tests
+
+torture: $(STAMP)  ## The long forms: a minute of eight processes, two hundred kills
+	@$(BIN)/pytest -m slow tests/torture
+
+bench: $(STAMP)  ## Speed and memory against a Chroma-based memory, in an environment of its own
+	@sh benchmarks/setup.sh $(PYTHON) $(BENCH)
+	@$(BENCH)/bin/python benchmarks/against_chroma.py
+
+clean:  ## Remove the environments and caches
+	rm -rf $(VENV) $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,35 @@
+"""Nacre's side of the benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from nacre import MemoryStore
+from work import do
+
+STORE = "memory.db"
+
+
+class Nacre:
+    def __init__(self, folder: Path) -> None:
+        self._store = MemoryStore(folder / STORE, embedder="minilm")
+
+    def remember(self, text: str) -> None:
+        self._store.remember(text, type="semantic", tags=["bench", "work"], source="bench")
+
+    def remember_many(self, texts: Sequence[str]) -> None:
+        self._store.remember_many([{"text": t, "tags": ["bench", "work"], "source": "bench"} for t in texts])
+
+    def recall(self, question: str, k: int) -> int:
+        found = self._store.recall(question, k)
+        if found.notes:
+            raise SystemExit(f"This is no measurement: {' '.join(found.notes)}")
+        return len(found)
+
+    def close(self) -> None:
+        self._store.close()
+
+
+if __name__ == "__main__":
+    do(Nacre)

@@ -1,0 +1,62 @@
+"""Long-term memory for AI agents: one file, no service, no API key, no model hub."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nacre.errors import NacreError
+    from nacre.model import Conflict, Filter, Hit, JournalEntry, Link, Memory, Pack, PackedMemory, Reason
+    from nacre.model import Recollection as Recollection
+    from nacre.model import RememberResult as RememberResult
+    from nacre.store import MemoryStore
+    from nacre.store.async_store import AsyncMemoryStore
+
+__version__ = "0.1.0"
+
+# Found when they are asked for: `import nacre` must cost nothing to a program that only might remember.
+_HOMES = {
+    "AsyncMemoryStore": "nacre.store.async_store",
+    "Conflict": "nacre.model",
+    "Filter": "nacre.model",
+    "Hit": "nacre.model",
+    "JournalEntry": "nacre.model",
+    "Link": "nacre.model",
+    "Memory": "nacre.model",
+    "MemoryStore": "nacre.store",
+    "NacreError": "nacre.errors",
+    "Pack": "nacre.model",
+    "PackedMemory": "nacre.model",
+    "Reason": "nacre.model",
+    "Recollection": "nacre.model",
+    "RememberResult": "nacre.model",
+}
+
+__all__ = [
+    "AsyncMemoryStore",
+    "Conflict",
+    "Filter",
+    "Hit",
+    "JournalEntry",
+    "Link",
+    "Memory",
+    "MemoryStore",
+    "NacreError",
+    "Pack",
+    "PackedMemory",
+    "Reason",
+    "Recollection",
+    "RememberResult",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'nacre' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

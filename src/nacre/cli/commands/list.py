@@ -1,0 +1,70 @@
+"""nacre list"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from nacre.cli.columns import memory_columns
+from nacre.cli.door import Door
+from nacre.cli.options import Narrowing, door_options, form_option, narrowing, scope_of
+from nacre.cli.output import print_items, say
+from nacre.cli.records import memory_record
+from nacre.model import Filter, Memory
+
+if TYPE_CHECKING:
+    from nacre.ports import Order
+    from nacre.store.scope import Scope
+
+ORDERS: dict[str, Order] = {
+    "created": "newest",
+    "importance": "importance",
+    "updated": "updated",
+    "accessed": "accessed",
+}
+ALL = 2**53
+
+
+@click.command("list")
+@click.option("-n", "limit", type=click.IntRange(min=0), default=20, show_default=True, help="At most; 0 for all.")
+@narrowing
+@click.option("--sort", type=click.Choice(list(ORDERS)), default="created", show_default=True, help="What comes first.")
+@click.option("--trashed", is_flag=True, help="What is in the trash.")
+@click.option("--superseded", is_flag=True, help="What newer memories replaced.")
+@form_option()
+@door_options
+@click.pass_obj
+def command(
+    door: Door,
+    limit: int,
+    sort: str,
+    trashed: bool,
+    superseded: bool,
+    form: str | None,
+    **narrowed: Unpack[Narrowing],
+) -> None:
+    """List the newest memories, or those you narrow it to."""
+    now = door.now()
+    scope = put_away(scope_of(narrowed, now), trashed=trashed, superseded=superseded)
+    with door.open() as store:
+        found = store.list_recent(limit or ALL, order=ORDERS[sort], **scope)
+        total = store.count(**scope)
+    print_items(found, memory_columns(same, now), memory_record, form)
+    if not found:
+        say("No memories here; `nacre remember TEXT` keeps one.")
+    elif len(found) < total and sys.stdout.isatty():
+        say(f"{len(found)} of {total}; -n 0 lists them all.")
+
+
+def put_away(scope: Scope, *, trashed: bool, superseded: bool) -> Scope:
+    if trashed:
+        scope = {**scope, "status": "trashed", "include_superseded": True, "include_expired": True}
+    if superseded:
+        scope = {**scope, "where": Filter.where(superseded_by__ne=""), "include_superseded": True}
+    return scope
+
+
+def same(memory: Memory) -> Memory:
+    return memory

@@ -1,0 +1,73 @@
+"""nacre pack"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from nacre.cli.asking import counted
+from nacre.cli.door import Door
+from nacre.cli.options import Narrowing, door_options, form_option, narrowing, scope_of
+from nacre.cli.output import print_json, put, say
+from nacre.cli.printable import printable
+from nacre.cli.records import memory_record
+
+if TYPE_CHECKING:
+    from nacre.model import Pack
+
+
+@click.command("pack")
+@click.argument("words", nargs=-1, required=True, metavar="QUERY")
+@click.option("-b", "--budget", type=int, default=800, show_default=True, help="Tokens that the memories may take.")
+@click.option("--max-items", type=click.IntRange(min=1), default=50, show_default=True, help="Memories at most.")
+@click.option("--header", metavar="TEXT", help="The line above them; empty for none.")
+@click.option("--strategy", default="auto", show_default=True, metavar="NAME", help="auto, semantic or keyword.")
+@narrowing
+@form_option("text", "json")
+@door_options
+@click.pass_obj
+def command(
+    door: Door,
+    words: tuple[str, ...],
+    budget: int,
+    max_items: int,
+    header: str | None,
+    strategy: str,
+    form: str | None,
+    **narrowed: Unpack[Narrowing],
+) -> None:
+    """Fit the best memories into a token budget, ready for a prompt."""
+    from nacre.recall.pack import HEADER
+
+    with door.open_with_model() as store:
+        packed = store.recall_pack(
+            " ".join(words),
+            token_budget=budget,
+            max_items=max_items,
+            header=HEADER if header is None else header,
+            strategy=strategy,
+            **scope_of(narrowed, door.now()),
+        )
+    if form == "json":
+        print_json(pack_record(packed))
+    elif packed.text:
+        put(printable(packed.text))
+    for line in (*packed.notes, summary(packed)):
+        say(line)
+
+
+def summary(packed: Pack) -> str:
+    more = "; more did not fit." if packed.truncated else "."
+    return f"{counted(len(packed))}, {packed.used_tokens} of {packed.budget} tokens{more}"
+
+
+def pack_record(packed: Pack) -> dict[str, object]:
+    return {
+        "text": packed.text,
+        "items": [{**memory_record(item.memory), "score": item.score, "tokens": item.tokens} for item in packed.items],
+        "used_tokens": packed.used_tokens,
+        "budget": packed.budget,
+        "truncated": packed.truncated,
+        "notes": list(packed.notes),
+    }

@@ -1,0 +1,45 @@
+"""nacre recall"""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+import click
+
+from nacre.cli.columns import hit_columns
+from nacre.cli.door import Door
+from nacre.cli.faults import NothingFound
+from nacre.cli.options import Narrowing, door_options, form_option, narrowing, scope_of
+from nacre.cli.output import print_items, say
+from nacre.cli.records import hit_record
+
+
+@click.command("recall")
+@click.argument("words", nargs=-1, required=True, metavar="QUERY")
+@click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
+@click.option("--strategy", default="auto", show_default=True, metavar="NAME", help="auto, semantic or keyword.")
+@narrowing
+@click.option("--no-touch", is_flag=True, help="Do not count this as a use of what is found.")
+@click.option("--explain", is_flag=True, help="Say why each one came up.")
+@form_option()
+@door_options
+@click.pass_obj
+def command(
+    door: Door,
+    words: tuple[str, ...],
+    k: int,
+    strategy: str,
+    no_touch: bool,
+    explain: bool,
+    form: str | None,
+    **narrowed: Unpack[Narrowing],
+) -> None:
+    """Find the memories that answer a question, best first."""
+    now = door.now()
+    with door.open_with_model() as store:
+        found = store.recall(" ".join(words), k, strategy=strategy, touch=not no_touch, **scope_of(narrowed, now))
+    for note in found.notes:
+        say(note)
+    print_items(found, hit_columns(now, explain=explain), hit_record, form)
+    if not found:
+        raise NothingFound("nothing found.")

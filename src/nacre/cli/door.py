@@ -1,0 +1,53 @@
+"""What every command shares: the options given before it, and the store that they mean."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nacre.config import Settings
+    from nacre.store import MemoryStore
+
+ACTOR = "cli"
+
+
+@dataclass(slots=True)
+class Door:
+    """`flags` are named as the settings that they override. They may come before the command or after it."""
+
+    flags: dict[str, str] = field(default_factory=dict)
+    debug: bool = False
+
+    def settings(self) -> Settings:
+        from nacre.config import settings
+
+        return settings(self.flags)
+
+    def open(self) -> MemoryStore:
+        from nacre.store import MemoryStore
+
+        quiet_log(debug=self.debug)
+        return MemoryStore(settings=self.settings(), actor=ACTOR)
+
+    def open_with_model(self) -> MemoryStore:
+        """For what embeds: a model that is still to be downloaded is, with progress, before a person wonders."""
+        if self.settings().embedder == "minilm":
+            from nacre.cli.obtaining import obtain_model
+
+            obtain_model()
+        return self.open()
+
+    def now(self) -> float:
+        return time.time()
+
+
+def quiet_log(*, debug: bool) -> None:
+    """A command says on stderr itself what a person should know; the log would say it twice."""
+    import logging
+
+    if debug:
+        logging.basicConfig(level=logging.DEBUG)
+    else:
+        logging.getLogger("nacre").addHandler(logging.NullHandler())

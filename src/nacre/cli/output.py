@@ -1,0 +1,74 @@
+"""Three forms of one answer: a table for people, TSV for pipes, JSON for programs; chosen when it is printed."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import click
+
+from nacre.cli.printable import one_field, printable
+
+T = TypeVar("T")
+
+FORMS = ("table", "tsv", "json")
+# JSON escapes the older control characters by itself; these a terminal would still obey.
+LATER_CONTROL = re.compile("[\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[T]):
+    """`exact` is for programs, `brief` for people; where one is missing the column is left out of that form.
+
+    A `wide` column takes the room that is left, over several lines where it `wraps`. A terminal of fewer than
+    `least_width` characters does without the column.
+    """
+
+    name: str
+    exact: Callable[[T], str] | None = None
+    brief: Callable[[T], str] | None = None
+    style: str = ""
+    wide: bool = False
+    wraps: bool = False
+    right: bool = False
+    least_width: int = 0
+
+
+def print_items(
+    items: Sequence[T], columns: Sequence[Column[T]], record: Callable[[T], object], form: str | None
+) -> None:
+    chosen = form or ("table" if sys.stdout.isatty() else "tsv")
+    if chosen == "json":
+        print_json([record(item) for item in items])
+    elif chosen == "tsv":
+        print_rows([column.exact(item) for column in columns if column.exact] for item in items)
+    elif items:
+        from nacre.cli.tables import draw
+
+        draw(items, [column for column in columns if column.brief])
+
+
+def print_rows(rows: Iterable[Sequence[str]]) -> None:
+    for row in rows:
+        sys.stdout.write("\t".join(one_field(cell) for cell in row) + "\n")
+
+
+def print_json(value: object) -> None:
+    # A backslash written for a character that the stream cannot hold would not be JSON: there JSON writes its own.
+    universal = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+    text = json.dumps(value, indent=2, ensure_ascii=not universal)
+    sys.stdout.write(LATER_CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n")
+
+
+def put(text: str) -> None:
+    # Given the stream, click leaves its encoding alone; else it would send UTF-8 to one that takes only ASCII.
+    click.echo(text, file=sys.stdout)
+
+
+def say(message: str) -> None:
+    """A word to the person, apart from the answer itself."""
+    click.echo(printable(message), file=sys.stderr)

@@ -1,0 +1,51 @@
+"""Times as a person at a terminal writes and reads them."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from nacre.errors import InvalidInput
+from nacre.model.instants import seconds
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+MONTH, YEAR = 30.44 * DAY, 365.25 * DAY
+BACK = {"m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY, "y": YEAR}
+AGO = re.compile(r"(\d{1,6})\s*([mhdwy])\Z")
+UNITS = ((YEAR, "y"), (MONTH, "mo"), (DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
+
+
+def since(given: str, now: float) -> float:
+    """`7d` is seven days ago; a date is its midnight, UTC."""
+    back = AGO.match(given.strip().lower())
+    if back:
+        return now - int(back[1]) * BACK[back[2]]
+    try:
+        return seconds(given)
+    except (InvalidInput, OverflowError) as error:
+        raise InvalidInput(
+            f"{given!r} is no time; write 30m, 2h, 7d, 4w, 2026-03-31 or 2026-03-31T09:00:00Z."
+        ) from error
+
+
+def until(given: str, now: float) -> float:
+    """As `since`, but a date means the whole of its day."""
+    return since(given, now) + (DAY if is_date(given) else 0.0)
+
+
+def is_date(given: str) -> bool:
+    try:
+        date.fromisoformat(given.strip())
+    except ValueError:
+        return False
+    return True
+
+
+def age(at: float, now: float) -> str:
+    """`3 d ago`, or `in 3 d` for what is still to come."""
+    passed = abs(now - at)
+    for length, unit in UNITS:
+        if passed >= length:
+            count = f"{int(passed / length)} {unit}"
+            return f"{count} ago" if at <= now else f"in {count}"
+    return "just now"

@@ -1,0 +1,139 @@
+"""BERT's uncased WordPiece: the ids that the `tokenizers` library gives, without its dependencies."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+UNKNOWN, START, END = "[UNK]", "[CLS]", "[SEP]"
+CONTINUED = "##"
+LONGEST_WORD = 100  # of BERT's reference; a longer run of letters is one unknown word
+CACHED_WORDS = 50_000  # some 10 MB; a language's working vocabulary is smaller
+
+# The blocks that BERT writes one token a character.
+IDEOGRAPHS = (
+    (0x4E00, 0x9FFF),
+    (0x3400, 0x4DBF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B73F),
+    (0x2B740, 0x2B81F),
+    (0x2B920, 0x2CEAF),  # not 0x2B820: the reference has it so
+    (0xF900, 0xFAFF),
+    (0x2F800, 0x2FA1F),
+)
+ASCII_SYMBOLS = frozenset("$+<=>^`|~")  # Unicode calls them symbols, BERT punctuation
+
+
+class WordPiece:
+    """Safe to share between threads: the caches only ever gain entries that anyone would compute alike."""
+
+    def __init__(self, vocabulary: Mapping[str, int], markers: Mapping[str, int]) -> None:
+        self.start, self.end = vocabulary[START], vocabulary[END]
+        self._vocabulary = vocabulary
+        self._unknown = (vocabulary[UNKNOWN],)
+        self._longest = max(map(len, vocabulary))
+        self._markers = markers
+        self._marker_pattern = re.compile("(" + "|".join(map(re.escape, markers)) + ")")
+        self._known: dict[str, tuple[int, ...]] = {}
+
+    @classmethod
+    def from_file(cls, path: Path) -> WordPiece:
+        """Reads a Hugging Face tokenizer.json; its truncation and padding are not taken over."""
+        read = json.loads(path.read_text(encoding="utf-8"))
+        return cls(read["model"]["vocab"], {token["content"]: token["id"] for token in read["added_tokens"]})
+
+    def encode(self, text: str, limit: int) -> list[int]:
+        """The ids with the start and end markers; at most `limit`, the markers counted."""
+        return [self.start, *self._pieces(text, limit - 2), self.end]
+
+    def count(self, text: str) -> int:
+        """How many ids the whole text has, the start and end markers not counted."""
+        return len(self._pieces(text, len(text) * 4 + 1))
+
+    def _pieces(self, text: str, limit: int) -> list[int]:
+        ids: list[int] = []
+        # A marker written out in a text is that marker, as in the reference.
+        for position, part in enumerate(self._marker_pattern.split(text)):
+            if position % 2:
+                ids.append(self._markers[part])
+                continue
+            for word in words(part):
+                ids.extend(self._known.get(word) or self._learn(word))
+                if len(ids) >= limit:
+                    return ids[:limit]
+        return ids[:limit]
+
+    def _learn(self, word: str) -> tuple[int, ...]:
+        ids = self._split(word) if len(word) <= LONGEST_WORD else self._unknown
+        if len(self._known) >= CACHED_WORDS:
+            self._known.clear()
+        self._known[word] = ids
+        return ids
+
+    def _split(self, word: str) -> tuple[int, ...]:
+        ids: list[int] = []
+        start = 0
+        while start < len(word):
+            prefix = CONTINUED if start else ""
+            for end in range(min(len(word), start + self._longest), start, -1):
+                found = self._vocabulary.get(prefix + word[start:end])
+                if found is not None:
+                    ids.append(found)
+                    start = end
+                    break
+            else:
+                return self._unknown
+        return tuple(ids)
+
+
+def words(text: str) -> Sequence[str]:
+    """Lowercase words and single punctuation marks, without accents and control characters."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFD", text.translate(_CLEANED))
+    return text.translate(_SPACED).split()
+
+
+class _Cleaned(dict[int, str]):
+    """What a character becomes before accents are split off; filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = became = self._become(chr(code))
+        return became
+
+    @staticmethod
+    def _become(character: str) -> str:
+        if character in "\t\n\r" or (character.isspace() and unicodedata.category(character) != "Cc"):
+            return " "
+        if character == "\ufffd" or unicodedata.category(character) in ("Cc", "Cf", "Co"):
+            return ""
+        if any(first <= ord(character) <= last for first, last in IDEOGRAPHS):
+            return f" {character} "
+        return character
+
+
+class _Spaced(dict[int, str]):
+    """What a character becomes after accents are split off; filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = became = self._become(chr(code))
+        return became
+
+    @staticmethod
+    def _become(character: str) -> str:
+        cleaned = _CLEANED[ord(character)]
+        if cleaned != character:
+            return cleaned
+        category = unicodedata.category(character)
+        if category == "Mn":
+            return ""
+        if character in ASCII_SYMBOLS or category.startswith("P"):
+            return f" {character} "
+        # One character at a time, as the reference does it: a final sigma stays a plain one.
+        return character.lower()
+
+
+_CLEANED = _Cleaned()
+_SPACED = _Spaced()

@@ -1,0 +1,47 @@
+"""Brings what is derived up to date: memories kept without the model, or with another one."""
+
+from __future__ import annotations
+
+from nacre.engine.engine import Engine
+from nacre.ports import Progress
+from nacre.remember.derive import derive, same_basis
+
+BATCH = 256
+
+
+def catch_up(engine: Engine, limit: int = BATCH) -> int:
+    """Embeds up to `limit` memories that wait for it and returns how many; not an act, since no record changes.
+
+    Raises `EmbeddingError` when the model cannot answer.
+    """
+    waiting = engine.store.pending(limit)
+    if not waiting:
+        return 0
+    found = derive(waiting, engine.embedder, engine.store)
+    with engine.store.transaction() as transaction:
+        transaction.claim_embedder(engine.embedder.identity, engine.embedder.dimensions)
+        for memory, derived in zip(waiting, found, strict=True):
+            current = transaction.get(memory.space, memory.id)
+            if current is not None and same_basis(current, memory):
+                transaction.put(current, derived)
+    return len(waiting)
+
+
+def catch_up_all(engine: Engine, *, progress: Progress | None = None) -> int:
+    total, done = engine.store.health().pending, 0
+    while step := catch_up(engine):
+        done += step
+        if progress is not None:
+            progress(done, max(done, total), "embedding memories")
+    return done
+
+
+def reindex(engine: Engine, *, progress: Progress | None = None) -> int:
+    """Computes the words, chunks and vectors of every space again, with the engine's embedder.
+
+    An interruption loses nothing: what is left waits, and `catch_up_all` goes on with it.
+    """
+    engine.embedder.embed([""])  # a model that cannot answer must not cost the vectors of the old one
+    with engine.store.transaction() as transaction:
+        transaction.change_embedder(engine.embedder.identity, engine.embedder.dimensions)
+    return catch_up_all(engine, progress=progress)

@@ -1,0 +1,147 @@
+"""Every error that Nacre raises on purpose, each with its remedy in the message.
+
+NacreError
+├── InvalidInput (ValueError)        what was given cannot be stored or asked
+│   ├── UnknownName                  a word outside a known set, with the nearest one
+│   ├── AmbiguousId                  an id prefix that fits several memories
+│   └── ConfigError                  a setting that cannot be read
+├── MemoryNotFound (KeyError)
+├── SupersedeCycle (ValueError)
+├── UndoRefused (RuntimeError)
+├── StorageError (OSError)           the file, the disk, the schema
+│   ├── NotAStore                    some other file, or a damaged one
+│   ├── StoreUnreachable             a path that cannot be opened or created
+│   ├── StoreReadOnly
+│   ├── StoreFull
+│   ├── StoreBusy
+│   ├── SchemaTooNew
+│   └── EmbeddingMismatch (ValueError)
+└── EmbeddingError (RuntimeError)
+    ├── ModelUnavailable             the model is not here and could not be obtained
+    └── EmbeddingServiceFailed       an embedding endpoint refused or broke off
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+
+class NacreError(Exception):
+    def __str__(self) -> str:
+        # KeyError quotes its message and OSError rewrites it; a person reads ours as it was written.
+        return str(self.args[0]) if self.args else type(self).__name__
+
+
+class InvalidInput(NacreError, ValueError):
+    pass
+
+
+class UnknownName(InvalidInput):
+    def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = get_close_matches(given.lower(), names, n=1, cutoff=0.5)
+        remedy = f"did you mean {near[0]!r}?" if near else "use one of: " + ", ".join(names) + "."
+        super().__init__(f"Unknown {kind} {given!r}; {remedy}")
+
+
+class AmbiguousId(InvalidInput):
+    def __init__(self, prefix: str, candidates: Sequence[str]) -> None:
+        shown = ", ".join(candidates[:5])
+        super().__init__(f"The id prefix {prefix!r} fits several memories ({shown}); give more characters.")
+
+
+class ConfigError(InvalidInput):
+    pass
+
+
+class MemoryNotFound(NacreError, KeyError):
+    def __init__(self, id: str, space: str) -> None:
+        super().__init__(
+            f"No memory {id!r} in the space {space!r}; `nacre list` shows the ids, `--space` chooses another space."
+        )
+
+
+class SupersedeCycle(NacreError, ValueError):
+    def __init__(self, old: str, new: str) -> None:
+        super().__init__(
+            f"{old} cannot be superseded by {new}: {new} is itself superseded, in the end, by {old}. "
+            f"Restore {new} first."
+        )
+
+
+class UndoRefused(NacreError, RuntimeError):
+    pass
+
+
+class StorageError(NacreError, OSError):
+    pass
+
+
+class NotAStore(StorageError):
+    def __init__(self, path: Path | str, reason: str) -> None:
+        super().__init__(
+            f"{path} is not a readable Nacre store ({reason}). Restore a backup, or choose another file with --store."
+        )
+
+
+class StoreUnreachable(StorageError):
+    def __init__(self, path: Path | str, reason: str) -> None:
+        super().__init__(
+            f"The store {path} cannot be opened ({reason}). Check the path and its permissions, "
+            "or choose another file with --store."
+        )
+
+
+class StoreReadOnly(StorageError):
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(
+            f"The store {path} cannot be written: the file, its folder or the disk is read-only. "
+            "Make it writable, or choose another file with --store."
+        )
+
+
+class StoreFull(StorageError):
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(f"The disk that holds {path} is full; nothing was changed. Free some space and repeat.")
+
+
+class StoreBusy(StorageError):
+    def __init__(self, path: Path | str, seconds: float) -> None:
+        super().__init__(
+            f"Another process has held {path} for more than {seconds:g} s; nothing was changed. "
+            "Repeat, or end the process that holds it."
+        )
+
+
+class SchemaTooNew(StorageError):
+    def __init__(self, path: Path | str, found: int, known: int) -> None:
+        super().__init__(
+            f"{path} has schema {found}, and this program knows schemas up to {known}. Upgrade nacre to open it."
+        )
+
+
+class EmbeddingMismatch(StorageError, ValueError):
+    def __init__(self, stored: str, current: str) -> None:
+        super().__init__(
+            f"This store was indexed with {stored!r}, but {current!r} is configured. "
+            "Run `nacre reindex`, or configure the first model again."
+        )
+
+
+class EmbeddingError(NacreError, RuntimeError):
+    pass
+
+
+class ModelUnavailable(EmbeddingError):
+    def __init__(self, model: str, reason: str, remedy: str) -> None:
+        super().__init__(f"The embedding model {model} is not available ({reason}). {remedy}")
+
+
+class EmbeddingServiceFailed(EmbeddingError):
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(
+            f"The embedding service at {url} did not answer as expected ({reason}). "
+            "Check that it runs and that the model's name is right."
+        )

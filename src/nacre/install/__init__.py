@@ -1,0 +1,1 @@
+"""Looks after an installation: examines it, and sets it up in other programs."""

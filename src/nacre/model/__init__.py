@@ -1,0 +1,27 @@
+"""The values that every layer speaks in: frozen, without behaviour that reaches outside them."""
+
+from nacre.model.filter import Condition, Filter
+from nacre.model.journal import Act, JournalEntry
+from nacre.model.memory import LIVE_STATUSES, STATUSES, TYPES, Link, Memory
+from nacre.model.recollection import Hit, Pack, PackedMemory, Query, Reason, Recollection
+from nacre.model.remembered import Conflict, RememberResult
+
+__all__ = [
+    "LIVE_STATUSES",
+    "STATUSES",
+    "TYPES",
+    "Act",
+    "Condition",
+    "Conflict",
+    "Filter",
+    "Hit",
+    "JournalEntry",
+    "Link",
+    "Memory",
+    "Pack",
+    "PackedMemory",
+    "Query",
+    "Reason",
+    "Recollection",
+    "RememberResult",
+]

@@ -1,0 +1,167 @@
+"""Which memories are meant: one meaning, `Filter.admits`, that every backend's own query must match."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from nacre.errors import InvalidInput, UnknownName
+from nacre.model.memory import LISTS, NAMES, Memory
+
+Scalar: TypeAlias = str | float | int | bool | None
+Value: TypeAlias = Scalar | tuple[Scalar, ...]
+
+LIST_FIELDS = (*LISTS, "links.to", "links.rel")
+SCALAR_FIELDS = tuple(name for name in NAMES if name not in (*LISTS, "links", "metadata"))
+
+ORDER_OPS = ("lt", "le", "gt", "ge", "gt_or_unset", "le_or_unset")
+SCALAR_OPS = ("eq", "ne", "in", "not_in", "unset", "contains", *ORDER_OPS)
+LIST_OPS = ("any", "all", "none", "unset")
+METADATA_OPS = ("eq", "ne", "in", "not_in", "unset")
+
+# A key that goes into a JSON path unquoted by SQL must not be able to leave it.
+METADATA_KEY = re.compile(r"metadata\.[A-Za-z0-9_-]+\Z")
+LARGEST = 2**63 - 1  # what every database holds as a whole number
+TEXT_FIELDS = ("id", "text", "space", "agent", "title", "type", "source", "source_notes", "session", "role", "status",
+               "trashed_from", "superseded_by")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`ne` and `not_in` admit an unset field; an order never does, unless its name says so."""
+
+    field: str
+    op: str
+    value: Value
+
+    def admits(self, memory: Memory) -> bool:
+        if self.field in LIST_FIELDS:
+            return LIST_TESTS[self.op](set(listed(memory, self.field)), as_set(self.value))
+        return scalar_admits(self.op, scalar(memory, self.field), self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    conditions: tuple[Condition, ...] = ()
+
+    def admits(self, memory: Memory) -> bool:
+        return all(condition.admits(memory) for condition in self.conditions)
+
+    def __and__(self, other: Filter) -> Filter:
+        return Filter(self.conditions + other.conditions)
+
+    @classmethod
+    def where(cls, **wanted: object) -> Filter:
+        """`Filter.where(type="episodic", importance__ge=0.5, tags__any=("a", "b"))`; None leaves a field free.
+
+        `metadata__key=value` asks for one key of the metadata; `field__unset=True` for fields without a value.
+        """
+        return cls(tuple(condition(key, value) for key, value in wanted.items() if value is not None))
+
+    @classmethod
+    def live(cls, now: float) -> Filter:
+        """What an agent should see by default: not in the trash, not superseded, not expired."""
+        return cls(
+            (
+                Condition("status", "ne", "trashed"),
+                Condition("superseded_by", "eq", ""),
+                Condition("expires_at", "gt_or_unset", now),
+            )
+        )
+
+
+def condition(key: str, value: object) -> Condition:
+    name, op = split(key)
+    allowed = LIST_OPS if name in LIST_FIELDS else METADATA_OPS if name.startswith("metadata.") else SCALAR_OPS
+    if op not in allowed:
+        raise UnknownName(f"comparison for {name}", op, allowed)
+    comparable(name, op, value)
+    several = op in ("in", "not_in", "any", "all", "none")
+    return Condition(name, op, tuple(values(value)) if several else single(name, value))
+
+
+def split(key: str) -> tuple[str, str]:
+    name, _, op = key.partition("__")
+    if name == "metadata" and op:
+        head, _, tail = op.rpartition("__")
+        metadata_key, op = (head, tail) if head and tail in (*SCALAR_OPS, *LIST_OPS) else (op, "")
+        name = f"metadata.{metadata_key}"
+        if not METADATA_KEY.match(name):
+            raise InvalidInput(f"Cannot filter on the metadata key {metadata_key!r}; use letters, digits, _ and -.")
+    elif name == "links" and op:
+        part, _, op = op.partition("__")
+        name = f"links.{part}"
+    if name not in SCALAR_FIELDS and name not in LIST_FIELDS and not name.startswith("metadata."):
+        raise UnknownName("field", name, (*SCALAR_FIELDS, *LIST_FIELDS, "metadata"))
+    return name, op or ("any" if name in LIST_FIELDS else "eq")
+
+
+def values(given: object) -> Iterable[Scalar]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        given = (given,)
+    return (single("list", item) for item in given)
+
+
+def single(name: str, value: object) -> Scalar:
+    if value is None or isinstance(value, str | int | float):
+        if not isinstance(value, str | None) and not -LARGEST <= value <= LARGEST:
+            raise InvalidInput(f"A filter on {name} cannot compare with {value}; give a number below 2**63.")
+        return value
+    raise InvalidInput(f"A filter on {name} compares with text or a number, not with {type(value).__name__}.")
+
+
+def comparable(name: str, op: str, value: object) -> None:
+    if op == "unset" and not isinstance(value, bool):
+        raise InvalidInput(f"{name} unset asks yes or no; give true or false, not {value!r}.")
+    if op == "contains" and name not in TEXT_FIELDS:
+        raise InvalidInput(f"'contains' looks inside text, and {name} is not text; use eq, lt, gt or in.")
+    if op in (*ORDER_OPS, "contains") and isinstance(value, str) != (name in TEXT_FIELDS):
+        raise InvalidInput(f"{name} {op} {value!r} compares text with a number; give the value as the field has it.")
+
+
+def as_set(value: Value) -> set[Scalar]:
+    return set(value) if isinstance(value, tuple) else {value}
+
+
+def listed(memory: Memory, name: str) -> Iterable[Scalar]:
+    if name == "links.to":
+        return (link.to for link in memory.links)
+    if name == "links.rel":
+        return (link.rel for link in memory.links)
+    return getattr(memory, name)  # type: ignore[no-any-return]
+
+
+def scalar(memory: Memory, name: str) -> Scalar:
+    if not name.startswith("metadata."):
+        return getattr(memory, name)  # type: ignore[no-any-return]
+    found = memory.metadata.get(name.removeprefix("metadata."))
+    return found if isinstance(found, str | int | float) else None
+
+
+def scalar_admits(op: str, found: Scalar, wanted: Value) -> bool:
+    if op == "unset":
+        return (found is None or found == "") == bool(wanted)
+    if op in ("in", "not_in"):
+        return (found in as_set(wanted)) == (op == "in")
+    if op in ("eq", "ne"):
+        return (found == wanted) == (op == "eq")
+    if found is None:
+        return op.endswith("_or_unset")
+    return SCALAR_TESTS[op.removesuffix("_or_unset")](found, wanted)
+
+
+SCALAR_TESTS: Mapping[str, Callable[[object, object], bool]] = {
+    "lt": lambda found, wanted: found < wanted,  # type: ignore[operator]
+    "le": lambda found, wanted: found <= wanted,  # type: ignore[operator]
+    "gt": lambda found, wanted: found > wanted,  # type: ignore[operator]
+    "ge": lambda found, wanted: found >= wanted,  # type: ignore[operator]
+    "contains": lambda found, wanted: str(wanted) in str(found),
+}
+LIST_TESTS: Mapping[str, Callable[[set[Scalar], set[Scalar]], bool]] = {
+    "any": lambda found, wanted: bool(found & wanted),
+    "all": lambda found, wanted: wanted <= found,
+    "none": lambda found, wanted: not (found & wanted),
+    "unset": lambda found, wanted: (not found) == (True in wanted),
+}

@@ -1,0 +1,140 @@
+"""The one record: everything that any face of Nacre knows about a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+TYPES = (
+    "episodic",
+    "semantic",
+    "procedural",
+    "feedback",
+    "emotional",
+    "sensory",
+    "working",
+    "prospective",
+)
+LIVE_STATUSES = ("short_term", "consolidating", "long_term", "archived")
+STATUSES = (*LIVE_STATUSES, "trashed")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    to: str
+    rel: str = "related"
+    weight: float = 1.0
+    data: Mapping[str, Json] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Json]:
+        whole: dict[str, Json] = {"to": self.to, "rel": self.rel}
+        if self.weight != 1.0:
+            whole["weight"] = self.weight
+        if self.data:
+            whole["data"] = dict(self.data)
+        return whole
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Json]) -> Link:
+        data = given.get("data")
+        return cls(
+            to=str(given["to"]),
+            rel=str(given.get("rel", "related")),
+            weight=float(given.get("weight", 1.0)),  # type: ignore[arg-type]
+            data=data if isinstance(data, dict) else {},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Times are UTC seconds; an unknown time or number is None, an unknown word is empty."""
+
+    # identity
+    id: str
+    text: str
+    space: str = "default"
+    agent: str = ""
+    title: str = ""
+    type: str = "semantic"
+    # describing
+    tags: tuple[str, ...] = ()
+    contexts: tuple[str, ...] = ()
+    anti_contexts: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    source: str = ""
+    source_notes: str = ""
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+    # worth: importance is given, salience is computed
+    importance: float = 0.5
+    salience: float = 0.5
+    confidence: float = 1.0
+    polarity: int = 0
+    trust: float = 1.0
+    pinned: bool = False
+    # emotion
+    valence: float | None = None
+    arousal: float | None = None
+    # place in a conversation
+    session: str = ""
+    position: int | None = None
+    role: str = ""
+    # time
+    created_at: float = 0.0
+    updated_at: float = 0.0
+    occurred_at: float | None = None
+    valid_from: float | None = None
+    valid_until: float | None = None
+    expires_at: float | None = None
+    last_accessed: float = 0.0
+    access_count: int = 0
+    last_validated_at: float | None = None
+    # standing; `trashed_from` is the status that a restore returns to
+    status: str = "short_term"
+    trashed_from: str = ""
+    superseded_by: str = ""
+    superseded_at: float | None = None
+    # ties
+    links: tuple[Link, ...] = ()
+
+    @property
+    def happened_at(self) -> float:
+        """When it took place as far as anyone knows: the caller's word, else the time of writing."""
+        return self.created_at if self.occurred_at is None else self.occurred_at
+
+    def to_dict(self) -> dict[str, Json]:
+        """Only what differs from the defaults, in plain JSON values; `from_dict` restores it exactly."""
+        whole: dict[str, Json] = {}
+        for name in NAMES:
+            value = getattr(self, name)
+            if name not in DEFAULTS or value != DEFAULTS[name]:
+                whole[name] = plain(name, value)
+        return whole
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Json]) -> Memory:
+        """Unknown keys are passed over, so that a newer program's record still opens in this one."""
+        return cls(**{name: typed(name, given[name]) for name in NAMES if name in given})  # type: ignore[arg-type]
+
+
+def plain(name: str, value: object) -> Json:
+    if name == "links":
+        return [link.to_dict() for link in value]  # type: ignore[attr-defined]
+    if name in LISTS:
+        return list(value)  # type: ignore[call-overload, no-any-return]
+    return dict(value) if name == "metadata" else value  # type: ignore[call-overload, return-value]
+
+
+def typed(name: str, value: Json) -> object:
+    if name == "links" and isinstance(value, list):
+        return tuple(Link.from_dict(item) for item in value if isinstance(item, dict))
+    return tuple(value) if isinstance(value, list) else value
+
+
+NAMES = tuple(each.name for each in fields(Memory))
+LISTS = ("tags", "contexts", "anti_contexts", "entities")
+DEFAULTS: dict[str, object] = {each.name: each.default for each in fields(Memory) if each.default is not MISSING} | {
+    "metadata": {}
+}

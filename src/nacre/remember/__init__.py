@@ -1,0 +1,1 @@
+"""The way in: text -> check -> chunk -> embed -> compare -> write. Each step is one module."""

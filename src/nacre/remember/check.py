@@ -1,0 +1,227 @@
+"""Takes what a caller gives for a memory's fields, and lets through only what can be kept."""
+
+from __future__ import annotations
+
+import json
+import re
+import reprlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypedDict
+
+from nacre.errors import InvalidInput, UnknownName
+from nacre.model.instants import Instant, seconds
+from nacre.model.memory import NAMES, STATUSES, Json, Link
+
+LONGEST_TEXT = 1_000_000  # characters; more is a document, which is better kept as several memories
+LONGEST_LABEL = 1_000
+LONGEST_METADATA = 100_000
+DEEPEST_METADATA = 100  # a database reads JSON to a depth of its own, SQLite to 1,000
+# Half of a surrogate pair is no character in any text, and NUL ends a string in half of the world's software.
+UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class Editable(TypedDict, total=False):
+    """What a caller may say of a memory besides its text, now or later."""
+
+    agent: str
+    title: str
+    type: str
+    tags: Iterable[str]
+    contexts: Iterable[str]
+    anti_contexts: Iterable[str]
+    entities: Iterable[str]
+    source: str | None
+    source_notes: str
+    metadata: Mapping[str, Json]
+    importance: float
+    salience: float
+    confidence: float
+    polarity: int
+    trust: float
+    pinned: bool
+    valence: float | None
+    arousal: float | None
+    session: str
+    position: int | None
+    role: str
+    created_at: Instant
+    occurred_at: Instant | None
+    valid_from: Instant | None
+    valid_until: Instant | None
+    expires_at: Instant | None
+    last_accessed: Instant
+    access_count: int
+    last_validated_at: Instant | None
+    status: str
+    links: Iterable[Link]
+
+
+class Fields(Editable, total=False):
+    """What a caller may say of a new memory; an id is made where none is given."""
+
+    id: str
+
+
+def checked(given: Mapping[str, object], types: Iterable[str]) -> dict[str, object]:
+    """Each value in the record's own form; raises `InvalidInput` for the first that cannot be one."""
+    whole = {}
+    for name, value in given.items():
+        if name not in CHECKS:
+            raise UnknownName("field", name, CHECKS)
+        whole[name] = CHECKS[name](name, value)
+    if "type" in whole and whole["type"] not in (known := tuple(types)):
+        raise UnknownName("memory type", str(whole["type"]), known)
+    if "status" in whole and whole["status"] not in STATUSES:
+        raise UnknownName("status", str(whole["status"]), STATUSES)
+    return whole
+
+
+def body(name: str, value: object) -> str:
+    text = written(name, value).strip()
+    if not text:
+        raise InvalidInput("The text is empty; give some words to remember.")
+    if len(text) > LONGEST_TEXT:
+        raise InvalidInput(
+            f"The text has {len(text):,} characters, and a memory holds at most {LONGEST_TEXT:,}; "
+            "split it into several memories."
+        )
+    return text
+
+
+def written(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
+    unwritable = UNWRITABLE.search(value)
+    if unwritable:
+        what = "a NUL character" if unwritable.group() == "\0" else "half of a surrogate pair"
+        raise InvalidInput(f"{name} contains {what} at position {unwritable.start()}; remove it and repeat.")
+    return value
+
+
+def label(name: str, value: object) -> str:
+    text = written(name, "" if value is None else value).strip()
+    if len(text) > LONGEST_LABEL:
+        raise InvalidInput(f"{name} has {len(text):,} characters; {LONGEST_LABEL:,} are the most it holds.")
+    return text
+
+
+def notes(name: str, value: object) -> str:
+    return body(name, value) if value else ""
+
+
+def named(name: str, value: object) -> str:
+    text = label(name, value)
+    if not text:
+        raise InvalidInput(f"{name} is empty; leave it out or give a name.")
+    return text
+
+
+def labels(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{name} must be a list of words, not {type(value).__name__}; write [{value!r}].")
+    return tuple(dict.fromkeys(found for item in value if (found := label(name, item))))
+
+
+def number(name: str, value: object, low: float, high: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise InvalidInput(f"{name} must be a number from {low:g} to {high:g}, not {shown(value)}.")
+    return float(value)
+
+
+def shown(value: object) -> str:
+    """As it was given, but no longer than a sentence bears."""
+    return f"{value:.4g}" if isinstance(value, float) else reprlib.repr(value)
+
+
+def share(name: str, value: object) -> float:
+    return number(name, value, 0, 1)
+
+
+def feeling(name: str, value: object) -> float | None:
+    return None if value is None else number(name, value, -1, 1)
+
+
+def leaning(name: str, value: object) -> int:
+    if value not in (-1, 0, 1):
+        raise InvalidInput(f"{name} is {value!r}; it must be -1, 0 or 1.")
+    return int(value)
+
+
+def natural(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
+        raise InvalidInput(f"{name} must be a whole number from 0 up, not {value!r}.")
+    return value
+
+
+def place(name: str, value: object) -> int | None:
+    return None if value is None else natural(name, value)
+
+
+def truth(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{name} must be true or false, not {value!r}.")
+    return value
+
+
+def moment(name: str, value: object) -> float | None:
+    return None if value is None else instant(name, value)
+
+
+def instant(name: str, value: object) -> float:
+    try:
+        return seconds(value)  # type: ignore[arg-type]
+    except InvalidInput as error:
+        raise InvalidInput(f"{name}: {shown(value)} is not a time; write it as 2026-03-31T09:00:00Z.") from error
+
+
+def mapping(name: str, value: object) -> dict[str, Json]:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{name} must be a JSON object, not {type(value).__name__}.")
+    try:
+        packed = json.dumps(dict(value), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{name} cannot be written as JSON ({error}); use plain values.") from error
+    if len(packed) > LONGEST_METADATA:
+        raise InvalidInput(f"{name} takes {len(packed):,} characters; {LONGEST_METADATA:,} are the most it holds.")
+    parsed: dict[str, Json] = json.loads(packed)
+    check_inside(name, parsed, DEEPEST_METADATA)
+    return parsed
+
+
+def check_inside(name: str, value: Json, depth: int) -> None:
+    if depth == 0:
+        raise InvalidInput(f"{name} is nested more than {DEEPEST_METADATA} deep; make it flatter.")
+    if isinstance(value, str):
+        written(name, value)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            check_inside(name, key, depth)
+            check_inside(name, item, depth - 1)
+    elif isinstance(value, list):
+        for item in value:
+            check_inside(name, item, depth - 1)
+
+
+def ties(name: str, value: object) -> tuple[Link, ...]:
+    if not isinstance(value, Iterable) or isinstance(value, str):
+        raise InvalidInput(f"{name} must be a list of links, not {type(value).__name__}.")
+    found: dict[tuple[str, str], Link] = {}
+    for item in value:
+        if not isinstance(item, Link):
+            raise InvalidInput(f"{name} must hold links, not {type(item).__name__}; write Link(to=…, rel=…).")
+        to, rel = named("a link's target", item.to), named("a link's relation", item.rel)
+        weight = number("a link's weight", item.weight, 0, 1_000_000)
+        found[to, rel] = Link(to, rel, weight, mapping("a link's data", item.data))
+    return tuple(found.values())
+
+
+CHECKS: dict[str, Callable[[str, object], object]] = {
+    "id": named, "text": body, "agent": label, "title": label, "type": named,
+    "tags": labels, "contexts": labels, "anti_contexts": labels, "entities": labels,
+    "source": label, "source_notes": notes, "metadata": mapping,
+    "importance": share, "salience": share, "confidence": share, "polarity": leaning, "trust": share, "pinned": truth,
+    "valence": feeling, "arousal": feeling, "session": label, "position": place, "role": label,
+    "created_at": instant, "occurred_at": moment, "valid_from": moment, "valid_until": moment, "expires_at": moment,
+    "last_accessed": instant, "access_count": natural, "last_validated_at": moment, "status": named, "links": ties,
+}  # fmt: skip
+KEPT_BY_ENGINE = frozenset(NAMES) - frozenset(CHECKS)  # space, updated_at and the marks of trash and supersession

@@ -1,0 +1,5 @@
+"""One SQLite file that any number of processes share."""
+
+from nacre.storage.sqlite.store import SQLiteStore
+
+__all__ = ["SQLiteStore"]

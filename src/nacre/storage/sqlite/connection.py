@@ -1,0 +1,161 @@
+"""Opens the file once a thread, and turns the driver's errors into ours."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import apsw
+
+from nacre.errors import InvalidInput, NotAStore, StorageError, StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable
+from nacre.storage.sqlite import schema
+
+# Measured with four writers and two readers on one file: no "locked" error at 10 s, and waits of milliseconds.
+BUSY_SECONDS = 10.0
+PASSING_SECONDS = 0.5  # a question must not hang while another process imports
+CACHE_KIB = 8192
+PRAGMAS = (
+    f"cache_size=-{CACHE_KIB}",
+    "temp_store=memory",
+    "synchronous=full",
+    "secure_delete=on",  # "fast" leaves the pages of a long purged text as they were
+)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except apsw.BusyError as error:
+        raise StoreBusy(path, BUSY_SECONDS) from error
+    except apsw.FullError as error:
+        raise StoreFull(path) from error
+    except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise StoreReadOnly(path) from error
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise NotAStore(path, str(error)) from error
+    except (apsw.CantOpenError, apsw.IOError) as error:
+        raise io_error(path, error) from error
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{error.object!r} holds half of a surrogate pair, which no text can; remove it.") from error
+
+
+@contextmanager
+def in_passing(connection: apsw.Connection) -> Iterator[None]:
+    """For a write whose loss harms nobody: it waits neither for the disk nor long for another writer."""
+    connection.set_busy_timeout(round(PASSING_SECONDS * 1000))
+    connection.execute("PRAGMA synchronous = normal")
+    try:
+        yield
+    finally:
+        connection.execute("PRAGMA synchronous = full")
+        connection.set_busy_timeout(round(BUSY_SECONDS * 1000))
+
+
+def io_error(path: Path, error: apsw.Error) -> StorageError:
+    if not os.access(path.parent, os.W_OK):
+        return StoreReadOnly(path)
+    return StoreUnreachable(path, str(error))
+
+
+class Connections:
+    """A connection for each thread, closed with its thread or all together. A forked process opens its own."""
+
+    def __init__(self, path: Path) -> None:
+        _all.add(self)
+        self.path = path
+        self._local = threading.local()
+        self._open: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def get(self) -> apsw.Connection:
+        held: apsw.Connection | None = getattr(self._local, "held", None)
+        if held is not None:
+            return held
+        if self._closed:
+            raise StorageError(f"The store {self.path} is closed; open it again.")
+        connection = self._connect()
+        self._local.held = connection
+        with self._lock:
+            self._open.add(connection)
+        return connection
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            for connection in list(self._open):
+                connection.close()
+            self._open.clear()
+        self._local = threading.local()
+
+    def disown(self) -> None:
+        """In a forked child: lets go of what the parent opened without a trace on the file.
+
+        SQLite counts its locks a process, and a child inherits the counts but not the locks: beside an inherited
+        connection its own would be unprotected, and another process might tidy the file away under it.
+        """
+        inherited = list(self._open)
+        self._lock, self._local, self._open = threading.Lock(), threading.local(), weakref.WeakSet()
+        for connection in inherited:
+            let_go(connection)
+
+    def _connect(self) -> apsw.Connection:
+        check_place(self.path)
+        with translated(self.path):
+            connection = apsw.Connection(str(self.path))
+            connection.set_busy_timeout(round(BUSY_SECONDS * 1000))
+            schema.check_ours(connection, self.path)
+            if schema.version(connection) < schema.CURRENT:
+                patiently(lambda: schema.prepare(connection, self.path))
+            for pragma in PRAGMAS:
+                connection.execute(f"PRAGMA {pragma}")
+        return connection
+
+
+def check_place(path: Path) -> None:
+    if path.is_dir():
+        raise StoreUnreachable(path, "it is a directory")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnreachable(path, error.strerror or str(error)) from error
+
+
+def patiently(attempt: schema.Step) -> None:
+    """Turning on WAL needs the file alone for a moment and does not wait for it as other statements do."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return attempt()
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+_all: weakref.WeakSet[Connections] = weakref.WeakSet()
+_kept: list[apsw.Connection] = []  # a parent's, in use at the fork: to close them here could harm it, so they stay open
+
+
+def let_go(connection: apsw.Connection) -> None:
+    with suppress(apsw.Error):
+        if not connection.in_transaction:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            connection.close()
+            return
+    _kept.append(connection)
+
+
+def disown_all() -> None:
+    for connections in list(_all):
+        connections.disown()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=disown_all)

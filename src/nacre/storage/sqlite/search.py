@@ -1,0 +1,91 @@
+"""Finds memories in the file by their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+import numpy as np
+
+from nacre.model import Filter
+from nacre.ports import Match, Vectors
+from nacre.storage.sign_index import Numbers, SignIndex
+from nacre.storage.sqlite import vectors
+from nacre.storage.sqlite.where import conditions
+
+# Most filters admit most memories: look at this many of the nearest before computing who is admitted at all.
+OVERFETCH = 3
+WIDENING = 4
+LOOKS = 8  # a store that is written to without a pause needs two; one whose parts disagree must not be asked for ever
+
+
+def by_vector(
+    connection: apsw.Connection, mirror: vectors.Mirror, vector: Vectors, where: Filter, limit: int
+) -> list[Match]:
+    found: list[Match] = []
+    for _ in range(LOOKS):
+        index = mirror.current(connection, len(vector))
+        found, whole = nearest(connection, mirror.space, index, vector, where, limit)
+        if whole:
+            break
+        # Someone has edited or removed, between the two readings, what the mirror still held: look again.
+    return found
+
+
+def nearest(
+    connection: apsw.Connection, space: str, index: SignIndex, vector: Vectors, where: Filter, limit: int
+) -> tuple[list[Match], bool]:
+    """The second value is False when the file no longer holds something that the index does."""
+    if limit <= 0 or not index.size:
+        return [], True
+    tried = OVERFETCH * limit
+    found, whole = admitted(connection, space, where, index, vector, tried, None)
+    only: Numbers | None = None
+    while whole and len(found) < limit and tried < index.size:
+        # Too few passed the filter, or a few long memories filled the places with their many chunks.
+        only = allowed(connection, space, where) if only is None else only
+        tried *= WIDENING
+        found, whole = admitted(connection, space, where, index, vector, tried, only)
+    return found[:limit], whole
+
+
+def admitted(
+    connection: apsw.Connection, space: str, where: Filter, index: SignIndex, vector: Vectors, tried: int,
+    only: Numbers | None,
+) -> tuple[list[Match], bool]:  # fmt: skip
+    """The best chunk of each memory that the filter admits, complete down to the worst chunk looked at; and whether
+    the file holds all of them."""
+    chunks, owners, cosines = index.nearest(vector, tried, only)
+    first = np.unique(owners, return_index=True)[1]
+    best = {int(owners[i]): (int(chunks[i]), float(cosines[i])) for i in np.sort(first)}
+    clause, values = conditions(space, where)
+    rows: list[tuple[Any, ...]] = connection.execute(
+        f"SELECT {clause}, memory.row, memory.id, chunk.start, chunk.stop"
+        " FROM chunk CROSS JOIN memory ON memory.row = chunk.row"
+        f" WHERE chunk.id IN ({', '.join(str(chunk) for chunk, _ in best.values())})",
+        values,
+    ).fetchall()
+    known = {row: (id, (start, stop)) for fits, row, id, start, stop in rows if fits}
+    found = [Match(known[row][0], cosine, known[row][1]) for row, (_, cosine) in best.items() if row in known]
+    return found, len(rows) == len(best)
+
+
+def allowed(connection: apsw.Connection, space: str, where: Filter) -> Numbers:
+    clause, values = conditions(space, where)
+    rows = connection.execute(f"SELECT memory.row FROM memory WHERE {clause} ORDER BY memory.row", values)
+    return np.fromiter((row for (row,) in rows), np.int64)
+
+
+def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
+    found = {}
+    for digest in set(digests):
+        place = connection.execute(
+            "SELECT chunk.id, memory.space FROM chunk JOIN memory ON memory.row = chunk.row"
+            " WHERE chunk.digest = ? AND chunk.embedded LIMIT 1",
+            (digest,),
+        ).fetchone()
+        vector = None if place is None else vectors.one(connection, place[1], place[0])
+        if vector is not None:
+            found[digest] = vector
+    return found

@@ -1,0 +1,204 @@
+"""The store in one SQLite file."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import apsw
+
+from nacre.errors import StoreBusy, StoreFull, StoreReadOnly
+from nacre.model import Act, Filter, JournalEntry, Memory
+from nacre.ports import Health, Match, Order, Vectors
+from nacre.storage.sqlite import health, words
+from nacre.storage.sqlite.connection import Connections, in_passing, translated
+from nacre.storage.sqlite.rows import SELECTED, SQLValue, from_row
+from nacre.storage.sqlite.transaction import SQLiteTransaction
+from nacre.storage.sqlite.where import conditions
+
+if TYPE_CHECKING:  # numpy comes with the first search for meaning, not with `nacre list`
+    from nacre.storage.sqlite.vectors import Mirror
+
+ORDERS: dict[Order, str] = {
+    "newest": "memory.created_at DESC, memory.row DESC",
+    "oldest": "memory.created_at, memory.row",
+    "importance": "memory.importance DESC, memory.created_at DESC, memory.row DESC",
+    "updated": "memory.updated_at DESC, memory.row DESC",
+    "accessed": "memory.last_accessed DESC, memory.row DESC",
+}
+PAGE = 500
+TALLIES = {
+    "type": "memory.type FROM memory",
+    "status": "memory.status FROM memory",
+    "tags": "tag.name FROM tag JOIN memory ON memory.row = tag.row",
+}
+
+
+class SQLiteStore:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connections = Connections(path)
+        self._mirrors: dict[str, Mirror] = {}
+        self._lock = threading.Lock()
+        self._connections.get()  # a store that cannot be opened says so now, not at its first use
+
+    @contextmanager
+    def transaction(self) -> Iterator[SQLiteTransaction]:
+        with self._reading() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                act = SQLiteTransaction(connection)
+                yield act
+                act.flush()
+                act.leave_no_trace()
+                connection.execute("COMMIT")
+                act.after_commit()
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def get(self, space: str, ids: Sequence[str]) -> list[Memory]:
+        sql = f"SELECT {SELECTED} FROM memory WHERE memory.space = ? AND memory.id IN (SELECT value FROM json_each(?))"
+        found = {memory.id: memory for memory in self._memories(sql, [space, json.dumps(list(ids))])}
+        return [found[id] for id in dict.fromkeys(ids) if id in found]
+
+    def ids_like(self, space: str, prefix: str, limit: int) -> list[str]:
+        # A range on the unique index; the last code point stands for "everything that begins so".
+        sql = "SELECT id FROM memory WHERE space = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?"
+        return [str(id) for (id,) in self._rows(sql, [space, prefix, prefix + "\U0010ffff", limit])]
+
+    def select(
+        self, space: str, where: Filter, *, order: Order = "newest", limit: int | None = None, offset: int = 0
+    ) -> list[Memory]:
+        clause, values = conditions(space, where)
+        sql = f"SELECT {SELECTED} FROM memory WHERE {clause} ORDER BY {ORDERS[order]} LIMIT ? OFFSET ?"
+        return self._memories(sql, [*values, -1 if limit is None else limit, offset])
+
+    def iterate(self, space: str, where: Filter) -> Iterator[Memory]:
+        clause, values = conditions(space, where)
+        sql = (
+            f"SELECT memory.row, {SELECTED} FROM memory WHERE {clause} AND (memory.created_at, memory.row) > (?, ?)"
+            f" ORDER BY {ORDERS['oldest']} LIMIT ?"
+        )
+        after: tuple[SQLValue, SQLValue] = (-math.inf, 0)
+        while page := self._rows(sql, [*values, *after, PAGE]):
+            memories = [from_row(row[1:]) for row in page]
+            yield from memories
+            after = (memories[-1].created_at, page[-1][0])
+
+    def count(self, space: str, where: Filter) -> int:
+        clause, values = conditions(space, where)
+        return int(self._rows(f"SELECT count(*) FROM memory WHERE {clause}", values)[0][0])  # type: ignore[arg-type]
+
+    def tally(self, space: str, field: Literal["type", "status", "tags"], where: Filter) -> dict[str, int]:
+        clause, values = conditions(space, where)
+        rows = self._rows(f"SELECT count(*), {TALLIES[field]} WHERE {clause} GROUP BY 2 ORDER BY 1 DESC, 2", values)
+        return {str(name): int(count) for count, name in rows}  # type: ignore[arg-type]
+
+    def spaces(self) -> dict[str, int]:
+        rows = self._rows("SELECT space, count(*) FROM memory GROUP BY space ORDER BY space", [])
+        return {str(space): int(count) for space, count in rows}  # type: ignore[arg-type]
+
+    def by_words(self, space: str, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
+        with self._reading() as connection:
+            return words.by_words(connection, space, terms, where, limit)
+
+    def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
+        from nacre.storage.sqlite import search, vectors
+
+        with self._lock:
+            mirror = self._mirrors.setdefault(space, vectors.Mirror(space))
+        with self._reading() as connection:
+            if connection.in_transaction:
+                mirror = vectors.Mirror(space)  # what may yet be rolled back must not enter the shared one
+            return search.by_vector(connection, mirror, vector, where, limit)
+
+    def touch(self, space: str, ids: Sequence[str], at: float) -> None:
+        try:
+            with self._reading() as connection, in_passing(connection):
+                connection.execute(
+                    "UPDATE memory SET last_accessed = max(last_accessed, ?), access_count = access_count + 1"
+                    " WHERE space = ? AND id IN (SELECT value FROM json_each(?))",
+                    (at, space, json.dumps(list(ids))),
+                )
+        except (StoreBusy, StoreFull, StoreReadOnly):
+            return
+
+    def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
+        from nacre.storage.sqlite import search
+
+        with self._reading() as connection:
+            return search.vectors_for(connection, digests)
+
+    def identical(self, space: str, digest: bytes, limit: int) -> list[str]:
+        sql = (
+            "SELECT DISTINCT memory.id FROM chunk JOIN memory ON memory.row = chunk.row"
+            " WHERE chunk.digest = ? AND memory.space = ? ORDER BY memory.row LIMIT ?"
+        )
+        return [str(id) for (id,) in self._rows(sql, [digest, space, limit])]
+
+    def pending(self, limit: int) -> list[Memory]:
+        current = "(SELECT value FROM meta WHERE key = 'generation')"
+        return self._memories(f"SELECT {SELECTED} FROM memory WHERE generation < {current} LIMIT ?", [limit])
+
+    def embedder(self) -> str:
+        found = self._rows("SELECT value FROM meta WHERE key = 'embedder'", [])
+        return str(found[0][0]) if found else ""
+
+    def journal(
+        self,
+        space: str,
+        *,
+        memory_id: str | None = None,
+        batch: str | None = None,
+        newest_first: bool = True,
+        limit: int | None = None,
+    ) -> list[JournalEntry]:
+        wanted = {"space": space, "memory_id": memory_id, "batch": batch}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        sql = (
+            "SELECT seq, space, memory_id, act, actor, at, batch, why, before, after FROM journal"
+            f" WHERE {' AND '.join(f'{name} = ?' for name in given)}"
+            f" ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT ?"
+        )
+        return [entry(row) for row in self._rows(sql, [*given.values(), -1 if limit is None else limit])]
+
+    def words(self, kind: str) -> list[str]:
+        return [str(name) for (name,) in self._rows("SELECT name FROM vocabulary WHERE kind = ? ORDER BY 1", [kind])]
+
+    def health(self, *, thorough: bool = False) -> Health:
+        with self._reading() as connection:
+            return health.examine(connection, self.path, thorough=thorough)
+
+    def close(self) -> None:
+        self._connections.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[apsw.Connection]:
+        with translated(self.path):
+            yield self._connections.get()
+
+    def _rows(self, sql: str, values: Sequence[SQLValue]) -> list[tuple[SQLValue, ...]]:
+        with self._reading() as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def _memories(self, sql: str, values: Sequence[SQLValue]) -> list[Memory]:
+        return [from_row(row) for row in self._rows(sql, values)]
+
+
+def entry(row: Sequence[SQLValue]) -> JournalEntry:
+    seq, space, memory_id, name, actor, at, batch, why, before, after = row
+    return JournalEntry(
+        seq=int(seq),  # type: ignore[arg-type]
+        act=Act(str(name), str(actor), float(at), str(batch), str(why)),  # type: ignore[arg-type]
+        space=str(space),
+        memory_id=str(memory_id),
+        before=None if before is None else json.loads(str(before)),
+        after=None if after is None else json.loads(str(after)),
+    )

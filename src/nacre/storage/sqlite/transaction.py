@@ -1,0 +1,167 @@
+"""One act on the file: row, side tables, words, chunks, vectors and journal, together or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import apsw
+
+from nacre.errors import EmbeddingMismatch
+from nacre.model import JournalEntry, Memory
+from nacre.model.memory import Json
+from nacre.ports import Derived, Vectors
+from nacre.storage.sqlite.rows import COLUMNS, SELECTED, SQLValue, from_row, only_row, to_row
+
+UPSERT = (
+    f"INSERT INTO memory({', '.join(COLUMNS)}, generation) VALUES ({', '.join('?' for _ in COLUMNS)}, 0)"
+    f" ON CONFLICT(space, id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in COLUMNS)}"
+    " RETURNING row"
+)
+
+
+class SQLiteTransaction:
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._new: dict[str, list[tuple[int, int, Vectors]]] = defaultdict(list)
+        self._gone: dict[str, list[int]] = defaultdict(list)
+        self._scrubbed = False
+
+    def get(self, space: str, id: str) -> Memory | None:
+        found = self._connection.execute(
+            f"SELECT {SELECTED} FROM memory WHERE space = ? AND id = ?", (space, id)
+        ).fetchone()
+        return None if found is None else from_row(found)
+
+    def put(self, memory: Memory, derived: Derived | None = None) -> None:
+        row = only_row(self._connection, UPSERT, *to_row(memory))[0]
+        self._put_lists(row, memory)
+        if derived is not None:
+            self._drop_derived(memory.space, row)
+            self._put_derived(memory.space, row, derived)
+
+    def remove(self, space: str, id: str) -> bool:
+        found = self._connection.execute("SELECT row FROM memory WHERE space = ? AND id = ?", (space, id)).fetchone()
+        if found is None:
+            return False
+        row = found[0]
+        self._drop_derived(space, row)
+        for table in ("tag", "context", "link", "memory"):
+            self._connection.execute(f"DELETE FROM {table} WHERE row = ?", (row,))
+        return True
+
+    def claim_embedder(self, identity: str, dimensions: int) -> None:
+        stored = self._connection.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
+        if stored is None:
+            self._bind(identity, dimensions)
+        elif stored[0] != identity:
+            raise EmbeddingMismatch(str(stored[0]), identity)
+
+    def change_embedder(self, identity: str, dimensions: int) -> None:
+        self.flush()
+        self._connection.execute("DELETE FROM block; DELETE FROM removed; UPDATE chunk SET embedded = 0")
+        self._connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+        self._connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'vector_epoch'")
+        self._bind(identity, dimensions)
+
+    def _bind(self, identity: str, dimensions: int) -> None:
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", [("embedder", identity), ("dimensions", dimensions)]
+        )
+
+    def append(self, entries: Sequence[JournalEntry]) -> None:
+        self._connection.executemany(
+            "INSERT INTO journal(space, memory_id, act, actor, at, batch, why, before, after)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [journal_row(entry) for entry in entries],
+        )
+
+    def scrub_journal(self, space: str, id: str) -> int:
+        self._scrubbed = True
+        self._connection.execute(
+            "UPDATE journal SET before = NULL, after = NULL, why = '' WHERE space = ? AND memory_id = ?", (space, id)
+        )
+        return self._connection.changes()
+
+    def add_word(self, kind: str, name: str) -> None:
+        self._connection.execute("INSERT OR IGNORE INTO vocabulary(kind, name) VALUES (?, ?)", (kind, name))
+
+    def flush(self) -> None:
+        """Vectors are written last and together, so that a batch of a thousand makes four blocks and not a thousand."""
+        if not self._gone and not self._new:
+            return
+        import numpy as np
+
+        from nacre.storage.sqlite import vectors
+
+        for space, gone in self._gone.items():
+            vectors.remove(self._connection, space, gone)
+        for space, new in self._new.items():
+            chunks, owners, rows = zip(*new, strict=True)
+            vectors.write(self._connection, space, chunks, owners, np.stack(rows))
+        self._gone.clear()
+        self._new.clear()
+
+    def leave_no_trace(self) -> None:
+        """A word index only marks what is deleted; where something was scrubbed, its words must go as well."""
+        if self._scrubbed:
+            self._connection.execute("INSERT INTO word(word) VALUES ('optimize')")
+
+    def after_commit(self) -> None:
+        """Empties the write-ahead log of what was scrubbed, unless another process still reads from it."""
+        if self._scrubbed:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _put_lists(self, row: int, memory: Memory) -> None:
+        execute = self._connection.execute
+        for table, values in (
+            ("tag(row, name)", [(row, name) for name in memory.tags]),
+            ("context(row, applies, name)", [(row, 1, name) for name in memory.contexts]
+             + [(row, 0, name) for name in memory.anti_contexts]),
+            ("link(row, target, rel, weight)", [(row, link.to, link.rel, link.weight) for link in memory.links]),
+        ):  # fmt: skip
+            execute(f"DELETE FROM {table.partition('(')[0]} WHERE row = ?", (row,))
+            if values:
+                marks = ", ".join("?" for _ in values[0])
+                self._connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", values)
+
+    def _put_derived(self, space: str, row: int, derived: Derived) -> None:
+        words = derived.words
+        self._connection.execute(
+            "INSERT INTO word(rowid, title, text, role, tags, entities) VALUES (?, ?, ?, ?, ?, ?)",
+            (row, words.title, words.text, words.role, words.tags, words.entities),
+        )
+        embedded = derived.vectors is not None
+        for place, chunk in enumerate(derived.chunks):
+            self._connection.execute(
+                "INSERT INTO chunk(row, start, stop, digest, embedded) VALUES (?, ?, ?, ?, ?)",
+                (row, chunk.start, chunk.end, chunk.digest, embedded),
+            )
+            if derived.vectors is not None:
+                self._new[space].append((self._connection.last_insert_rowid(), row, derived.vectors[place]))
+        if embedded:
+            self._connection.execute(
+                "UPDATE memory SET generation = (SELECT value FROM meta WHERE key = 'generation') WHERE row = ?", (row,)
+            )
+
+    def _drop_derived(self, space: str, row: int) -> None:
+        if any(owner == row for _, owner, _ in self._new.get(space, ())):
+            self.flush()
+        # Fetched at once: the driver (apsw 3.54) never lets go of a connection that had two cursors alive together.
+        old = self._connection.execute("SELECT id FROM chunk WHERE row = ? AND embedded", (row,)).fetchall()
+        if gone := [int(chunk) for (chunk,) in old]:  # type: ignore[arg-type]
+            self._gone[space].extend(gone)
+        self._connection.execute("DELETE FROM chunk WHERE row = ?", (row,))
+        self._connection.execute("DELETE FROM word WHERE rowid = ?", (row,))
+        self._connection.execute("UPDATE memory SET generation = 0 WHERE row = ?", (row,))
+
+
+def journal_row(entry: JournalEntry) -> tuple[SQLValue, ...]:
+    act = entry.act
+    images = (as_json(entry.before), as_json(entry.after))
+    return entry.space, entry.memory_id, act.name, act.actor, act.at, act.batch, act.why, *images
+
+
+def as_json(fields: Mapping[str, Json] | None) -> str | None:
+    return None if fields is None else json.dumps(dict(fields), ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,79 @@
+"""Says a Filter in SQL, with exactly the meaning of `Filter.admits`."""
+
+from __future__ import annotations
+
+from nacre.model import Condition, Filter
+from nacre.model.filter import LIST_FIELDS, Scalar, Value
+from nacre.storage.sqlite.rows import SQLValue
+
+ORDERS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+LISTS = {
+    "tags": "SELECT name AS value FROM tag WHERE tag.row = memory.row",
+    "contexts": "SELECT name AS value FROM context WHERE context.row = memory.row AND applies = 1",
+    "anti_contexts": "SELECT name AS value FROM context WHERE context.row = memory.row AND applies = 0",
+    "entities": "SELECT value FROM json_each(memory.lists, '$.entities')",
+    "links.to": "SELECT target AS value FROM link WHERE link.row = memory.row",
+    "links.rel": "SELECT rel AS value FROM link WHERE link.row = memory.row",
+}
+
+
+def conditions(space: str, where: Filter) -> tuple[str, list[SQLValue]]:
+    parts, values = ["memory.space = ?"], [space]
+    given: list[SQLValue] = list(values)
+    for condition in where.conditions:
+        part, more = said(condition)
+        parts.append(part)
+        given.extend(more)
+    return " AND ".join(parts), given
+
+
+def said(condition: Condition) -> tuple[str, list[SQLValue]]:
+    if condition.field in LIST_FIELDS:
+        return said_of_list(LISTS[condition.field], condition.op, several(condition.value))
+    column = said_field(condition.field)
+    if condition.op in ("in", "not_in"):
+        return said_membership(column, condition.op, several(condition.value))
+    if condition.op == "unset":
+        unset = f"({column} IS NULL OR {column} = '')"
+        return (unset if condition.value else f"NOT {unset}"), []
+    value = plain(condition.value)
+    if condition.op in ("eq", "ne"):
+        return f"{column} IS {'NOT ' if condition.op == 'ne' else ''}?", [value]
+    if condition.op == "contains":
+        return f"instr({column}, ?) > 0", [value]
+    compared = f"{column} {ORDERS[condition.op.removesuffix('_or_unset')]} ?"
+    return (f"({column} IS NULL OR {compared})" if condition.op.endswith("_or_unset") else compared), [value]
+
+
+def said_field(name: str) -> str:
+    if not name.startswith("metadata."):
+        return f"memory.{name}"
+    path = f"""'$.metadata."{name.removeprefix("metadata.")}"'"""
+    plain_kind = f"json_type(memory.lists, {path}) NOT IN ('object', 'array')"
+    return f"(CASE WHEN {plain_kind} THEN json_extract(memory.lists, {path}) END)"
+
+
+def said_membership(column: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:
+    marks = ", ".join("?" for value in wanted if value is not None)
+    inside = f"({column} IS NOT NULL AND {column} IN ({marks}))"
+    if None in wanted:
+        inside = f"({inside} OR {column} IS NULL)"
+    return (inside if op == "in" else f"NOT {inside}"), [value for value in wanted if value is not None]
+
+
+def said_of_list(rows: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:
+    if op == "unset":
+        return f"{'NOT ' if wanted[0] else ''}EXISTS ({rows})", []
+    # The plus keeps a column of text from reading the number 5 as "5".
+    among = f"+value IN ({', '.join('?' for _ in wanted)})"
+    if op == "all":
+        return f"(SELECT count(DISTINCT value) FROM ({rows}) WHERE {among}) = {len(set(wanted))}", wanted
+    return f"{'NOT ' if op == 'none' else ''}EXISTS (SELECT 1 FROM ({rows}) WHERE {among})", wanted
+
+
+def several(value: Value) -> list[SQLValue]:
+    return [plain(item) for item in value] if isinstance(value, tuple) else [plain(value)]
+
+
+def plain(value: Value | Scalar) -> SQLValue:
+    return int(value) if isinstance(value, bool) else value  # type: ignore[return-value]

@@ -1,0 +1,86 @@
+"""What a caller may say to narrow a call, and the filter that it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypedDict, cast
+
+from nacre.errors import UnknownName
+from nacre.model import STATUSES, Condition, Filter
+from nacre.model.instants import Instant, seconds
+
+
+class Scope(TypedDict, total=False):
+    """`tag` and every name in `all_tags` must be there; of `tags`, one suffices. Times are those of creation."""
+
+    type: str | Iterable[str] | None
+    tag: str | None
+    tags: Iterable[str] | None
+    all_tags: Iterable[str] | None
+    context: str | None
+    session: str | None
+    agent: str | None
+    role: str | None
+    source: str | None
+    status: str | Iterable[str] | None
+    min_importance: float | None
+    min_confidence: float | None
+    since: Instant | None
+    until: Instant | None
+    where: Filter | None
+    include_superseded: bool
+    include_trashed: bool
+    include_expired: bool
+
+
+def filter_of(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:
+    for name in scope:
+        if name not in Scope.__annotations__:
+            raise UnknownName("filter", name, Scope.__annotations__)
+    statuses = listed("status", scope.get("status"), STATUSES)
+    named = Filter.where(
+        type__in=listed("memory type", scope.get("type"), types),
+        status__in=statuses,
+        tags__any=scope.get("tags"),
+        contexts=scope.get("context"),
+        session=scope.get("session"),
+        agent=scope.get("agent"),
+        role=scope.get("role"),
+        source=scope.get("source"),
+        importance__ge=scope.get("min_importance"),
+        confidence__ge=scope.get("min_confidence"),
+        created_at__ge=instant(scope.get("since")),
+        created_at__le=instant(scope.get("until")),
+    )
+    for tags in (scope.get("all_tags"), scope.get("tag")):
+        if tags:
+            named &= Filter.where(tags__all=tags)
+    return visible(scope, now, statuses or ()) & named & (scope.get("where") or Filter())
+
+
+def visible(scope: Scope, now: float, statuses: Sequence[str]) -> Filter:
+    hidden = {
+        "status": not (scope.get("include_trashed") or "trashed" in statuses),
+        "superseded_by": not scope.get("include_superseded"),
+        "expires_at": not scope.get("include_expired"),
+    }
+    return Filter(tuple(condition for condition in live(now) if hidden[condition.field]))
+
+
+def live(now: float) -> tuple[Condition, ...]:
+    return Filter.live(now).conditions
+
+
+def listed(kind: str, given: str | Iterable[str] | None, known: Iterable[str]) -> list[str] | None:
+    if given is None:
+        return None
+    names = [given] if isinstance(given, str) else list(given)
+    allowed = list(known)
+    for name in names:
+        if name not in allowed:
+            raise UnknownName(kind, name, allowed)
+    return names
+
+
+def instant(given: object) -> float | None:
+    return None if given is None else seconds(cast(Instant, given))

@@ -1,0 +1,1 @@
+"""Reads text: tokens, stems, sentences. Pure functions, the same on every machine."""

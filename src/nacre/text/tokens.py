@@ -1,0 +1,89 @@
+"""Cuts text of any script into the words that a search compares."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+# Scripts written without spaces between words: each run is cut into overlapping pairs, which find any word in it.
+UNSPACED = (
+    "\u0e00-\u0e7f"  # Thai
+    "\u0e80-\u0eff"  # Lao
+    "\u1000-\u109f"  # Myanmar
+    "\u1780-\u17ff"  # Khmer
+    "\u3040-\u30ff"  # Hiragana, Katakana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Han
+    "\U00020000-\U0003ffff"  # Han, the later extensions
+)
+UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+# Signs that belong to the letter before them: accents, Hebrew and Arabic points, the vowels of the Indic scripts.
+MARKS = (
+    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u0900-\u0963\u0966-\u0dff"  # without the danda, which ends a sentence
+    "\u0e31-\u0e4e\u102b-\u103e\u17b4-\u17d3"
+)
+LETTERS = rf"(?:[^\W_]|[{MARKS}])++"
+# A word, or an identifier held together by what programmers put inside names: a.b, a/b, a-b, a_b, a::b, a@b, v1.2.
+# Possessive throughout: a thousand colons after a letter must not be tried in every combination.
+WORD = re.compile(rf"{LETTERS}(?:(?:->|[._/\\:@'’-])*+{LETTERS})*+|[^\w\s]")
+PART = re.compile(LETTERS)
+CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+POSSESSIVE = re.compile(r"['’]s\b")
+APOSTROPHES = re.compile(r"['’]")
+JOINTS = re.compile(rf"[^\w{MARKS}]+")
+LONGEST = 64  # a longer "word" is data, not language; its head is enough to find it
+
+
+def words(text: str) -> list[str]:
+    """Lowercase words without accents; an identifier gives itself, whole, and its parts."""
+    runs = WORD.findall(unicodedata.normalize("NFC", text))
+    # Some signs are a whole phrase taken apart, spaces and all; others nothing but a space.
+    return [word for run in runs for piece in pieces(run) for word in piece.split()]
+
+
+def pieces(run: str) -> Iterator[str]:
+    if len(run) == 1 and not run.isalnum():
+        if unicodedata.category(run) == "So":  # emoji and other pictures carry meaning, other signs do not
+            yield run
+        return
+    run = POSSESSIVE.sub("", run)
+    parts = PART.findall(APOSTROPHES.sub("", run))
+    if len(parts) > 1:
+        yield JOINTS.sub("_", folded(APOSTROPHES.sub("", run))).strip("_")[:LONGEST]
+    for part in parts:
+        yield from part_pieces(part)
+
+
+def part_pieces(part: str) -> Iterator[str]:
+    if UNSPACED_RUN.search(part):
+        yield from unspaced(part)
+        return
+    yield folded(part)[:LONGEST]
+    humps = CAMEL.findall(part) if not part.islower() and not part.isupper() and part.isascii() else ()
+    if len(humps) > 1:
+        yield from (hump.lower() for hump in humps if len(hump) > 1)
+
+
+def unspaced(part: str) -> Iterator[str]:
+    last = 0
+    for run in UNSPACED_RUN.finditer(part):
+        if run.start() > last:
+            yield folded(part[last : run.start()])
+        last = run.end()
+        signs = run.group()
+        yield from (signs[i : i + 2] for i in range(max(1, len(signs) - 1)))
+    if last < len(part):
+        yield folded(part[last:])
+
+
+@lru_cache(maxsize=65536)
+def folded(word: str) -> str:
+    """Lowercase, accents removed from Latin, Greek and Cyrillic letters: «Café» is found by «cafe»."""
+    lowered = word.lower()
+    if lowered.isascii():
+        return lowered
+    taken_apart = unicodedata.normalize("NFKD", lowered)
+    bare = "".join(sign for sign in taken_apart if not "\u0300" <= sign <= "\u036f")
+    return unicodedata.normalize("NFC", bare)

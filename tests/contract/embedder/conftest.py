@@ -1,0 +1,43 @@
+"""Every embedder that can be had on this machine without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from nacre.embedding.from_callable import FromCallable
+from nacre.embedding.hashing import Hashing
+from nacre.errors import ModelUnavailable
+from nacre.ports import Embedder
+from tests.embedders import WordBag
+
+
+def letters(texts: Sequence[str]) -> list[list[float]]:
+    return [[float(text.lower().count(letter)) + 0.01 for letter in "abcdefghijklmnopqrstuvwxyz "] for text in texts]
+
+
+def minilm() -> Embedder:
+    from nacre.embedding.minilm import MiniLM
+
+    return MiniLM()
+
+
+EMBEDDERS: Mapping[str, Callable[[], Embedder]] = {
+    "hashing": Hashing,
+    "a callable": lambda: FromCallable(letters, identity="letters"),
+    "word bag of the tests": WordBag,
+    "minilm": minilm,
+}
+
+
+@pytest.fixture(scope="module", params=EMBEDDERS)
+def embedder(request: pytest.FixtureRequest) -> Embedder:
+    made = EMBEDDERS[request.param]()
+    try:
+        made.embed(["warm"])
+    except ModelUnavailable as error:
+        pytest.skip(str(error))
+    assert np.isfinite(made.embed(["warm"])).all()
+    return made

@@ -1,0 +1,166 @@
+"""Records go in and come out: get, ids_like, select, iterate, count, tally, touch."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre.model import Filter, Link, Memory
+from nacre.ports import Order, Store
+from tests.samples import SPACE, derived, digest_of, ids, memory, put, unit
+
+EVERYTHING = Filter()
+WHOLE = Memory(
+    id="whole", text="all of it\nin two lines", space=SPACE, agent="me", title="A title", type="episodic",
+    tags=("b", "a"), contexts=("work",), anti_contexts=("home",), entities=("Ada",), source="book",
+    source_notes="page 4", metadata={"n": 1.5, "deep": {"list": [1, None, "x", True]}}, importance=0.9, salience=0.1,
+    confidence=0.3, polarity=-1, trust=0.7, pinned=True, valence=-0.5, arousal=0.25, session="s", position=0,
+    role="user", created_at=1.25, updated_at=2.5, occurred_at=-3.0, valid_from=0.0, valid_until=9e9, expires_at=1e10,
+    last_accessed=7.0, access_count=3, last_validated_at=8.0, status="trashed", trashed_from="long_term",
+    superseded_by="x", superseded_at=9.0, links=(Link("y", "cites", 0.5, {"why": "so"}), Link("z")),
+)  # fmt: skip
+
+
+def test_a_record_comes_back_exactly_as_it_was_put(store: Store) -> None:
+    put(store, WHOLE)
+    assert store.get(SPACE, ["whole"]) == [WHOLE]
+    assert store.select(SPACE, EVERYTHING) == [WHOLE]
+    with store.transaction() as transaction:
+        assert transaction.get(SPACE, "whole") == WHOLE
+
+
+def test_a_record_put_again_is_replaced_in_every_field(store: Store) -> None:
+    put(store, WHOLE)
+    bare = Memory(id="whole", text="bare", space=SPACE)
+    put(store, bare)
+    assert store.get(SPACE, ["whole"]) == [bare]
+    assert store.count(SPACE, Filter.where(tags="a")) == 0
+    assert store.count(SPACE, Filter.where(links__to="y")) == 0
+    assert store.count(SPACE, Filter.where(contexts="work")) == 0
+
+
+def test_get_keeps_the_order_asked_for_gives_each_once_and_leaves_out_the_unknown(store: Store) -> None:
+    put(store, memory("a"), memory("b"), memory("c"))
+    assert ids(store.get(SPACE, ["c", "nobody", "a", "c"])) == ["c", "a"]
+    assert store.get(SPACE, []) == []
+
+
+def test_ids_like_gives_ids_that_begin_so_and_no_others(store: Store) -> None:
+    put(store, *(memory(id) for id in ("ab1", "ab2", "ab%", "AB3", "b_1", "bx1")))
+    assert store.ids_like(SPACE, "ab", 10) == ["ab%", "ab1", "ab2"]
+    assert store.ids_like(SPACE, "b_", 10) == ["b_1"]
+    assert store.ids_like(SPACE, "%", 10) == []
+    assert store.ids_like(SPACE, "ab", 2) == ["ab%", "ab1"]
+    assert store.ids_like(SPACE, "ab1", 10) == ["ab1"]
+
+
+@pytest.fixture
+def various(store: Store) -> Store:
+    put(
+        store,
+        memory("late", created_at=30.0, importance=0.2, updated_at=31.0, last_accessed=100.0, tags=("x",)),
+        memory("early", created_at=10.0, importance=0.9, updated_at=99.0, last_accessed=50.0, tags=("x", "y")),
+        memory("middle", created_at=20.0, importance=0.2, updated_at=21.0, last_accessed=70.0, type="episodic"),
+        memory("twin", created_at=20.0, importance=0.2, updated_at=21.0, last_accessed=70.0, status="long_term"),
+    )
+    return store
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("newest", ["late", "twin", "middle", "early"]),
+        ("oldest", ["early", "middle", "twin", "late"]),
+        ("importance", ["early", "late", "twin", "middle"]),
+        ("updated", ["early", "late", "twin", "middle"]),
+        ("accessed", ["late", "twin", "middle", "early"]),
+    ],
+)
+def test_select_orders_and_the_later_write_comes_first_among_equals(
+    various: Store, order: Order, expected: list[str]
+) -> None:
+    assert ids(various.select(SPACE, EVERYTHING, order=order)) == expected
+    assert ids(various.select(SPACE, EVERYTHING, order=order, limit=2, offset=1)) == expected[1:3]
+
+
+def test_select_pages_through_without_repeating_or_losing_any(various: Store) -> None:
+    pages = [ids(various.select(SPACE, EVERYTHING, limit=1, offset=at)) for at in range(5)]
+    assert pages == [["late"], ["twin"], ["middle"], ["early"], []]
+    assert various.select(SPACE, EVERYTHING, limit=0) == []
+    assert ids(various.select(SPACE, EVERYTHING, offset=3)) == ["early"]
+
+
+def test_iterate_goes_from_the_oldest_however_many_there_are(store: Store) -> None:
+    put(store, *(memory(f"m{i:04}", created_at=float(2000 - i // 2)) for i in range(1203)))
+    found = list(store.iterate(SPACE, EVERYTHING))
+    assert found == store.select(SPACE, EVERYTHING, order="oldest")
+    assert len(found) == 1203
+
+
+def test_iterate_survives_writes_between_its_steps(store: Store) -> None:
+    put(store, *(memory(f"m{i:03}", created_at=float(i)) for i in range(600)))
+    seen = []
+    for found in store.iterate(SPACE, EVERYTHING):
+        seen.append(found.id)
+        if len(seen) == 10:
+            with store.transaction() as transaction:
+                transaction.remove(SPACE, "m005")
+                transaction.put(memory("m002", "edited", created_at=2.0))
+    assert seen == [f"m{i:03}" for i in range(600)]
+
+
+def test_filters_narrow_select_iterate_and_count_alike(various: Store) -> None:
+    where = Filter.where(tags="x", importance__lt=0.5)
+    assert ids(various.select(SPACE, where)) == ids(list(various.iterate(SPACE, where))) == ["late"]
+    assert various.count(SPACE, where) == 1
+    assert various.count(SPACE, EVERYTHING) == 4
+
+
+def test_tally_counts_by_type_status_and_tag_most_frequent_first(various: Store) -> None:
+    assert list(various.tally(SPACE, "type", EVERYTHING).items()) == [("semantic", 3), ("episodic", 1)]
+    assert list(various.tally(SPACE, "status", EVERYTHING).items()) == [("short_term", 3), ("long_term", 1)]
+    assert list(various.tally(SPACE, "tags", EVERYTHING).items()) == [("x", 2), ("y", 1)]
+    assert various.tally(SPACE, "tags", Filter.where(importance__lt=0.5)) == {"x": 1}
+
+
+def test_touch_counts_each_use_and_never_turns_the_clock_back(store: Store) -> None:
+    put(store, memory("a", last_accessed=5.0), memory("b"))
+    store.touch(SPACE, ["a", "nobody"], 9.0)
+    store.touch(SPACE, ["a"], 7.0)
+    a, b = store.get(SPACE, ["a", "b"])
+    assert (a.last_accessed, a.access_count) == (9.0, 2)
+    assert (b.last_accessed, b.access_count) == (0.0, 0)
+    assert store.journal(SPACE) == []
+
+
+def test_touching_leaves_words_and_vectors_alone(store: Store) -> None:
+    put(store, (memory("a"), derived("word", unit(1))))
+    store.touch(SPACE, ["a"], 9.0)
+    assert ids(store.by_words(SPACE, ["word"], EVERYTHING, 5)) == ["a"]
+    assert ids(store.by_vector(SPACE, unit(1), EVERYTHING, 5)) == ["a"]
+    assert store.pending(5) == []
+
+
+def test_deleting_a_memory_takes_its_words_vector_and_links(store: Store) -> None:
+    put(store, (memory("a", tags=("t",), links=(Link("b"),)), derived("word", unit(1))))
+    with store.transaction() as transaction:
+        assert transaction.remove(SPACE, "a")
+        assert not transaction.remove(SPACE, "a")
+    assert store.get(SPACE, ["a"]) == []
+    assert store.ids_like(SPACE, "a", 5) == []
+    assert store.by_words(SPACE, ["word"], EVERYTHING, 5) == []
+    assert store.by_vector(SPACE, unit(1), EVERYTHING, 5) == []
+    assert store.vectors_for([digest_of("word/0")]) == {}
+    assert store.identical(SPACE, digest_of("word/0"), 5) == []
+    assert store.tally(SPACE, "tags", EVERYTHING) == {}
+    assert (store.health().memories, store.health().chunks, store.health().vectors) == (0, 0, 0)
+    assert store.health(thorough=True).problems == ()
+
+
+def test_a_deleted_id_can_be_used_again_without_inheriting_anything(store: Store) -> None:
+    put(store, (memory("a", tags=("t",), links=(Link("b"),)), derived("word", unit(1))))
+    with store.transaction() as transaction:
+        transaction.remove(SPACE, "a")
+    put(store, memory("a", "new"))
+    assert store.get(SPACE, ["a"]) == [memory("a", "new")]
+    assert store.count(SPACE, Filter.where(links__to="b")) == 0
+    assert ids(store.pending(5)) == ["a"]

@@ -1,0 +1,82 @@
+"""Another space's rows do not exist, whatever is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre.model import Filter
+from nacre.ports import Store
+from tests.samples import derived, digest_of, entry, ids, memory, put, unit
+
+EVERYTHING = Filter()
+
+
+@pytest.fixture
+def two(store: Store) -> Store:
+    """The same id in two spaces, and a memory that only the second has."""
+    put(
+        store,
+        (memory("same", "of one", space="one", tags=("mine",)), derived("shared", unit(1, 0.2))),
+        (memory("same", "of two", space="two", tags=("theirs",)), derived("shared", unit(1))),
+        (memory("other", "of two", space="two", tags=("theirs",)), derived("shared", unit(1, 0.1))),
+    )
+    with store.transaction() as transaction:
+        transaction.append([entry("same", space="one"), entry("same", space="two"), entry("other", space="two")])
+    return store
+
+
+def test_the_same_id_lives_apart_in_two_spaces(two: Store) -> None:
+    assert [m.text for m in two.get("one", ["same", "other"])] == ["of one"]
+    assert [m.text for m in two.get("two", ["same"])] == ["of two"]
+    with two.transaction() as transaction:
+        assert transaction.get("one", "other") is None
+        assert not transaction.remove("one", "other")
+
+
+def test_no_question_in_one_space_is_answered_from_another(two: Store) -> None:
+    assert ids(two.select("one", EVERYTHING)) == ["same"]
+    assert [m.text for m in two.iterate("one", EVERYTHING)] == ["of one"]
+    assert two.ids_like("one", "", 10) == ["same"]
+    assert two.count("one", EVERYTHING) == 1
+    assert two.tally("one", "tags", EVERYTHING) == {"mine": 1}
+    assert ids(two.by_words("one", ["share", "shared"], EVERYTHING, 10)) == ["same"]
+    assert ids(two.by_vector("one", unit(1), EVERYTHING, 10)) == ["same"]
+    assert two.identical("one", digest_of("shared/0"), 10) == ["same"]
+    assert [e.memory_id for e in two.journal("one")] == ["same"]
+    assert two.journal("one", memory_id="other") == []
+
+
+def test_a_filter_that_names_another_space_finds_nothing(two: Store) -> None:
+    where = Filter.where(space="two")
+    assert two.select("one", where) == []
+    assert two.by_words("one", ["shared"], where, 10) == []
+    assert two.by_vector("one", unit(1), where, 10) == []
+
+
+def test_a_space_nobody_wrote_to_is_empty(two: Store) -> None:
+    assert two.select("none", EVERYTHING) == []
+    assert two.by_words("none", ["shared"], EVERYTHING, 10) == []
+    assert two.by_vector("none", unit(1), EVERYTHING, 10) == []
+    assert two.journal("none") == []
+
+
+def test_touching_and_removing_reach_only_their_space(two: Store) -> None:
+    two.touch("one", ["same", "other"], 9.0)
+    with two.transaction() as transaction:
+        transaction.remove("one", "same")
+    assert two.select("one", EVERYTHING) == []
+    assert [m.access_count for m in two.select("two", EVERYTHING)] == [0, 0]
+    assert ids(two.by_vector("two", unit(1), EVERYTHING, 10)) == ["same", "other"]
+    assert sorted(ids(two.by_words("two", ["shared"], EVERYTHING, 10))) == ["other", "same"]
+
+
+def test_scrubbing_reaches_only_its_space(store: Store) -> None:
+    with store.transaction() as transaction:
+        transaction.append([entry("same", space=space, after={"text": "secret"}) for space in ("one", "two")])
+        assert transaction.scrub_journal("one", "same") == 1
+    assert store.journal("one")[0].after is None
+    assert store.journal("two")[0].after == {"text": "secret"}
+
+
+def test_spaces_are_counted(two: Store) -> None:
+    assert two.spaces() == {"one": 1, "two": 2}

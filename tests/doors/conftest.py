@@ -1,0 +1,47 @@
+"""The command line as a person or a script calls it, on a store of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from nacre.cli.main import nacre as command_line
+
+
+class CommandLine:
+    """Calling it gives the result; `ok` and `json` insist that it went well."""
+
+    def __init__(self, store: Path) -> None:
+        self.store = store
+
+    def __call__(self, *words: str, input: str | bytes | None = None) -> Result:
+        return CliRunner().invoke(command_line, words, input=input, prog_name="nacre", catch_exceptions=False)
+
+    def ok(self, *words: str, input: str | bytes | None = None) -> str:
+        result = self(*words, input=input)
+        assert result.exit_code == 0, result.output
+        return result.stdout.rstrip("\n")
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self.ok(*words, "-f", "json"))
+
+    def process(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        settings: dict[str, Any] = {"capture_output": True, "text": True, "encoding": "utf-8", "timeout": 60}
+        return subprocess.run([sys.executable, "-m", "nacre", *words], **{**settings, **options})
+
+
+@pytest.fixture
+def nacre(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:  # noqa: ARG001
+    monkeypatch.setenv("NACRE_EMBEDDER", "hashing")
+    monkeypatch.setenv("NACRE_STORE", str(tmp_path / "store.db"))
+    for name in ("NO_COLOR", "VISUAL", "EDITOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    assert "NACRE_SPACE" not in os.environ
+    return CommandLine(tmp_path / "store.db")

@@ -1,0 +1,57 @@
+"""A filter means in SQL what it means in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nacre.model import Filter, Memory
+from nacre.storage.sqlite import SQLiteStore
+from tests.property.strategies import filters, from_memory, memories
+from tests.samples import put
+
+SPACE = "here"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SQLiteStore]:
+    opened = SQLiteStore(tmp_path_factory.mktemp("filters") / Path("store.db"))
+    yield opened
+    opened.close()
+
+
+def fill(store: SQLiteStore, several: list[Memory]) -> None:
+    with store.transaction() as transaction:
+        for found in store.select(SPACE, Filter()):
+            transaction.remove(SPACE, found.id)
+    put(store, *several)
+
+
+@settings(max_examples=120)
+@given(
+    several=st.tuples(*(memories(id) for id in ("m1", "m2", "m3", "m4"))),
+    asked=st.lists(filters, min_size=10, max_size=20),
+)
+def test_sqlite_admits_what_the_filter_admits(
+    store: SQLiteStore, several: tuple[Memory, ...], asked: list[Filter]
+) -> None:
+    fill(store, list(several))
+    for where in asked:
+        expected = [memory.id for memory in several if where.admits(memory)]
+        assert sorted(found.id for found in store.select(SPACE, where)) == expected, where
+
+
+@settings(max_examples=60)
+@given(several=st.tuples(*(memories(id) for id in ("m1", "m2", "m3"))))
+def test_sqlite_agrees_on_conditions_made_from_the_values_themselves(
+    store: SQLiteStore, several: tuple[Memory, ...]
+) -> None:
+    fill(store, list(several))
+    for condition in from_memory(several[0]):
+        where = Filter((condition,))
+        expected = [memory.id for memory in several if where.admits(memory)]
+        assert sorted(found.id for found in store.select(SPACE, where)) == expected, where

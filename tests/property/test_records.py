@@ -1,0 +1,41 @@
+"""Whatever a record holds comes back as it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+
+from nacre.engine.change import difference, stands_as
+from nacre.model import Memory
+from nacre.storage.sqlite import SQLiteStore
+from tests.property.strategies import memories
+from tests.samples import put
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SQLiteStore]:
+    opened = SQLiteStore(tmp_path_factory.mktemp("records") / "store.db")
+    yield opened
+    opened.close()
+
+
+@given(memory=memories())
+def test_a_record_survives_its_dictionary_and_json(memory: Memory) -> None:
+    assert Memory.from_dict(memory.to_dict()) == memory
+    assert Memory.from_dict(json.loads(json.dumps(memory.to_dict()))) == memory
+
+
+@given(memory=memories())
+def test_a_record_survives_the_file(store: SQLiteStore, memory: Memory) -> None:
+    put(store, memory)
+    assert store.get("here", ["m"]) == [memory]
+
+
+@given(one=memories(), other=memories())
+def test_a_difference_says_all_that_differs(one: Memory, other: Memory) -> None:
+    assert stands_as(one, difference(one, other))
+    assert bool(difference(one, other)) == bool(difference(other, one))
+    assert stands_as(other, difference(one, other)) == (not difference(one, other))

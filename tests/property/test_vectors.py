@@ -1,0 +1,158 @@
+"""The nearest are the nearest: against brute force, over edits, removals and two processes' worth of readers."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from nacre.model import Filter
+from nacre.ports import Chunk, Derived, Vectors, Words
+from nacre.storage.sign_index import RESCORED, SignIndex
+from nacre.storage.sqlite import SQLiteStore, vectors
+from tests.samples import digest_of, memory
+
+DIMENSIONS = 16
+
+
+def random_rows(random: np.random.Generator, count: int, dimensions: int = DIMENSIONS) -> Vectors:
+    rows = random.standard_normal((count, dimensions)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows
+
+
+def filled(rows: Vectors) -> SignIndex:
+    index = SignIndex(rows.shape[1])
+    numbers = np.arange(1, len(rows) + 1)
+    for start in range(0, len(rows), 37):
+        part = slice(start, start + 37)
+        index.append(numbers[part], numbers[part] * 10, rows[part].astype(np.float16))
+    return index
+
+
+@given(
+    seed=st.integers(0, 2**32), count=st.integers(1, RESCORED), dimensions=st.integers(1, 130),
+    limit=st.integers(1, 20), gone=st.sets(st.integers(1, RESCORED)),
+    only=st.none() | st.sets(st.integers(1, RESCORED)),
+)  # fmt: skip
+def test_below_the_rescoring_size_the_index_is_exact(
+    seed: int, count: int, dimensions: int, limit: int, gone: set[int], only: set[int] | None
+) -> None:
+    random = np.random.default_rng(seed)
+    rows = random_rows(random, count, dimensions)
+    index, asked = filled(rows), random_rows(random, 1, dimensions)[0]
+    index.discard(sorted(gone))
+    allowed = None if only is None else np.asarray(sorted(10 * each for each in only), np.int64)
+    chunks, owners, cosines = index.nearest(asked, limit, allowed)
+    exact = rows.astype(np.float16).astype(np.float32) @ asked
+    alive = [i for i in range(count) if i + 1 not in gone and (only is None or i + 1 in only)]
+    expected = sorted(exact[alive], reverse=True)[:limit]
+    assert np.allclose(cosines, expected, atol=1e-5)
+    assert set(chunks) <= {i + 1 for i in alive}
+    assert np.array_equal(owners, chunks * 10)
+    assert np.allclose(exact[chunks - 1], cosines, atol=1e-5)
+
+
+def test_above_it_nearly_all_of_the_best_are_found_on_data_with_neighbours() -> None:
+    random = np.random.default_rng(7)
+    centres = random_rows(random, 300, 384)
+    rows = np.repeat(centres, 30, axis=0) + random.standard_normal((9000, 384)).astype(np.float32) * 0.03
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    index, found = filled(rows), 0
+    for asked in centres[:50]:
+        best = set(np.argsort(-(rows.astype(np.float16).astype(np.float32) @ asked))[:10] + 1)
+        found += len(best & set(index.nearest(asked, 10)[0]))
+    assert found >= 0.97 * 500
+
+
+class TwoReaders(RuleBasedStateMachine):
+    """One store writes, another on the same file only reads; both must answer as a list of vectors would."""
+
+    @initialize(seed=st.integers(0, 2**32))
+    def open(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.folder = tempfile.TemporaryDirectory()
+        path = Path(self.folder.name) / "store.db"
+        self.writer, self.reader = SQLiteStore(path), SQLiteStore(path)
+        self.model: dict[tuple[str, str], Vectors] = {}
+
+    @rule(
+        space=st.sampled_from(["one", "two"]),
+        ids=st.lists(st.integers(0, 9), min_size=1, max_size=4),
+        chunks=st.integers(1, 3),
+    )
+    def put(self, space: str, ids: list[int], chunks: int) -> None:
+        with self.writer.transaction() as transaction:
+            for id in ids:
+                rows = random_rows(self.random, chunks)
+                cut = tuple(Chunk(i, i + 1, digest_of(f"{rows[i]}")) for i in range(chunks))
+                transaction.put(memory(str(id), space=space), Derived(Words(), cut, rows))
+                self.model[space, str(id)] = rows
+
+    @rule(space=st.sampled_from(["one", "two"]), ids=st.lists(st.integers(0, 9), min_size=1, max_size=4))
+    def remove(self, space: str, ids: list[int]) -> None:
+        with self.writer.transaction() as transaction:
+            for id in ids:
+                assert transaction.remove(space, str(id)) == (self.model.pop((space, str(id)), None) is not None)
+
+    @rule(space=st.sampled_from(["one", "two"]), id=st.integers(0, 9))
+    def fail_midway(self, space: str, id: int) -> None:
+        with pytest.raises(ZeroDivisionError), self.writer.transaction() as transaction:
+            transaction.remove(space, str(id))
+            transaction.put(
+                memory("x", space=space), Derived(Words(), (Chunk(0, 1, b"x"),), random_rows(self.random, 1))
+            )
+            raise ZeroDivisionError
+
+    @rule()
+    def change_embedder(self) -> None:
+        with self.writer.transaction() as transaction:
+            transaction.change_embedder("another", DIMENSIONS)
+        self.model = {key: rows[:0] for key, rows in self.model.items()}
+
+    @rule(which=st.sampled_from(["writer", "reader"]), space=st.sampled_from(["one", "two"]))
+    def ask(self, which: str, space: str) -> None:
+        self.compare(getattr(self, which), space)
+
+    @invariant()
+    def the_file_agrees_with_itself(self) -> None:
+        if hasattr(self, "writer"):
+            assert self.writer.health().vectors == sum(len(rows) for rows in self.model.values())
+
+    def compare(self, store: SQLiteStore, space: str) -> None:
+        asked = random_rows(self.random, 1)[0]
+        halves = {
+            id: rows.astype(np.float16).astype(np.float32)
+            for (owner, id), rows in self.model.items()
+            if owner == space and len(rows)
+        }
+        expected = sorted(((float((rows @ asked).max()), id) for id, rows in halves.items()), reverse=True)
+        found = store.by_vector(space, asked, Filter(), 50)
+        assert [match.id for match in found] == [id for _, id in expected]
+        assert np.allclose([match.score for match in found], [score for score, _ in expected], atol=1e-5)
+
+    def teardown(self) -> None:
+        if hasattr(self, "writer"):
+            for store in (self.writer, self.reader):
+                for space in ("one", "two"):
+                    self.compare(store, space)
+            self.writer.close()
+            self.reader.close()
+            self.folder.cleanup()
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks fill, are gathered and are trimmed within a few dozen steps instead of thousands."""
+    monkeypatch.setattr(vectors, "BLOCK", 4)
+    monkeypatch.setattr(vectors, "SMALL_BLOCKS", 3)
+    monkeypatch.setattr(vectors, "REMOVALS_KEPT", 12)
+
+
+TestTwoReaders = TwoReaders.TestCase
+TestTwoReaders.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

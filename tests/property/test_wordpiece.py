@@ -1,0 +1,77 @@
+"""Our WordPiece against the `tokenizers` library, over many scripts."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from nacre.embedding.minilm.places import TOKENIZER
+from nacre.embedding.minilm.provision import install
+from nacre.embedding.wordpiece import WordPiece
+
+LIMIT = 256
+FRAGMENTS = (
+    "The quick brown fox", "naïve café", "Ελληνικός ΟΔΟΣ", "Привет, мир", "北京大学", "こんにちは世界",
+    "안녕하세요", "שלום", "مرحبا", "नमस्ते", "สวัสดี", "İstanbul ﬁn ß", "don't stop!", "[SEP]", "[MASK]x", "[cls]",
+    "x" * 101, "🙂👩‍👩‍👧", "C:\\Temp\\a_b.txt", "3.14e-10",
+)  # fmt: skip
+UNUSED = ("Cn", "Co", "Cs")  # unassigned, private, halves of a pair
+LETTERS_SKIPPED = 16  # ideographs and syllables by the ten thousand, all treated alike
+
+
+def settled(character: str) -> bool:
+    """Of the same kind since Unicode 3.2: for younger characters the library's tables are older than Python's."""
+    kind = unicodedata.category(character)
+    return kind not in UNUSED and kind == unicodedata.ucd_3_2_0.category(character)
+
+
+ASSIGNED = [character for character in map(chr, range(sys.maxunicode + 1)) if settled(character)]
+LETTERS = [character for character in ASSIGNED if unicodedata.category(character) == "Lo"]
+SETTLED = sorted({*ASSIGNED} - {*LETTERS}) + LETTERS[::LETTERS_SKIPPED]
+TEXTS = st.lists(
+    st.one_of(
+        st.sampled_from(FRAGMENTS),
+        st.text(st.sampled_from(SETTLED), max_size=20),
+        st.text(st.characters(codec="ascii"), max_size=30),
+    ),
+    max_size=8,
+).flatmap(lambda parts: st.sampled_from(["", " "]).map(lambda joint: joint.join(parts)))
+
+
+@pytest.fixture(scope="module")
+def file() -> Path:
+    return install().path / TOKENIZER
+
+
+@pytest.fixture(scope="module")
+def ours(file: Path) -> WordPiece:
+    return WordPiece.from_file(file)
+
+
+@pytest.fixture(scope="module")
+def theirs(file: Path) -> Tokenizer:
+    library = Tokenizer.from_file(str(file))
+    library.no_padding()
+    library.enable_truncation(LIMIT)
+    return library
+
+
+@given(text=TEXTS)
+def test_our_ids_are_the_librarys_ids(text: str, ours: WordPiece, theirs: Tokenizer) -> None:
+    assert ours.encode(text, LIMIT) == theirs.encode(text).ids
+
+
+def test_every_settled_character_is_read_as_the_library_reads_it(ours: WordPiece, theirs: Tokenizer) -> None:
+    texts = [f"ab{character}Cd {character}" for character in SETTLED]
+    differing = [
+        text
+        for text, encoded in zip(texts, theirs.encode_batch(texts), strict=True)
+        if ours.encode(text, LIMIT) != encoded.ids
+    ]
+    assert differing == []

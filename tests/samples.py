@@ -1,0 +1,53 @@
+"""Memories and what is derived from them, in as few words as a test can bear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from nacre.model import Act, JournalEntry, Memory
+from nacre.ports import Chunk, Derived, Store, Vectors, Words
+
+DIMENSIONS = 8
+SPACE = "here"
+
+
+def memory(id: str = "m1", text: str = "", **fields: Any) -> Memory:
+    return Memory(id=id, text=text or f"text of {id}", space=fields.pop("space", SPACE), **fields)
+
+
+def unit(*numbers: float) -> Vectors:
+    row = np.zeros(DIMENSIONS, np.float32)
+    row[: len(numbers)] = numbers
+    return row / np.float32(np.linalg.norm(row))
+
+
+def derived(text: str = "", *rows: Vectors, tags: str = "", title: str = "") -> Derived:
+    """Words as given; one chunk a vector, ten characters each."""
+    chunks = tuple(Chunk(10 * i, 10 * i + 10, digest_of(f"{text}/{i}")) for i in range(len(rows)))
+    return Derived(Words(title=title, text=text, tags=tags), chunks, np.stack(rows) if rows else None)
+
+
+def digest_of(piece: str) -> bytes:
+    return blake2b(piece.encode(), digest_size=16).digest()
+
+
+def entry(memory_id: str = "m1", *, batch: str = "b1", space: str = SPACE, **fields: Any) -> JournalEntry:
+    act = Act(fields.pop("act", "remember"), "tester", fields.pop("at", 1.0), batch, fields.pop("why", ""))
+    return JournalEntry(
+        fields.pop("seq", 0), act, space, memory_id, fields.pop("before", None), fields.pop("after", None)
+    )
+
+
+def put(store: Store, *pairs: tuple[Memory, Derived | None] | Memory) -> None:
+    with store.transaction() as transaction:
+        for pair in pairs:
+            kept, found = pair if isinstance(pair, tuple) else (pair, None)
+            transaction.put(kept, found)
+
+
+def ids(found: Sequence[Any]) -> list[str]:
+    return [each.id for each in found]

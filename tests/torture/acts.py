@@ -1,0 +1,127 @@
+"""Acts that follow from a seed, and the plain model that says how a store stands after each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from random import Random
+from uuid import UUID
+
+from nacre import MemoryStore
+
+WORDS = (
+    "anchor barley cobalt dynamo ember falcon granite harbour indigo juniper kestrel lantern meadow nickel orchard"
+    " pepper quarry raven saddle timber umbrella velvet walnut yonder zephyr"
+).split()
+LARGEST_BATCH = 40  # below the store's own batch: one call, one transaction
+NAMES = ("remember", "remember", "remember_many", "edit", "edit", "supersede", "forget", "purge")
+NEEDED = {"edit": 1, "supersede": 2, "forget": 3, "purge": 3}  # live memories that an act must find
+SEVERAL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`texts` stand beside `ids` where the act writes texts."""
+
+    name: str
+    ids: tuple[str, ...]
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    text: str
+    status: str = "short_term"
+    superseded_by: str = ""
+    supersedes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Every memory as it stands, and every act of the journal with the memories that it names, oldest first."""
+
+    memories: Mapping[str, Standing]
+    journal: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def live(self) -> list[str]:
+        return [id for id, each in self.memories.items() if each.status != "trashed" and not each.superseded_by]
+
+
+def token(id: str) -> str:
+    """One word that only this memory's text holds."""
+    return "zq" + id.replace("-", "")
+
+
+def written(id: str, random: Random) -> str:
+    return f"{token(id)} {' '.join(random.sample(WORDS, 6))}"
+
+
+def steps(state: State, random: Random) -> Iterator[tuple[Step, State]]:
+    """Endless: the next act, and how the store must stand once it is done."""
+    while True:
+        step = next_step(state, random)
+        state = after(state, step)
+        yield step, state
+
+
+def next_step(state: State, random: Random) -> Step:
+    live = sorted(state.live())
+    name = random.choice([name for name in NAMES if len(live) >= NEEDED.get(name, 0)])
+    if name in ("remember", "remember_many"):
+        ids = tuple(new_id(random) for _ in range(1 if name == "remember" else random.randint(2, LARGEST_BATCH)))
+        return Step(name, ids, tuple(written(id, random) for id in ids))
+    if name == "edit":
+        id = random.choice(live)
+        return Step(name, (id,), (written(id, random) + f" revision {random.getrandbits(32)}",))
+    return Step(name, tuple(random.sample(live, 2 if name == "supersede" else random.randint(1, SEVERAL))))
+
+
+def new_id(random: Random) -> str:
+    return str(UUID(int=random.getrandbits(128)))
+
+
+def after(state: State, step: Step) -> State:
+    memories = dict(state.memories)
+    if step.name in ("remember", "remember_many"):
+        memories |= {id: Standing(text) for id, text in zip(step.ids, step.texts, strict=True)}
+    elif step.name == "edit":
+        memories[step.ids[0]] = replace(memories[step.ids[0]], text=step.texts[0])
+    elif step.name == "supersede":
+        old, new = step.ids
+        memories[old] = replace(memories[old], superseded_by=new)
+        memories[new] = replace(memories[new], supersedes=(*memories[new].supersedes, old))
+    elif step.name == "forget":
+        memories |= {id: replace(memories[id], status="trashed") for id in step.ids}
+    else:
+        memories = {id: each for id, each in memories.items() if id not in step.ids}
+    told = "remember" if step.name == "remember_many" else step.name
+    return State(memories, (*state.journal, (told, step.ids)))
+
+
+def perform(store: MemoryStore, step: Step) -> None:
+    if step.name == "remember":
+        store.remember(step.texts[0], id=step.ids[0])
+    elif step.name == "remember_many":
+        store.remember_many([{"id": id, "text": text} for id, text in zip(step.ids, step.texts, strict=True)])
+    elif step.name == "edit":
+        store.edit(step.ids[0], text=step.texts[0])
+    elif step.name == "supersede":
+        store.supersede(*step.ids)
+    elif step.name == "forget":
+        store.forget(*step.ids)
+    else:
+        store.purge(*step.ids)
+
+
+def observed(store: MemoryStore) -> State:
+    """As the file tells it; a store that nobody writes to now is compared with the model so."""
+    everything = store.iterate(include_trashed=True, include_superseded=True)
+    memories = {
+        each.id: Standing(each.text, each.status, each.superseded_by, tuple(link.to for link in each.links))
+        for each in everything
+    }
+    told: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for entry in reversed(store.journal(limit=None)):
+        ids = told[entry.act.batch][1] if entry.act.batch in told else ()
+        told[entry.act.batch] = (entry.act.name, (*ids, entry.memory_id))
+    return State(memories, tuple(told.values()))

@@ -1,0 +1,162 @@
+"""Anything can be taken back, as long as nothing stands on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from nacre import Memory, MemoryStore
+from nacre.errors import UndoRefused
+
+
+def content(store: MemoryStore) -> list[Memory]:
+    """All memories, without the marks that a mere use leaves."""
+    found = store.list_recent(99, include_trashed=True, include_superseded=True, include_expired=True)
+    return sorted((replace(m, last_accessed=0.0, access_count=0) for m in found), key=lambda m: m.id)
+
+
+ACTS: dict[str, Callable[[MemoryStore], object]] = {
+    "remember": lambda store: store.remember("a third"),
+    "remember_many": lambda store: store.remember_many(["x", "y", "z"]),
+    "edit": lambda store: store.edit("a", text="other words", tags=["new"], importance=0.1, links=[]),
+    "forget": lambda store: store.forget("a", "b"),
+    "supersede": lambda store: store.supersede("a", "b"),
+    "restore from the trash": lambda store: store.restore("trashed"),
+    "restore a superseded one": lambda store: store.restore("old"),
+}
+
+
+@pytest.fixture
+def filled(store: MemoryStore) -> MemoryStore:
+    for id in ("a", "b", "trashed", "old", "new"):
+        store.remember(f"text of {id}", id=id, tags=["t"], metadata={"deep": [1, {"x": None}]})
+    store.forget("trashed")
+    store.supersede("old", "new")
+    return store
+
+
+@pytest.mark.parametrize("name", ACTS)
+def test_each_act_can_be_undone_and_the_undo_too(filled: MemoryStore, name: str) -> None:
+    before = content(filled)
+    ACTS[name](filled)
+    after = content(filled)
+    assert after != before
+    undone = filled.undo()
+    assert content(filled) == before
+    filled.undo(undone[0].act.batch)
+    assert content(filled) == after
+    filled.undo()
+    assert content(filled) == before
+    assert filled.health().problems == ()
+
+
+def test_undone_words_are_searched_and_those_taken_back_are_not(filled: MemoryStore) -> None:
+    filled.edit("a", text="entirely different")
+    filled.undo()
+    assert [hit.memory.id for hit in filled.recall("text of a", k=1)] == ["a"]
+    assert not filled.recall("entirely", strategy="keyword")
+    kept = filled.remember("short lived")
+    filled.undo()
+    assert filled.get(kept.id) is None
+    assert not filled.recall("short lived", strategy="keyword")
+
+
+def test_several_undos_go_back_step_by_step(store: MemoryStore) -> None:
+    states = [content(store)]
+    for act in (
+        lambda: store.remember("first", id="a"),
+        lambda: store.remember("second", id="b"),
+        lambda: store.edit("a", text="edited", title="title"),
+        lambda: store.supersede("a", "b"),
+        lambda: store.forget("b"),
+        lambda: store.restore("b"),
+        lambda: store.restore("a"),
+        lambda: store.edit("b", importance=1.0),
+    ):
+        act()
+        states.append(content(store))
+    assert all(one != other for one, other in pairwise(states))
+    for number, state in enumerate(reversed(states[:-1])):
+        store.undo(why="" if number % 2 else "with a reason")
+        assert content(store) == state
+    with pytest.raises(UndoRefused, match="no such act"):
+        store.undo()
+
+
+def test_a_recall_between_does_not_stand_in_the_way(filled: MemoryStore) -> None:
+    filled.edit("a", importance=0.9)
+    assert filled.recall("text of a")
+    filled.undo()
+    found = filled.get("a")
+    assert found is not None
+    assert (found.importance, found.access_count) == (0.5, 1)
+
+
+def test_an_act_that_later_ones_stand_on_is_not_undone(filled: MemoryStore) -> None:
+    filled.edit("a", text="once")
+    first = filled.journal("a")[0].act.batch
+    filled.edit("a", importance=0.9)
+    before = content(filled)
+    with pytest.raises(UndoRefused, match="undo the later acts first"):
+        filled.undo(first)
+    remembered = filled.journal("b")[-1].act.batch
+    filled.forget("b")
+    with pytest.raises(UndoRefused):
+        filled.undo(remembered)
+    filled.undo()
+    assert content(filled) == before
+
+
+def test_even_within_one_tick_of_the_clock_a_later_act_is_noticed() -> None:
+    with MemoryStore(":memory:", embedder="hashing", clock=lambda: 5.0) as store:
+        kept = store.remember("words")
+        remembered = store.journal()[0].act.batch
+        store.edit(kept.id, title="later")
+        with pytest.raises(UndoRefused):
+            store.undo(remembered)
+
+
+def test_an_undone_act_is_not_undone_again(filled: MemoryStore) -> None:
+    filled.edit("a", importance=0.9)
+    batch = filled.journal()[0].act.batch
+    filled.undo(batch)
+    with pytest.raises(UndoRefused):
+        filled.undo(batch)
+
+
+def test_a_purge_cannot_be_undone(filled: MemoryStore) -> None:
+    filled.purge("a")
+    with pytest.raises(UndoRefused, match="gone for good"):
+        filled.undo(filled.journal()[0].act.batch)
+    assert filled.get("a") is None
+
+
+def test_what_was_removed_by_an_undo_and_written_again_is_not_overwritten(store: MemoryStore) -> None:
+    store.remember("first", id="a")
+    undone = store.undo()[0].act.batch
+    store.remember("again", id="a")
+    with pytest.raises(UndoRefused, match="exists again"):
+        store.undo(undone)
+
+
+def test_an_unknown_act_is_refused(store: MemoryStore) -> None:
+    with pytest.raises(UndoRefused, match="no such act"):
+        store.undo("nothing")
+
+
+def test_an_undo_names_the_act_it_takes_back_and_the_reason(filled: MemoryStore) -> None:
+    filled.edit("a", importance=0.9)
+    batch = filled.journal()[0].act.batch
+    assert filled.undo(why="a slip")[0].act.why == f"{batch}: a slip"
+
+
+def test_the_last_act_is_found_behind_a_long_journal_of_undos(store: MemoryStore) -> None:
+    store.remember("first", id="a")
+    for _ in range(20):
+        store.edit("a", importance=0.9)
+        store.undo()
+    store.undo()
+    assert store.count() == 0

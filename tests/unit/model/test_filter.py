@@ -1,0 +1,72 @@
+"""Filters as callers write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre.errors import InvalidInput, UnknownName
+from nacre.model import Condition, Filter
+from tests.samples import memory
+
+
+def test_a_name_alone_means_equal_and_for_a_list_any() -> None:
+    assert Filter.where(type="episodic", tags="a").conditions == (
+        Condition("type", "eq", "episodic"),
+        Condition("tags", "any", ("a",)),
+    )
+
+
+def test_none_leaves_a_field_free() -> None:
+    assert Filter.where(type=None, importance__ge=None) == Filter()
+
+
+def test_metadata_keys_may_hold_underscores_and_be_named_like_an_operator() -> None:
+    assert Filter.where(metadata__a__b=1).conditions == (Condition("metadata.a__b", "eq", 1),)
+    assert Filter.where(metadata__a__in=[1, 2]).conditions == (Condition("metadata.a", "in", (1, 2)),)
+    assert Filter.where(metadata__in=1).conditions == (Condition("metadata.in", "eq", 1),)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"typ": "x"}, {"type__like": "x"}, {"tags__gt": "x"}, {"metadata": 1}, {"metadata__a__gt": 1},
+        {"metadata__a'b": 1}, {'metadata__a"': 1}, {"metadata__a.b": 1}, {"metadata__": 1}, {"links": "x"},
+        {"importance__contains": "x"}, {"importance__ge": "x"}, {"type__gt": 5}, {"type": object()},
+        {"importance": float("nan")}, {"importance__le": float("inf")}, {"importance__lt": 2**64},
+        {"type__in": [["x"]]}, {"tags__unset": "yes"}, {"title__unset": 1},
+    ],
+)  # fmt: skip
+def test_a_condition_that_means_nothing_is_refused_in_one_sentence(wanted: dict[str, object]) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Filter.where(**wanted)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_misspelled_field_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="'importance'"):
+        Filter.where(importence__ge=0.5)
+
+
+def test_live_hides_the_trashed_the_superseded_and_the_expired() -> None:
+    live = Filter.live(now=100.0)
+    assert live.admits(memory())
+    assert live.admits(memory(expires_at=100.5))
+    assert not live.admits(memory(expires_at=100.0))
+    assert not live.admits(memory(status="trashed"))
+    assert not live.admits(memory(superseded_by="x"))
+
+
+def test_an_unset_field_passes_ne_and_not_in_but_no_order() -> None:
+    unset = memory()
+    assert Filter.where(valence__ne=0.5).admits(unset)
+    assert Filter.where(valence__not_in=[0.5]).admits(unset)
+    assert not Filter.where(valence__lt=0.5).admits(unset)
+    assert Filter.where(valence__unset=True).admits(unset)
+    assert Filter.where(expires_at__gt_or_unset=5.0).admits(unset)
+
+
+def test_filters_add_up() -> None:
+    both = Filter.where(type="semantic") & Filter.where(tags="a")
+    assert both.admits(memory(tags=("a",)))
+    assert not both.admits(memory())
+    assert not both.admits(memory(type="episodic", tags=("a",)))

@@ -1,0 +1,57 @@
+"""Times as people write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nacre.errors import InvalidInput
+from nacre.model.instants import FIRST, LAST, iso, seconds
+
+NOON = 1774958400.0  # 2026-03-31T12:00:00Z
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        NOON, int(NOON), "2026-03-31T12:00:00Z", "2026-03-31T12:00:00", " 2026-03-31 12:00 ",
+        "2026-03-31T14:00:00+02:00",
+        datetime(2026, 3, 31, 12), datetime(2026, 3, 31, 14, tzinfo=timezone(timedelta(hours=2))),
+    ],
+)  # fmt: skip
+def test_many_ways_to_write_one_time(written: Any) -> None:
+    assert seconds(written) == NOON
+
+
+def test_a_date_means_its_midnight() -> None:
+    assert seconds(date(2026, 3, 31)) == seconds("2026-03-31") == NOON - 43200
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["yesterday", "", "2026-13-01", "12", float("nan"), float("inf"), -float("inf"),
+     True, 10**400, 1e300, -1e15, None, [], b"2026-01-01"],
+)  # fmt: skip
+def test_what_is_no_time_is_refused(written: Any) -> None:
+    with pytest.raises(InvalidInput, match="2026-03-31"):
+        seconds(written)
+
+
+@given(at=st.floats(FIRST, LAST))
+def test_every_admitted_time_can_be_shown_and_read_back_to_the_second(at: float) -> None:
+    assert abs(seconds(iso(seconds(at))) - at) <= 1
+
+
+@given(moment=st.datetimes(timezones=st.just(UTC)))
+def test_every_datetime_but_the_last_second_is_admitted(moment: datetime) -> None:
+    if moment.year < 9999:
+        assert seconds(moment) == moment.timestamp()
+
+
+def test_no_time_is_shown_as_nothing() -> None:
+    assert iso(None) == ""
+    assert iso(NOON) == "2026-03-31T12:00:00Z"

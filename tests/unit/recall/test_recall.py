@@ -1,0 +1,80 @@
+"""From a question to its memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.errors import InvalidInput, UnknownName
+from tests.embedders import WordBag
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as opened:
+        opened.remember("The database listens on port 5432", id="port")
+        opened.remember("Error E-4021 means the disk is full", id="error")
+        opened.remember("Anna prefers green tea in the morning", id="tea")
+        yield opened
+
+
+def found(store: MemoryStore, query: str, **options: Any) -> list[str]:
+    return [hit.memory.id for hit in store.recall(query, **options)]
+
+
+def test_an_exact_identifier_is_found_first(store: MemoryStore) -> None:
+    assert found(store, "what was E-4021 about?")[0] == "error"
+    assert found(store, "5432", strategy="keyword") == ["port"]
+
+
+def test_every_hit_says_why(store: MemoryStore) -> None:
+    hit = store.recall("green tea", k=1)[0]
+    assert {reason.signal for reason in hit.why} >= {"words", "meaning"}
+    assert str(hit.why[0]).startswith(hit.why[0].signal)
+
+
+def test_scores_fall_and_k_cuts(store: MemoryStore) -> None:
+    hits = store.recall("the disk database tea", k=3)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert len(store.recall("the disk database tea", k=2)) == 2
+
+
+@pytest.mark.parametrize(("query", "k"), [("", 5), ("   ", 5), ("\x00\ud800", 5), ("tea", 0), ("tea", -3)])
+def test_asking_for_nothing_finds_nothing(store: MemoryStore, query: str, k: int) -> None:
+    assert list(store.recall(query, k)) == []
+
+
+def test_a_question_that_is_too_long_or_no_text_is_refused(store: MemoryStore) -> None:
+    with pytest.raises(InvalidInput, match="20,001 characters"):
+        store.recall("x" * 20_001)
+    with pytest.raises(InvalidInput, match="must be text"):
+        store.recall(None)  # type: ignore[arg-type]
+    assert found(store, ("tea " * 5000)[:20_000], k=1) == ["tea"]
+
+
+def test_an_unknown_strategy_is_refused_with_the_nearest(store: MemoryStore) -> None:
+    with pytest.raises(UnknownName, match="'keyword'"):
+        store.recall("tea", strategy="keywords")
+
+
+def test_a_hit_counts_as_a_use_unless_told_otherwise(store: MemoryStore) -> None:
+    store.recall("green tea", k=1, touch=False)
+    store.recall("green tea", k=1)
+    tea = store.get("tea")
+    assert tea is not None
+    assert tea.access_count == 1
+
+
+def test_equal_scores_are_broken_by_importance_then_by_age() -> None:
+    with MemoryStore(":memory:", embedder=WordBag()) as store:
+        for id, importance, at in (("old", 0.5, 1), ("new", 0.5, 2), ("weighty", 0.9, 0)):
+            store.remember("the very same words", id=id, importance=importance, created_at=at)
+        assert found(store, "same words", strategy="keyword") == ["weighty", "new", "old"]
+
+
+def test_half_of_a_pair_in_a_question_does_no_harm(store: MemoryStore) -> None:
+    assert found(store, "green\ud83d tea\x00")[0] == "tea"

@@ -1,0 +1,67 @@
+"""Nothing is embedded twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.remember.derive import chunks_of, derive
+from nacre.storage.in_memory import InMemoryStore
+from tests.embedders import WordBag
+from tests.samples import memory
+
+
+@pytest.fixture
+def embedder() -> WordBag:
+    return WordBag(token_limit=8)
+
+
+@pytest.fixture
+def store(tmp_path: Path, embedder: WordBag) -> Iterator[MemoryStore]:
+    with MemoryStore(tmp_path / "s.db", embedder=embedder) as opened:
+        yield opened
+
+
+def test_identical_text_is_embedded_once_in_a_batch_and_never_again(store: MemoryStore, embedder: WordBag) -> None:
+    store.remember_many(["the same words", "the same words", "other words"])
+    assert sorted(embedder.asked) == ["other words", "the same words"]
+    store.remember("the same words")
+    assert len(embedder.asked) == 2
+
+
+def test_of_a_long_text_only_the_changed_piece_is_embedded_again(store: MemoryStore, embedder: WordBag) -> None:
+    sentences = [f"Sentence number {i} stands here quite alone. " for i in range(5)]
+    kept = store.remember("".join(sentences))
+    assert len(embedder.asked) == 5
+    sentences[2] = "Another sentence stands here now, quite alone. "
+    store.edit(kept.id, text="".join(sentences))
+    assert embedder.asked[5:] == [sentences[2]]
+
+
+def test_the_title_stands_before_each_chunk() -> None:
+    embedder = WordBag(token_limit=6)
+    chunks, pieces = chunks_of(memory(text="one two three four. five six seven eight", title="My title"), embedder)
+    assert pieces == ["My title\n\none two three four. ", "My title\n\nfive six seven eight"]
+    assert [(c.start, c.end) for c in chunks] == [(0, 20), (20, 40)]
+
+
+def test_a_long_title_leaves_half_of_the_room_to_the_text() -> None:
+    embedder = WordBag(token_limit=10)
+    title = " ".join(f"t{i}" for i in range(40))
+    _, pieces = chunks_of(memory(text=" ".join(f"w{i}" for i in range(12)), title=title), embedder)
+    assert max(embedder.count_tokens(pieces)) <= 10
+    assert "w11" in pieces[-1]
+    assert pieces[0].startswith("t0 t1 t2 t3 t4\n\nw0")
+
+
+def test_vectors_of_another_model_are_not_taken_for_ours(embedder: WordBag) -> None:
+    store = InMemoryStore()
+    with store.transaction() as transaction:
+        transaction.claim_embedder("another", 64)
+        transaction.put(memory(text="word"), derive([memory(text="word")], embedder, store)[0])
+    embedder.asked.clear()
+    derive([memory(text="word")], embedder, store)
+    assert embedder.asked == ["word"]

@@ -1,0 +1,57 @@
+"""The asynchronous face is the same face."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from nacre import AsyncMemoryStore, MemoryStore
+from nacre.errors import MemoryNotFound
+from tests.embedders import WordBag
+
+
+def test_every_public_method_is_there() -> None:
+    for name, member in inspect.getmembers(MemoryStore, inspect.isfunction):
+        if not name.startswith("_"):
+            assert hasattr(AsyncMemoryStore, name), name
+            assert (getattr(AsyncMemoryStore, name).__doc__ or "") == (member.__doc__ or "") or name == "iterate"
+
+
+def test_the_whole_life_of_memories_without_blocking(tmp_path: Path) -> None:
+    async def life() -> None:
+        async with AsyncMemoryStore(MemoryStore(tmp_path / "s.db", embedder=WordBag())) as store:
+            kept = await asyncio.gather(*(store.remember(f"memory {i} word{i}") for i in range(20)))
+            found = await asyncio.gather(*(store.recall(f"word{i}", k=1) for i in range(20)))
+            assert [hits[0].memory.id for hits in found] == [memory.id for memory in kept]
+            assert await store.count() == 20
+            assert {memory.id async for memory in store.iterate()} == {memory.id for memory in kept}
+            assert (await store.edit(kept[0].id, text="edited")).text == "edited"
+            await store.undo()
+            assert (await store.get(kept[0].id)) is not None
+            with pytest.raises(MemoryNotFound):
+                await store.edit("nobody", importance=0.5)
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["s.db"]
+
+    asyncio.run(life())
+
+
+def test_the_loop_turns_while_a_slow_call_runs() -> None:
+    class Slow(WordBag):
+        def count_tokens(self, texts: Sequence[str]) -> list[int]:
+            time.sleep(0.3)
+            return super().count_tokens(texts)
+
+    async def both() -> int:
+        store = AsyncMemoryStore(MemoryStore(":memory:", embedder=Slow(token_limit=1)))
+        slow, turns = asyncio.create_task(store.remember("two words")), 0
+        while not slow.done():
+            await asyncio.sleep(0.01)
+            turns += 1
+        return turns
+
+    assert asyncio.run(both()) >= 5

@@ -1,0 +1,49 @@
+"""Errors say what is wrong and end with the remedy."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from nacre import errors
+
+EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
+    (errors.UnknownName("memory type", "epsodic", ["episodic", "semantic"]), ValueError, "did you mean 'episodic'?"),
+    (errors.UnknownName("status", "zzz", ["a", "b"]), ValueError, "use one of: a, b."),
+    (errors.AmbiguousId("ab", ["ab1", "ab2"]), ValueError, "give more characters."),
+    (errors.MemoryNotFound("x", "s"), KeyError, "`--space` chooses another space."),
+    (errors.SupersedeCycle("old", "new"), ValueError, "Restore new first."),
+    (errors.NotAStore("f", "why"), OSError, "choose another file with --store."),
+    (errors.StoreUnreachable("f", "why"), OSError, "choose another file with --store."),
+    (errors.StoreReadOnly("f"), OSError, "choose another file with --store."),
+    (errors.StoreFull("f"), OSError, "Free some space and repeat."),
+    (errors.StoreBusy("f", 10), OSError, "end the process that holds it."),
+    (errors.SchemaTooNew("f", 9, 1), OSError, "Upgrade nacre to open it."),
+    (errors.EmbeddingMismatch("one", "two"), ValueError, "configure the first model again."),
+    (errors.ModelUnavailable("m", "offline", "Go online."), RuntimeError, "Go online."),
+    (errors.EmbeddingServiceFailed("http://x", "404"), RuntimeError, "the model's name is right."),
+]
+
+
+@pytest.mark.parametrize(("error", "kind", "remedy"), EXAMPLES, ids=lambda value: type(value).__name__)
+def test_a_message_reads_as_written_and_ends_with_the_remedy(
+    error: errors.NacreError, kind: type[Exception], remedy: str
+) -> None:
+    assert isinstance(error, kind)
+    assert isinstance(error, errors.NacreError)
+    assert str(error).endswith(remedy)
+    assert "\n" not in str(error)
+
+
+def test_the_drawn_tree_is_the_real_one() -> None:
+    drawn = errors.__doc__ or ""
+    classes = [each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, errors.NacreError)]
+    assert all(
+        f" {each.__name__}" in drawn or drawn.startswith(each.__name__) or each.__name__ in drawn for each in classes
+    )
+    assert len(classes) == sum("─" in line for line in drawn.splitlines()) + 1
+
+
+def test_a_misspelled_name_is_answered_with_the_nearest_one_whatever_its_case() -> None:
+    assert "'semantic'" in str(errors.UnknownName("type", "SEMANTC", ["semantic", "episodic"]))

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from platformdirs import user_cache_path
 
 settings.register_profile(
     "nacre", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 settings.register_profile("thorough", parent=settings.get_profile("nacre"), max_examples=2000)
+# Says that an error was found without taking minutes to make it small: for trying the tests on broken code.
+settings.register_profile("unshrunk", parent=settings.get_profile("nacre"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("NACRE_TEST_PROFILE", "nacre"))
 
 # The model is costly to provision: it stays where the user's cache has it, while everything else moves to a new home.

@@ -18,6 +18,7 @@ from nacre.storage.sqlite import SQLiteStore, vectors
 from tests.samples import digest_of, memory
 
 DIMENSIONS = 16
+SPACES = ("one", "two")
 
 
 def random_rows(random: np.random.Generator, count: int, dimensions: int = DIMENSIONS) -> Vectors:
@@ -82,8 +83,8 @@ class TwoReaders(RuleBasedStateMachine):
         self.model: dict[tuple[str, str], Vectors] = {}
 
     @rule(
-        space=st.sampled_from(["one", "two"]),
-        ids=st.lists(st.integers(0, 9), min_size=1, max_size=4),
+        space=st.sampled_from(SPACES),
+        ids=st.lists(st.integers(0, 5), min_size=1, max_size=4),
         chunks=st.integers(1, 3),
     )
     def put(self, space: str, ids: list[int], chunks: int) -> None:
@@ -94,13 +95,13 @@ class TwoReaders(RuleBasedStateMachine):
                 transaction.put(memory(str(id), space=space), Derived(Words(), cut, rows))
                 self.model[space, str(id)] = rows
 
-    @rule(space=st.sampled_from(["one", "two"]), ids=st.lists(st.integers(0, 9), min_size=1, max_size=4))
+    @rule(space=st.sampled_from(SPACES), ids=st.lists(st.integers(0, 5), min_size=1, max_size=4))
     def remove(self, space: str, ids: list[int]) -> None:
         with self.writer.transaction() as transaction:
             for id in ids:
                 assert transaction.remove(space, str(id)) == (self.model.pop((space, str(id)), None) is not None)
 
-    @rule(space=st.sampled_from(["one", "two"]), id=st.integers(0, 9))
+    @rule(space=st.sampled_from(SPACES), id=st.integers(0, 5))
     def fail_midway(self, space: str, id: int) -> None:
         with pytest.raises(ZeroDivisionError), self.writer.transaction() as transaction:
             transaction.remove(space, str(id))
@@ -109,20 +110,25 @@ class TwoReaders(RuleBasedStateMachine):
             )
             raise ZeroDivisionError
 
-    @rule()
-    def change_embedder(self) -> None:
-        with self.writer.transaction() as transaction:
-            transaction.change_embedder("another", DIMENSIONS)
-        self.model = {key: rows[:0] for key, rows in self.model.items()}
+    @rule(dice=st.integers(1, 6))
+    def change_embedder(self, dice: int) -> None:
+        if dice == 6:  # seldom: after it nothing old is left that could be mistaken
+            with self.writer.transaction() as transaction:
+                transaction.change_embedder("another", DIMENSIONS)
+            self.model = {key: rows[:0] for key, rows in self.model.items()}
 
-    @rule(which=st.sampled_from(["writer", "reader"]), space=st.sampled_from(["one", "two"]))
-    def ask(self, which: str, space: str) -> None:
-        self.compare(getattr(self, which), space)
+    @rule()
+    def ask_the_reader(self) -> None:
+        """Now and then, so that it has several acts to catch up with."""
+        for space in SPACES:
+            self.compare(self.reader, space)
 
     @invariant()
-    def the_file_agrees_with_itself(self) -> None:
+    def the_writer_and_the_file_agree(self) -> None:
         if hasattr(self, "writer"):
             assert self.writer.health().vectors == sum(len(rows) for rows in self.model.values())
+            for space in SPACES:
+                self.compare(self.writer, space)
 
     def compare(self, store: SQLiteStore, space: str) -> None:
         asked = random_rows(self.random, 1)[0]
@@ -139,7 +145,7 @@ class TwoReaders(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "writer"):
             for store in (self.writer, self.reader):
-                for space in ("one", "two"):
+                for space in SPACES:
                     self.compare(store, space)
             self.writer.close()
             self.reader.close()
@@ -155,4 +161,4 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 TestTwoReaders = TwoReaders.TestCase
-TestTwoReaders.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestTwoReaders.settings = settings(max_examples=60, stateful_step_count=40)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from nacre import Memory, MemoryStore
 from nacre.errors import InvalidInput, MemoryNotFound, SupersedeCycle
 from nacre.model import Link
+from nacre.ports import Vectors
 from tests.embedders import Moody
 
 
@@ -97,8 +98,30 @@ def test_concurrent_edits_lose_nothing(store: MemoryStore) -> None:
     words = held(store, kept.id).text.split()
     assert sorted(words[1:]) == sorted(f"w{n}x{s}" for n in range(4) for s in range(8))
     assert held(store, kept.id).access_count == 32
-    assert [hit.memory.id for hit in store.recall("w3x7", strategy="keyword")] == [kept.id]
+    unfound = [word for word in words if not store.recall(word, strategy="keyword", touch=False)]
+    assert unfound == []
     assert len(store.journal(limit=None)) == 33
+
+
+def test_an_edit_made_while_another_is_embedding_is_not_lost_nor_its_words(store: MemoryStore, embedder: Moody) -> None:
+    kept = store.remember("base")
+
+    def extended(word: str) -> Callable[[Memory], Memory]:
+        return lambda m: replace(m, text=f"{m.text} {word}")
+
+    embed, interruptions = embedder.embed, ["during"]
+
+    def interrupted(texts: Sequence[str]) -> Vectors:
+        if interruptions:
+            store._engine.change(store.space, [kept.id], "edit", extended(interruptions.pop()))
+        return embed(texts)
+
+    embedder.embed = interrupted  # type: ignore[method-assign]
+    store._engine.change(store.space, [kept.id], "edit", extended("after"))
+    assert held(store, kept.id).text == "base during after"
+    for word in ("base", "during", "after"):
+        assert [hit.memory.id for hit in store.recall(word, strategy="keyword")] == [kept.id]
+    assert store.recall("base during after", strategy="semantic")[0].why[0].detail.endswith("1.00")
 
 
 def test_forgetting_hides_and_restoring_brings_back_the_former_status(store: MemoryStore) -> None:

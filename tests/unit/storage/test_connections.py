@@ -8,11 +8,9 @@ import sys
 import threading
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from nacre import MemoryStore
-from nacre.storage.sign_index import SignIndex
 from tests.embedders import WordBag
 
 
@@ -67,28 +65,6 @@ def test_threads_remember_recall_and_forget_at_once_without_losing_anything(tmp_
         assert faults == []
         assert (store.count(), store.count(include_trashed=True)) == (60, 90)
         assert store.health(thorough=True).problems == ()
-
-
-def test_a_search_during_an_append_sees_one_size() -> None:
-    index, faults = SignIndex(16), []
-    rows = np.random.default_rng(1).standard_normal((4000, 16)).astype(np.float16)
-    done = threading.Event()
-
-    def search() -> None:
-        try:
-            while not done.is_set():
-                index.nearest(rows[0].astype(np.float32), 5, np.arange(4000))
-                index.nearest(rows[0].astype(np.float32), 5)
-        except Exception as fault:  # noqa: BLE001 - a thread's failure must reach the test
-            faults.append(fault)
-
-    thread = threading.Thread(target=search)
-    thread.start()
-    for number in range(4000):
-        index.append(np.array([number]), np.array([number]), rows[number : number + 1])
-    done.set()
-    thread.join()
-    assert faults == []
 
 
 OPEN_AT_ONCE = """

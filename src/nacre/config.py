@@ -19,13 +19,18 @@ ENVIRONMENT = "NACRE_"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`embedder` is minilm, hashing, openai:MODEL or sentence-transformers:MODEL."""
+    """`embedder` is minilm, hashing, openai:MODEL or sentence-transformers:MODEL; `language_model` is openai:MODEL or
+    anthropic:MODEL, `reranker` is cross-encoder:DIRECTORY or language-model, and both may be left empty."""
 
     store: str = ""
     space: str = "default"
     embedder: str = "minilm"
     embedder_url: str = "https://api.openai.com/v1"
     embedder_key: str = ""
+    reranker: str = ""
+    language_model: str = ""
+    language_model_url: str = ""
+    language_model_key: str = ""
     default_type: str = "semantic"
     default_importance: float = 0.5
     editor: str = ""

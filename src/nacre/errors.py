@@ -16,9 +16,11 @@ NacreError
 │   ├── StoreBusy
 │   ├── SchemaTooNew
 │   └── EmbeddingMismatch (ValueError)
-└── EmbeddingError (RuntimeError)
-    ├── ModelUnavailable             the model is not here and could not be obtained
-    └── EmbeddingServiceFailed       an embedding endpoint refused or broke off
+├── EmbeddingError (RuntimeError)
+│   ├── ModelUnavailable             the model is not here and could not be obtained
+│   └── EmbeddingServiceFailed       an embedding endpoint refused or broke off
+├── LanguageModelError (RuntimeError)
+└── RerankingError (RuntimeError)
 """
 
 from __future__ import annotations
@@ -145,3 +147,13 @@ class EmbeddingServiceFailed(EmbeddingError):
             f"The embedding service at {url} did not answer as expected ({reason}). "
             "Check that it runs and that the model's name is right."
         )
+
+
+class LanguageModelError(NacreError, RuntimeError):
+    def __init__(self, model: str, reason: str, remedy: str) -> None:
+        super().__init__(f"The language model {model} gave no answer ({reason}). {remedy}")
+
+
+class RerankingError(NacreError, RuntimeError):
+    def __init__(self, reranker: str, reason: str, remedy: str) -> None:
+        super().__init__(f"The reranker {reranker} gave no scores ({reason}). {remedy}")

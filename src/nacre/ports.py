@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from nacre.model import Filter, JournalEntry, Memory
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # numpy costs a command 80 ms; a seam only names its type
 
 Order: TypeAlias = Literal["newest", "oldest", "importance", "updated", "accessed"]
 Vectors: TypeAlias = "NDArray[np.float32]"
+Keys: TypeAlias = "NDArray[np.int64]"
 
 
 class Clock(Protocol):
@@ -98,6 +99,27 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class Posting:
+    """Where a stem stands. `weights` are BM25's for it in each memory, before its rarity is counted in."""
+
+    keys: Keys
+    weights: Vectors
+
+
+class Place(NamedTuple):
+    """What a ranking must know of a memory before the record is read; `key` is the backend's own number for it."""
+
+    key: int
+    id: str
+    session: str
+    position: int | None
+    role: str
+    characters: int
+    asks: bool
+    at: float  # when it happened, as far as is known
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """What a backend can tell about itself; `problems` are sentences with their remedy, empty when all is well."""
 
@@ -172,6 +194,25 @@ class Store(Protocol):
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
         """Cosine of each memory's best chunk over the whole space, best first."""
 
+    def postings(self, terms: Sequence[str]) -> dict[str, Posting]:
+        """Of the stems that occur, in the memories of every space; keys rise. The most common stems may be left out
+        when reading them would cost more than they tell."""
+
+    def near(self, space: str, vector: Vectors, limit: int, only: Keys | None = None) -> tuple[Keys, Vectors]:
+        """Keys and cosines of the nearest memories, best first, whatever their standing; `only` (rising) narrows."""
+
+    def cosines(self, space: str, vector: Vectors, keys: Keys) -> Vectors:
+        """Of each memory's best chunk, in order; 0 where there is no vector."""
+
+    def places(self, space: str, keys: Keys, where: Filter) -> list[Place]:
+        """Of those of the memories that the filter admits, by rising key."""
+
+    def around(self, space: str, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
+        """The admitted memories within `reach` positions of each (session, position), by rising key, each once."""
+
+    def allowed(self, space: str, where: Filter) -> Keys:
+        """The keys of all memories that the filter admits, rising."""
+
     def touch(self, space: str, ids: Sequence[str], at: float) -> None:
         """Notes a use. Not an act: it is never journaled, and may be lost when the store is busy or read-only."""
 
@@ -197,3 +238,30 @@ class Store(Protocol):
     def health(self, *, thorough: bool = False) -> Health: ...
 
     def close(self) -> None: ...
+
+
+class LanguageModel(Protocol):
+    """Writes what it is asked for. Safe to call from several threads."""
+
+    @property
+    def identity(self) -> str:
+        """Names the model and who serves it, for messages and the journal."""
+
+    def complete(self, prompt: str, *, system: str = "", max_tokens: int = 512) -> str:
+        """Never empty, and without white space around it; `max_tokens` is a wish where the model cannot be held to it.
+
+        Raises `LanguageModelError` when no answer can be had.
+        """
+
+
+class Reranker(Protocol):
+    """Reads a question and a text together, which ranks better than any two directions. Safe to call from threads."""
+
+    @property
+    def identity(self) -> str: ...
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One score in 0..1 a text, higher for better, in order; for no texts nothing is loaded or asked.
+
+        Raises `RerankingError` when no scores can be had.
+        """

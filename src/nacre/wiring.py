@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from nacre.config import IN_MEMORY as IN_MEMORY
 from nacre.config import STORE_FILE, Settings
-from nacre.errors import UnknownName
-from nacre.ports import Embedder, Store
+from nacre.errors import ConfigError, UnknownName
+from nacre.ports import Embedder, LanguageModel, Reranker, Store
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 EmbedFunction: TypeAlias = "Callable[[Sequence[str]], ArrayLike]"
+RERANKERS = ("cross-encoder:DIRECTORY", "language-model")
+LANGUAGE_MODELS = ("openai:MODEL", "anthropic:MODEL")
+OPENAI = "https://api.openai.com/v1"
 EMBEDDERS = ("minilm", "hashing", "openai:MODEL", "sentence-transformers:MODEL")
 
 
@@ -66,3 +69,37 @@ def embedder_from(given: Embedder | EmbedFunction | str | None, settings: Settin
     from nacre.embedding.from_callable import FromCallable
 
     return FromCallable(given, identity=f"callable:{getattr(given, '__name__', type(given).__name__)}")
+
+
+def make_language_model(settings: Settings) -> LanguageModel | None:
+    kind, _, model = settings.language_model.partition(":")
+    url, key = settings.language_model_url, settings.language_model_key
+    if not kind:
+        return None
+    if kind == "openai" and model:
+        from nacre.language.openai_compatible import OpenAICompatible
+
+        return OpenAICompatible(url or OPENAI, model, key or None)
+    if kind == "anthropic" and model:
+        from nacre.language.anthropic import BASE_URL, Anthropic
+
+        return Anthropic(model, key, url or BASE_URL)
+    raise UnknownName("language model", settings.language_model, LANGUAGE_MODELS)
+
+
+def make_reranker(settings: Settings) -> Reranker | None:
+    kind, _, directory = settings.reranker.partition(":")
+    if not kind:
+        return None
+    if kind == "cross-encoder" and directory:
+        from nacre.reranking.cross_encoder import CrossEncoder
+
+        return CrossEncoder(Path(directory).expanduser())
+    if kind == "language-model":
+        from nacre.reranking.language_model import LanguageModelReranker
+
+        model = make_language_model(settings)
+        if model is None:
+            raise ConfigError("The reranker 'language-model' needs one; set language_model to openai:MODEL, say.")
+        return LanguageModelReranker(model)
+    raise UnknownName("reranker", settings.reranker, RERANKERS)

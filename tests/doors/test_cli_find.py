@@ -22,7 +22,7 @@ def ids(found: list[dict[str, object]]) -> list[object]:
 def test_recall_puts_the_best_answer_first_and_says_why(filled: CommandLine) -> None:
     best = filled.json("recall", "which", "linting", "tool")[0]
     assert best["id"] == "tool-ruff"
-    assert {reason["signal"] for reason in best["why"]} == {"words", "meaning"}
+    assert {reason["signal"] for reason in best["why"]} >= {"words", "meaning"}
     assert best["created_at"].endswith("Z")
 
 

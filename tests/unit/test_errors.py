@@ -23,6 +23,8 @@ EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
     (errors.EmbeddingMismatch("one", "two"), ValueError, "configure the first model again."),
     (errors.ModelUnavailable("m", "offline", "Go online."), RuntimeError, "Go online."),
     (errors.EmbeddingServiceFailed("http://x", "404"), RuntimeError, "the model's name is right."),
+    (errors.LanguageModelError("m", "HTTP 500", "Check that it runs."), RuntimeError, "Check that it runs."),
+    (errors.RerankingError("r", "no model", "Give another directory."), RuntimeError, "Give another directory."),
 ]
 
 

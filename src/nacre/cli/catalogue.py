@@ -27,6 +27,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "reindex": "Compute words and vectors again, with the present model.",
         "doctor": "Examine the store and say how to mend what is wrong.",
         "model": "See or install the embedding model.",
+        "bench": "Measure recall on public datasets.",
     },
 }
 HELP: Mapping[str, str] = {name: line for section in SECTIONS.values() for name, line in section.items()}

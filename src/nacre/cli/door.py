@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nacre.config import Settings
+    from nacre.ports import Embedder
     from nacre.store import MemoryStore
 
 ACTOR = "cli"
@@ -33,14 +34,25 @@ class Door:
 
     def open_with_model(self) -> MemoryStore:
         """For what embeds: a model that is still to be downloaded is, with progress, before a person wonders."""
+        self._obtain_model()
+        return self.open()
+
+    def embedder(self) -> Embedder:
+        """Without a store, for what makes stores of its own."""
+        from nacre.wiring import make_embedder
+
+        quiet_log(debug=self.debug)
+        self._obtain_model()
+        return make_embedder(self.settings())
+
+    def now(self) -> float:
+        return time.time()
+
+    def _obtain_model(self) -> None:
         if self.settings().embedder == "minilm":
             from nacre.cli.obtaining import obtain_model
 
             obtain_model()
-        return self.open()
-
-    def now(self) -> float:
-        return time.time()
 
 
 def quiet_log(*, debug: bool) -> None:

@@ -28,7 +28,14 @@ def memory_record(memory: Memory) -> dict[str, Json]:
 
 def hit_record(hit: Hit) -> dict[str, Json]:
     why: list[Json] = [{"signal": reason.signal, "score": reason.score, "detail": reason.detail} for reason in hit.why]
-    return {**memory_record(hit.memory), "score": hit.score, "why": why}
+    around: list[Json] = [memory_record(memory) for memory in hit.context]
+    told: dict[str, Json] = {
+        "score": hit.score,
+        "relevance": hit.relevance,
+        "why": why,
+        "collapsed": list(hit.collapsed),
+    }
+    return {**memory_record(hit.memory), **told, "context": around}
 
 
 def entry_record(entry: JournalEntry) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""BERT's uncased WordPiece: the ids that the `tokenizers` library gives, without its dependencies."""
+"""BERT's WordPiece: the ids that the `tokenizers` library gives, without its dependencies."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ ASCII_SYMBOLS = frozenset("$+<=>^`|~")  # Unicode calls them symbols, BERT punct
 class WordPiece:
     """Safe to share between threads: the caches only ever gain entries that anyone would compute alike."""
 
-    def __init__(self, vocabulary: Mapping[str, int], markers: Mapping[str, int]) -> None:
+    def __init__(self, vocabulary: Mapping[str, int], markers: Mapping[str, int], *, cased: bool = False) -> None:
         self.start, self.end = vocabulary[START], vocabulary[END]
         self._vocabulary = vocabulary
         self._unknown = (vocabulary[UNKNOWN],)
         self._longest = max(map(len, vocabulary))
         self._markers = markers
+        self._words = cased_words if cased else words
         self._marker_pattern = re.compile("(" + "|".join(map(re.escape, markers)) + ")")
         self._known: dict[str, tuple[int, ...]] = {}
 
@@ -43,7 +44,8 @@ class WordPiece:
     def from_file(cls, path: Path) -> WordPiece:
         """Reads a Hugging Face tokenizer.json; its truncation and padding are not taken over."""
         read = json.loads(path.read_text(encoding="utf-8"))
-        return cls(read["model"]["vocab"], {token["content"]: token["id"] for token in read["added_tokens"]})
+        markers = {token["content"]: token["id"] for token in read["added_tokens"]}
+        return cls(read["model"]["vocab"], markers, cased=not read["normalizer"]["lowercase"])
 
     def encode(self, text: str, limit: int) -> list[int]:
         """The ids with the start and end markers; at most `limit`, the markers counted."""
@@ -60,7 +62,7 @@ class WordPiece:
             if position % 2:
                 ids.append(self._markers[part])
                 continue
-            for word in words(part):
+            for word in self._words(part):
                 ids.extend(self._known.get(word) or self._learn(word))
                 if len(ids) >= limit:
                     return ids[:limit]
@@ -96,6 +98,11 @@ def words(text: str) -> Sequence[str]:
     return text.translate(_SPACED).split()
 
 
+def cased_words(text: str) -> Sequence[str]:
+    """Words as they are written and single punctuation marks, without control characters."""
+    return text.translate(_PARTED).split()
+
+
 class _Cleaned(dict[int, str]):
     """What a character becomes before accents are split off; filled as characters are met."""
 
@@ -114,8 +121,8 @@ class _Cleaned(dict[int, str]):
         return character
 
 
-class _Spaced(dict[int, str]):
-    """What a character becomes after accents are split off; filled as characters are met."""
+class _Parted(dict[int, str]):
+    """What a character becomes where case and accents count; filled as characters are met."""
 
     def __missing__(self, code: int) -> str:
         self[code] = became = self._become(chr(code))
@@ -126,14 +133,29 @@ class _Spaced(dict[int, str]):
         cleaned = _CLEANED[ord(character)]
         if cleaned != character:
             return cleaned
-        category = unicodedata.category(character)
-        if category == "Mn":
-            return ""
-        if character in ASCII_SYMBOLS or category.startswith("P"):
+        if character in ASCII_SYMBOLS or unicodedata.category(character).startswith("P"):
             return f" {character} "
+        return character
+
+
+class _Spaced(dict[int, str]):
+    """What a character becomes after accents are split off; filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = became = self._become(chr(code))
+        return became
+
+    @staticmethod
+    def _become(character: str) -> str:
+        parted = _PARTED[ord(character)]
+        if parted != character:
+            return parted
+        if unicodedata.category(character) == "Mn":
+            return ""
         # One character at a time, as the reference does it: a final sigma stays a plain one.
         return character.lower()
 
 
 _CLEANED = _Cleaned()
+_PARTED = _Parted()
 _SPACED = _Spaced()

@@ -3,7 +3,8 @@
 from nacre.model.filter import Condition, Filter
 from nacre.model.journal import Act, JournalEntry
 from nacre.model.memory import LIVE_STATUSES, STATUSES, TYPES, Link, Memory
-from nacre.model.recollection import Hit, Pack, PackedMemory, Query, Reason, Recollection
+from nacre.model.ranking import ExpandSpec, HybridWeights, RankFusion
+from nacre.model.recollection import Hit, Pack, PackedMemory, Query, Reason, Recollection, SessionHit
 from nacre.model.remembered import Conflict, RememberResult
 
 __all__ = [
@@ -13,15 +14,19 @@ __all__ = [
     "Act",
     "Condition",
     "Conflict",
+    "ExpandSpec",
     "Filter",
     "Hit",
+    "HybridWeights",
     "JournalEntry",
     "Link",
     "Memory",
     "Pack",
     "PackedMemory",
     "Query",
+    "RankFusion",
     "Reason",
     "Recollection",
     "RememberResult",
+    "SessionHit",
 ]

@@ -8,15 +8,32 @@ from typing import overload
 
 from nacre.model.filter import Filter
 from nacre.model.memory import Memory
+from nacre.model.ranking import ExpandSpec, HybridWeights, RankFusion
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
+    """`emotion` is (valence, arousal); `diversity` trades relevance for difference, 0 to 1; `contexts` are those that
+    hold where the question is asked."""
+
     text: str
     k: int = 5
     where: Filter = field(default_factory=Filter)
     strategy: str = "auto"
     asked_at: float = 0.0
+    group_by: str = ""
+    with_context: int = 0
+    min_relevance: float = 0.0
+    contexts: tuple[str, ...] = ()
+    emotion: tuple[float, float] | None = None
+    emotion_weight: float = 0.3
+    diversity: float = 0.0
+    per_session: int = 0
+    expand: ExpandSpec | None = None
+    hybrid: HybridWeights = field(default_factory=HybridWeights)
+    overfetch: int = 4
+    recency_basis: str = "created"
+    fusion: RankFusion = field(default_factory=RankFusion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +50,39 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
+    """`score` ranks the hits of one recall; `relevance`, from 0 to 1, can be compared between recalls.
+
+    `context` holds the turns around it, if asked for, and `collapsed` the ids of near-equal memories it stands for.
+    """
+
     memory: Memory
     score: float
+    why: tuple[Reason, ...] = ()
+    relevance: float = 0.0
+    context: tuple[Memory, ...] = ()
+    collapsed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHit:
+    """A whole conversation, with the turns that decided."""
+
+    session: str
+    score: float
+    hits: tuple[Hit, ...]
     why: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Recollection(Sequence[Hit]):
-    """The hits, best first; `notes` says what a reader should know of how they were found."""
+    """The hits, best first; `notes` says what a reader should know of how they were found.
+
+    `sessions` is filled when they were asked for by session; the hits are then the turns that decided.
+    """
 
     hits: tuple[Hit, ...] = ()
     notes: tuple[str, ...] = ()
+    sessions: tuple[SessionHit, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -1,4 +1,4 @@
-"""The way out: query -> understand -> gather -> fuse -> weigh -> pack. Each step is one module."""
+"""The way out: understand -> rank by a strategy -> weigh -> rerank -> choose -> expand -> pack, a module each."""
 
 from nacre.recall.recall import recall
 

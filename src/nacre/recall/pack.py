@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from nacre.errors import InvalidInput
 from nacre.model import Hit, Memory, Pack, PackedMemory, Recollection
+from nacre.model.instants import iso
 
 TokenCounter: TypeAlias = Callable[[str], int]
 
 HEADER = "## Relevant memory"
+CONTRADICTS = "contradicts"
 CHARACTERS_PER_TOKEN = 4  # English prose with the common tokenizers; a caller who must be exact gives a counter
 
 
@@ -27,8 +29,9 @@ def pack(
     items: list[PackedMemory] = []
     lines: list[str] = []
     used = 0
+    together = frozenset(hit.memory.id for hit in recalled)
     for hit in recalled:
-        line = written(hit.memory)
+        line = written(hit.memory, together)
         tokens = count(line)
         if used + tokens <= budget:
             items.append(packed(hit, tokens))
@@ -42,8 +45,18 @@ def packed(hit: Hit, tokens: int) -> PackedMemory:
     return PackedMemory(hit.memory, hit.score, tokens)
 
 
-def written(memory: Memory) -> str:
-    return f"- ({memory.type}) {memory.text}"
+def written(memory: Memory, packed: frozenset[str] = frozenset()) -> str:
+    """With its date and source where they are known, and a mark where it is not undisputed."""
+    about = [iso(memory.occurred_at)[:10], memory.source, *doubts(memory, packed)]
+    told = ", ".join(part for part in about if part)
+    return f"- ({memory.type}) {memory.text}" + (f" [{told}]" if told else "")
+
+
+def doubts(memory: Memory, packed: frozenset[str]) -> Iterator[str]:
+    if memory.superseded_by:
+        yield "superseded"
+    if any(link.rel == CONTRADICTS and link.to in packed for link in memory.links):
+        yield "contradicts another of these"
 
 
 def estimated_tokens(line: str) -> int:

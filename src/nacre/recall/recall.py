@@ -3,28 +3,104 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from nacre.model import Hit, Query, Recollection
-from nacre.ports import Embedder, Store
-from nacre.recall.fuse import Fused, fuse
-from nacre.recall.gather import gather
-from nacre.recall.understand import understand
+from nacre.errors import InvalidInput, UnknownName
+from nacre.model import Hit, Memory, Query, Recollection, SessionHit
+from nacre.model.ranking import RECENCY_BASES
+from nacre.ports import Embedder, Reranker, Store
+from nacre.recall.choose import choose
+from nacre.recall.expand import expand
+from nacre.recall.relevance import judged
+from nacre.recall.rerank import rerank
+from nacre.recall.scored import Scored
+from nacre.recall.sessions import ScoredSession, rank_sessions
+from nacre.recall.strategies import STRATEGIES, Sources, rank
+from nacre.recall.understand import Asked, understand
+from nacre.recall.weigh import weigh
+
+GROUPINGS = ("session",)
+# Where some of the best are to be passed over, more are looked at.
+WIDER, WIDEST = 4, 16
 
 
-def recall(query: Query, *, space: str, store: Store, embedder: Embedder) -> Recollection:
+def recall(
+    query: Query, *, space: str, store: Store, embedder: Embedder, reranker: Reranker | None = None
+) -> Recollection:
     """Nothing is touched here: whether a hit counts as a use is the caller's to say."""
-    asked = understand(query)
-    if not asked.text or asked.k <= 0:
+    check(query)
+    asked, sources = understand(query), Sources(space, store, embedder)
+    if not asked.text or query.k <= 0:
         return Recollection()
-    gathered = gather(asked, space=space, store=store, embedder=embedder)
-    fused = fuse(gathered.channels, asked.strategy)
-    return Recollection(tuple(hits(fused, asked.k, space=space, store=store)), gathered.notes)
+    if query.group_by:
+        return by_session(asked, query, sources)
+    chosen, notes = best(asked, query, sources, reranker, WIDER if query.per_session or query.diversity else 1)
+    if len(chosen) < query.k and any(hit.collapsed for hit in chosen):
+        # Many copies of a few notes took the places of others.
+        chosen, notes = best(asked, query, sources, reranker, WIDEST)
+    grown = expand(chosen, query.expand, asked.where, space=space, store=store)
+    return Recollection(tuple(surrounded(grown, query, asked, sources)), notes)
 
 
-def hits(fused: Sequence[Fused], k: int, *, space: str, store: Store) -> list[Hit]:
-    """Equal scores are broken by importance, then by age, newest first."""
-    # A tie may straddle the cut: fetch a few more than asked, so that the tie is broken and not cut.
-    found = {memory.id: memory for memory in store.get(space, [each.id for each in fused[: 2 * k + 10]])}
-    ranked = [Hit(found[each.id], each.score, each.why) for each in fused if each.id in found]
-    ranked.sort(key=lambda hit: (-hit.score, -hit.memory.importance, -hit.memory.created_at))
-    return ranked[:k]
+def best(
+    asked: Asked, query: Query, sources: Sources, reranker: Reranker | None, wider: int
+) -> tuple[list[Hit], tuple[str, ...]]:
+    """The best k, chosen among so many times as many as are usual."""
+    ranking = rank(asked, replace(query, k=wider * query.k), sources)
+    weighed = weigh(read(ranking.found, asked, sources), asked, query)
+    ranked, notes = rerank(weighed, asked, reranker)
+    return choose(ranked, query), ranking.notes + notes
+
+
+def check(query: Query) -> None:
+    if query.strategy not in STRATEGIES:
+        raise UnknownName("strategy", query.strategy, STRATEGIES)
+    if query.group_by and query.group_by not in GROUPINGS:
+        raise UnknownName("grouping", query.group_by, GROUPINGS)
+    if query.recency_basis not in RECENCY_BASES:
+        raise UnknownName("recency basis", query.recency_basis, RECENCY_BASES)
+    for name in ("min_relevance", "emotion_weight", "diversity"):
+        if not 0 <= getattr(query, name) <= 1:
+            raise InvalidInput(f"{name} is {getattr(query, name)}; it must lie between 0 and 1.")
+    if query.emotion is not None and not (len(query.emotion) == 2 and all(-1 <= each <= 1 for each in query.emotion)):
+        raise InvalidInput(f"emotion is {query.emotion}; give (valence, arousal), each between -1 and 1.")
+
+
+def read(found: Sequence[Scored], asked: Asked, sources: Sources) -> list[Hit]:
+    known = {memory.id: memory for memory in sources.store.get(sources.space, [each.id for each in found])}
+    return [hit_of(each, known[each.id], asked) for each in found if each.id in known]
+
+
+def hit_of(found: Scored, memory: Memory, asked: Asked) -> Hit:
+    relevance = judged(memory, asked, found.cosine) if found.relevance is None else found.relevance
+    return Hit(memory, found.score, found.why, relevance)
+
+
+def surrounded(hits: Sequence[Hit], query: Query, asked: Asked, sources: Sources) -> list[Hit]:
+    """Gives each turn the turns around it, in the order in which they were said."""
+    if query.with_context <= 0:
+        return list(hits)
+    whole = []
+    for hit in hits:
+        session, position = hit.memory.session, hit.memory.position
+        if session and position is not None:
+            near = sources.store.around(sources.space, [(session, position)], query.with_context, asked.where)
+            memories = sources.store.get(sources.space, [place.id for place in near if place.id != hit.memory.id])
+            hit = replace(hit, context=tuple(sorted(memories, key=lambda memory: memory.position or 0)))
+        whole.append(hit)
+    return whole
+
+
+def by_session(asked: Asked, query: Query, sources: Sources) -> Recollection:
+    ranked, notes = rank_sessions(asked, sources, query.k)
+    turns = [id for session in ranked for id in session.turns]
+    known = {memory.id: memory for memory in sources.store.get(sources.space, turns)}
+    sessions = tuple(
+        SessionHit(each.session, each.score, tuple(surrounded(deciding(each, known), query, asked, sources)), each.why)
+        for each in ranked
+    )
+    return Recollection(tuple(hit for session in sessions for hit in session.hits), notes, sessions)
+
+
+def deciding(session: ScoredSession, known: dict[str, Memory]) -> list[Hit]:
+    return [Hit(known[id], session.score, session.why) for id in session.turns if id in known]

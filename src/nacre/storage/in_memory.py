@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from nacre.errors import EmbeddingMismatch
 from nacre.model import Filter, JournalEntry, Memory
-from nacre.ports import Derived, Health, Match, Order, Vectors, Words
+from nacre.ports import Derived, Health, Keys, Match, Order, Place, Posting, Vectors, Words
 
 Key = tuple[str, str]
+Name = TypeVar("Name", str, int)
 K1, B = 1.2, 0.75  # BM25 as SQLite's full-text index has it
 SCHEMA = 1
 # Later writes come first among equals, except where the oldest are asked for.
@@ -90,6 +91,7 @@ class InMemoryTransaction:
 class InMemoryStore:
     def __init__(self) -> None:
         self._state = State()
+        self._numbers: dict[Key, int] = {}  # never given twice, so that a number outlives the memory's neighbours
         self._writing = threading.RLock()
 
     @contextmanager
@@ -147,6 +149,40 @@ class InMemoryStore:
                 chunk = derived.chunks[best]
                 found.append(Match(memory.id, float(cosines[best]), (chunk.start, chunk.end)))
         return sorted(found, key=lambda match: -match.score)[: max(limit, 0)]
+
+    def postings(self, terms: Sequence[str]) -> dict[str, Posting]:
+        texts = {self._key(place): padded(found.words) for place, found in self._state.derived.items()}
+        lengths = {key: len(text.split()) for key, text in texts.items()}
+        found = {term: weights(term, texts, lengths) for term in dict.fromkeys(terms)}
+        return {term: posting(shares) for term, shares in found.items() if shares}
+
+    def near(self, space: str, vector: Vectors, limit: int, only: Keys | None = None) -> tuple[Keys, Vectors]:
+        wanted = None if only is None else set(only.tolist())
+        found = [
+            (self._key((space, match.id)), match.score)
+            for match in self.by_vector(space, vector, Filter(), len(self._state.memories))
+            if wanted is None or self._key((space, match.id)) in wanted
+        ][: max(limit, 0)]
+        return np.array([key for key, _ in found], np.int64), np.array([cosine for _, cosine in found], np.float32)
+
+    def cosines(self, space: str, vector: Vectors, keys: Keys) -> Vectors:
+        known = dict(zip(*(part.tolist() for part in self.near(space, vector, len(self._state.memories))), strict=True))
+        return np.array([known.get(key, 0.0) for key in keys.tolist()], np.float32)
+
+    def places(self, space: str, keys: Keys, where: Filter) -> list[Place]:
+        wanted = set(keys.tolist())
+        return [place for place in self._placed(space, where) if place.key in wanted]
+
+    def around(self, space: str, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
+        return [
+            place
+            for place in self._placed(space, where)
+            if place.session and place.position is not None
+            and any(place.session == session and abs(place.position - at) <= reach for session, at in spots)
+        ]  # fmt: skip
+
+    def allowed(self, space: str, where: Filter) -> Keys:
+        return np.array([place.key for place in self._placed(space, where)], np.int64)
 
     def touch(self, space: str, ids: Sequence[str], at: float) -> None:
         with self._writing:
@@ -214,6 +250,25 @@ class InMemoryStore:
     def close(self) -> None:
         """Nothing is held; a closed throw-away store is simply no longer used."""
 
+    def _key(self, place: Key) -> int:
+        return self._numbers.setdefault(place, len(self._numbers) + 1)
+
+    def _placed(self, space: str, where: Filter) -> list[Place]:
+        found = [
+            Place(
+                self._key((space, m.id)),
+                m.id,
+                m.session,
+                m.position,
+                m.role,
+                len(m.text),
+                m.text.endswith(("?", "？")),
+                m.happened_at,
+            )
+            for m in self._admitted(space, where)
+        ]
+        return sorted(found, key=lambda place: place.key)
+
     def _admitted(self, space: str, where: Filter) -> list[Memory]:
         return [
             memory for (owner, _), memory in self._state.memories.items() if owner == space and where.admits(memory)
@@ -231,11 +286,21 @@ def padded(words: Words) -> str:
 
 def bm25(terms: Sequence[str], texts: dict[str, str]) -> dict[str, float]:
     lengths = {id: len(text.split()) for id, text in texts.items()}
-    usual = max(1.0, sum(lengths.values()) / max(1, len(lengths)))
     scores: dict[str, float] = defaultdict(float)
     for term in terms:
-        counts = {id: times for id, text in texts.items() if (times := text.count(f" {term} "))}
-        rarity = math.log(1 + (len(texts) - len(counts) + 0.5) / (len(counts) + 0.5))
-        for id, times in counts.items():
-            scores[id] += rarity * times * (K1 + 1) / (times + K1 * (1 - B + B * lengths[id] / usual))
+        shares = weights(term, texts, lengths)
+        rarity = math.log(1 + (len(texts) - len(shares) + 0.5) / (len(shares) + 0.5))
+        for id, share in shares.items():
+            scores[id] += rarity * share
     return scores
+
+
+def weights(term: str, texts: Mapping[Name, str], lengths: Mapping[Name, int]) -> dict[Name, float]:
+    usual = max(1.0, sum(lengths.values()) / max(1, len(lengths)))
+    counts = {id: times for id, text in texts.items() if term.strip() and (times := text.count(f" {term} "))}
+    return {id: times * (K1 + 1) / (times + K1 * (1 - B + B * lengths[id] / usual)) for id, times in counts.items()}
+
+
+def posting(shares: Mapping[int, float]) -> Posting:
+    keys = sorted(shares)
+    return Posting(np.array(keys, np.int64), np.array([shares[key] for key in keys], np.float32))

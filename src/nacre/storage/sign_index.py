@@ -19,6 +19,8 @@ Bits: TypeAlias = NDArray[np.uint64]
 # same as an exhaustive search finds, and the gather costs half a millisecond.
 RESCORED = 400
 RESCORED_PER_WANTED = 4
+UNPACKED = 20_000  # vectors; 30 MB
+NONE = np.float32(-2)  # below every cosine
 SIGN = np.uint16(0x8000)
 WORD_BYTES = 8
 
@@ -32,6 +34,7 @@ class SignIndex:
         self._chunks: Numbers = np.empty(0, np.int64)
         self._owners: Numbers = np.empty(0, np.int64)
         self._halves: Halves = np.empty((0, dimensions), np.float16)
+        self._singles: Vectors = np.empty((0, dimensions), np.float32)
         self._bits: Bits = np.empty((0, words_for(dimensions)), np.uint64)
         self._alive: NDArray[np.bool_] = np.empty(0, np.bool_)
 
@@ -62,9 +65,28 @@ class SignIndex:
             alive = alive & among(self._owners[:size], allowed)
         rows = np.flatnonzero(alive)
         near = self._near(vector, max(RESCORED, RESCORED_PER_WANTED * limit), rows, size)
-        cosines = self._halves[near].astype(np.float32) @ vector
-        best = near[np.lexsort((self._chunks[near], -cosines))][: max(limit, 0)]
-        return self._chunks[best], self._owners[best], np.sort(cosines)[::-1][: len(best)]
+        cosines = self._exact(near, size) @ vector
+        best = np.lexsort((self._chunks[near], -cosines))[: max(limit, 0)]
+        return self._chunks[near[best]], self._owners[near[best]], cosines[best]
+
+    def cosines(self, vector: Vectors, owners: Numbers) -> Vectors:
+        """Of the best chunk of each owner, in order; 0 where there is none."""
+        size = self.size
+        wanted, where = np.unique(owners, return_inverse=True)
+        rows = np.flatnonzero(self._alive[:size] & among(self._owners[:size], wanted))
+        best = np.full(len(wanted), NONE, np.float32)
+        np.maximum.at(best, np.searchsorted(wanted, self._owners[rows]), self._exact(rows, size) @ vector)
+        return np.where(best == NONE, np.float32(0), best)[where]
+
+    def _exact(self, rows: Numbers, size: int) -> Vectors:
+        """A small store keeps its vectors unpacked as well: widening them again costs more than comparing them."""
+        if size > UNPACKED:
+            return self._halves[rows].astype(np.float32)
+        singles = self._singles  # another thread may put a shorter one in its place
+        if len(singles) < size:
+            singles = np.concatenate([singles, self._halves[len(singles) : size].astype(np.float32)])
+            self._singles = singles
+        return singles[rows]
 
     def _near(self, vector: Vectors, wanted: int, rows: Numbers, size: int) -> Numbers:
         if len(rows) <= wanted:

@@ -22,15 +22,15 @@ from nacre.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from nacre.model import TYPES, Filter, JournalEntry, Memory, Pack, Query, Recollection, RememberResult
-from nacre.model.instants import Instant, seconds
-from nacre.ports import Clock, Embedder, Health, Order, Progress
+from nacre.model import TYPES, Filter, JournalEntry, Memory, Pack, Recollection, RememberResult
+from nacre.ports import Clock, Embedder, Health, Order, Progress, Reranker
 from nacre.recall import recall
 from nacre.recall.pack import HEADER, TokenCounter, pack
 from nacre.remember.check import Editable, Fields, checked, label, named
+from nacre.store.asking import Asking, parted, query_of
 from nacre.store.scope import Scope, filter_of
 from nacre.store.stats import Stats, gather_stats
-from nacre.wiring import EmbedFunction, embedder_from, open_store
+from nacre.wiring import EmbedFunction, embedder_from, make_reranker, open_store
 
 BATCH = 256  # memories per transaction in bulk: long enough to fill a block of vectors, short enough for other writers
 LOOKED_BACK = (32, 1024, None)  # entries read to find the last act; hardly ever more than the first few
@@ -50,6 +50,7 @@ class MemoryStore:
         *,
         space: str | None = None,
         embedder: Embedder | EmbedFunction | str | None = None,
+        reranker: Reranker | None = None,
         actor: str = "lib",
         clock: Clock = time.time,
         settings: Settings | None = None,
@@ -58,7 +59,9 @@ class MemoryStore:
         self.space = label("space", known.space if space is None else space) or "default"
         self._store = open_store(known.store if path is None else path)
         self._engine = Engine(self._store, embedder_from(embedder, known), clock, actor)
+        self._reranker = make_reranker(known) if reranker is None else reranker
         self._clock = clock
+        self._usual = {"type": known.default_type, "importance": known.default_importance}
 
     @property
     def embedder(self) -> Embedder:
@@ -148,22 +151,14 @@ class MemoryStore:
         """Newest first."""
         return self._store.journal(self.space, memory_id=id, limit=limit)
 
-    def recall(
-        self,
-        query: str,
-        k: int = 5,
-        *,
-        strategy: str = "auto",
-        asked_at: Instant | None = None,
-        touch: bool = True,
-        **scope: Unpack[Scope],
-    ) -> Recollection:
+    def recall(self, query: str, k: int = 5, *, touch: bool = True, **asking: Unpack[Asking]) -> Recollection:
         """The memories that answer best, each with why. A hit counts as a use unless `touch` is False."""
+        own, scope = parted(asking)
         self._engine.check_embedder()
         self._catch_up()
         now = self._clock()
-        asked = Query(query, k, self._filter(scope), strategy, now if asked_at is None else seconds(asked_at))
-        found = recall(asked, space=self.space, store=self._store, embedder=self.embedder)
+        asked = query_of(query, k, own, self._filter(scope), now)
+        found = recall(asked, space=self.space, store=self._store, embedder=self.embedder, reranker=self._reranker)
         if touch and found:
             self._store.touch(self.space, [hit.memory.id for hit in found], now)
         return found
@@ -176,11 +171,10 @@ class MemoryStore:
         max_items: int = 50,
         header: str = HEADER,
         token_counter: TokenCounter | None = None,
-        strategy: str = "auto",
-        **scope: Unpack[Scope],
+        **asking: Unpack[Asking],
     ) -> Pack:
         """The best memories that fit the budget, as text for a model's context. Only what is packed counts as used."""
-        found = self.recall(query, max_items, strategy=strategy, touch=False, **scope)
+        found = self.recall(query, max_items, touch=False, **asking)
         packed = pack(found, token_budget, header=header, token_counter=token_counter)
         if packed.items:
             self._store.touch(self.space, packed.ids(), self._clock())
@@ -224,7 +218,8 @@ class MemoryStore:
     def _draft(self, given: Mapping[str, object]) -> Memory:
         if not isinstance(given, Mapping) or "text" not in given:
             raise InvalidInput("A memory needs a text; give it under 'text'.")
-        fields = checked(given, self.types() if "type" in given else ())
+        wanted = {**self._usual, **given}
+        fields = checked(wanted, TYPES if wanted["type"] in TYPES else self.types())
         now = self._clock()
         times = {"created_at": now, "updated_at": fields.get("created_at", now), "last_accessed": now}
         draft = {"id": str(uuid4()), **times, **fields, "space": self.space}

@@ -1,1 +1,1 @@
-"""Reads text: tokens, stems, sentences. Pure functions, the same on every machine."""
+"""Reads text: tokens, stems, sentences, times. Pure functions, the same on every machine."""

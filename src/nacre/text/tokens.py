@@ -40,7 +40,17 @@ def words(text: str) -> list[str]:
     """Lowercase words without accents; an identifier gives itself, whole, and its parts."""
     runs = WORD.findall(unicodedata.normalize("NFC", text))
     # Some signs are a whole phrase taken apart, spaces and all; others nothing but a space.
-    return [word for run in runs for piece in pieces(run) for word in piece.split()]
+    return [word for run in runs for piece in known(run) for word in piece.split()]
+
+
+def known(run: str) -> tuple[str, ...]:
+    """A language has few words, and they come again and again: what was cut once is kept, unless it is no word."""
+    return cut_once(run) if len(run) <= LONGEST else tuple(pieces(run))
+
+
+@lru_cache(maxsize=65536)
+def cut_once(run: str) -> tuple[str, ...]:
+    return tuple(pieces(run))
 
 
 def pieces(run: str) -> Iterator[str]:

@@ -1,86 +1,47 @@
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
 
-from nacre.embedding.openai_compatible import ATTEMPTS, BATCH, LONGEST_PAUSE_SECONDS, OpenAICompatible
+from nacre.embedding.openai_compatible import BATCH, OpenAICompatible
 from nacre.errors import EmbeddingServiceFailed, InvalidInput
+from nacre.http_json import ATTEMPTS, LONGEST_PAUSE_SECONDS
 from nacre.ports import Embedder
+from tests.loopback import KEY, Loopback, serving
 
-KEY = "sk-very-secret"
 
-
-@dataclass
-class Service:
-    """A real server on a free port; `failures` are the answers it gives before it recovers."""
-
-    url: str = ""
-    failures: list[tuple[int, dict[str, str]]] = field(default_factory=list)
-    asked: list[dict[str, object]] = field(default_factory=list)
-    keys: list[str | None] = field(default_factory=list)
-    answer: bytes | None = None
-    pauses: list[float] = field(default_factory=list)
-
+class Service(Loopback):
     def embedder(self, **options: object) -> OpenAICompatible:
-        return OpenAICompatible(self.url, "tiny", sleep=self.pauses.append, **options)  # type: ignore[arg-type]
+        return OpenAICompatible(f"{self.url}/v1", "tiny", sleep=self.pauses.append, **options)  # type: ignore[arg-type]
 
 
-def handler(service: Service) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            service.asked.append(asked | {"path": self.path})
-            service.keys.append(self.headers["Authorization"])
-            if service.failures:
-                status, headers = service.failures.pop(0)
-                self.reply(status, f"refused the key {KEY}".encode(), headers)
-                return
-            rows = [{"index": index, "embedding": [len(text), 2.0, 0.0]} for index, text in enumerate(asked["input"])]
-            self.reply(200, service.answer or json.dumps({"data": rows[::-1]}).encode(), {})
-
-        def reply(self, status: int, body: bytes, headers: dict[str, str]) -> None:
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            return
-
-    return Handler
+def rows(body: dict[str, object]) -> object:
+    """Out of order, as the protocol allows."""
+    texts = body["input"]
+    assert isinstance(texts, list)
+    return {"data": [{"index": index, "embedding": [len(text), 2.0, 0.0]} for index, text in enumerate(texts)][::-1]}
 
 
 @pytest.fixture
 def service() -> Iterator[Service]:
-    service = Service()
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler(service)) as server:
-        service.url = f"http://127.0.0.1:{server.server_port}/v1"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    service = Service(rows)
+    with serving(service):
         yield service
-        server.shutdown()
-        thread.join()
 
 
 def test_the_service_is_an_embedder(service: Service) -> None:
     embedder: Embedder = service.embedder()
     assert (embedder.identity, embedder.dimensions) == ("openai:tiny", 3)
-    assert service.asked[0]["path"] == "/v1/embeddings"
-    assert service.keys == [None]
+    assert service.asked[0].path == "/v1/embeddings"
+    assert "authorization" not in service.asked[0].headers
 
 
 def test_rows_come_in_order_and_in_batches_and_of_unit_length(service: Service) -> None:
     texts = ["x" * length for length in range(BATCH + 1)]
     rows = service.embedder(api_key=KEY).embed(texts)
-    assert len(service.asked) == 2 and service.keys[0] == f"Bearer {KEY}"
+    assert len(service.asked) == 2 and service.asked[0].headers["authorization"] == f"Bearer {KEY}"
     assert np.allclose(np.linalg.norm(rows, axis=1), 1)
     assert rows[100][0] / rows[100][1] == pytest.approx(50)
 
@@ -93,7 +54,7 @@ def test_no_texts_give_no_rows(service: Service) -> None:
 def test_asked_dimensions_are_sent_and_checked(service: Service) -> None:
     with pytest.raises(EmbeddingServiceFailed, match="3 numbers instead of 5"):
         service.embedder(dimensions=5).embed(["a"])
-    assert service.asked[0]["dimensions"] == 5
+    assert service.asked[0].body["dimensions"] == 5
 
 
 def test_a_passing_failure_is_tried_again_with_growing_pauses(service: Service) -> None:

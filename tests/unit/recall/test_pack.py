@@ -9,7 +9,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import InvalidInput
-from nacre.model import Hit, Recollection
+from nacre.model import Hit, Link, Recollection
 from nacre.recall.pack import estimated_tokens, pack
 from tests.embedders import WordBag
 from tests.samples import memory
@@ -60,6 +60,16 @@ def test_when_nothing_fits_the_text_is_empty() -> None:
     assert (packed.text, packed.items, packed.used_tokens, packed.truncated) == ("", (), 0, True)
     assert pack(Recollection(), 100) == pack(Recollection(), 100, header="x")
     assert not pack(Recollection(), 100).truncated
+
+
+def test_dates_sources_and_doubts_stand_behind_the_text() -> None:
+    dated = memory("a", "it opened", occurred_at=1_750_000_000.0, source="the Times", links=(Link("b", "contradicts"),))
+    hits = (Hit(dated, 0.9), Hit(memory("b", "it never did", superseded_by="c"), 0.8))
+    assert pack(Recollection(hits), 100, header="").text.splitlines() == [
+        "- (semantic) it opened [2025-06-15, the Times, contradicts another of these]",
+        "- (semantic) it never did [superseded]",
+    ]
+    assert "contradicts" not in pack(Recollection(hits[:1]), 100).text
 
 
 def test_a_negative_budget_is_refused() -> None:

@@ -72,7 +72,7 @@ def test_a_hit_counts_as_a_use_unless_told_otherwise(store: MemoryStore) -> None
 def test_equal_scores_are_broken_by_importance_then_by_age() -> None:
     with MemoryStore(":memory:", embedder=WordBag()) as store:
         for id, importance, at in (("old", 0.5, 1), ("new", 0.5, 2), ("weighty", 0.9, 0)):
-            store.remember("the very same words", id=id, importance=importance, created_at=at)
+            store.remember(f"the very same words {id}", id=id, importance=importance, created_at=at)
         assert found(store, "same words", strategy="keyword") == ["weighty", "new", "old"]
 
 

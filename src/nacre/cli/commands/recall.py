@@ -17,7 +17,21 @@ from nacre.cli.records import hit_record
 @click.command("recall")
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
-@click.option("--strategy", default="auto", show_default=True, metavar="NAME", help="auto, semantic or keyword.")
+@click.option(
+    "--strategy",
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="auto, hybrid, rrf, semantic, keyword or graph.",
+)
+@click.option("--by-session", is_flag=True, help="Rank whole conversations, and show the turns that decided.")
+@click.option(
+    "--with-context", type=click.IntRange(min=0), default=0, metavar="N", help="Also N turns before and after."
+)
+@click.option(
+    "--min-relevance", type=click.FloatRange(0, 1), default=0.0, metavar="0-1", help="Rather nothing than less."
+)
+@click.option("--asked-at", metavar="TIME", help="What 'yesterday' is counted from; now, unless given.")
 @narrowing
 @click.option("--no-touch", is_flag=True, help="Do not count this as a use of what is found.")
 @click.option("--explain", is_flag=True, help="Say why each one came up.")
@@ -29,6 +43,10 @@ def command(
     words: tuple[str, ...],
     k: int,
     strategy: str,
+    by_session: bool,
+    with_context: int,
+    min_relevance: float,
+    asked_at: str | None,
     no_touch: bool,
     explain: bool,
     form: str | None,
@@ -37,7 +55,17 @@ def command(
     """Find the memories that answer a question, best first."""
     now = door.now()
     with door.open_with_model() as store:
-        found = store.recall(" ".join(words), k, strategy=strategy, touch=not no_touch, **scope_of(narrowed, now))
+        found = store.recall(
+            " ".join(words),
+            k,
+            strategy=strategy,
+            group_by="session" if by_session else None,
+            with_context=with_context,
+            min_relevance=min_relevance,
+            asked_at=asked_at,
+            touch=not no_touch,
+            **scope_of(narrowed, now),
+        )
     for note in found.notes:
         say(note)
     print_items(found, hit_columns(now, explain=explain), hit_record, form)

@@ -67,6 +67,9 @@ CREATE VIRTUAL TABLE word USING fts5(
     tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co S*' tokenchars '_'"
 );
 
+-- How many memories hold a stem, without reading which.
+CREATE VIRTUAL TABLE term USING fts5vocab(word, row);
+
 CREATE TABLE journal(
     seq INTEGER PRIMARY KEY AUTOINCREMENT, space TEXT NOT NULL, memory_id TEXT NOT NULL,
     act TEXT NOT NULL, actor TEXT NOT NULL, at REAL NOT NULL, batch TEXT NOT NULL, why TEXT NOT NULL,

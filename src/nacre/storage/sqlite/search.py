@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 
 from nacre.model import Filter
-from nacre.ports import Match, Vectors
+from nacre.ports import Match, Place, Vectors
 from nacre.storage.sign_index import Numbers, SignIndex
 from nacre.storage.sqlite import vectors
 from nacre.storage.sqlite.where import conditions
@@ -75,6 +75,53 @@ def allowed(connection: apsw.Connection, space: str, where: Filter) -> Numbers:
     clause, values = conditions(space, where)
     rows = connection.execute(f"SELECT memory.row FROM memory WHERE {clause} ORDER BY memory.row", values)
     return np.fromiter((row for (row,) in rows), np.int64)
+
+
+PLACE = (
+    "memory.row, memory.id, memory.session, memory.position, memory.role, length(memory.text),"
+    " substr(memory.text, -1) IN ('?', '？'), coalesce(memory.occurred_at, memory.created_at)"
+)
+
+
+def near(index: SignIndex, vector: Vectors, limit: int, only: Numbers | None) -> tuple[Numbers, Vectors]:
+    tried = max(limit, 0)
+    while True:
+        _, owners, cosines = index.nearest(vector, tried, only)
+        first = np.sort(np.unique(owners, return_index=True)[1])[: max(limit, 0)]
+        if len(first) >= limit or len(owners) < tried:
+            return owners[first], cosines[first]
+        tried *= WIDENING  # a few long memories filled the places with their many chunks
+
+
+def places(connection: apsw.Connection, space: str, keys: Numbers, where: Filter) -> list[Place]:
+    clause, values = conditions(space, where)
+    rows = connection.execute(
+        f"SELECT {PLACE} FROM memory WHERE memory.row IN ({', '.join(map(str, keys.tolist()))}) AND +{clause}"
+        " ORDER BY memory.row",
+        values,
+    )
+    return [placed(row) for row in rows.fetchall()]
+
+
+def around(
+    connection: apsw.Connection, space: str, spots: Sequence[tuple[str, int]], reach: int, where: Filter
+) -> list[Place]:
+    if not spots:
+        return []
+    clause, values = conditions(space, where)
+    asked = [(session, position - reach, position + reach) for session, position in spots]
+    rows = connection.execute(
+        f"WITH spot(session, first, last) AS (VALUES {', '.join('(?, ?, ?)' for _ in spots)})"
+        f" SELECT DISTINCT {PLACE} FROM spot CROSS JOIN memory ON memory.session = spot.session"
+        f" AND memory.position BETWEEN spot.first AND spot.last AND memory.session <> '' WHERE {clause}"
+        " ORDER BY memory.row",
+        (*(value for spot in asked for value in spot), *values),
+    )
+    return [placed(row) for row in rows.fetchall()]
+
+
+def placed(row: tuple[Any, ...]) -> Place:
+    return Place._make(row)
 
 
 def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> dict[bytes, Vectors]:

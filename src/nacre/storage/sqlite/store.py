@@ -14,7 +14,7 @@ import apsw
 
 from nacre.errors import StoreBusy, StoreFull, StoreReadOnly
 from nacre.model import Act, Filter, JournalEntry, Memory
-from nacre.ports import Health, Match, Order, Vectors
+from nacre.ports import Health, Keys, Match, Order, Place, Posting, Vectors
 from nacre.storage.sqlite import health, words
 from nacre.storage.sqlite.connection import Connections, in_passing, translated
 from nacre.storage.sqlite.rows import SELECTED, SQLValue, from_row
@@ -110,14 +110,43 @@ class SQLiteStore:
             return words.by_words(connection, space, terms, where, limit)
 
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
-        from nacre.storage.sqlite import search, vectors
+        from nacre.storage.sqlite import search
 
-        with self._lock:
-            mirror = self._mirrors.setdefault(space, vectors.Mirror(space))
         with self._reading() as connection:
-            if connection.in_transaction:
-                mirror = vectors.Mirror(space)  # what may yet be rolled back must not enter the shared one
-            return search.by_vector(connection, mirror, vector, where, limit)
+            return search.by_vector(connection, self._mirror(space, connection), vector, where, limit)
+
+    def postings(self, terms: Sequence[str]) -> dict[str, Posting]:
+        with self._reading() as connection:
+            return words.postings(connection, terms)
+
+    def near(self, space: str, vector: Vectors, limit: int, only: Keys | None = None) -> tuple[Keys, Vectors]:
+        from nacre.storage.sqlite import search
+
+        with self._reading() as connection:
+            index = self._mirror(space, connection).current(connection, len(vector))
+            return search.near(index, vector, limit, only)
+
+    def cosines(self, space: str, vector: Vectors, keys: Keys) -> Vectors:
+        with self._reading() as connection:
+            return self._mirror(space, connection).current(connection, len(vector)).cosines(vector, keys)
+
+    def places(self, space: str, keys: Keys, where: Filter) -> list[Place]:
+        from nacre.storage.sqlite import search
+
+        with self._reading() as connection:
+            return search.places(connection, space, keys, where)
+
+    def around(self, space: str, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
+        from nacre.storage.sqlite import search
+
+        with self._reading() as connection:
+            return search.around(connection, space, spots, reach, where)
+
+    def allowed(self, space: str, where: Filter) -> Keys:
+        from nacre.storage.sqlite import search
+
+        with self._reading() as connection:
+            return search.allowed(connection, space, where)
 
     def touch(self, space: str, ids: Sequence[str], at: float) -> None:
         try:
@@ -178,6 +207,14 @@ class SQLiteStore:
 
     def close(self) -> None:
         self._connections.close()
+
+    def _mirror(self, space: str, connection: apsw.Connection) -> Mirror:
+        from nacre.storage.sqlite.vectors import Mirror
+
+        if connection.in_transaction:
+            return Mirror(space)  # what may yet be rolled back must not enter the shared one
+        with self._lock:
+            return self._mirrors.setdefault(space, Mirror(space))
 
     @contextmanager
     def _reading(self) -> Iterator[apsw.Connection]:

@@ -12,13 +12,10 @@ from nacre.errors import EmbeddingMismatch
 from nacre.model import JournalEntry, Memory
 from nacre.model.memory import Json
 from nacre.ports import Derived, Vectors
-from nacre.storage.sqlite.rows import COLUMNS, SELECTED, SQLValue, from_row, only_row, to_row
+from nacre.storage.sqlite.rows import COLUMNS, SELECTED, SQLValue, from_row, to_row
 
-UPSERT = (
-    f"INSERT INTO memory({', '.join(COLUMNS)}, generation) VALUES ({', '.join('?' for _ in COLUMNS)}, 0)"
-    f" ON CONFLICT(space, id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in COLUMNS)}"
-    " RETURNING row"
-)
+INSERT = f"INSERT INTO memory({', '.join(COLUMNS)}, generation) VALUES ({', '.join('?' for _ in COLUMNS)}, 0)"
+UPDATE = f"UPDATE memory SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 
 
 class SQLiteTransaction:
@@ -35,21 +32,32 @@ class SQLiteTransaction:
         return None if found is None else from_row(found)
 
     def put(self, memory: Memory, derived: Derived | None = None) -> None:
-        row = only_row(self._connection, UPSERT, *to_row(memory))[0]
+        row = self._row(memory.space, memory.id)
+        if row is None:
+            # Most memories are new: nothing of theirs is there that would have to go first.
+            self._connection.execute(INSERT, to_row(memory))
+            row = self._connection.last_insert_rowid()
+        else:
+            self._connection.execute(UPDATE, (*to_row(memory), row))
+            self._drop_lists(row)
+            if derived is not None:
+                self._drop_derived(memory.space, row)
         self._put_lists(row, memory)
         if derived is not None:
-            self._drop_derived(memory.space, row)
             self._put_derived(memory.space, row, derived)
 
     def remove(self, space: str, id: str) -> bool:
-        found = self._connection.execute("SELECT row FROM memory WHERE space = ? AND id = ?", (space, id)).fetchone()
-        if found is None:
+        row = self._row(space, id)
+        if row is None:
             return False
-        row = found[0]
         self._drop_derived(space, row)
-        for table in ("tag", "context", "link", "memory"):
-            self._connection.execute(f"DELETE FROM {table} WHERE row = ?", (row,))
+        self._drop_lists(row)
+        self._connection.execute("DELETE FROM memory WHERE row = ?", (row,))
         return True
+
+    def _row(self, space: str, id: str) -> int | None:
+        found = self._connection.execute("SELECT row FROM memory WHERE space = ? AND id = ?", (space, id)).fetchone()
+        return None if found is None else int(found[0])
 
     def claim_embedder(self, identity: str, dimensions: int) -> None:
         stored = self._connection.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
@@ -113,15 +121,17 @@ class SQLiteTransaction:
         if self._scrubbed:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    def _drop_lists(self, row: int) -> None:
+        for table in ("tag", "context", "link"):
+            self._connection.execute(f"DELETE FROM {table} WHERE row = ?", (row,))
+
     def _put_lists(self, row: int, memory: Memory) -> None:
-        execute = self._connection.execute
         for table, values in (
             ("tag(row, name)", [(row, name) for name in memory.tags]),
             ("context(row, applies, name)", [(row, 1, name) for name in memory.contexts]
              + [(row, 0, name) for name in memory.anti_contexts]),
             ("link(row, target, rel, weight)", [(row, link.to, link.rel, link.weight) for link in memory.links]),
         ):  # fmt: skip
-            execute(f"DELETE FROM {table.partition('(')[0]} WHERE row = ?", (row,))
             if values:
                 marks = ", ".join("?" for _ in values[0])
                 self._connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", values)

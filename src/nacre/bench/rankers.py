@@ -1,0 +1,98 @@
+"""The default, and the four plain ways that it has to beat, each as one ranking of a corpus."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+from nacre.bench.corpus import Corpus, Question, Unit
+from nacre.model import Recollection
+from nacre.store import MemoryStore
+from nacre.text.stems import STOP_WORDS
+from nacre.text.tokens import words
+
+DEPTH = 20
+# A session's rank in the plain ways is that of its best turn; so many turns are read to find twenty sessions.
+TURNS_FOR_SESSIONS = 400
+
+
+class Stored:
+    """A corpus in a store, with what the plain ways need beside it."""
+
+    def __init__(self, corpus: Corpus, store: MemoryStore, unit: Unit) -> None:
+        self.store = store
+        self.unit = unit
+        self.lines = [(self.key(turn.key, turn.session), turn.text.lower()) for turn in reversed(corpus.turns)]
+
+    def key(self, turn: str, session: str) -> str:
+        return session if self.unit == "session" else turn
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`relevance` is that of the most relevant hit: what a threshold would have to let pass."""
+
+    keys: tuple[str, ...]
+    milliseconds: float = 0.0
+    relevance: float = 0.0
+
+
+Ranker: TypeAlias = Callable[[Stored, Question], Answer]
+
+
+def default(stored: Stored, question: Question) -> Answer:
+    """Asked as a user asks, the use of what is found counted."""
+    ask = partial(stored.store.recall, question.text, DEPTH, asked_at=question.asked_at)
+    if stored.unit == "session":
+        found, took = timed(partial(ask, group_by="session"))
+        keys = distinct(each.session for each in found.sessions)
+    else:
+        found, took = timed(ask)
+        keys = distinct(hit.memory.id for hit in found)
+    return Answer(keys, took, max((hit.relevance for hit in found), default=0.0))
+
+
+def by_strategy(strategy: str) -> Ranker:
+    """Timed for twenty memories, which is what a plain search is asked for, though sessions need more of them."""
+
+    def rank(stored: Stored, question: Question) -> Answer:
+        ask = partial(stored.store.recall, question.text, strategy=strategy, touch=False)
+        found, took = timed(partial(ask, k=DEPTH))
+        if stored.unit == "session":
+            found = ask(k=TURNS_FOR_SESSIONS)
+        return Answer(distinct(stored.key(hit.memory.id, hit.memory.session) for hit in found), took)
+
+    return rank
+
+
+def grep(stored: Stored, question: Question) -> Answer:
+    """Turns that contain most of the question's words as plain substrings, later ones first among equals."""
+    wanted = {word for word in words(question.text) if word not in STOP_WORDS}
+    counted = [(sum(word in line for word in wanted), key) for key, line in stored.lines]
+    ranked = sorted((pair for pair in counted if pair[0]), key=lambda pair: -pair[0])
+    return Answer(distinct(key for _, key in ranked))
+
+
+def timed(ask: Callable[[], Recollection]) -> tuple[Recollection, float]:
+    start = time.perf_counter()
+    found = ask()
+    return found, 1000 * (time.perf_counter() - start)
+
+
+def distinct(keys: Iterable[str]) -> tuple[str, ...]:
+    found: Sequence[str] = list(dict.fromkeys(keys))
+    return tuple(found[:DEPTH])
+
+
+DEFAULT = "default"
+VECTOR = "vector"
+RANKERS: Mapping[str, Ranker] = {
+    DEFAULT: default,
+    "grep": grep,
+    "bm25": by_strategy("keyword"),
+    VECTOR: by_strategy("semantic"),
+    "rrf": by_strategy("rrf"),
+}

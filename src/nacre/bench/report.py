@@ -1,0 +1,108 @@
+"""What a run found, as plain JSON values."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from nacre.bench.abstention import Abstention, abstention
+from nacre.bench.corpus import Question, Suite
+from nacre.bench.metrics import Scores, Summary, judged, summed
+from nacre.bench.rankers import DEFAULT, VECTOR, Answer
+from nacre.bench.spread import Folds, folds, percentile
+
+
+class Report(TypedDict):
+    """Percentages from 0 to 100; `n` counts the questions that something answers.
+
+    `ingest_per_s` is of turns whose texts were really embedded, `rss_mb` the process's peak with the dataset in it.
+    """
+
+    suite: str
+    mode: str
+    unit: str
+    embedder: str
+    n: int
+    metrics: dict[str, Summary]
+    latency_ms: Scores
+    baseline_latency_ms: Scores
+    ingest_per_s: float
+    rss_mb: float | None
+    folds: Folds
+    abstention: Abstention
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of the corpus of this number, with what each ranker answered."""
+
+    corpus: int
+    question: Question
+    answers: Mapping[str, Answer]
+
+    def score(self, ranker: str) -> Scores:
+        return judged(self.answers[ranker].keys, self.question.gold)
+
+    @property
+    def relevance(self) -> float:
+        return self.answers[DEFAULT].relevance
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table: how one ranker did, over all questions or those of a category."""
+
+    ranker: str
+    questions: str
+    n: int
+    scores: Scores
+
+
+def report(suite: Suite, embedder: str, asked: Sequence[Asked], per_second: float) -> Report:
+    wanted = [each for each in asked if each.question.gold]
+    silent = [each for each in asked if not each.question.gold]
+    rankers = list(wanted[0].answers if wanted else ())
+    return {
+        "suite": suite.name,
+        "mode": suite.mode,
+        "unit": suite.unit,
+        "embedder": embedder,
+        "n": len(wanted),
+        "metrics": {name: summed((each.question.category, each.score(name)) for each in wanted) for name in rankers},
+        "latency_ms": latency(asked, DEFAULT),
+        "baseline_latency_ms": latency(asked, VECTOR),
+        "ingest_per_s": round(per_second, 1),
+        "rss_mb": peak_rss_mb(),
+        "folds": folds([(each.corpus, each.score(DEFAULT)) for each in wanted]),
+        "abstention": abstention([each.relevance for each in wanted], [each.relevance for each in silent]),
+    }
+
+
+def latency(asked: Sequence[Asked], ranker: str) -> Scores:
+    taken = sorted(each.answers[ranker].milliseconds for each in asked if ranker in each.answers)
+    return {f"p{share}": percentile(taken, share) for share in (50, 95) if taken}
+
+
+def peak_rss_mb() -> float | None:
+    """None where the system does not tell."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)
+
+
+def rows(found: Report) -> list[Row]:
+    """Each ranker over all questions, then the default over those of each category."""
+    whole = [Row(name, "all", found["n"], numbers(summary)) for name, summary in found["metrics"].items()]
+    parts = found["metrics"].get(DEFAULT, {}).get("by_category", {})
+    if not isinstance(parts, dict):
+        return whole
+    return [*whole, *(Row(DEFAULT, name, int(scores["n"]), scores) for name, scores in parts.items())]
+
+
+def numbers(summary: Summary) -> Scores:
+    return {name: value for name, value in summary.items() if not isinstance(value, dict)}

@@ -1,0 +1,96 @@
+"""nacre bench"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nacre.cli.door import Door
+from nacre.cli.options import door_options, form_option
+from nacre.cli.output import Column, print_items, print_json, say
+from nacre.cli.progress import progress_line
+
+if TYPE_CHECKING:
+    from nacre.bench.corpus import Unit
+    from nacre.bench.report import Report, Row
+
+
+@click.group("bench")
+def command() -> None:
+    """Measure recall on public datasets, with no language model in the loop. Your own store is not touched."""
+
+
+@command.command("recall")
+@click.option("--suite", required=True, metavar="NAME", help="locomo, longmemeval or beam.")
+@click.option(
+    "--data", "file", required=True, type=click.Path(path_type=Path), help="The dataset's own JSON, plain or gzipped."
+)
+@click.option("--mode", default="", metavar="NAME", help="For longmemeval: pooled (as it is) or haystack.")
+@click.option("--unit", default=None, metavar="NAME", help="What is to be found: turn or session, as the suite has it.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Ask only N questions, always the same ones.")
+@click.option(
+    "--json", "out", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Write the whole report here."
+)
+@form_option()
+@door_options
+@click.pass_obj
+def recall(
+    door: Door,
+    suite: str,
+    file: Path,
+    mode: str,
+    unit: Unit | None,
+    limit: int | None,
+    out: Path | None,
+    form: str | None,
+) -> None:
+    """Tell how often the right memory is found, by default and in four plain ways: grep, BM25, vectors, and RRF.
+
+    \b
+      nacre bench recall --suite locomo --data locomo10.json --json locomo.report.json
+      nacre bench recall --suite longmemeval --data longmemeval_oracle.json --mode haystack --limit 50
+    """
+    from nacre.bench.corpus import sample
+    from nacre.bench.run import load, run
+
+    if out is not None and not out.absolute().parent.is_dir():
+        raise click.UsageError(f"The folder of {out} is not there; make it first, the run takes minutes.")
+    loaded = load(suite, file, mode, unit)
+    with progress_line() as progress:
+        found = run(loaded if limit is None else sample(loaded, limit), door.embedder(), progress=progress)
+    if out is not None:
+        out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    print_report(found, form)
+
+
+def print_report(found: Report, form: str | None) -> None:
+    if form == "json":
+        print_json(found)
+        return
+    from nacre.bench.report import rows
+
+    print_items(rows(found), columns(), asdict, form)
+    say(f"{found['n']} questions of {found['suite']} ({found['mode']}, by {found['unit']}) with {found['embedder']}.")
+    say(
+        f"A recall takes {found['latency_ms']['p50']:.1f} ms, one in twenty more than {found['latency_ms']['p95']:.1f};"
+        f" {found['ingest_per_s']:.0f} turns are remembered a second."
+    )
+
+
+def columns() -> list[Column[Row]]:
+    from nacre.bench.metrics import MAIN
+
+    return [
+        Column("ranker", lambda row: row.ranker, lambda row: row.ranker, style="cyan"),
+        Column("questions", lambda row: row.questions, lambda row: row.questions, style="magenta"),
+        Column("n", lambda row: str(row.n), lambda row: f"{row.n:,}", right=True),
+        *(score_column(name) for name in MAIN),
+    ]
+
+
+def score_column(name: str) -> Column[Row]:
+    return Column(name, lambda row: f"{row.scores[name]:.2f}", lambda row: f"{row.scores[name]:.1f}", right=True)

@@ -1,0 +1,1 @@
+"""Language models: a prompt becomes an answer; one file a backend, none of them needed."""

@@ -1,0 +1,248 @@
+"""Reads the words of one time phrase, already told apart, as a span; one reader to a kind of phrase."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+
+from nacre.text.calendar_words import (
+    DAY,
+    MONTHS,
+    ORDINALS,
+    SEASONS,
+    UNITS,
+    WEEKDAYS,
+    Span,
+    Stretch,
+    calendar,
+    days,
+    feast,
+    hours,
+    midnight,
+    months,
+    recurring,
+    stretch,
+)
+
+# How far from the named time an «ago» may have been: about half of its unit, since people round to it.
+AGO_MARGIN = {
+    "minute": timedelta(minutes=5),  # a conversation takes some minutes itself
+    "hour": timedelta(minutes=30),
+    "day": DAY / 2,
+    "night": DAY / 2,
+    "week": 3 * DAY,
+    "month": 14 * DAY,
+    "year": 61 * DAY,  # people remember the season, so less than half
+}
+FEAST_MARGIN = DAY  # feasts are kept on the evening before and talked of on the morning after
+FAR_MARGIN = 0.05  # of the distance: the farther back, the rounder the number («ten years ago», «100 days ago»)
+WITHIN_A_DAY = frozenset(("minute", "hour"))
+
+DAY_NAMES = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
+STEPS = {"last": -1, "previous": -1, "past": -1, "this past": -1, "this": 0, "current": 0, "next": 1}
+
+FIRST_THIRD, MIDDLE_THIRD, LAST_THIRD, WHOLE = (0.0, 1 / 3), (1 / 3, 2 / 3), (2 / 3, 1.0), (0.0, 1.0)
+PARTS = {
+    "early": FIRST_THIRD,
+    "mid": MIDDLE_THIRD,
+    "middle": MIDDLE_THIRD,
+    "late": LAST_THIRD,
+    "beginning": (0.0, 0.25),  # «the end of March» is narrower than «late March»
+    "start": (0.0, 0.25),
+    "end": (0.75, 1.0),
+    "first half": (0.0, 0.5),
+    "second half": (0.5, 1.0),
+    "month": WHOLE,
+    "earlier": WHOLE,
+    "later": WHOLE,
+}
+WEEKS = {"first week": 0, "second week": 7, "third week": 14, "fourth week": 21}
+
+# Words that make a time of a name that has other meanings: «in May», «since spring», but not «may I», «with April».
+SURE_LEADS = frozenset(("in", "back in", "during", "since", "throughout"))
+TIME_LEADS = SURE_LEADS | {"before", "prior to", "after", "until", "till", "up to", "around", "over", "on", "by", "at"}
+LENGTH_LEADS = frozenset(("in", "over", "during", "for", "within", "throughout"))
+UNMISTAKABLE = frozenset("january february july september october november december".split())
+VERBS = frozenset(("may", "march"))
+
+Said: TypeAlias = defaultdict[str, str]  # the parts of a phrase by name, lowercase; "" for what was not said
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    span: Span
+    sure: bool = True  # else a time only beside another: «from April to June»
+    yearless: bool = False  # the year was inferred, and a neighbour may know better
+
+
+Reader: TypeAlias = Callable[[Said, datetime], Reading | None]
+
+
+def read(reader: Reader, said: Said, asked: datetime) -> Reading | None:
+    try:
+        reading = reader(said, asked)
+        return reading and replace(reading, span=placed(reading.span, said))
+    except (ValueError, OverflowError):  # 31 June, or a time that no calendar shows
+        return None
+
+
+def placed(span: Span, said: Said) -> Span:
+    span = narrowed(span, said["part"])
+    return beside(said["distance"], 1 if said["lead"] == "after" else -1, span) if said["distance"] else span
+
+
+def narrowed(span: Span, part: str) -> Span:
+    if part in ("week", "weekend"):
+        return calendar(part, 0, span.part(0.5, 1.0).start)
+    if part == "last week":
+        return Span(max(span.start, span.end - 7 * DAY), span.end)
+    if part in WEEKS:
+        return days(span.start + WEEKS[part] * DAY, 7)
+    return span.part(*PARTS[part]) if part else span
+
+
+def yearly(make: Callable[[int], Span], said: Said, asked: datetime, sure: bool) -> Reading | None:
+    if said["year"]:
+        year = said["year"]
+        return Reading(make(int(year) if year.isdigit() else asked.year + STEPS[year.split()[0]]))
+    which = "last" if STEPS.get(said["which"]) == -1 else said["which"]
+    span = recurring(make, which, asked)
+    return None if span is None else Reading(span, sure or bool(which or said["part"]), yearless=not which)
+
+
+def read_numeric(said: Said, _: datetime) -> Reading | None:
+    year, month, day = int(said["year"]), int(said["month"]), int(said["day"] or 0)
+    if not day:
+        return Reading(months(year, month), said["lead"] in TIME_LEADS)
+    if month > 12:  # 25/12/2023; where both readings are possible the American one is taken
+        month, day = day, month
+    return Reading(days(datetime(year, month, day, tzinfo=UTC)))
+
+
+def read_date(said: Said, asked: datetime) -> Reading | None:
+    month, first = MONTHS.index(said["month"][:3]) + 1, date_number(said["day"])
+    count = (date_number(said["until"]) if said["until"] else first) - first + 1
+    ordinal = said["of"] or (said["day"][0].isdigit() and not said["day"].isdigit())
+    marked = said["capital"] or ordinal or said["lead"] in TIME_LEADS | {"from", "between"}
+    sure = said["month"] not in VERBS or bool(marked)  # «march 5 miles», «the second may be»
+    return yearly(lambda year: days(datetime(year, month, first, tzinfo=UTC), count), said, asked, sure)
+
+
+def date_number(text: str) -> int:
+    return ORDINALS.index(text) + 1 if text in ORDINALS else int(text.rstrip("stndrh"))
+
+
+def read_month(said: Said, asked: datetime) -> Reading | None:
+    name, lead, proper = said["month"], said["lead"], bool(said["capital"])
+    month = MONTHS.index(name[:3]) + 1
+    if said["which"] == "this" and not proper:
+        return None  # «this may help»
+    sure = lead in SURE_LEADS or (proper and (lead in TIME_LEADS - {"on", "by", "at"} or name in UNMISTAKABLE))
+    return yearly(lambda year: months(year, month), said, asked, sure)
+
+
+def read_season(said: Said, asked: datetime) -> Reading | None:
+    name, lead = said["season"], said["lead"]
+    sure = lead == "in" if name == "fall" else lead in SURE_LEADS | {"over"}  # «during the fall» may be an accident
+    return yearly(lambda year: months(year, SEASONS[name], 3), said, asked, sure)
+
+
+def read_feast(said: Said, asked: datetime) -> Reading | None:
+    name = re.sub(r"['’.]", "", said["feast"])
+    reading = yearly(lambda year: feast(name, year), said, asked, said["lead"] in TIME_LEADS)
+    if reading is None or said["distance"]:  # «the day after Christmas» counts from the feast itself
+        return reading
+    return replace(reading, span=Span(reading.span.start - FEAST_MARGIN, reading.span.end + FEAST_MARGIN))
+
+
+def read_quarter(said: Said, asked: datetime) -> Reading | None:
+    if said["nth"] and not said["year"]:
+        return None  # of a game, of a mile
+    number = int(said["quarter"]) if said["quarter"] else ORDINALS.index(said["nth"]) + 1
+    return yearly(lambda year: months(year, 3 * number - 2, 3), said, asked, said["lead"] in TIME_LEADS)
+
+
+def read_year(said: Said, _: datetime) -> Reading | None:
+    sure = bool(said["part"]) or said["lead"] in TIME_LEADS - {"over", "on", "at"} | {"of"}
+    return Reading(months(int(said["number"]), 1, 12), sure)
+
+
+def read_day(said: Said, asked: datetime) -> Reading | None:
+    named = said["name"]
+    if not named and said["the"]:
+        return None  # «the last night»: of something
+    steps = DAY_NAMES[named] if named else STEPS[said["which"]]
+    return Reading(hours(midnight(asked) + steps * DAY, "night" if named == "tonight" else said["hours"]))
+
+
+def read_weekday(said: Said, asked: datetime) -> Reading | None:
+    today, which = midnight(asked), said["which"]
+    wanted = WEEKDAYS.index(said["weekday"][:3])
+    if said["week"] or which == "this":
+        day = calendar("week", STEPS[said["week"] or which], asked).start + wanted * DAY
+    elif which == "next":
+        day = today + ((wanted - today.weekday() - 1) % 7 + 1) * DAY
+    else:
+        day = today - ((today.weekday() - wanted - 1) % 7 + 1) * DAY
+    return Reading(hours(day, said["hours"]), bool(which or said["week"]) or said["lead"] in TIME_LEADS)
+
+
+def read_unit(said: Said, asked: datetime) -> Reading | None:
+    which, unit = said["which"], said["unit"]
+    rolling = which.endswith("past") or (which == "last" and said["the"])  # «the last week», but «last week»
+    if rolling and unit in UNITS:
+        return Reading(lately(stretch(f"a {unit}"), asked))
+    return Reading(calendar(unit, STEPS[which], asked))
+
+
+def read_unit_before_last(said: Said, asked: datetime) -> Reading | None:
+    return Reading(calendar(said["unit"], -2, asked))
+
+
+def read_the_weekend(said: Said, asked: datetime) -> Reading | None:
+    begun = asked.weekday() >= WEEKDAYS.index("sat")
+    return Reading(calendar("weekend", 0 if begun else -1, asked)) if said["lead"] == "over" else None
+
+
+def read_the_unit(said: Said, asked: datetime) -> Reading | None:
+    begun = said["part"] in ("beginning", "start")  # «the start of the year»; the end of the year may be any year's
+    return Reading(calendar(said["unit"], 0, asked)) if begun else None
+
+
+def read_lately(said: Said, asked: datetime) -> Reading | None:
+    if said["which"] == "last" and not (said["the"] or said["lead"] in LENGTH_LEADS):
+        return None  # «did it last two weeks»
+    return Reading(lately(stretch(said["stretch"]), asked))
+
+
+def lately(length: Stretch, asked: datetime) -> Span:
+    here = moment(length, asked)
+    return Span(here.start - length.high, here.end)
+
+
+def read_ago(said: Said, asked: datetime) -> Reading | None:
+    length = stretch(said["stretch"])
+    return Reading(away(length, -1, moment(length, asked)))
+
+
+def moment(length: Stretch, asked: datetime) -> Span:
+    return Span(asked, asked) if length.unit in WITHIN_A_DAY else days(midnight(asked))
+
+
+def away(length: Stretch, sign: int, here: Span) -> Span:
+    """What lies about that far before (-1) or after (1)."""
+    near, far = sorted((sign * length.low, sign * length.high))
+    margin = max(AGO_MARGIN[length.unit], FAR_MARGIN * length.high)
+    return Span(here.start + near - margin, here.end + far + margin)
+
+
+def beside(distance: str, sign: int, span: Span) -> Span:
+    """«Two weeks» or «the week» before (-1) or after (1) a span."""
+    unit = distance.removeprefix("the ")
+    if unit in UNITS:
+        return Span(span.start - UNITS[unit], span.start) if sign < 0 else Span(span.end, span.end + UNITS[unit])
+    return away(stretch(distance), sign, days(span.start) if sign < 0 else days(span.end - DAY))

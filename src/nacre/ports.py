@@ -195,8 +195,11 @@ class Store(Protocol):
         """Cosine of each memory's best chunk over the whole space, best first."""
 
     def postings(self, terms: Sequence[str]) -> dict[str, Posting]:
-        """Of the stems that occur, in the memories of every space; keys rise. The most common stems may be left out
-        when reading them would cost more than they tell."""
+        """Of the stems that occur, in the memories of every space; keys rise. Common stems may be given a usual weight,
+        and the most common left out, when reading them would cost more than they tell."""
+
+    def size(self) -> int:
+        """How many memories there are in all spaces."""
 
     def near(self, space: str, vector: Vectors, limit: int, only: Keys | None = None) -> tuple[Keys, Vectors]:
         """Keys and cosines of the nearest memories, best first, whatever their standing; `only` (rising) narrows."""

@@ -15,8 +15,8 @@ from nacre.text.stems import STOP_WORDS
 from nacre.text.tokens import words
 
 DEPTH = 20
-# A session's rank in the plain ways is that of its best turn; so many turns are read to find twenty sessions.
-TURNS_FOR_SESSIONS = 400
+# A session's rank in the plain ways is that of its best turn: so many times more turns are read until there are twenty.
+DEEPER = 3
 
 
 class Stored:
@@ -60,12 +60,18 @@ def by_strategy(strategy: str) -> Ranker:
 
     def rank(stored: Stored, question: Question) -> Answer:
         ask = partial(stored.store.recall, question.text, strategy=strategy, touch=False)
-        found, took = timed(partial(ask, k=DEPTH))
-        if stored.unit == "session":
-            found = ask(k=TURNS_FOR_SESSIONS)
-        return Answer(distinct(stored.key(hit.memory.id, hit.memory.session) for hit in found), took)
+        read = DEPTH
+        found, took = timed(partial(ask, k=read))
+        while len(keys := keys_of(stored, found)) < DEPTH and len(found) == read:
+            read *= DEEPER
+            found = ask(k=read)
+        return Answer(keys, took)
 
     return rank
+
+
+def keys_of(stored: Stored, found: Recollection) -> tuple[str, ...]:
+    return distinct(stored.key(hit.memory.id, hit.memory.session) for hit in found)
 
 
 def grep(stored: Stored, question: Question) -> Answer:

@@ -47,7 +47,7 @@ def collect(asked: Asked, vector: Vectors | None, *, space: str, store: Store, p
     import numpy as np
 
     postings = store.postings(asked.terms)
-    worth = rarities(postings, sum(store.spaces().values()))  # a posting, too, counts the memories of every space
+    worth = rarities(postings, store.size())  # of every space, as the postings are
     places = candidates(asked, postings, worth, vector, space=space, store=store, pool=pool)
     cosines = known_cosines(vector, places, {}, space=space, store=store)
     if reach and places:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nacre.errors import InvalidInput, UnknownName
@@ -20,8 +20,8 @@ from nacre.recall.understand import Asked, understand
 from nacre.recall.weigh import weigh
 
 GROUPINGS = ("session",)
-# Where some of the best are to be passed over, more are looked at.
-WIDER, WIDEST = 4, 16
+# Where the order may still change much, more are looked at.
+WIDER, WIDEST = 8, 16
 
 
 def recall(
@@ -34,7 +34,9 @@ def recall(
         return Recollection()
     if query.group_by:
         return by_session(asked, query, sources)
-    chosen, notes = best(asked, query, sources, reranker, WIDER if query.per_session or query.diversity else 1)
+    # What comes after the ranking may lift a hit from far below, or drop the first ones.
+    moved = query.per_session or query.diversity or query.emotion or asked.windows or reranker
+    chosen, notes = best(asked, query, sources, reranker, WIDER if moved else 1)
     if len(chosen) < query.k and any(hit.collapsed for hit in chosen):
         # Many copies of a few notes took the places of others.
         chosen, notes = best(asked, query, sources, reranker, WIDEST)
@@ -47,9 +49,12 @@ def best(
 ) -> tuple[list[Hit], tuple[str, ...]]:
     """The best k, chosen among so many times as many as are usual."""
     ranking = rank(asked, replace(query, k=wider * query.k), sources)
-    weighed = weigh(read(ranking.found, asked, sources), asked, query)
-    ranked, notes = rerank(weighed, asked, reranker)
-    return choose(ranked, query), ranking.notes + notes
+    cosines = {each.id: each.cosine for each in ranking.found if each.relevance is None}
+    hits = read(ranking.found, sources)
+    if query.min_relevance:
+        hits = certain(hits, cosines, asked)
+    ranked, notes = rerank(weigh(hits, asked, query), asked, reranker)
+    return certain(choose(ranked, query), cosines, asked), ranking.notes + notes
 
 
 def check(query: Query) -> None:
@@ -66,14 +71,17 @@ def check(query: Query) -> None:
         raise InvalidInput(f"emotion is {query.emotion}; give (valence, arousal), each between -1 and 1.")
 
 
-def read(found: Sequence[Scored], asked: Asked, sources: Sources) -> list[Hit]:
+def read(found: Sequence[Scored], sources: Sources) -> list[Hit]:
     known = {memory.id: memory for memory in sources.store.get(sources.space, [each.id for each in found])}
-    return [hit_of(each, known[each.id], asked) for each in found if each.id in known]
+    return [Hit(known[each.id], each.score, each.why, each.relevance or 0.0) for each in found if each.id in known]
 
 
-def hit_of(found: Scored, memory: Memory, asked: Asked) -> Hit:
-    relevance = judged(memory, asked, found.cosine) if found.relevance is None else found.relevance
-    return Hit(memory, found.score, found.why, relevance)
+def certain(hits: Sequence[Hit], cosines: Mapping[str, float | None], asked: Asked) -> list[Hit]:
+    """Judges the hits that their strategy did not; late, since it reads their texts."""
+    return [
+        replace(hit, relevance=judged(hit.memory, asked, cosines[hit.memory.id])) if hit.memory.id in cosines else hit
+        for hit in hits
+    ]
 
 
 def surrounded(hits: Sequence[Hit], query: Query, asked: Asked, sources: Sources) -> list[Hit]:
@@ -93,14 +101,17 @@ def surrounded(hits: Sequence[Hit], query: Query, asked: Asked, sources: Sources
 
 def by_session(asked: Asked, query: Query, sources: Sources) -> Recollection:
     ranked, notes = rank_sessions(asked, sources, query.k)
-    turns = [id for session in ranked for id in session.turns]
-    known = {memory.id: memory for memory in sources.store.get(sources.space, turns)}
-    sessions = tuple(
-        SessionHit(each.session, each.score, tuple(surrounded(deciding(each, known), query, asked, sources)), each.why)
-        for each in ranked
-    )
-    return Recollection(tuple(hit for session in sessions for hit in session.hits), notes, sessions)
+    ids = [turn.id for session in ranked for turn in session.turns]
+    known = {memory.id: memory for memory in sources.store.get(sources.space, ids)}
+    sessions = [session_hit(each, known, asked, query, sources) for each in ranked]
+    kept = tuple(each for each in sessions if each.hits)
+    return Recollection(tuple(hit for session in kept for hit in session.hits), notes, kept)
 
 
-def deciding(session: ScoredSession, known: dict[str, Memory]) -> list[Hit]:
-    return [Hit(known[id], session.score, session.why) for id in session.turns if id in known]
+def session_hit(
+    session: ScoredSession, known: Mapping[str, Memory], asked: Asked, query: Query, sources: Sources
+) -> SessionHit:
+    turns = [(known[turn.id], turn.cosine) for turn in session.turns if turn.id in known]
+    hits = [Hit(memory, session.score, session.why, judged(memory, asked, cosine)) for memory, cosine in turns]
+    relevant = [hit for hit in hits if hit.relevance >= query.min_relevance]
+    return SessionHit(session.session, session.score, tuple(surrounded(relevant, query, asked, sources)), session.why)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nacre.model import Reason
 from nacre.ports import Vectors
@@ -29,12 +30,17 @@ SATURATION = 1.2  # BM25's k1: the tenth mention of a word in a session says lit
 DECIDING = 3  # turns returned with each session
 
 
+class Decisive(NamedTuple):
+    id: str
+    cosine: float
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredSession:
     session: str
     score: float
     why: tuple[Reason, ...]
-    turns: tuple[str, ...]  # ids of the turns that decided, best first
+    turns: tuple[Decisive, ...]  # best first
 
 
 def rank_sessions(asked: Asked, sources: Sources, k: int) -> tuple[list[ScoredSession], tuple[str, ...]]:
@@ -129,9 +135,9 @@ def turn_scores(evidence: Evidence) -> Vectors:
     return spread(np.maximum(evidence.cosines, 0)) + spread(evidence.shares.sum(axis=0))
 
 
-def deciding(evidence: Evidence, best: Vectors, code: int) -> tuple[str, ...]:
+def deciding(evidence: Evidence, best: Vectors, code: int) -> tuple[Decisive, ...]:
     import numpy as np
 
     turns = np.flatnonzero(evidence.session == code)
-    ranked = turns[np.argsort(-best[turns], kind="stable")][:DECIDING]
-    return tuple(evidence.places[int(i)].id for i in ranked)
+    ranked = turns[np.argsort(-best[turns], kind="stable")][:DECIDING].tolist()
+    return tuple(Decisive(evidence.places[i].id, float(evidence.cosines[i])) for i in ranked)

@@ -19,6 +19,7 @@ from nacre.recall.understand import Asked
 from nacre.text.stems import content_stems, stems
 
 DAY = 86_400.0
+EXPLAINED = 6  # more than asked for, since worth may exchange near-ties and copies fall away
 SPARE = 2  # how many more than asked for are kept for the steps that may drop some
 MATCHED = 4  # matched words shown with a hit
 SEEDS, HOPS, PASSED_ON = 5, 2, 0.6  # of the walk along links
@@ -47,7 +48,7 @@ def auto(asked: Asked, query: Query, sources: Sources) -> Ranking:
     vector, notes = direction(asked, sources)
     pool = max(POOL, POOL_PER_WANTED * query.k)
     evidence = collect(asked, vector, space=sources.space, store=sources.store, pool=pool, reach=REACH)
-    return Ranking(tuple(explained(evidence, asked, wanted=SPARE * query.k + POOL_PER_WANTED)), notes)
+    return Ranking(tuple(explained(evidence, asked, wanted=query.k + EXPLAINED)), notes)
 
 
 def explained(evidence: Evidence, asked: Asked, wanted: int) -> list[Scored]:

@@ -156,6 +156,9 @@ class InMemoryStore:
         found = {term: weights(term, texts, lengths) for term in dict.fromkeys(terms)}
         return {term: posting(shares) for term, shares in found.items() if shares}
 
+    def size(self) -> int:
+        return len(self._state.memories)
+
     def near(self, space: str, vector: Vectors, limit: int, only: Keys | None = None) -> tuple[Keys, Vectors]:
         wanted = None if only is None else set(only.tolist())
         found = [

@@ -96,4 +96,4 @@ def folded(word: str) -> str:
         return lowered
     taken_apart = unicodedata.normalize("NFKD", lowered)
     bare = "".join(sign for sign in taken_apart if not "\u0300" <= sign <= "\u036f")
-    return unicodedata.normalize("NFC", bare)
+    return unicodedata.normalize("NFC", bare).lower()  # a mathematical 𝑨 is small only once it is an A

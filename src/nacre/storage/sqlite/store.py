@@ -119,6 +119,9 @@ class SQLiteStore:
         with self._reading() as connection:
             return words.postings(connection, terms)
 
+    def size(self) -> int:
+        return int(self._rows("SELECT count(*) FROM memory", [])[0][0])  # type: ignore[arg-type]
+
     def near(self, space: str, vector: Vectors, limit: int, only: Keys | None = None) -> tuple[Keys, Vectors]:
         from nacre.storage.sqlite import search
 

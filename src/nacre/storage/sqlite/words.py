@@ -14,8 +14,11 @@ from nacre.storage.sqlite.where import conditions
 
 # A title is a summary by its author; a tag and an entity are chosen words. The text is the measure.
 COLUMN_WEIGHTS = "2.0, 1.0, 1.0, 1.5, 1.0"
-# Reading a posting costs a microsecond. The rarest stems come first; a stem past this is on so many memories that it
-# tells them apart no more.
+# Reading a posting costs a quarter of a microsecond, and a whole one with its exact weight. The rarest stems come first
+# and are weighed; one on more memories than this tells little, however often it stands in each; and past the last
+# number reading on costs more than it tells. Measured on 5,500 turns: the same hits as without any of these limits.
+WEIGHED = 300
+USUAL_WEIGHT = 1.0
 POSTINGS_READ = 3_000
 LEAST_RARITY = 1e-6  # what bm25() takes for a stem on more than half of the memories
 
@@ -40,8 +43,6 @@ def quoted(term: str) -> str:
 
 
 def postings(connection: apsw.Connection, terms: Sequence[str]) -> dict[str, Posting]:
-    import numpy as np
-
     counts = occurrences(connection, terms)
     total = int(only_row(connection, "SELECT count(*) FROM memory")[0])
     found: dict[str, Posting] = {}
@@ -50,24 +51,33 @@ def postings(connection: apsw.Connection, terms: Sequence[str]) -> dict[str, Pos
         read += counts[term]
         if found and read > POSTINGS_READ:
             break
-        sql = f"SELECT rowid, -bm25(word, {COLUMN_WEIGHTS}) FROM word WHERE word MATCH ?"
-        rows = connection.execute(sql, (quoted(term),)).fetchall()
-        if rows:
-            keys, scores = zip(*rows, strict=True)
-            weights = np.array(scores, np.float64) / counted_rarity(total, len(rows))
-            found[term] = Posting(np.array(keys, np.int64), weights.astype(np.float32))
+        posting = weighed(connection, term, total) if counts[term] <= WEIGHED else unweighed(connection, term)
+        if len(posting.keys):
+            found[term] = posting
     return found
 
 
+def weighed(connection: apsw.Connection, term: str, total: int) -> Posting:
+    import numpy as np
+
+    sql = f"SELECT rowid, -bm25(word, {COLUMN_WEIGHTS}) FROM word WHERE word MATCH ?"
+    rows = connection.execute(sql, (quoted(term),)).fetchall()
+    weights = np.array([score for _, score in rows], np.float64) / counted_rarity(total, len(rows))
+    return Posting(np.array([key for key, _ in rows], np.int64), weights.astype(np.float32))
+
+
+def unweighed(connection: apsw.Connection, term: str) -> Posting:
+    import numpy as np
+
+    rows = connection.execute("SELECT rowid FROM word WHERE word MATCH ?", (quoted(term),)).fetchall()
+    keys = np.fromiter((key for (key,) in rows), np.int64, len(rows))
+    return Posting(keys, np.full(len(keys), USUAL_WEIGHT, np.float32))
+
+
 def occurrences(connection: apsw.Connection, terms: Sequence[str]) -> dict[str, int]:
-    counts = {}
-    for term in dict.fromkeys(terms):
-        rarest = min(
-            (number(connection, word) for word in term.split()), default=0
-        )  # a phrase is as rare as its rarest
-        if rarest:
-            counts[term] = rarest
-    return counts
+    """On how many memories each stands, at most: a phrase is at least as rare as its rarest word."""
+    # A word that is not in the list counts as rare: the index folds some signs that Python leaves as they are.
+    return {term: min((number(connection, word) or 1 for word in term.split()), default=1) for term in terms}
 
 
 def number(connection: apsw.Connection, word: str) -> int:

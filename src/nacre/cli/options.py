@@ -81,6 +81,11 @@ def form_option(*forms: str) -> Callable[[F], F]:
     return click.option("-f", "--format", "form", type=click.Choice(choices), help=shown)
 
 
+def strategy_option(command: F) -> F:
+    help = "auto, hybrid, rrf, semantic, keyword or graph."
+    return click.option("--strategy", default="auto", show_default=True, metavar="NAME", help=help)(command)
+
+
 def yes_option(command: F) -> F:
     return click.option("-y", "--yes", is_flag=True, help="Do not ask.")(command)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # How many candidates each channel brings. The right turn of a conversation of 600 is among them in all but 2 % of the
 # development questions; twice as many found no more and cost a millisecond.
-POOL = 150
+POOL = 100
 POOL_PER_WANTED = 6
 # The best of them are given their neighbours: a reply may say nothing of what it replies to.
 FOLLOWED = 50

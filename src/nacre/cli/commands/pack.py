@@ -8,7 +8,7 @@ import click
 
 from nacre.cli.asking import counted
 from nacre.cli.door import Door
-from nacre.cli.options import Narrowing, door_options, form_option, narrowing, scope_of
+from nacre.cli.options import Narrowing, door_options, form_option, narrowing, scope_of, strategy_option
 from nacre.cli.output import print_json, put, say
 from nacre.cli.printable import printable
 from nacre.cli.records import memory_record
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("-b", "--budget", type=int, default=800, show_default=True, help="Tokens that the memories may take.")
 @click.option("--max-items", type=click.IntRange(min=1), default=50, show_default=True, help="Memories at most.")
 @click.option("--header", metavar="TEXT", help="The line above them; empty for none.")
-@click.option("--strategy", default="auto", show_default=True, metavar="NAME", help="auto, semantic or keyword.")
+@strategy_option
 @narrowing
 @form_option("text", "json")
 @door_options

@@ -9,7 +9,7 @@ import click
 from nacre.cli.columns import hit_columns
 from nacre.cli.door import Door
 from nacre.cli.faults import NothingFound
-from nacre.cli.options import Narrowing, door_options, form_option, narrowing, scope_of
+from nacre.cli.options import Narrowing, door_options, form_option, narrowing, scope_of, strategy_option
 from nacre.cli.output import print_items, say
 from nacre.cli.records import hit_record
 
@@ -17,13 +17,7 @@ from nacre.cli.records import hit_record
 @click.command("recall")
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
-@click.option(
-    "--strategy",
-    default="auto",
-    show_default=True,
-    metavar="NAME",
-    help="auto, hybrid, rrf, semantic, keyword or graph.",
-)
+@strategy_option
 @click.option("--by-session", is_flag=True, help="Rank whole conversations, and show the turns that decided.")
 @click.option(
     "--with-context", type=click.IntRange(min=0), default=0, metavar="N", help="Also N turns before and after."

@@ -22,6 +22,8 @@ DAY = 86_400.0
 EXPLAINED = 6  # more than asked for, since worth may exchange near-ties and copies fall away
 SPARE = 2  # how many more than asked for are kept for the steps that may drop some
 MATCHED = 4  # matched words shown with a hit
+# A note outside of any conversation has no neighbours: what they would have said of it, it says itself.
+NAMES_ALONE = {"conversation": "words with meaning", "coverage nearby": "coverage", "words nearby": "words"}
 SEEDS, HOPS, PASSED_ON = 5, 2, 0.6  # of the walk along links
 SHOWN = 0.005  # a signal that gave less is not worth a word
 LOCAL_K1, LOCAL_B = 1.5, 0.75  # of the published hybrid formula, whose BM25 knows its own pool alone
@@ -72,9 +74,14 @@ def explained(evidence: Evidence, asked: Asked, wanted: int) -> list[Scored]:
 
 
 def reasons(names: Sequence[str], given: Vectors, evidence: Evidence, i: int) -> tuple[Reason, ...]:
+    """What each signal gave; the shares add up to the score, but for those too small to show."""
+    alone = {} if evidence.places[i].session else NAMES_ALONE
+    shares: dict[str, float] = defaultdict(float)
+    for name, share in zip(names, given.tolist(), strict=True):
+        shares[alone.get(name, name)] += share
     details = {"meaning": f"cosine {evidence.cosines[i]:.2f}", "words": matched(evidence, i)}
-    ranked = sorted(zip(given.tolist(), names, strict=True), key=lambda pair: -abs(pair[0]))
-    return tuple(Reason(name, share, details.get(name, "")) for share, name in ranked if abs(share) > SHOWN)
+    ranked = sorted(shares, key=lambda name: -abs(shares[name]))
+    return tuple(Reason(name, shares[name], details.get(name, "")) for name in ranked if abs(shares[name]) > SHOWN)
 
 
 def matched(evidence: Evidence, i: int) -> str:

@@ -50,7 +50,7 @@ def collect(asked: Asked, vector: Vectors | None, *, space: str, store: Store, p
     worth = rarities(postings, store.size())  # of every space, as the postings are
     places = candidates(asked, postings, worth, vector, space=space, store=store, pool=pool)
     cosines = known_cosines(vector, places, {}, space=space, store=store)
-    if reach and places:
+    if reach and any(place.session for place in places):
         spots = best_spots(places, shares_of(postings, worth, keys_of(places)), cosines)
         here = {place.key for place in places}
         places += [place for place in store.around(space, spots, reach, asked.where) if place.key not in here]

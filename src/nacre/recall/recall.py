@@ -21,7 +21,7 @@ from nacre.recall.weigh import weigh
 
 GROUPINGS = ("session",)
 # Where the order may still change much, more are looked at.
-WIDER, WIDEST = 8, 16
+WIDE, WIDER, WIDEST = 3, 8, 16
 
 
 def recall(
@@ -35,8 +35,9 @@ def recall(
     if query.group_by:
         return by_session(asked, query, sources)
     # What comes after the ranking may lift a hit from far below, or drop the first ones.
-    moved = query.per_session or query.diversity or query.emotion or asked.windows or reranker
-    chosen, notes = best(asked, query, sources, reranker, WIDER if moved else 1)
+    dropping = query.per_session or query.diversity
+    moving = query.emotion or asked.windows or reranker
+    chosen, notes = best(asked, query, sources, reranker, WIDER if dropping else WIDE if moving else 1)
     if len(chosen) < query.k and any(hit.collapsed for hit in chosen):
         # Many copies of a few notes took the places of others.
         chosen, notes = best(asked, query, sources, reranker, WIDEST)

@@ -31,6 +31,7 @@ CREATE TABLE memory(
     UNIQUE(space, id)
 );
 CREATE INDEX memory_created ON memory(space, created_at);
+CREATE INDEX memory_occurred ON memory(space, occurred_at) WHERE occurred_at IS NOT NULL;
 CREATE INDEX memory_session ON memory(space, session, position) WHERE session <> '';
 CREATE INDEX memory_type ON memory(space, type);
 CREATE INDEX memory_generation ON memory(generation);

@@ -18,6 +18,8 @@ TYPES = (
     "working",
     "prospective",
 )
+# Roles that every chat has: they name nobody.
+GENERIC_ROLES = frozenset(("user", "assistant", "system", "tool", "human", "ai"))
 LIVE_STATUSES = ("short_term", "consolidating", "long_term", "archived")
 STATUSES = (*LIVE_STATUSES, "trashed")
 

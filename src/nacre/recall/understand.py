@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from nacre.errors import InvalidInput
-from nacre.model import Filter, Query
+from nacre.model import GENERIC_ROLES, Filter, Query
 from nacre.text.stems import content_stems, stem, stems
 from nacre.text.times import Window, time_windows
 from nacre.text.tokens import words
@@ -14,8 +14,6 @@ from nacre.text.tokens import words
 # Half a surrogate pair or a NUL, from a broken paste: nothing that is kept has them, and no model reads them.
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 LONGEST_QUERY = 20_000  # characters; an agent that pastes a whole file wants ingestion, not recall
-# Roles that every chat has: they name nobody.
-GENERIC_ROLES = frozenset(("user", "assistant", "system", "tool", "human", "ai"))
 FIRST_PERSON = frozenset(("i", "im", "ive", "id", "ill", "my", "me", "mine", "myself", "we", "our", "us"))
 SECOND_PERSON = frozenset(("you", "your", "yours"))
 # "What did you recommend?" asks for the assistant's words, "what did I tell you?" for the user's.

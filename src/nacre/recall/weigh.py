@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from nacre.model import Hit, Memory, Query, Reason
+from nacre.recall.strategies import DAY
 from nacre.recall.understand import Asked
 from nacre.text.times import when_weight
 
-DAY = 86_400.0
 # Small on purpose: worth may break a near-tie between relevant memories, never lift an unrelated one.
 IMPORTANCE_SPAN = 0.10
 RECENCY_SPAN, RECENCY_DAYS = 0.03, 30.0

@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model.instants import Instant, seconds
-from nacre.model.memory import NAMES, STATUSES, Json, Link
+from nacre.model.memory import STATUSES, Json, Link
 
 LONGEST_TEXT = 1_000_000  # characters; more is a document, which is better kept as several memories
 LONGEST_LABEL = 1_000
@@ -224,4 +224,3 @@ CHECKS: dict[str, Callable[[str, object], object]] = {
     "created_at": instant, "occurred_at": moment, "valid_from": moment, "valid_until": moment, "expires_at": moment,
     "last_accessed": instant, "access_count": natural, "last_validated_at": moment, "status": named, "links": ties,
 }  # fmt: skip
-KEPT_BY_ENGINE = frozenset(NAMES) - frozenset(CHECKS)  # space, updated_at and the marks of trash and supersession

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from hashlib import blake2b
 
 from nacre.errors import EmbeddingError
-from nacre.model import Memory
+from nacre.model import GENERIC_ROLES, Memory
 from nacre.ports import Chunk, Derived, Embedder, Store, Vectors, Words
 from nacre.remember.chunk import chunk
 from nacre.text.stems import joined
 
 DIGEST_BYTES = 16
-# Every second message of a chat is the user's: such a role says nothing. A name does: with "Ann: …" before her turns,
-# a question about Ann finds 47 % of them among the first five by meaning, and 28 % without.
-GENERIC_ROLES = ("user", "assistant", "system", "tool", "human", "ai")
 
 
 def derive(memories: Sequence[Memory], embedder: Embedder, store: Store) -> list[Derived]:
@@ -48,6 +45,7 @@ def words_of(memory: Memory) -> Words:
 def chunks_of(memory: Memory, embedder: Embedder) -> tuple[tuple[Chunk, ...], list[str]]:
     """A title and a speaker stand before each chunk: they say what it is about and who said it."""
     head = f"{shortened(memory.title, embedder)}\n\n" if memory.title else ""
+    # With "Ann: …" before her turns vectors alone find 48 % of what is asked of her among the first five, 28 without.
     if memory.role and memory.role.lower() not in GENERIC_ROLES:
         head += f"{memory.role}: "
     reserved = embedder.count_tokens([head])[0] if head else 0

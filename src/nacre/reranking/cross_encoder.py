@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nacre.embedding.cores import cores
 from nacre.errors import RerankingError
 
 # What reads and runs the model is imported with it: many commands make a reranker and never use it.
@@ -129,11 +129,5 @@ def in_parallel(fill: Callable[[list[int]], None], todo: Sequence[list[int]]) ->
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(min(_cores(), len(todo)), "nacre-rerank") as pool:
+    with ThreadPoolExecutor(min(cores(), len(todo)), "nacre-rerank") as pool:
         list(pool.map(fill, todo))
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # a container is often given fewer than the machine has
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

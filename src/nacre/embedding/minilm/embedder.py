@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nacre.embedding.cores import cores
 from nacre.embedding.minilm.layout import POSITIONS, WIDTH
 from nacre.embedding.minilm.places import MODEL, TOKENIZER
 from nacre.errors import ModelUnavailable
@@ -77,7 +77,7 @@ class MiniLM:
         elif runs:
             from concurrent.futures import ThreadPoolExecutor
 
-            with ThreadPoolExecutor(min(_cores(), len(runs)), "nacre-embed") as pool:
+            with ThreadPoolExecutor(min(cores(), len(runs)), "nacre-embed") as pool:
                 list(pool.map(fill, runs))
         return rows
 
@@ -104,9 +104,3 @@ def _runs(lengths: Sequence[int]) -> Iterator[list[int]]:
         run.append(position)
     if run:
         yield run
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # a container is often given fewer than the machine has
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

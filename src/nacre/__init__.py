@@ -6,10 +6,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nacre.errors import NacreError
-    from nacre.model import Conflict, Filter, Hit, JournalEntry, Link, Memory, Pack, PackedMemory, Reason
-    from nacre.model import Recollection as Recollection
-    from nacre.model import RememberResult as RememberResult
+    from nacre.errors import ConflictError, NacreError
+    from nacre.model import (
+        Conflict,
+        Difference,
+        Edge,
+        ExpandSpec,
+        Filter,
+        Graph,
+        History,
+        Hit,
+        HybridWeights,
+        JournalEntry,
+        Link,
+        Memory,
+        Neighborhood,
+        Pack,
+        PackedMemory,
+        Reason,
+        Recollection,
+        RememberResult,
+        Transition,
+    )
+    from nacre.model.review import ReviewItem
     from nacre.store import MemoryStore
     from nacre.store.async_store import AsyncMemoryStore
 
@@ -19,35 +38,55 @@ __version__ = "0.1.0"
 _HOMES = {
     "AsyncMemoryStore": "nacre.store.async_store",
     "Conflict": "nacre.model",
+    "ConflictError": "nacre.errors",
+    "Difference": "nacre.model",
+    "Edge": "nacre.model",
+    "ExpandSpec": "nacre.model",
     "Filter": "nacre.model",
+    "Graph": "nacre.model",
+    "History": "nacre.model",
     "Hit": "nacre.model",
+    "HybridWeights": "nacre.model",
     "JournalEntry": "nacre.model",
     "Link": "nacre.model",
     "Memory": "nacre.model",
     "MemoryStore": "nacre.store",
     "NacreError": "nacre.errors",
+    "Neighborhood": "nacre.model",
     "Pack": "nacre.model",
     "PackedMemory": "nacre.model",
     "Reason": "nacre.model",
     "Recollection": "nacre.model",
     "RememberResult": "nacre.model",
+    "ReviewItem": "nacre.model.review",
+    "Transition": "nacre.model",
 }
 
 __all__ = [
     "AsyncMemoryStore",
     "Conflict",
+    "ConflictError",
+    "Difference",
+    "Edge",
+    "ExpandSpec",
     "Filter",
+    "Graph",
+    "History",
     "Hit",
+    "HybridWeights",
     "JournalEntry",
     "Link",
     "Memory",
     "MemoryStore",
     "NacreError",
+    "Neighborhood",
     "Pack",
     "PackedMemory",
     "Reason",
     "Recollection",
     "RememberResult",
+    "ReviewItem",
+    "Transition",
     "__version__",
 ]
 

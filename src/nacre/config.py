@@ -15,12 +15,21 @@ USER_FILE = "config.toml"
 STORE_FILE = "nacre.db"
 IN_MEMORY = ":memory:"
 ENVIRONMENT = "NACRE_"
+PATHS = ("store", "journal_mirror", "backup_folder")
+TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`embedder` is minilm, hashing, openai:MODEL or sentence-transformers:MODEL; `language_model` is openai:MODEL or
-    anthropic:MODEL, `reranker` is cross-encoder:DIRECTORY or language-model, and both may be left empty."""
+    anthropic:MODEL, `reranker` is cross-encoder:DIRECTORY or language-model, and both may be left empty. `on_conflict`
+    is note, ignore, warn, supersede or raise; `conflict_judge` may be language-model. A journal is kept for
+    `journal_days` (0: for ever), and its mirror, a JSONL file, is rotated by size and age.
+
+    `maintenance_…_every` says how often maintenance does each of its jobs, and `maintenance_tick` how often it looks:
+    30m, 24h, 7d, or "off". Decay (`decay_model` is strength or simple) only moves to the trash, from which `trash_days`
+    later nothing comes back; `decay_protect` lists types that never fade. Reflections are only counted unless
+    `reflect_apply`. Of `retain_…`, 0 sets no bound. Backups go to `backup_folder`, by default beside the store."""
 
     store: str = ""
     space: str = "default"
@@ -34,6 +43,36 @@ class Settings:
     default_type: str = "semantic"
     default_importance: float = 0.5
     editor: str = ""
+    on_conflict: str = "note"
+    conflict_threshold: float = 0.8
+    conflict_judge: str = ""
+    strict_links: bool = False
+    journal_days: float = 0.0
+    journal_mirror: str = ""
+    journal_mirror_mb: float = 64.0
+    journal_mirror_days: float = 90.0
+    maintenance_tick: str = "5m"
+    maintenance_decay_every: str = "24h"
+    maintenance_reflect_every: str = "7d"
+    maintenance_consolidate_every: str = "off"
+    maintenance_retain_every: str = "24h"
+    maintenance_trash_every: str = "24h"
+    maintenance_reindex_every: str = "1h"
+    maintenance_backup_every: str = "off"
+    maintenance_compact_every: str = "off"
+    decay_model: str = "strength"
+    decay_rate: float = 0.02  # a month's half-life for what nobody uses
+    decay_min_score: float = 0.05
+    decay_protect: str = "procedural"
+    reflect_apply: bool = False
+    reflect_min_cluster: float = 3.0
+    retain_max_days: float = 0.0
+    retain_max_count: float = 0.0
+    retain_max_mb: float = 0.0
+    retain_outcome: str = "archive"
+    trash_days: float = 30.0
+    backup_folder: str = ""
+    backup_keep: float = 7.0
 
 
 def settings(
@@ -79,9 +118,10 @@ def from_file(file: Path) -> dict[str, object]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{file} cannot be read as settings ({error}). Mend or remove it.") from error
     read = {key: converted(key, value, str(file)) for key, value in given.items()}
-    if read.get("store") not in (None, "", IN_MEMORY):
-        # A path in a file is meant from where the file lies, wherever the program was started.
-        read["store"] = str(file.parent / Path(str(read["store"])).expanduser())
+    for key in PATHS:
+        if read.get(key) not in (None, "", IN_MEMORY):
+            # A path in a file is meant from where the file lies, wherever the program was started.
+            read[key] = str(file.parent / Path(str(read[key])).expanduser())
     return read
 
 
@@ -105,9 +145,20 @@ def converted(key: str, value: object, origin: str) -> object:
             raise ConfigError(
                 f"{origin} sets {key} to {value!r}, which is no number. Write 0.5, for example."
             ) from error
+    if kinds[key] == "bool":
+        return truth(key, value, origin)
     if not isinstance(value, str):
         raise ConfigError(f"{origin} sets {key} to {value!r}; write it as text in quotes.")
     return value
+
+
+def truth(key: str, value: object, origin: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    said = str(value).strip().lower()
+    if said not in TRUTHS:
+        raise ConfigError(f"{origin} sets {key} to {value!r}; write true or false.")
+    return TRUTHS[said]
 
 
 def nearest(key: str, names: Iterable[str]) -> str:

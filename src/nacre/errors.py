@@ -7,7 +7,11 @@ NacreError
 │   └── ConfigError                  a setting that cannot be read
 ├── MemoryNotFound (KeyError)
 ├── SupersedeCycle (ValueError)
+├── LinkRefused (ValueError)         a tie that cannot be: to itself, or against `strict_links`
+├── ConflictError (ValueError)       what `on_conflict="raise"` found; nothing was stored
 ├── UndoRefused (RuntimeError)
+│   └── UndoBlocked                  later acts stand on it; they are named
+├── HistoryLost (LookupError)        the journal no longer, or not legibly, reaches back so far
 ├── StorageError (OSError)           the file, the disk, the schema
 │   ├── NotAStore                    some other file, or a damaged one
 │   ├── StoreUnreachable             a path that cannot be opened or created
@@ -73,7 +77,46 @@ class SupersedeCycle(NacreError, ValueError):
         )
 
 
+class LinkRefused(NacreError, ValueError):
+    pass
+
+
+class ConflictError(NacreError, ValueError):
+    """`conflicts` are those found, each with its reason."""
+
+    def __init__(self, conflicts: Sequence[object]) -> None:
+        super().__init__(
+            f"Nothing was stored: {'; '.join(map(str, conflicts[:3]))}{' …' if len(conflicts) > 3 else ''}. "
+            "Edit or supersede what stands, or store it with on_conflict='note'."
+        )
+        self.conflicts = tuple(conflicts)
+
+
+class ConflictWarning(UserWarning):
+    """`conflicts` are those that a memory was stored beside."""
+
+    def __init__(self, conflicts: Sequence[object]) -> None:
+        super().__init__(f"Stored beside what it conflicts with: {'; '.join(map(str, conflicts))}.")
+        self.conflicts = tuple(conflicts)
+
+
 class UndoRefused(NacreError, RuntimeError):
+    pass
+
+
+class UndoBlocked(UndoRefused):
+    """`later` are the acts that stand in the way, newest first."""
+
+    def __init__(self, subject: str, later: Sequence[object], *, there: bool) -> None:
+        named = ", ".join(f"{act.name} {act.batch[:8]}" for act in later[:5])  # type: ignore[attr-defined]
+        which = f" ({named}{', …' if len(later) > 5 else ''})" if named else ""
+        state = "was changed after this act" if there else "is no longer there"
+        remedy = "undo the later acts first" if later else "this act was taken back already"
+        super().__init__(f"{subject} {state}{which}; {remedy}.")
+        self.later = tuple(later)
+
+
+class HistoryLost(NacreError, LookupError):
     pass
 
 

@@ -6,12 +6,15 @@ suites in `tests/contract` hold each backend to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
-from nacre.model import Filter, JournalEntry, Memory
+from nacre.model import Edge, Filter, JournalEntry, Memory, Told
+from nacre.model.journal import EVERYTHING
+from nacre.model.memory import Json
 
 if TYPE_CHECKING:  # numpy costs a command 80 ms; a seam only names its type
     import numpy as np
@@ -139,7 +142,16 @@ class Transaction(Protocol):
     def get(self, space: str, id: str) -> Memory | None: ...
 
     def put(self, memory: Memory, derived: Derived | None = None) -> None:
-        """Inserts or replaces the record; what is derived from it stays as it was when `derived` is None."""
+        """Inserts or replaces the record; what is derived from it stays as it was when `derived` is None.
+
+        A link that stays keeps the count of its walks.
+        """
+
+    def replaced_by(self, space: str, id: str) -> list[Memory]:
+        """The memories that this one superseded, oldest first."""
+
+    def compress(self, space: str, ids: Sequence[str]) -> int:
+        """Keeps long texts in less space, as far as the backend can; they read as before. Returns how many."""
 
     def remove(self, space: str, id: str) -> bool:
         """Takes the record with its words, chunks, vectors and outgoing links."""
@@ -156,8 +168,13 @@ class Transaction(Protocol):
     def scrub_journal(self, space: str, id: str) -> int:
         """Removes what the journal tells of the memory's content, keeping that something was done and when."""
 
-    def add_word(self, kind: str, name: str) -> None:
-        """Adds a name to the store's own vocabulary (`kind` is "type", …); a known one stays as it is."""
+    def forget_journal(self, space: str, upto: int) -> int:
+        """Drops the space's entries up to this one, and remembers that nothing before it can be told any more."""
+
+    def word(self, kind: str, name: str) -> Mapping[str, Json] | None: ...
+
+    def put_word(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
+        """Sets what the store's own vocabulary tells of a name (`kind` is "type", "relation", …); None removes it."""
 
 
 class Store(Protocol):
@@ -219,8 +236,30 @@ class Store(Protocol):
     def touch(self, space: str, ids: Sequence[str], at: float) -> None:
         """Notes a use. Not an act: it is never journaled, and may be lost when the store is busy or read-only."""
 
+    def edges(
+        self,
+        space: str,
+        *,
+        out_of: Sequence[str] | None = None,
+        into: Sequence[str] | None = None,
+        rels: Sequence[str] | None = None,
+    ) -> list[Edge]:
+        """Ties that begin at one of `out_of`, end at one of `into` and are one of `rels`; None leaves a part free.
+
+        They come in the order of their sources' writing, then target, then relation.
+        """  # fmt: skip
+
+    def walked(self, space: str, edges: Sequence[Edge]) -> None:
+        """Counts that each tie led somewhere. No act, as `touch` is none."""
+
+    def replaced_by(self, space: str, id: str) -> list[Memory]:
+        """The memories that this one superseded, oldest first."""
+
     def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
         """Vectors already kept for exactly these words."""
+
+    def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
+        """The vectors of each memory that has some, a row for each chunk in order."""
 
     def identical(self, space: str, digest: bytes, limit: int) -> list[str]:
         """Ids of memories that hold a chunk of exactly these words."""
@@ -232,15 +271,40 @@ class Store(Protocol):
         """The identity that the store is bound to, or an empty string."""
 
     def journal(
-        self, space: str, *, memory_id: str | None = None, batch: str | None = None, newest_first: bool = True,
-        limit: int | None = None,
-    ) -> list[JournalEntry]: ...  # fmt: skip
+        self, space: str, told: Told = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
+    ) -> list[JournalEntry]:
+        """A row that cannot be read comes as an entry marked `damaged`, without before and after."""
 
-    def words(self, kind: str) -> list[str]: ...
+    def written_by(self, space: str, at: float) -> int:
+        """The number of the last entry that the journal had at that time; 0 when there was none.
+
+        Order of writing decides, so that a clock that ran backwards never parts an act.
+        """
+
+    def journal_begins(self, space: str) -> tuple[int, float]:
+        """The last entry that was dropped, and its time; (0, 0.0) when the journal is whole."""
+
+    def words(self, kind: str) -> dict[str, Mapping[str, Json]]:
+        """The names of a kind that the store's own vocabulary holds, and what it tells of each."""
 
     def health(self, *, thorough: bool = False) -> Health: ...
 
+    def copy_to(self, path: Path) -> None:
+        """A consistent copy of the whole store, while others write: to a temporary name, verified, then renamed.
+
+        Raises `InvalidInput` when something is there already, and `StorageError` when there can be no copy.
+        """
+
     def close(self) -> None: ...
+
+
+class JournalSink(Protocol):
+    """Is told every act once it is committed. Never raises: a full disk elsewhere must not fail an act."""
+
+    def __call__(self, entries: Sequence[JournalEntry]) -> None: ...
+
+    def scrub(self, space: str, ids: Sequence[str]) -> None:
+        """Removes what its own files tell of the memories' content."""
 
 
 class LanguageModel(Protocol):

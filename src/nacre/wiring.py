@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from nacre.config import IN_MEMORY as IN_MEMORY
 from nacre.config import STORE_FILE, Settings
 from nacre.errors import ConfigError, UnknownName
-from nacre.ports import Embedder, LanguageModel, Reranker, Store
+from nacre.model import Memory
+from nacre.ports import Derived, Embedder, JournalSink, LanguageModel, Reranker, Store
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from nacre.remember.compare import Judge
+
 EmbedFunction: TypeAlias = "Callable[[Sequence[str]], ArrayLike]"
 RERANKERS = ("cross-encoder:DIRECTORY", "language-model")
+CONFLICT_JUDGES = ("language-model",)
 LANGUAGE_MODELS = ("openai:MODEL", "anthropic:MODEL")
 OPENAI = "https://api.openai.com/v1"
 EMBEDDERS = ("minilm", "hashing", "openai:MODEL", "sentence-transformers:MODEL")
@@ -30,6 +34,13 @@ def open_store(path: Path | str) -> Store:
     from nacre.storage.sqlite import SQLiteStore
 
     return SQLiteStore(store_file(path))
+
+
+def as_known(store: Store, space: str, stood: Mapping[str, Memory | None], derived: Mapping[str, Derived]) -> Store:
+    """The store with some memories of a space as they once stood, for reading."""
+    from nacre.storage.overlaid import OverlaidStore
+
+    return OverlaidStore(store, space, stood, derived)
 
 
 def store_file(path: Path | str) -> Path:
@@ -85,6 +96,29 @@ def make_language_model(settings: Settings) -> LanguageModel | None:
 
         return Anthropic(model, key, url or BASE_URL)
     raise UnknownName("language model", settings.language_model, LANGUAGE_MODELS)
+
+
+def make_conflict_judge(settings: Settings) -> Judge | None:
+    """A second opinion on pairs that are alike and in which the rules see no conflict."""
+    if not settings.conflict_judge:
+        return None
+    if settings.conflict_judge != "language-model":
+        raise UnknownName("conflict judge", settings.conflict_judge, CONFLICT_JUDGES)
+    model = make_language_model(settings)
+    if model is None:
+        raise ConfigError("The conflict judge 'language-model' needs one; set language_model to openai:MODEL, say.")
+    from nacre.remember.asked_model import AskedModel
+
+    return AskedModel(model)
+
+
+def make_journal_mirror(settings: Settings) -> JournalSink | None:
+    if not settings.journal_mirror:
+        return None
+    from nacre.storage.journal_mirror import JournalMirror
+
+    file = Path(settings.journal_mirror).expanduser()
+    return JournalMirror(file, rotate_mb=settings.journal_mirror_mb, keep_days=settings.journal_mirror_days)
 
 
 def make_reranker(settings: Settings) -> Reranker | None:

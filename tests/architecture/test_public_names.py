@@ -10,8 +10,9 @@ import pytest
 import nacre
 
 PUBLIC = [
-    "AsyncMemoryStore", "Conflict", "Filter", "Hit", "JournalEntry", "Link", "Memory", "MemoryStore", "NacreError",
-    "Pack", "PackedMemory", "Reason", "Recollection", "RememberResult", "__version__",
+    "AsyncMemoryStore", "Conflict", "ConflictError", "Difference", "Edge", "ExpandSpec", "Filter", "Graph", "History",
+    "Hit", "HybridWeights", "JournalEntry", "Link", "Memory", "MemoryStore", "NacreError", "Neighborhood", "Pack",
+    "PackedMemory", "Reason", "Recollection", "RememberResult", "ReviewItem", "Transition", "__version__",
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from uuid import UUID
 
-from nacre import MemoryStore
+from nacre import Memory, MemoryStore
 
 WORDS = (
     "anchor barley cobalt dynamo ember falcon granite harbour indigo juniper kestrel lantern meadow nickel orchard"
@@ -93,9 +93,21 @@ def after(state: State, step: Step) -> State:
     elif step.name == "forget":
         memories |= {id: replace(memories[id], status="trashed") for id in step.ids}
     else:
-        memories = {id: each for id, each in memories.items() if id not in step.ids}
+        memories = {id: freed(each, step.ids) for id, each in memories.items() if id not in step.ids}
     told = "remember" if step.name == "remember_many" else step.name
-    return State(memories, (*state.journal, (told, step.ids)))
+    return State(memories, (*state.journal, (told, named(state, step))))
+
+
+def freed(standing: Standing, purged: tuple[str, ...]) -> Standing:
+    """Only live memories are purged here: what they had superseded has no heir left."""
+    return replace(standing, superseded_by="") if standing.superseded_by in purged else standing
+
+
+def named(state: State, step: Step) -> tuple[str, ...]:
+    """A purge names first the memories that it sets free."""
+    if step.name != "purge":
+        return step.ids
+    return (*(id for gone in step.ids for id, each in state.memories.items() if each.superseded_by == gone), *step.ids)
 
 
 def perform(store: MemoryStore, step: Step) -> None:
@@ -113,12 +125,15 @@ def perform(store: MemoryStore, step: Step) -> None:
         store.purge(*step.ids)
 
 
+def superseded_ids(memory: Memory) -> tuple[str, ...]:
+    return tuple(link.to for link in memory.links if link.rel == "supersedes")
+
+
 def observed(store: MemoryStore) -> State:
     """As the file tells it; a store that nobody writes to now is compared with the model so."""
     everything = store.iterate(include_trashed=True, include_superseded=True)
     memories = {
-        each.id: Standing(each.text, each.status, each.superseded_by, tuple(link.to for link in each.links))
-        for each in everything
+        each.id: Standing(each.text, each.status, each.superseded_by, superseded_ids(each)) for each in everything
     }
     told: dict[str, tuple[str, tuple[str, ...]]] = {}
     for entry in reversed(store.journal(limit=None)):

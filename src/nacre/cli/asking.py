@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from nacre.cli.columns import excerpt, short
 from nacre.cli.faults import Misused
 from nacre.cli.output import say
+from nacre.cli.printable import printable
 from nacre.errors import InvalidInput
 from nacre.model import Memory
 
@@ -20,7 +21,12 @@ def confirm(deed: str, memories: Sequence[Memory], consequence: str) -> None:
         say(f"  {short(memory.id)}  {excerpt(memory)}")
     if len(memories) > LONGEST_LIST:
         say(f"  and {len(memories) - LONGEST_LIST} more")
-    sys.stderr.write(f"{deed} {counted(len(memories))}? {consequence} [y/N] ")
+    sure(f"{deed} {counted(len(memories))}? {consequence}")
+
+
+def sure(question: str) -> None:
+    """Ends the command unless the answer is yes."""
+    sys.stderr.write(f"{printable(question)} [y/N] ")
     sys.stderr.flush()
     answer = sys.stdin.readline()
     if answer == "":

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
 from nacre.cli.output import Column
-from nacre.cli.printable import one_line, shortened
-from nacre.cli.records import dated
+from nacre.cli.printable import shortened
 from nacre.cli.times import age
-from nacre.model import Hit, JournalEntry, Memory
+from nacre.model import Hit, Memory
 from nacre.model.instants import iso
-from nacre.model.memory import Json
 
 T = TypeVar("T")
 
@@ -60,27 +57,3 @@ def explained(hit: Hit) -> str:
 
 def memory_of_hit(hit: Hit) -> Memory:
     return hit.memory
-
-
-def journal_columns(now: float) -> list[Column[JournalEntry]]:
-    return [
-        Column("batch", lambda entry: entry.act.batch, lambda entry: short(entry.act.batch), style="cyan"),
-        Column("when", lambda entry: iso(entry.act.at), lambda entry: age(entry.act.at, now)),
-        Column("actor", lambda entry: entry.act.actor, lambda entry: entry.act.actor),
-        Column("act", lambda entry: entry.act.name, lambda entry: entry.act.name, style="magenta"),
-        Column("memory", lambda entry: entry.memory_id, lambda entry: short(entry.memory_id)),
-        Column("what", what, lambda entry: one_line(what(entry)), wide=True),
-    ]
-
-
-def what(entry: JournalEntry) -> str:
-    """The text of a memory that came or went; of one that changed, what became of it."""
-    whole = entry.after if entry.before is None else entry.before if entry.after is None else None
-    if whole is not None:
-        return str(whole.get("text", ""))
-    changed = [f"{name}: {written(value)}" for name, value in dated(entry.after or {}).items() if name != "updated_at"]
-    return (f"({entry.act.why}) " if entry.act.why else "") + "; ".join(changed)
-
-
-def written(value: Json) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -13,7 +13,16 @@ import click
 
 from nacre.cli.door import Door
 from nacre.cli.printable import printable
-from nacre.errors import InvalidInput, MemoryNotFound, NacreError, SupersedeCycle, UndoRefused
+from nacre.errors import (
+    ConflictError,
+    HistoryLost,
+    InvalidInput,
+    LinkRefused,
+    MemoryNotFound,
+    NacreError,
+    SupersedeCycle,
+    UndoRefused,
+)
 
 CLOSED_PIPE = 141  # what a shell reports for a program whose reader went away
 
@@ -51,8 +60,11 @@ class Interrupted(Fault):
 
 KINDS: tuple[tuple[type[NacreError], type[Fault]], ...] = (
     (MemoryNotFound, NothingFound),
+    (HistoryLost, NothingFound),
     (InvalidInput, Misused),
     (SupersedeCycle, Refused),
+    (LinkRefused, Refused),
+    (ConflictError, Refused),
     (UndoRefused, Refused),
     (NacreError, StoreProblem),
 )

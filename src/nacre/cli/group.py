@@ -18,7 +18,7 @@ class CommandGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in HELP:
             return None
-        return cast(click.Command, import_module(f"nacre.cli.commands.{cmd_name}").command)
+        return cast(click.Command, import_module(f"nacre.cli.commands.{cmd_name.replace('-', '_')}").command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -1,14 +1,15 @@
-"""From what a person types to the memories and acts that it names."""
+"""From what a person types to the memories and ties that it names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nacre.errors import InvalidInput, MemoryNotFound, UndoRefused
+from nacre.cli.columns import short
+from nacre.cli.faults import NothingFound
+from nacre.errors import MemoryNotFound
 from nacre.model import Memory
+from nacre.model.instants import iso
 from nacre.store import MemoryStore
-
-WHOLE_BATCH = 32  # characters
 
 
 def named(store: MemoryStore, prefixes: Sequence[str]) -> list[Memory]:
@@ -24,12 +25,30 @@ def one(store: MemoryStore, id: str) -> Memory:
     return memory
 
 
-def batch_named(store: MemoryStore, prefix: str) -> str:
-    if len(prefix) >= WHOLE_BATCH:
+def id_named(store: MemoryStore, prefix: str) -> str:
+    """What is no longer here has a past all the same; its whole id still finds that."""
+    try:
+        return store.resolve_id(prefix)
+    except MemoryNotFound:
         return prefix
-    acts = {entry.act.batch for entry in store.journal(limit=None) if entry.act.batch.startswith(prefix)}
-    if not acts:
-        raise UndoRefused(f"No act in the journal begins with {prefix!r}; `nacre journal` lists them.")
-    if len(acts) > 1:
-        raise InvalidInput(f"{len(acts)} acts begin with {prefix!r}; give more characters.")
-    return acts.pop()
+
+
+def named_then(store: MemoryStore, prefix: str, as_of: float | None, valid_at: float | None) -> Memory:
+    """As it was known at one time, or the version that held at another."""
+    if as_of is None and valid_at is None:
+        return named(store, [prefix])[0]
+    id = id_named(store, prefix)
+    memory = store.get(id, as_of=as_of, valid_at=valid_at)
+    if memory is None:
+        asked = f"known to hold at {iso(valid_at)}" if valid_at is not None else f"there at {iso(as_of)}"
+        raise NothingFound(f"{short(id)!r} was not {asked}.")
+    return memory
+
+
+def target_named(store: MemoryStore, source: Memory, prefix: str) -> str:
+    """The other end of a tie, which need not be there: a tie of the source may name it, else it is as typed."""
+    try:
+        return store.resolve_id(prefix)
+    except MemoryNotFound:
+        ends = dict.fromkeys(link.to for link in source.links if prefix and link.to.startswith(prefix))
+        return next(iter(ends)) if len(ends) == 1 else prefix

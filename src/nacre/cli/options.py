@@ -26,6 +26,8 @@ class Narrowing(TypedDict):
     since: str | None
     until: str | None
     include_superseded: bool
+    as_of: float | None
+    valid_at: float | None
 
 
 def narrowing(command: F) -> F:
@@ -39,6 +41,8 @@ def narrowing(command: F) -> F:
         click.option("--since", metavar="WHEN", help="Created since: 30m, 2h, 7d, 4w, or a date (UTC)."),
         click.option("--until", metavar="WHEN", help="Created until: 7d, or a date, whose whole day counts."),
         click.option("--include-superseded", is_flag=True, help="Also those that newer ones replaced."),
+        as_of_option,
+        valid_at_option,
     )(command)
 
 
@@ -53,7 +57,51 @@ def scope_of(given: Narrowing, now: float) -> Scope:
         "since": since(given["since"], now) if given["since"] else None,
         "until": until(given["until"], now) if given["until"] else None,
         "include_superseded": given["include_superseded"],
+        "as_of": given["as_of"],
+        "valid_at": given["valid_at"],
     }
+
+
+def as_of_option(command: F) -> F:
+    help = "As it was known then: 2h, 7d, a time, or a date, which means the end of its day (UTC)."
+    return click.option("--as-of", metavar="WHEN", callback=then_known, help=help)(command)
+
+
+def valid_at_option(command: F) -> F:
+    help = "What held then, whatever replaced it since: 7d, a time, or a date, which means its noon (UTC)."
+    return click.option("--valid-at", metavar="WHEN", callback=then_held, help=help)(command)
+
+
+def then_known(ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+    from nacre.cli.times import known_by
+
+    return None if value is None else known_by(value, ctx.ensure_object(Door).now())
+
+
+def then_held(ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+    from nacre.cli.times import held_on
+
+    return None if value is None else held_on(value, ctx.ensure_object(Door).now())
+
+
+def walking(command: F) -> F:
+    """How ties are followed."""
+    return together(
+        click.option(
+            "--rel", "rels", metavar="NAME", multiple=True, help="Along ties of this relation; repeat for others."
+        ),
+        click.option(
+            "--direction",
+            type=click.Choice(["both", "out", "in"]),
+            default="both",
+            show_default=True,
+            help="Along ties from a memory, to it, or both.",
+        ),
+    )(command)
+
+
+def hidden_option(command: F) -> F:
+    return click.option("--hidden", is_flag=True, help="Also through what is trashed, superseded or expired.")(command)
 
 
 def describing(command: F) -> F:
@@ -84,6 +132,10 @@ def form_option(*forms: str) -> Callable[[F], F]:
 def strategy_option(command: F) -> F:
     help = "auto, hybrid, rrf, semantic, keyword or graph."
     return click.option("--strategy", default="auto", show_default=True, metavar="NAME", help=help)(command)
+
+
+def why_option(command: F) -> F:
+    return click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")(command)
 
 
 def yes_option(command: F) -> F:

@@ -60,8 +60,15 @@ def print_rows(rows: Iterable[Sequence[str]]) -> None:
 def print_json(value: object) -> None:
     # A backslash written for a character that the stream cannot hold would not be JSON: there JSON writes its own.
     universal = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
-    text = json.dumps(value, indent=2, ensure_ascii=not universal)
-    sys.stdout.write(LATER_CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n")
+    sys.stdout.write(harmless(json.dumps(value, indent=2, ensure_ascii=not universal)) + "\n")
+
+
+def json_line(value: object) -> str:
+    return harmless(json.dumps(value, ensure_ascii=False)) + "\n"
+
+
+def harmless(text: str) -> str:
+    return LATER_CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def put(text: str) -> None:

@@ -1,12 +1,13 @@
-"""Memories, hits and journal entries as plain JSON values: full ids, times in ISO 8601."""
+"""What the store gives, as plain JSON values: full ids, times in ISO 8601."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nacre.model import Hit, JournalEntry, Memory
+from nacre.model import Conflict, Edge, Hit, JournalEntry, Memory
 from nacre.model.instants import iso
 from nacre.model.memory import NAMES, Json, plain
+from nacre.model.review import ReviewItem
 
 TIMES = (
     "created_at",
@@ -47,9 +48,44 @@ def entry_record(entry: JournalEntry) -> dict[str, Json]:
         "batch": entry.act.batch,
         "why": entry.act.why,
         "space": entry.space,
+        "kind": entry.kind,
         "memory_id": entry.memory_id,
         "before": None if entry.before is None else dated(entry.before),
         "after": None if entry.after is None else dated(entry.after),
+        "damaged": entry.damaged,
+    }
+
+
+def edge_record(edge: Edge) -> dict[str, Json]:
+    return {
+        "source": edge.source,
+        "target": edge.target,
+        "rel": edge.rel,
+        "weight": edge.weight,
+        "walks": edge.walks,
+    }
+
+
+def conflict_record(conflict: Conflict) -> dict[str, Json]:
+    return {
+        "kind": conflict.kind,
+        "reason": conflict.reason,
+        "similarity": round(conflict.similarity, 4),
+        "words": {"newer": conflict.words[0], "older": conflict.words[1]},
+        "newer": memory_record(conflict.a),
+        "older": memory_record(conflict.b),
+    }
+
+
+def item_record(item: ReviewItem) -> dict[str, Json]:
+    return {
+        "id": item.id,
+        "kind": item.kind,
+        "why": item.why,
+        "decisions": list(item.decisions),
+        "word": item.word,
+        "conflict": None if item.conflict is None else conflict_record(item.conflict),
+        "memory": None if item.memory is None or item.conflict is not None else memory_record(item.memory),
     }
 
 

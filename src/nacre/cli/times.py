@@ -33,6 +33,19 @@ def until(given: str, now: float) -> float:
     return since(given, now) + (DAY if is_date(given) else 0.0)
 
 
+def known_by(given: str, now: float) -> float:
+    """The moment whose knowledge is asked for. A date means the end of its day; what is to come nobody knows yet."""
+    # Today's date may be tomorrow's in UTC, and the other way round.
+    if since(given, now) > now + (DAY if is_date(given) else 0.0):
+        raise InvalidInput(f"{given!r} is still to come; ask for what was known at an earlier time.")
+    return min(until(given, now), now)
+
+
+def held_on(given: str, now: float) -> float:
+    """The moment at which something should have been true. A date means its noon."""
+    return since(given, now) + (DAY / 2 if is_date(given) else 0.0)
+
+
 def is_date(given: str) -> bool:
     try:
         date.fromisoformat(given.strip())

@@ -1,17 +1,19 @@
-"""What an act does to one memory, and how the journal tells it."""
+"""What an act does to one memory or to one word, and how the journal tells it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from nacre.model import Act, JournalEntry, Memory
-from nacre.model.memory import NAMES, Json, plain
+from nacre.model import Act, JournalEntry, Link, Memory
+from nacre.model.memory import NAMES, Json, plain, typed
 from nacre.ports import Derived, Transaction
 
 # Touches are not acts: a recall between an act and its undo must not stand in the way.
 UNTOLD = ("id", "space", "last_accessed", "access_count")
 TOLD = tuple(name for name in NAMES if name not in UNTOLD)
+PLACE = "at"  # where in the order a link that came or went stood
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,31 +28,108 @@ class Change:
     def subject(self) -> Memory:
         return self.after or self.before  # type: ignore[return-value]
 
+    @property
+    def embeds(self) -> bool:
+        return self.derived is not None and self.derived.vectors is not None
 
-def carry_out(change: Change, transaction: Transaction) -> None:
-    if change.after is None:
-        transaction.remove(change.subject.space, change.subject.id)
-    else:
-        transaction.put(change.after, change.derived)
+    def carry_out(self, transaction: Transaction) -> None:
+        if self.after is None:
+            transaction.remove(self.subject.space, self.subject.id)
+        else:
+            transaction.put(self.after, self.derived)
+
+    def told(self, act: Act) -> JournalEntry:
+        before, after = self.before, self.after
+        return JournalEntry(
+            seq=0,
+            act=act,
+            space=self.subject.space,
+            memory_id=self.subject.id,
+            before=None if before is None else before.to_dict() if after is None else difference(before, after),
+            after=None if after is None else after.to_dict() if before is None else difference(after, before),
+        )
 
 
-def told(change: Change, act: Act) -> JournalEntry:
-    before, after = change.before, change.after
-    return JournalEntry(
-        seq=0,
-        act=act,
-        space=change.subject.space,
-        memory_id=change.subject.id,
-        before=None if before is None else before.to_dict() if after is None else difference(before, after),
-        after=None if after is None else after.to_dict() if before is None else difference(after, before),
-    )
+@dataclass(frozen=True, slots=True)
+class WordChange:
+    """A word of the store's vocabulary; None where it is not there. `space` is the one whose journal tells it."""
+
+    space: str
+    kind: str
+    name: str
+    before: Mapping[str, Json] | None
+    after: Mapping[str, Json] | None
+    embeds: bool = False
+
+    def carry_out(self, transaction: Transaction) -> None:
+        transaction.put_word(self.kind, self.name, self.after)
+
+    def told(self, act: Act) -> JournalEntry:
+        return JournalEntry(0, act, self.space, self.name, self.before, self.after, self.kind)
+
+
+AnyChange: TypeAlias = Change | WordChange
 
 
 def difference(one: Memory, other: Memory) -> dict[str, Json]:
-    """The fields of `one` that `other` has otherwise."""
+    """The fields of `one` that `other` has otherwise; of the links, those that `other` lacks."""
     changed = (name for name in TOLD if getattr(one, name) != getattr(other, name))
-    return {name: plain(name, getattr(one, name)) for name in changed}
+    told = {name: plain(name, getattr(one, name)) for name in changed}
+    if "links" in told:
+        # Told whole, each tie of a memory with a thousand would write a thousand into the journal.
+        told["links"] = links_apart(one.links, other.links)
+    return told
+
+
+def links_apart(one: Sequence[Link], other: Sequence[Link]) -> list[Json]:
+    here, there = by_end(one), by_end(other)
+    common = [end for end, link in here.items() if there.get(end) == link]
+    if common != [end for end, link in there.items() if here.get(end) == link]:
+        common = []  # put into another order: told whole
+    kept = set(common)
+    return [{**link.to_dict(), PLACE: at} for at, (end, link) in enumerate(here.items()) if end not in kept]
+
+
+def by_end(links: Sequence[Link]) -> dict[tuple[str, str], Link]:
+    return {(link.to, link.rel): link for link in links}
 
 
 def stands_as(memory: Memory, fields: Mapping[str, Json]) -> bool:
-    return all(plain(name, getattr(memory, name)) == value for name, value in fields.items() if name in TOLD)
+    """True when the memory has these values; of the links, when these are among its own."""
+    for name, value in fields.items():
+        if name == "links" and isinstance(value, list):
+            held = by_end(memory.links)
+            if any(held.get((link.to, link.rel)) != link for _, link in placed(value)):
+                return False
+        elif name in TOLD and plain(name, getattr(memory, name)) != value:
+            return False
+    return True
+
+
+def set_back(memory: Memory, before: Mapping[str, Json], after: Mapping[str, Json]) -> Memory:
+    """As the memory was before a change from the one to the other."""
+    fields = {name: typed(name, value) for name, value in before.items() if name in TOLD and name != "links"}
+    if "links" in before or "links" in after:
+        fields["links"] = tied_back(memory.links, listed(before.get("links")), listed(after.get("links")))
+    return replace(memory, **fields)  # type: ignore[arg-type]
+
+
+def tied_back(links: Sequence[Link], back: Sequence[Json], gone: Sequence[Json]) -> tuple[Link, ...]:
+    dropped = {(link.to, link.rel) for _, link in placed(gone)}
+    whole = [link for link in links if (link.to, link.rel) not in dropped]
+    for at, link in placed(back):
+        whole.insert(len(whole) if at is None else at, link)
+    return tuple(whole)
+
+
+def placed(told: Sequence[Json]) -> list[tuple[int | None, Link]]:
+    found = []
+    for item in told:
+        if isinstance(item, dict):
+            at = item.get(PLACE)
+            found.append((at if isinstance(at, int) else None, Link.from_dict(item)))
+    return found
+
+
+def listed(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []

@@ -5,19 +5,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 from uuid import uuid4
 
 from nacre.engine import undoing
-from nacre.engine.change import Change, carry_out, told
-from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, SupersedeCycle
-from nacre.model import Act, Conflict, JournalEntry, Link, Memory, RememberResult
-from nacre.ports import Clock, Derived, Embedder, Store, Transaction
+from nacre.engine.change import AnyChange, Change
+from nacre.engine.learning import learned
+from nacre.engine.redacting import is_redacted, redacted
+from nacre.engine.superseding import closed_up, restored, superseded
+from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, UndoRefused
+from nacre.model import Act, JournalEntry, Memory, Told
+from nacre.ports import Clock, Derived, Embedder, JournalSink, Store, Transaction
 from nacre.remember.check import written
-from nacre.remember.derive import derive_or_wait, digest, same_basis
+from nacre.remember.derive import derive_or_wait, same_basis, words_of
 
 log = logging.getLogger("nacre")
 
-SUPERSEDES = "supersedes"
+Plan: TypeAlias = Callable[[Transaction], Sequence[AnyChange] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,28 +36,48 @@ class Engine:
     embedder: Embedder
     clock: Clock
     actor: str = "lib"
+    sink: JournalSink | None = None
 
-    def remember(self, memories: Sequence[Memory], *, why: str = "") -> list[RememberResult]:
-        """Keeps them all in one act, or none. Identical text that is already there is told, not refused."""
+    def derived(self, memories: Sequence[Memory]) -> tuple[list[Derived], tuple[str, ...]]:
+        """What is searched of each; where the model is away its words alone, and a sentence that says so."""
         self.check_embedder()
-        derived, waits = derive_or_wait(memories, self.embedder, self.store)
-        conflicts = [self._identical(memory, found) for memory, found in zip(memories, derived, strict=True)]
-        self.commit("remember", lambda tx: new_only(memories, derived, tx), why)
-        if waits:
-            log.warning("Kept without vectors for now: %s", waits)
-        notes = (f"Kept, and found by its words; its vector follows when the model is there. {waits}",) if waits else ()
-        return [RememberResult(memory, found, notes=notes) for memory, found in zip(memories, conflicts, strict=True)]
+        found, waits = derive_or_wait(memories, self.embedder, self.store)
+        if not waits:
+            return found, ()
+        log.warning("Kept without vectors for now: %s", waits)
+        return found, (f"Kept, and found by its words; its vector follows when the model is there. {waits}",)
 
     def change(
         self, space: str, ids: Sequence[str], act: str, edit: Callable[[Memory], Memory], *, why: str = ""
     ) -> list[Memory]:
         """Edits memories that exist; an edit that changes nothing is not an act."""
         while True:
-            planned = self._prepared([(memory, edit(memory)) for memory in self.existing(space, ids)])
+            planned = self.prepared([(memory, edit(memory)) for memory in self.existing(space, ids)])
             done = self._try_change(space, ids, act, edit, planned, why)
             if done is not None:
                 return done
             # Someone wrote between the reading and the transaction: read again.
+
+    def change_present(
+        self, space: str, ids: Sequence[str], act: str, edit: Callable[[Memory], Memory], *, why: str = ""
+    ) -> list[Memory]:
+        """Edits those that are there, where an edit leaves words as they are; returns those that it changed.
+
+        For what was planned earlier: a memory that went meanwhile is no fault, and one that changed is left alone by
+        an edit that looks.
+        """
+        done: list[Memory] = []
+
+        def plan(transaction: Transaction) -> list[Change]:
+            found = (transaction.get(space, id) for id in dict.fromkeys(ids))
+            pairs = [(before, edit(before)) for before in found if before is not None]
+            now = self.clock()
+            changes = [Change(before, replace(after, updated_at=now)) for before, after in pairs if after != before]
+            done.extend(change.subject for change in changes)
+            return changes
+
+        self.commit(act, plan, why)
+        return done
 
     def _try_change(
         self,
@@ -69,7 +93,7 @@ class Engine:
         def plan(transaction: Transaction) -> list[Change] | None:
             changes = []
             for id in dict.fromkeys(ids):
-                before = self._found(transaction, space, id)
+                before = self.found(transaction, space, id)
                 after = edit(before)
                 if not fits(planned.get(id), before, after):
                     return None
@@ -81,89 +105,133 @@ class Engine:
 
         return None if self.commit(act, plan, why) is None else done
 
-    def purge(self, space: str, ids: Sequence[str], *, why: str = "") -> int:
-        """Removes memories and what the journal tells of them, for good."""
-        act = self.act("purge", why)
-        removed = 0
-        with self.store.transaction() as transaction:
+    def purge(
+        self, space: str, ids: Sequence[str], *, only: Callable[[Memory], bool] | None = None, why: str = ""
+    ) -> int:
+        """Removes memories and what the journal tells of them, for good. A chain closes up around what leaves it.
+
+        `only` is asked inside the transaction, where nobody can change the answer.
+        """
+        gone: list[str] = []
+
+        def plan(transaction: Transaction) -> list[Change]:
+            changes: list[Change] = []
             for id in dict.fromkeys(ids):
-                if transaction.remove(space, id):
-                    transaction.scrub_journal(space, id)
-                    transaction.append([JournalEntry(0, act, space, id, None, None)])
-                    removed += 1
-        return removed
+                memory = transaction.get(space, id)
+                if memory is not None and (only is None or only(memory)):
+                    for change in closed_up(transaction, memory, self.clock()):
+                        change.carry_out(transaction)  # the next one of the chain may go as well
+                        changes.append(change)
+                    transaction.remove(space, id)
+                    gone.append(id)
+            return [change for change in changes if change.subject.id not in gone]
+
+        self._removing("purge", space, plan, gone, why)
+        return len(gone)
+
+    def redact(self, space: str, ids: Sequence[str], *, why: str = "") -> int:
+        """Takes a memory's content out of the record, the indexes and the journal for good; that it was there stays."""
+        gone: list[str] = []
+
+        def plan(transaction: Transaction) -> list[AnyChange]:
+            for id in dict.fromkeys(ids):
+                stone = redacted(self.found(transaction, space, id), self.clock())
+                transaction.put(stone, Derived(words_of(stone)))  # its vector can wait; the old one goes now
+                gone.append(id)
+            return []
+
+        self._removing("redact", space, plan, gone, why)
+        return len(gone)
+
+    def _removing(self, name: str, space: str, plan: Plan, gone: Sequence[str], why: str) -> None:
+        """One act whose subjects the journal names and tells nothing of."""
+        act = self.act(name, why)
+        with self.store.transaction() as transaction:
+            entries = [change.told(act) for change in plan(transaction) or ()]
+            for id in gone:
+                transaction.scrub_journal(space, id)
+            entries += [JournalEntry(0, act, space, id, None, None) for id in gone]
+            transaction.append(entries)
+        if self.sink is not None and gone:
+            self.sink.scrub(space, gone)
+        self._tell(entries)
+
+    def compact(self, space: str, before: float, *, why: str = "") -> int:
+        """Drops what the journal tells of earlier times; returns how many entries. Nothing brings them back."""
+        upto = self.store.written_by(space, before)
+        act = self.act("compact", why)
+        with self.store.transaction() as transaction:
+            dropped = transaction.forget_journal(space, upto) if upto else 0
+            entries = [JournalEntry(0, act, space, "", None, {"dropped": dropped}, "journal")] if dropped else []
+            transaction.append(entries)
+        self._tell(entries)
+        return dropped
 
     def supersede(self, space: str, old: str, new: str, *, why: str = "") -> None:
         """Marks `old` as replaced by `new`; repeating it changes nothing."""
 
         def plan(transaction: Transaction) -> list[Change]:
-            former, later = self._found(transaction, space, old), self._found(transaction, space, new)
-            if former.superseded_by == new:
-                return []
-            self._refuse_cycle(transaction, former, later)
-            now = self.clock()
-            ended = now if former.valid_until in (None, former.superseded_at) else former.valid_until
-            gone = replace(former, superseded_by=new, superseded_at=now, valid_until=ended, updated_at=now)
-            tied = replace(later, links=(*without(later.links, old), Link(old, SUPERSEDES)), updated_at=now)
-            return [Change(former, gone), Change(later, tied), *self._untied(transaction, former, now)]
+            former, heir = self.found(transaction, space, old), self.found(transaction, space, new)
+            return superseded(transaction, former, heir, self.clock())
 
         self.commit("supersede", plan, why)
 
-    def _refuse_cycle(self, transaction: Transaction, former: Memory, later: Memory) -> None:
-        step: Memory | None = later
-        seen: set[str] = set()
-        while step is not None and step.id not in seen:
-            if step.id == former.id:
-                raise SupersedeCycle(former.id, later.id)
-            seen.add(step.id)
-            step = transaction.get(later.space, step.superseded_by) if step.superseded_by else None
-
     def restore(self, space: str, id: str, *, why: str = "") -> bool:
         """Takes a memory out of the trash, or undoes its supersession; False when it is neither."""
-        return bool(self.commit("restore", lambda transaction: self._restored(transaction, space, id), why))
 
-    def _restored(self, transaction: Transaction, space: str, id: str) -> list[Change]:
-        memory, now = self._found(transaction, space, id), self.clock()
-        if memory.status == "trashed":
-            back = replace(memory, status=memory.trashed_from or "short_term", trashed_from="", updated_at=now)
-            return [Change(memory, back)]
-        if not memory.superseded_by:
-            return []
-        valid_until = None if memory.valid_until == memory.superseded_at else memory.valid_until
-        back = replace(memory, superseded_by="", superseded_at=None, valid_until=valid_until, updated_at=now)
-        return [Change(memory, back), *self._untied(transaction, memory, now)]
+        def plan(transaction: Transaction) -> list[Change]:
+            memory = self.found(transaction, space, id)
+            if is_redacted(memory):
+                raise InvalidInput(f"{id} was redacted; its content is gone for good.")
+            return restored(transaction, memory, self.clock())
 
-    def _untied(self, transaction: Transaction, memory: Memory, now: float) -> list[Change]:
-        """What becomes of the memory that superseded this one until now."""
-        heir = transaction.get(memory.space, memory.superseded_by) if memory.superseded_by else None
-        if heir is None:
-            return []
-        return [Change(heir, replace(heir, links=without(heir.links, memory.id), updated_at=now))]
+        return bool(self.commit("restore", plan, why))
 
-    def undo(self, space: str, batch: str, *, why: str = "") -> list[JournalEntry]:
-        """Writes the inverse of an act as a new act; refuses when something later stands on it."""
-        entries = self.store.journal(space, batch=batch)
-        targets = undoing.plan(entries, self.store)
-        planned = self._prepared([(before, after) for before, after in targets if after is not None])
+    def undo(self, space: str, batches: Sequence[str], *, why: str = "") -> list[JournalEntry]:
+        """Writes the inverse of acts, the newest first, as one new act; refuses when something later stands on them."""
+        told = (entry for batch in batches for entry in self.store.journal(space, Told(batch=batch)))
+        entries = [entry for entry in told if entry.act.batch in batches]
+        if not entries:
+            raise UndoRefused("There is no such act in the journal; `nacre journal` shows what can be undone.")
+        entries.sort(key=lambda entry: -entry.seq)
+        final = next((entry.act for entry in entries if entry.act.name in undoing.FINAL), None)
+        if final is not None:
+            raise UndoRefused(f"A {final.name} cannot be undone; what it took is gone for good. A backup may have it.")
+        targets = undoing.Undoing(entries, self.store, self._stored).memories()
+        planned = self.prepared([(stood, after) for stood, after in targets.values() if after is not None])
         derived = {id: each.derived for id, each in planned.items()}
-        return self.commit("undo", lambda tx: undoing.changes(entries, tx, derived), undoing.reason(batch, why)) or []
 
-    def commit(
-        self, name: str, plan: Callable[[Transaction], Sequence[Change] | None], why: str
-    ) -> list[JournalEntry] | None:
+        def plan(transaction: Transaction) -> list[AnyChange]:
+            again = undoing.Undoing(entries, self.store, transaction.get)
+            return undoing.changes(again, transaction, derived)
+
+        named = list(dict.fromkeys(entry.act.batch for entry in entries))
+        return self.commit(undoing.UNDO, plan, undoing.reason(named, why)) or []
+
+    def _stored(self, space: str, id: str) -> Memory | None:
+        return next(iter(self.store.get(space, [id])), None)
+
+    def commit(self, name: str, plan: Plan, why: str) -> list[JournalEntry] | None:
         """One transaction for what the plan finds to do; None when the plan withdraws."""
         act = self.act(name, why)
         with self.store.transaction() as transaction:
             changes = plan(transaction)
             if changes is None:
                 return None
-            if any(change.derived is not None and change.derived.vectors is not None for change in changes):
+            if name != undoing.UNDO:
+                changes = [*changes, *learned(changes, transaction)]
+            if any(change.embeds for change in changes):
                 transaction.claim_embedder(self.embedder.identity, self.embedder.dimensions)
             for change in changes:
-                carry_out(change, transaction)
-            entries = [told(change, act) for change in changes]
+                change.carry_out(transaction)
+            entries = [change.told(act) for change in changes]
             transaction.append(entries)
+        self._tell(entries)
         return entries
+
+    def _tell(self, entries: Sequence[JournalEntry]) -> None:
+        if self.sink is not None and entries:
+            self.sink(entries)
 
     def act(self, name: str, why: str) -> Act:
         return Act(name, self.actor, self.clock(), uuid4().hex, written("why", why))
@@ -180,7 +248,7 @@ class Engine:
         if stored and stored != self.embedder.identity:
             raise EmbeddingMismatch(stored, self.embedder.identity)
 
-    def _prepared(self, edits: Sequence[tuple[Memory | None, Memory]]) -> dict[str, Prepared]:
+    def prepared(self, edits: Sequence[tuple[Memory | None, Memory]]) -> dict[str, Prepared]:
         """Embeds, before the transaction, the memories whose words an edit changes."""
         stale = [after for before, after in edits if before is None or not same_basis(before, after)]
         if not stale:
@@ -189,33 +257,11 @@ class Engine:
         derived, _ = derive_or_wait(stale, self.embedder, self.store)
         return {memory.id: Prepared(memory, found) for memory, found in zip(stale, derived, strict=True)}
 
-    def _found(self, transaction: Transaction, space: str, id: str) -> Memory:
+    def found(self, transaction: Transaction, space: str, id: str) -> Memory:
         memory = transaction.get(space, id)
         if memory is None:
             raise MemoryNotFound(id, space)
         return memory
-
-    def _identical(self, memory: Memory, derived: Derived) -> tuple[Conflict, ...]:
-        key = derived.chunks[0].digest if derived.chunks else digest(memory.text)
-        same = self.store.get(memory.space, self.store.identical(memory.space, key, limit=12))
-        return tuple(
-            Conflict(memory, other, 1.0, "duplicate", "identical text")
-            for other in same
-            if other.text == memory.text and other.status != "trashed" and not other.superseded_by
-        )
-
-
-def new_only(memories: Sequence[Memory], derived: Sequence[Derived], transaction: Transaction) -> list[Change]:
-    seen: set[str] = set()
-    for memory in memories:
-        if memory.id in seen or transaction.get(memory.space, memory.id) is not None:
-            raise InvalidInput(f"A memory {memory.id!r} is there already; edit it, or give another id.")
-        seen.add(memory.id)
-    return [Change(None, memory, found) for memory, found in zip(memories, derived, strict=True)]
-
-
-def without(links: Sequence[Link], old: str) -> tuple[Link, ...]:
-    return tuple(link for link in links if not (link.to == old and link.rel == SUPERSEDES))
 
 
 def fits(prepared: Prepared | None, before: Memory, after: Memory) -> bool:

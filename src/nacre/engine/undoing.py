@@ -1,72 +1,117 @@
-"""Turns an act's journal entries into the changes that take it back."""
+"""Turns the journal entries of acts into the changes that take them back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
-from nacre.engine.change import TOLD, Change, difference, stands_as
-from nacre.errors import UndoRefused
-from nacre.model import JournalEntry, Memory
-from nacre.model.memory import Json, typed
+from nacre.engine.change import AnyChange, Change, WordChange, difference, set_back, stands_as
+from nacre.errors import UndoBlocked, UndoRefused
+from nacre.model import Act, JournalEntry, Memory, Told
+from nacre.model.journal import MEMORY
 from nacre.ports import Derived, Store, Transaction
 
-
-def reason(batch: str, why: str) -> str:
-    """An undo names in its `why` the act that it takes back, before the caller's words."""
-    return f"{batch}: {why}" if why else batch
+UNDO = "undo"
+FINAL = ("purge", "redact", "compact")  # acts that are meant to leave no way back
 
 
-def last_standing(entries: Iterable[JournalEntry]) -> str | None:
-    """The newest act, of entries newest first, that no standing undo has taken back; None when there is none."""
+def reason(batches: Sequence[str], why: str) -> str:
+    """An undo names in its `why` the acts that it takes back, before the caller's words."""
+    named = ",".join(batches)
+    return f"{named}: {why}" if why else named
+
+
+def takes_back(act: Act) -> list[str]:
+    return act.why.partition(":")[0].split(",") if act.name == UNDO else []
+
+
+def standing(entries: Iterable[JournalEntry]) -> list[Act]:
+    """The acts, of entries newest first, that no standing undo has taken back; undos themselves left out."""
     taken: set[str] = set()
+    found = []
     for act in dict.fromkeys(entry.act for entry in entries):
-        if act.batch in taken or act.name == "purge":
+        if act.batch in taken:
             continue
-        if act.name != "undo":
-            return act.batch
-        taken.add(act.why.partition(":")[0])
-    return None
+        if act.name == UNDO:
+            taken.update(takes_back(act))
+        else:
+            found.append(act)
+    return found
 
 
-def plan(entries: Sequence[JournalEntry], store: Store) -> list[tuple[Memory | None, Memory | None]]:
-    """How each memory stands, and how it would stand after the undo; None where it is not there."""
-    if not entries:
-        raise UndoRefused("There is no such act in the journal; `nacre journal` shows what can be undone.")
-    current = {memory.id: memory for memory in store.get(entries[0].space, [entry.memory_id for entry in entries])}
-    return [(current.get(each.memory_id), taken_back(each, current.get(each.memory_id))) for each in entries]
-
-
-def changes(entries: Sequence[JournalEntry], transaction: Transaction, derived: Mapping[str, Derived]) -> list[Change]:
-    whole = []
-    for entry in entries:
-        current = transaction.get(entry.space, entry.memory_id)
-        whole.append(Change(current, taken_back(entry, current), derived.get(entry.memory_id)))
-    return whole
-
-
-def taken_back(entry: JournalEntry, current: Memory | None) -> Memory | None:
-    if entry.before is None and entry.after is None:
-        raise UndoRefused(f"{entry.memory_id} was purged; what is purged is gone for good. A backup may have it.")
-    if entry.after is None:
-        if current is not None:
-            raise UndoRefused(f"{entry.memory_id} exists again since it was removed; purge it before undoing that.")
-        return Memory.from_dict(entry.before or {})
-    if current is None:
-        raise UndoRefused(f"{entry.memory_id} is no longer there; undo its removal first.")
-    if not stands(current, entry):
+def last_standing(entries: Sequence[JournalEntry], wanted: int) -> list[str]:
+    """The newest acts that can be taken back, newest first; refuses when one among them cannot."""
+    found = standing(entries)[:wanted]
+    final = next((act for act in found if act.name in FINAL), None)
+    if final is not None:
         raise UndoRefused(
-            f"{entry.memory_id} was changed after this act; undo the later acts first "
-            f"(`nacre journal {entry.memory_id}` lists them)."
+            f"The last act was a {final.name} ({final.batch[:8]}), which cannot be undone; "
+            "name the act that you mean: `nacre journal` lists them."
         )
-    return None if entry.before is None else set_back(current, entry.before)
+    return [act.batch for act in found]
+
+
+@dataclass(slots=True)
+class Undoing:
+    """Goes back entry by entry from how things stand, and refuses at the first that something later stands on."""
+
+    entries: Sequence[JournalEntry]  # newest first
+    store: Store
+    memory: Callable[[str, str], Memory | None]
+    found: dict[str, Memory | None] = field(default_factory=dict)
+    now: dict[str, Memory | None] = field(default_factory=dict)
+
+    def memories(self) -> dict[str, tuple[Memory | None, Memory | None]]:
+        """How each memory stands, and how it would stand after the undo; None where it is not there."""
+        for entry in self.entries:
+            if entry.kind == MEMORY:
+                if entry.memory_id not in self.now:
+                    self.found[entry.memory_id] = self.now[entry.memory_id] = self.memory(entry.space, entry.memory_id)
+                self.now[entry.memory_id] = self._taken_back(entry, self.now[entry.memory_id])
+        return {id: (self.found[id], after) for id, after in self.now.items()}
+
+    def _taken_back(self, entry: JournalEntry, current: Memory | None) -> Memory | None:
+        if entry.damaged:
+            raise UndoRefused(
+                f"What the journal tells of {entry.memory_id} in this act is damaged; nothing was undone. "
+                "`nacre doctor` examines the store, a backup may have it whole."
+            )
+        if entry.before is None and entry.after is None:
+            fate = "purged" if current is None else "redacted"
+            raise UndoRefused(f"{entry.memory_id} was {fate}; what is {fate} is gone for good.")
+        if entry.after is None:
+            if current is not None:
+                raise UndoRefused(f"{entry.memory_id} exists again since it was removed; purge it before undoing that.")
+            return Memory.from_dict(entry.before or {})
+        if current is None or not stands(current, entry):
+            raise UndoBlocked(entry.memory_id, self._later(entry), there=current is not None)
+        return None if entry.before is None else set_back(current, entry.before, entry.after)
+
+    def _later(self, entry: JournalEntry) -> list[Act]:
+        told = Told(memory_id=entry.memory_id, after=entry.seq)
+        return standing(self.store.journal(entry.space, told))
+
+    def words(self, transaction: Transaction) -> list[AnyChange]:
+        now: dict[tuple[str, str], WordChange] = {}
+        for entry in self.entries:
+            if entry.kind != MEMORY:
+                key = (entry.kind, entry.memory_id)
+                stood = now[key].before if key in now else transaction.word(*key)
+                current = now[key].after if key in now else stood
+                if current != entry.after:
+                    raise UndoBlocked(f"The {entry.kind} {entry.memory_id!r}", self._later(entry), there=True)
+                now[key] = WordChange(entry.space, *key, stood, entry.before)
+        return list(now.values())
+
+
+def changes(undoing: Undoing, transaction: Transaction, derived: dict[str, Derived]) -> list[AnyChange]:
+    memories = undoing.memories()
+    told: list[AnyChange] = [Change(stood, after, derived.get(id)) for id, (stood, after) in memories.items()
+                             if stood is not None or after is not None]  # fmt: skip
+    return told + undoing.words(transaction)
 
 
 def stands(current: Memory, entry: JournalEntry) -> bool:
     if entry.before is None:
         return not difference(current, Memory.from_dict(entry.after or {}))
     return stands_as(current, entry.after or {})
-
-
-def set_back(current: Memory, before: Mapping[str, Json]) -> Memory:
-    return replace(current, **{name: typed(name, value) for name, value in before.items() if name in TOLD})  # type: ignore[arg-type]

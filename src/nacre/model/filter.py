@@ -62,10 +62,11 @@ class Filter:
 
     @classmethod
     def live(cls, now: float) -> Filter:
-        """What an agent should see by default: not in the trash, not superseded, not expired."""
+        """What an agent should see by default: not in the trash or the archive, not superseded, not expired."""
         return cls(
             (
                 Condition("status", "ne", "trashed"),
+                Condition("status", "ne", "archived"),
                 Condition("superseded_by", "eq", ""),
                 Condition("expires_at", "gt_or_unset", now),
             )

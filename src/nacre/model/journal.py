@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nacre.model.instants import iso
 from nacre.model.memory import Json
+
+MEMORY = "memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +24,10 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """`before` and `after` hold the changed fields alone.
+    """`before` and `after` hold the changed fields alone, and of the links only those that came or went.
 
-    A memory that did not exist has no `before`; one that is gone has no `after`. A purge keeps neither.
+    A memory that did not exist has no `before`; one that is gone has no `after`. A purge keeps neither. `kind` is
+    "memory", or the kind of a word of the store's vocabulary, whose name then stands in `memory_id`.
     """
 
     seq: int
@@ -32,3 +36,81 @@ class JournalEntry:
     memory_id: str
     before: Mapping[str, Json] | None
     after: Mapping[str, Json] | None
+    kind: str = MEMORY
+    damaged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Which entries are meant; None leaves a part free. `batch` may be its first characters."""
+
+    memory_id: str | None = None
+    batch: str | None = None
+    act: str | None = None
+    actor: str | None = None
+    since: float | None = None
+    until: float | None = None
+    after: int | None = None  # only entries written later than this one
+    upto: int | None = None  # only entries written no later than this one
+
+
+EVERYTHING = Told()
+
+
+@dataclass(frozen=True, slots=True)
+class JournalExport:
+    """How many entries were written, and how many of those could not be read whole."""
+
+    count: int
+    damaged: int = 0
+
+
+def to_line(entry: JournalEntry) -> dict[str, Json]:
+    """An entry as one line of JSON tells it, outside the store; its number means nothing there.
+
+    Of whom it tells stands before what it tells, so that a line that was cut short betrays nobody unnamed.
+    """
+    act = entry.act
+    line: dict[str, Json] = {
+        "ts": act.at,
+        "at": iso(act.at),
+        "act": act.name,
+        "actor": act.actor,
+        "batch": act.batch,
+        "space": entry.space,
+        "kind": entry.kind,
+        "memory_id": entry.memory_id,
+        "why": act.why,
+        "before": None if entry.before is None else dict(entry.before),
+        "after": None if entry.after is None else dict(entry.after),
+    }
+    return {**line, "damaged": True} if entry.damaged else line
+
+
+def from_line(line: Json) -> JournalEntry:
+    """Raises `ValueError` when it is no line of ours."""
+    if not isinstance(line, dict):
+        raise ValueError("a line of the journal tells fields by name")
+    name, actor, batch, why, space, kind, memory_id = (
+        worded(line, key) for key in ("act", "actor", "batch", "why", "space", "kind", "memory_id")
+    )
+    at = line.get("ts")
+    if isinstance(at, bool) or not isinstance(at, int | float):
+        raise ValueError(f"{at!r} is no time")
+    act = Act(name, actor, float(at), batch, why)
+    before, after = image(line, "before"), image(line, "after")
+    return JournalEntry(0, act, space, memory_id, before, after, kind, line.get("damaged") is True)
+
+
+def worded(line: Mapping[str, Json], key: str) -> str:
+    value = line.get(key)
+    if not isinstance(value, str):
+        raise ValueError(f"a line of the journal has a text under {key!r}")
+    return value
+
+
+def image(line: Mapping[str, Json], key: str) -> Mapping[str, Json] | None:
+    value = line.get(key)
+    if value is not None and not isinstance(value, dict):
+        raise ValueError(f"a line of the journal tells fields by name under {key!r}")
+    return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from nacre.errors import InvalidInput
@@ -12,7 +12,7 @@ from nacre.model.instants import iso
 TokenCounter: TypeAlias = Callable[[str], int]
 
 HEADER = "## Relevant memory"
-CONTRADICTS = "contradicts"
+DISPUTED = {"contradicts": "contradicts another of these", "conflicts": "may conflict with another of these"}
 CHARACTERS_PER_TOKEN = 4  # English prose with the common tokenizers; a caller who must be exact gives a counter
 
 
@@ -29,9 +29,9 @@ def pack(
     items: list[PackedMemory] = []
     lines: list[str] = []
     used = 0
-    together = frozenset(hit.memory.id for hit in recalled)
+    disputed = disputes([hit.memory for hit in recalled])
     for hit in recalled:
-        line = written(hit.memory, together)
+        line = written(hit.memory, disputed.get(hit.memory.id, ()))
         tokens = count(line)
         if used + tokens <= budget:
             items.append(packed(hit, tokens))
@@ -45,18 +45,24 @@ def packed(hit: Hit, tokens: int) -> PackedMemory:
     return PackedMemory(hit.memory, hit.score, tokens)
 
 
-def written(memory: Memory, packed: frozenset[str] = frozenset()) -> str:
+def written(memory: Memory, disputed: Iterable[str] = ()) -> str:
     """With its date and source where they are known, and a mark where it is not undisputed."""
-    about = [iso(memory.occurred_at)[:10], memory.source, *doubts(memory, packed)]
+    superseded = "superseded" if memory.superseded_by else ""
+    about = [iso(memory.occurred_at)[:10], memory.source, superseded, *disputed]
     told = ", ".join(part for part in about if part)
     return f"- ({memory.type}) {memory.text}" + (f" [{told}]" if told else "")
 
 
-def doubts(memory: Memory, packed: frozenset[str]) -> Iterator[str]:
-    if memory.superseded_by:
-        yield "superseded"
-    if any(link.rel == CONTRADICTS and link.to in packed for link in memory.links):
-        yield "contradicts another of these"
+def disputes(memories: Sequence[Memory]) -> dict[str, dict[str, None]]:
+    """What to say of memories that are tied as contradicting each other, whichever of the two holds the tie."""
+    together = {memory.id for memory in memories}
+    found: dict[str, dict[str, None]] = {}
+    for memory in memories:
+        for link in memory.links:
+            if link.rel in DISPUTED and link.to in together:
+                for id in (memory.id, link.to):
+                    found.setdefault(id, {})[DISPUTED[link.rel]] = None
+    return found
 
 
 def estimated_tokens(line: str) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from nacre.errors import EmbeddingError, UnknownName
-from nacre.model import Filter, Link, Memory, Query, Reason
+from nacre.model import Link, Memory, Query, Reason
 from nacre.ports import Embedder, Match, Store, Vectors
 from nacre.recall import relevance
 from nacre.recall.evidence import POOL, POOL_PER_WANTED, REACH, Evidence, collect
@@ -202,7 +202,8 @@ def tied(memories: Sequence[Memory], asked: Asked, sources: Sources) -> list[tup
     targets = {link.to for memory in memories for link in memory.links}
     outward = {m.id: m for m in sources.store.get(sources.space, sorted(targets)) if asked.where.admits(m)}
     found = [(m.id, outward[link.to], link) for m in memories for link in m.links if link.to in outward]
-    inward = sources.store.select(sources.space, asked.where & Filter.where(links__to=sorted(here))) if here else []
+    sources_of = [edge.source for edge in sources.store.edges(sources.space, into=sorted(here))] if here else []
+    inward = [memory for memory in sources.store.get(sources.space, sources_of) if asked.where.admits(memory)]
     return found + [(link.to, memory, link) for memory in inward for link in memory.links if link.to in here]
 
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import threading
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeVar
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
-from nacre.errors import EmbeddingMismatch
-from nacre.model import Filter, JournalEntry, Memory
-from nacre.ports import Derived, Health, Keys, Match, Order, Place, Posting, Vectors, Words
+from nacre.errors import EmbeddingMismatch, StorageError
+from nacre.model import Edge, Filter, JournalEntry, Memory, Told
+from nacre.model.journal import EVERYTHING, MEMORY
+from nacre.model.memory import Json
+from nacre.ports import Derived, Health, Keys, Match, Order, Place, Posting, Vectors
+from nacre.storage.counted_words import bm25, padded, posting, weights
 
 Key = tuple[str, str]
-Name = TypeVar("Name", str, int)
-K1, B = 1.2, 0.75  # BM25 as SQLite's full-text index has it
-SCHEMA = 1
+SCHEMA = 2
 # Later writes come first among equals, except where the oldest are asked for.
 ORDERS: dict[Order, Callable[[int, Memory], tuple[float, ...]]] = {
     "newest": lambda at, memory: (-memory.created_at, -at),
@@ -35,12 +36,22 @@ class State:
     memories: dict[Key, Memory] = field(default_factory=dict)
     derived: dict[Key, Derived] = field(default_factory=dict)
     journal: list[JournalEntry] = field(default_factory=list)
-    vocabulary: dict[str, list[str]] = field(default_factory=dict)
+    vocabulary: dict[tuple[str, str], Mapping[str, Json]] = field(default_factory=dict)
+    walks: dict[tuple[str, str, str, str], int] = field(default_factory=dict)
+    dropped: dict[str, tuple[int, float]] = field(default_factory=dict)
+    written: int = 0  # the last number that the journal gave
     embedder: str = ""
 
     def copied(self) -> State:
-        words = {kind: list(names) for kind, names in self.vocabulary.items()}
-        return State(dict(self.memories), dict(self.derived), list(self.journal), words, self.embedder)
+        return replace(
+            self,
+            memories=dict(self.memories),
+            derived=dict(self.derived),
+            journal=list(self.journal),
+            vocabulary=dict(self.vocabulary),
+            walks=dict(self.walks),
+            dropped=dict(self.dropped),
+        )
 
 
 class InMemoryTransaction:
@@ -51,11 +62,22 @@ class InMemoryTransaction:
         return self._state.memories.get((space, id))
 
     def put(self, memory: Memory, derived: Derived | None = None) -> None:
+        kept = {(memory.space, memory.id, link.to, link.rel) for link in memory.links}
+        for tie in self._ties(memory.space, memory.id) - kept:
+            self._state.walks.pop(tie, None)
         self._state.memories[memory.space, memory.id] = memory
         if derived is not None:
             self._state.derived[memory.space, memory.id] = derived
 
+    def replaced_by(self, space: str, id: str) -> list[Memory]:
+        return replaced_by(self._state, space, id)
+
+    def compress(self, space: str, ids: Sequence[str]) -> int:  # noqa: ARG002
+        return 0
+
     def remove(self, space: str, id: str) -> bool:
+        for tie in self._ties(space, id):
+            self._state.walks.pop(tie, None)
         self._state.derived.pop((space, id), None)
         return self._state.memories.pop((space, id), None) is not None
 
@@ -70,22 +92,39 @@ class InMemoryTransaction:
 
     def append(self, entries: Sequence[JournalEntry]) -> None:
         for entry in entries:
-            self._state.journal.append(replace(entry, seq=len(self._state.journal) + 1))
+            self._state.written += 1
+            self._state.journal.append(replace(entry, seq=self._state.written))
 
     def scrub_journal(self, space: str, id: str) -> int:
         told = [
-            place for place, entry in enumerate(self._state.journal) if (entry.space, entry.memory_id) == (space, id)
+            place
+            for place, entry in enumerate(self._state.journal)
+            if (entry.space, entry.memory_id, entry.kind) == (space, id, MEMORY)
         ]
         for place in told:
             entry = self._state.journal[place]
             self._state.journal[place] = replace(entry, before=None, after=None, act=replace(entry.act, why=""))
         return len(told)
 
-    def add_word(self, kind: str, name: str) -> None:
-        names = self._state.vocabulary.setdefault(kind, [])
-        if name not in names:
-            names.append(name)
-            names.sort()
+    def forget_journal(self, space: str, upto: int) -> int:
+        gone = [entry for entry in self._state.journal if entry.space == space and entry.seq <= upto]
+        if gone:
+            self._state.dropped[space] = (gone[-1].seq, gone[-1].act.at)
+            self._state.journal = [e for e in self._state.journal if e.space != space or e.seq > upto]
+        return len(gone)
+
+    def word(self, kind: str, name: str) -> Mapping[str, Json] | None:
+        return self._state.vocabulary.get((kind, name))
+
+    def put_word(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
+        if data is None:
+            self._state.vocabulary.pop((kind, name), None)
+        else:
+            self._state.vocabulary[kind, name] = dict(data)
+
+    def _ties(self, space: str, id: str) -> set[tuple[str, str, str, str]]:
+        stood = self._state.memories.get((space, id))
+        return {(space, id, link.to, link.rel) for link in stood.links} if stood else set()
 
 
 class InMemoryStore:
@@ -194,6 +233,33 @@ class InMemoryStore:
                 used = replace(memory, last_accessed=last, access_count=memory.access_count + 1)
                 self._state.memories[space, memory.id] = used
 
+    def edges(
+        self,
+        space: str,
+        *,
+        out_of: Sequence[str] | None = None,
+        into: Sequence[str] | None = None,
+        rels: Sequence[str] | None = None,
+    ) -> list[Edge]:
+        return [
+            Edge(memory.id, link.to, link.rel, link.weight, self._state.walks.get((space, id, link.to, link.rel), 0))
+            for (owner, id), memory in self._state.memories.items()
+            if owner == space and (out_of is None or id in out_of)
+            for link in sorted(memory.links, key=lambda link: (link.to, link.rel))
+            if (into is None or link.to in into) and (rels is None or link.rel in rels)
+        ]
+
+    def walked(self, space: str, edges: Sequence[Edge]) -> None:
+        with self._writing:
+            for edge in {edge[:3]: edge for edge in edges}.values():
+                tie = (space, edge.source, edge.target, edge.rel)
+                if not self.edges(space, out_of=[edge.source], into=[edge.target], rels=[edge.rel]):
+                    continue
+                self._state.walks[tie] = self._state.walks.get(tie, 0) + 1
+
+    def replaced_by(self, space: str, id: str) -> list[Memory]:
+        return replaced_by(self._state, space, id)
+
     def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
         wanted = set(digests)
         return {
@@ -203,6 +269,10 @@ class InMemoryStore:
             for place, chunk in enumerate(derived.chunks)
             if chunk.digest in wanted
         }
+
+    def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
+        kept = {id: self._state.derived.get((space, id)) for id in ids if (space, id) in self._state.memories}
+        return {id: d.vectors for id, d in kept.items() if d is not None and d.vectors is not None and len(d.vectors)}
 
     def identical(self, space: str, digest: bytes, limit: int) -> list[str]:
         found = (
@@ -220,23 +290,20 @@ class InMemoryStore:
         return self._state.embedder
 
     def journal(
-        self,
-        space: str,
-        *,
-        memory_id: str | None = None,
-        batch: str | None = None,
-        newest_first: bool = True,
-        limit: int | None = None,
+        self, space: str, told: Told = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
-        found = [
-            entry
-            for entry in self._state.journal
-            if entry.space == space and memory_id in (None, entry.memory_id) and batch in (None, entry.act.batch)
-        ]
+        found = [entry for entry in self._state.journal if entry.space == space and meant(entry, told)]
         return (found[::-1] if newest_first else found)[:limit]
 
-    def words(self, kind: str) -> list[str]:
-        return list(self._state.vocabulary.get(kind, ()))
+    def written_by(self, space: str, at: float) -> int:
+        written = (e.seq for e in self._state.journal if e.space == space and e.act.at <= at)
+        return max(written, default=self.journal_begins(space)[0])
+
+    def journal_begins(self, space: str) -> tuple[int, float]:
+        return self._state.dropped.get(space, (0, 0.0))
+
+    def words(self, kind: str) -> dict[str, Mapping[str, Json]]:
+        return {name: data for (of, name), data in sorted(self._state.vocabulary.items()) if of == kind}
 
     def health(self, *, thorough: bool = False) -> Health:  # noqa: ARG002
         derived = self._state.derived.values()
@@ -249,6 +316,9 @@ class InMemoryStore:
             bytes_on_disk=0,
             embedder=self._state.embedder,
         )
+
+    def copy_to(self, path: Path) -> None:
+        raise StorageError(f"A store that is kept nowhere cannot be copied to {path}; open one in a file.")
 
     def close(self) -> None:
         """Nothing is held; a closed throw-away store is simply no longer used."""
@@ -282,28 +352,19 @@ class InMemoryStore:
         return found is not None and found.vectors is not None
 
 
-def padded(words: Words) -> str:
-    # The bars keep a phrase from running out of one field into the next.
-    return f" {words.title} | {words.text} | {words.role} | {words.tags} | {words.entities} "
+def replaced_by(state: State, space: str, id: str) -> list[Memory]:
+    found = (m for (owner, _), m in state.memories.items() if owner == space and id and m.superseded_by == id)
+    return sorted(found, key=lambda memory: memory.created_at)
 
 
-def bm25(terms: Sequence[str], texts: dict[str, str]) -> dict[str, float]:
-    lengths = {id: len(text.split()) for id, text in texts.items()}
-    scores: dict[str, float] = defaultdict(float)
-    for term in terms:
-        shares = weights(term, texts, lengths)
-        rarity = math.log(1 + (len(texts) - len(shares) + 0.5) / (len(shares) + 0.5))
-        for id, share in shares.items():
-            scores[id] += rarity * share
-    return scores
-
-
-def weights(term: str, texts: Mapping[Name, str], lengths: Mapping[Name, int]) -> dict[Name, float]:
-    usual = max(1.0, sum(lengths.values()) / max(1, len(lengths)))
-    counts = {id: times for id, text in texts.items() if term.strip() and (times := text.count(f" {term} "))}
-    return {id: times * (K1 + 1) / (times + K1 * (1 - B + B * lengths[id] / usual)) for id, times in counts.items()}
-
-
-def posting(shares: Mapping[int, float]) -> Posting:
-    keys = sorted(shares)
-    return Posting(np.array(keys, np.int64), np.array([shares[key] for key in keys], np.float32))
+def meant(entry: JournalEntry, told: Told) -> bool:
+    return (
+        told.memory_id in (None, entry.memory_id)
+        and (told.batch is None or entry.act.batch.startswith(told.batch))
+        and told.act in (None, entry.act.name)
+        and told.actor in (None, entry.act.actor)
+        and (told.since is None or entry.act.at >= told.since)
+        and (told.until is None or entry.act.at <= told.until)
+        and (told.after is None or entry.seq > told.after)
+        and (told.upto is None or entry.seq <= told.upto)
+    )

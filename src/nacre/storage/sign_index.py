@@ -78,6 +78,15 @@ class SignIndex:
         np.maximum.at(best, np.searchsorted(wanted, self._owners[rows]), self._exact(rows, size) @ vector)
         return np.where(best == NONE, np.float32(0), best)[where]
 
+    def of(self, owners: Numbers) -> dict[int, Vectors]:
+        """The vectors of each of these owners (rising) that has some, in the order of their chunks."""
+        size = self.size
+        rows = np.flatnonzero(self._alive[:size] & among(self._owners[:size], owners))
+        rows = rows[np.argsort(self._owners[rows], kind="stable")]
+        found, starts = np.unique(self._owners[rows], return_index=True)
+        parts = np.split(self._exact(rows, size), starts[1:])
+        return dict(zip(found.tolist(), parts, strict=True)) if len(found) else {}
+
     def _exact(self, rows: Numbers, size: int) -> Vectors:
         """A small store keeps its vectors unpacked as well: widening them again costs more than comparing them."""
         if size > UNPACKED:

@@ -8,7 +8,8 @@ from functools import update_wrapper
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
-from nacre.model import Memory
+from nacre.model import JournalEntry, Memory
+from nacre.model.instants import Instant
 from nacre.store.scope import Scope
 from nacre.store.store import MemoryStore
 
@@ -40,12 +41,35 @@ class AsyncMemoryStore:
     supersede = off_loop(MemoryStore.supersede)
     restore = off_loop(MemoryStore.restore)
     undo = off_loop(MemoryStore.undo)
+    redact = off_loop(MemoryStore.redact)
+    validate = off_loop(MemoryStore.validate)
+    link = off_loop(MemoryStore.link)
+    unlink = off_loop(MemoryStore.unlink)
+    neighbors = off_loop(MemoryStore.neighbors)
+    subgraph = off_loop(MemoryStore.subgraph)
+    path = off_loop(MemoryStore.path)
+    relations = off_loop(MemoryStore.relations)
+    register_relation = off_loop(MemoryStore.register_relation)
+    weak_links = off_loop(MemoryStore.weak_links)
+    prune_links = off_loop(MemoryStore.prune_links)
+    history = off_loop(MemoryStore.history)
+    diff = off_loop(MemoryStore.diff)
+    compact = off_loop(MemoryStore.compact)
+    resolve_act = off_loop(MemoryStore.resolve_act)
+    find_conflicts = off_loop(MemoryStore.find_conflicts)
+    note_conflicts = off_loop(MemoryStore.note_conflicts)
+    review = off_loop(MemoryStore.review)
+    decide = off_loop(MemoryStore.decide)
     get = off_loop(MemoryStore.get)
+    get_many = off_loop(MemoryStore.get_many)
+    vectors = off_loop(MemoryStore.vectors)
+    edges = off_loop(MemoryStore.edges)
     resolve_id = off_loop(MemoryStore.resolve_id)
     list_recent = off_loop(MemoryStore.list_recent)
     count = off_loop(MemoryStore.count)
     stats = off_loop(MemoryStore.stats)
     journal = off_loop(MemoryStore.journal)
+    export_journal = off_loop(MemoryStore.export_journal)
     recall = off_loop(MemoryStore.recall)
     recall_pack = off_loop(MemoryStore.recall_pack)
     types = off_loop(MemoryStore.types)
@@ -53,6 +77,7 @@ class AsyncMemoryStore:
     spaces = off_loop(MemoryStore.spaces)
     reindex = off_loop(MemoryStore.reindex)
     catch_up = off_loop(MemoryStore.catch_up)
+    backup = off_loop(MemoryStore.backup)
     health = off_loop(MemoryStore.health)
     close = off_loop(MemoryStore.close)
 
@@ -60,6 +85,19 @@ class AsyncMemoryStore:
         memories = await asyncio.to_thread(self.sync.iterate, **scope)
         while (memory := await asyncio.to_thread(next, memories, None)) is not None:
             yield memory
+
+    async def iterate_journal(
+        self,
+        id: str | None = None,
+        *,
+        act: str | None = None,
+        actor: str | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+    ) -> AsyncIterator[JournalEntry]:
+        entries = self.sync.iterate_journal(id, act=act, actor=actor, since=since, until=until)
+        while (entry := await asyncio.to_thread(next, entries, None)) is not None:
+            yield entry
 
     async def __aenter__(self) -> Self:
         return self

@@ -11,7 +11,10 @@ from nacre.model.instants import Instant, seconds
 
 
 class Scope(TypedDict, total=False):
-    """`tag` and every name in `all_tags` must be there; of `tags`, one suffices. Times are those of creation."""
+    """`tag` and every name in `all_tags` must be there; of `tags`, one suffices. `since` and `until` are of creation.
+
+    `as_of` asks what the store knew at that time, `valid_at` what held then, whatever has replaced it since.
+    """
 
     type: str | Iterable[str] | None
     tag: str | None
@@ -31,6 +34,9 @@ class Scope(TypedDict, total=False):
     include_superseded: bool
     include_trashed: bool
     include_expired: bool
+    include_archived: bool
+    as_of: Instant | None
+    valid_at: Instant | None
 
 
 def filter_of(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:
@@ -55,16 +61,26 @@ def filter_of(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:
     for tags in (scope.get("all_tags"), scope.get("tag")):
         if tags:
             named &= Filter.where(tags__all=tags)
-    return visible(scope, now, statuses or ()) & named & (scope.get("where") or Filter())
+    at = scope.get("valid_at")
+    held = Filter() if at is None else held_at(seconds(at))
+    return visible(scope, now, statuses or ()) & held & named & (scope.get("where") or Filter())
+
+
+def held_at(at: float) -> Filter:
+    """What nobody says began later or ended before."""
+    return Filter.where(valid_from__le_or_unset=at, valid_until__gt_or_unset=at)
 
 
 def visible(scope: Scope, now: float, statuses: Sequence[str]) -> Filter:
     hidden = {
-        "status": not (scope.get("include_trashed") or "trashed" in statuses),
-        "superseded_by": not scope.get("include_superseded"),
+        "trashed": not (scope.get("include_trashed") or "trashed" in statuses),
+        "archived": not (scope.get("include_archived") or "archived" in statuses),
+        # What is superseded today may be what held then; its own dates say so.
+        "superseded_by": not scope.get("include_superseded") and scope.get("valid_at") is None,
         "expires_at": not scope.get("include_expired"),
     }
-    return Filter(tuple(condition for condition in live(now) if hidden[condition.field]))
+    shown = (each for each in live(now) if hidden[str(each.value) if each.field == "status" else each.field])
+    return Filter(tuple(shown))
 
 
 def live(now: float) -> tuple[Condition, ...]:

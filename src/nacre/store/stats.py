@@ -19,6 +19,7 @@ class Stats:
     total: int
     active: int
     superseded: int
+    archived: int
     trashed: int
     by_type: Mapping[str, int]
     top_tags: Mapping[str, int]
@@ -35,6 +36,7 @@ def gather_stats(store: Store, space: str, now: float) -> Stats:
         total=store.count(space, Filter()),
         active=store.count(space, live),
         superseded=store.count(space, Filter.where(superseded_by__ne="", status__ne="trashed")),
+        archived=store.count(space, Filter.where(status="archived")),
         trashed=store.count(space, Filter.where(status="trashed")),
         by_type=store.tally(space, "type", live),
         top_tags=dict(list(tags.items())[:TOP_TAGS]),

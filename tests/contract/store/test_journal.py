@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from nacre.model import Act, JournalEntry, Told
+from nacre.model.journal import EVERYTHING
+from nacre.model.memory import Json
 from nacre.ports import Store
 from tests.samples import SPACE, entry
+
+
+def batches(store: Store, told: Told, *, newest_first: bool = True, limit: int | None = None) -> list[str]:
+    return [e.act.batch for e in store.journal(SPACE, told, newest_first=newest_first, limit=limit)]
+
+
+def acted(act: Act) -> JournalEntry:
+    return replace(entry(), act=act)
 
 
 def test_entries_come_back_as_they_were_written_newest_first_and_numbered_by_the_store(store: Store) -> None:
@@ -23,11 +36,57 @@ def test_entries_come_back_as_they_were_written_newest_first_and_numbered_by_the
 def test_the_journal_is_narrowed_by_memory_and_batch_and_cut_by_limit(store: Store) -> None:
     with store.transaction() as transaction:
         transaction.append([entry("a", batch="b1"), entry("b", batch="b1"), entry("a", batch="b2")])
-    assert [e.act.batch for e in store.journal(SPACE, memory_id="a")] == ["b2", "b1"]
-    assert [e.memory_id for e in store.journal(SPACE, batch="b1", newest_first=False)] == ["a", "b"]
-    assert [e.act.batch for e in store.journal(SPACE, memory_id="a", batch="b1")] == ["b1"]
-    assert [e.act.batch for e in store.journal(SPACE, limit=1)] == ["b2"]
-    assert store.journal(SPACE, batch="nothing") == []
+    assert batches(store, Told(memory_id="a")) == ["b2", "b1"]
+    assert [e.memory_id for e in store.journal(SPACE, Told(batch="b1"), newest_first=False)] == ["a", "b"]
+    assert batches(store, Told(memory_id="a", batch="b1")) == ["b1"]
+    assert batches(store, EVERYTHING, limit=1) == ["b2"]
+    assert batches(store, Told(memory_id="a"), newest_first=False, limit=1) == ["b1"]
+    assert batches(store, Told(batch="nothing")) == []
+
+
+def test_a_batch_is_found_by_its_first_characters(store: Store) -> None:
+    with store.transaction() as transaction:
+        transaction.append([entry(batch=batch) for batch in ("ab", "abc", "abd", "b", "a%", "a_", "A", "é1")])
+    assert batches(store, Told(batch="ab")) == ["abd", "abc", "ab"]
+    assert batches(store, Told(batch="abc")) == ["abc"]
+    assert batches(store, Told(batch="a%")) == ["a%"]
+    assert batches(store, Told(batch="a_")) == ["a_"]
+    assert batches(store, Told(batch="é")) == ["é1"]
+    assert len(batches(store, Told(batch=""))) == 8
+
+
+def test_the_journal_is_narrowed_by_act_and_actor_and_time(store: Store) -> None:
+    acts = [("remember", "lib", 1.0), ("edit", "cli", 2.0), ("edit", "lib", 3.0), ("forget", "cli", 3.0)]
+    with store.transaction() as transaction:
+        transaction.append([acted(Act(name, actor, at, f"b{number}")) for number, (name, actor, at) in enumerate(acts)])
+    assert batches(store, Told(act="edit")) == ["b2", "b1"]
+    assert batches(store, Told(actor="cli")) == ["b3", "b1"]
+    assert batches(store, Told(act="edit", actor="cli")) == ["b1"]
+    assert batches(store, Told(since=2.0)) == ["b3", "b2", "b1"]
+    assert batches(store, Told(until=2.0)) == ["b1", "b0"]
+    assert batches(store, Told(since=2.5, until=2.9)) == []
+    assert batches(store, Told(since=3.0, until=3.0, act="forget")) == ["b3"]
+
+
+def test_after_and_upto_go_by_the_order_of_writing(store: Store) -> None:
+    with store.transaction() as transaction:
+        transaction.append([entry(batch=f"b{number}", at=float(9 - number)) for number in range(4)])
+    numbers = [e.seq for e in store.journal(SPACE, newest_first=False)]
+    assert batches(store, Told(after=numbers[1])) == ["b3", "b2"]
+    assert batches(store, Told(upto=numbers[1])) == ["b1", "b0"]
+    assert batches(store, Told(after=numbers[0], upto=numbers[2])) == ["b2", "b1"]
+    assert batches(store, Told(after=numbers[3])) == batches(store, Told(upto=numbers[0] - 1)) == []
+
+
+def test_an_entry_tells_what_kind_of_thing_it_is_about(store: Store) -> None:
+    about = [entry("omen"), replace(entry("omen", after={"description": "x"}), kind="relation")]
+    with store.transaction() as transaction:
+        transaction.append(about)
+    assert [(e.memory_id, e.kind) for e in store.journal(SPACE, newest_first=False)] == [
+        ("omen", "memory"),
+        ("omen", "relation"),
+    ]
+    assert len(store.journal(SPACE, Told(memory_id="omen"))) == 2
 
 
 def test_numbers_rise_over_transactions(store: Store) -> None:
@@ -54,10 +113,83 @@ def test_an_empty_difference_is_not_a_missing_one(store: Store) -> None:
     assert (store.journal(SPACE)[0].before, store.journal(SPACE)[0].after) == ({}, {})
 
 
-def test_the_vocabulary_keeps_each_word_once_by_kind(store: Store) -> None:
+def test_scrubbing_a_memory_leaves_a_word_of_the_same_name_alone(store: Store) -> None:
     with store.transaction() as transaction:
+        transaction.append(
+            [entry("omen", after={"text": "x"}), replace(entry("omen", after={"y": 1}), kind="relation")]
+        )
+        assert transaction.scrub_journal(SPACE, "omen") == 1
+    assert [e.after for e in store.journal(SPACE, newest_first=False)] == [None, {"y": 1}]
+
+
+def test_what_was_written_by_a_time_is_everything_up_to_the_last_entry_of_that_time(store: Store) -> None:
+    """The clock ran backwards between the second and the third: what stands before an entry was there with it."""
+    with store.transaction() as transaction:
+        transaction.append([entry(batch=f"b{at:g}", at=at) for at in (10.0, 30.0, 20.0, 40.0)])
+    ten, thirty, twenty, forty = (e.seq for e in store.journal(SPACE, newest_first=False))
+    assert ten < thirty < twenty < forty
+    assert store.written_by(SPACE, 9.9) == 0
+    assert store.written_by(SPACE, 10.0) == store.written_by(SPACE, 19.9) == ten
+    assert store.written_by(SPACE, 20.0) == store.written_by(SPACE, 30.0) == store.written_by(SPACE, 39.0) == twenty
+    assert store.written_by(SPACE, 40.0) == store.written_by(SPACE, 1e12) == forty
+    assert store.written_by("elsewhere", 1e12) == 0
+
+
+def test_a_whole_journal_begins_with_nothing(store: Store) -> None:
+    assert store.journal_begins(SPACE) == (0, 0.0)
+    with store.transaction() as transaction:
+        transaction.append([entry(at=5.0)])
+        assert transaction.forget_journal(SPACE, 0) == 0
+    assert store.journal_begins(SPACE) == (0, 0.0)
+
+
+def test_a_forgotten_journal_says_where_it_begins_and_goes_on_counting(store: Store) -> None:
+    with store.transaction() as transaction:
+        transaction.append([entry(batch=f"b{at}", at=float(at)) for at in range(1, 5)])
+        transaction.append([entry("other", space="there", batch="theirs", at=1.0)])
+    numbers = [e.seq for e in store.journal(SPACE, newest_first=False)]
+    with store.transaction() as transaction:
+        assert transaction.forget_journal(SPACE, numbers[1]) == 2
+        assert transaction.forget_journal(SPACE, numbers[1]) == 0
+    assert batches(store, EVERYTHING) == ["b4", "b3"]
+    assert store.journal_begins(SPACE) == (numbers[1], 2.0)
+    assert store.written_by(SPACE, 0.5) == store.written_by(SPACE, 2.5) == numbers[1]
+    assert [e.act.batch for e in store.journal("there")] == ["theirs"]
+    assert store.journal_begins("there") == (0, 0.0)
+    with store.transaction() as transaction:
+        assert transaction.forget_journal(SPACE, numbers[3] + 100) == 2
+        transaction.append([entry(batch="b5", at=5.0)])
+    assert store.journal_begins(SPACE) == (numbers[3], 4.0)
+    assert [e.seq > numbers[3] + 1 for e in store.journal(SPACE)] == [True]
+    assert store.written_by(SPACE, 4.5) == numbers[3]
+
+
+def test_the_vocabulary_keeps_each_word_once_by_kind_with_what_is_told_of_it(store: Store) -> None:
+    with store.transaction() as transaction:
+        assert transaction.word("type", "omen") is None
         for kind, name in (("type", "omen"), ("type", "dream"), ("type", "omen"), ("relation", "omen")):
-            transaction.add_word(kind, name)
-    assert store.words("type") == ["dream", "omen"]
-    assert store.words("relation") == ["omen"]
-    assert store.words("nothing") == []
+            transaction.put_word(kind, name, {})
+        transaction.put_word("relation", "omen", {"description": "“foretells”", "review": True, "n": [1, None]})
+        assert transaction.word("type", "omen") == {}
+        assert transaction.word("relation", "omen") == {"description": "“foretells”", "review": True, "n": [1, None]}
+    assert list(store.words("type").items()) == [("dream", {}), ("omen", {})]
+    assert store.words("relation") == {"omen": {"description": "“foretells”", "review": True, "n": [1, None]}}
+    assert store.words("nothing") == {}
+
+
+def test_a_word_that_is_put_as_none_is_gone(store: Store) -> None:
+    with store.transaction() as transaction:
+        transaction.put_word("relation", "a", {"x": 1})
+        transaction.put_word("relation", "b", {})
+        transaction.put_word("relation", "a", None)
+        transaction.put_word("relation", "nobody", None)
+        assert transaction.word("relation", "a") is None
+    assert store.words("relation") == {"b": {}}
+
+
+def test_a_word_is_its_own_whatever_happens_to_what_was_given(store: Store) -> None:
+    given: dict[str, Json] = {"description": "first"}
+    with store.transaction() as transaction:
+        transaction.put_word("relation", "a", given)
+    given["description"] = "changed"
+    assert store.words("relation") == {"a": {"description": "first"}}

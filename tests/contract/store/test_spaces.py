@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.model import Filter
+from nacre.model import Filter, Told
 from nacre.ports import Store
 from tests.samples import derived, digest_of, entry, ids, memory, put, unit
 
@@ -43,7 +43,7 @@ def test_no_question_in_one_space_is_answered_from_another(two: Store) -> None:
     assert ids(two.by_vector("one", unit(1), EVERYTHING, 10)) == ["same"]
     assert two.identical("one", digest_of("shared/0"), 10) == ["same"]
     assert [e.memory_id for e in two.journal("one")] == ["same"]
-    assert two.journal("one", memory_id="other") == []
+    assert two.journal("one", Told(memory_id="other")) == []
 
 
 def test_a_filter_that_names_another_space_finds_nothing(two: Store) -> None:

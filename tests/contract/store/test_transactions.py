@@ -31,6 +31,11 @@ def snapshot(store: Store) -> tuple[object, ...]:
         store.tally(SPACE, "tags", EVERYTHING),
         store.count(SPACE, Filter.where(links__to="other")),
         ids(store.pending(10)),
+        store.edges(SPACE),
+        ids(store.replaced_by(SPACE, "heir")),
+        store.journal_begins(SPACE),
+        store.words("relation"),
+        store.written_by(SPACE, 9.0),
         sorted(store.vectors_for([digest_of(f"{text}/0") for text in ("old word", "new word")])),
         store.spaces(),
         replace(store.health(), bytes_on_disk=0),
@@ -39,11 +44,13 @@ def snapshot(store: Store) -> tuple[object, ...]:
 
 def write_everything(transaction: Transaction) -> None:
     transaction.put(memory("a", "changed", tags=("fresh",)), derived("new word", unit(0, 0, 1)))
-    transaction.put(memory("c"), derived("new word", unit(0, 1)))
+    transaction.put(memory("c", superseded_by="heir"), derived("new word", unit(0, 1)))
     transaction.remove(SPACE, "b")
     transaction.append([entry("a", batch="b2")])
     transaction.scrub_journal(SPACE, "a")
-    transaction.add_word("type", "dream")
+    transaction.forget_journal(SPACE, 1)
+    transaction.put_word("type", "dream", {})
+    transaction.put_word("relation", "needs", None)
     transaction.change_embedder("another", 8)
 
 
@@ -54,7 +61,8 @@ def filled(store: Store) -> Store:
         transaction.put(memory("a", tags=("kept",)), derived("old word", unit(1)))
         transaction.put(memory("b", links=(Link("other"),)), derived("old word", unit(0, 1)))
         transaction.append([entry("a", after={"text": "x"}, why="because")])
-        transaction.add_word("type", "omen")
+        transaction.put_word("type", "omen", {})
+        transaction.put_word("relation", "needs", {"description": "cannot do without"})
     return store
 
 
@@ -70,7 +78,7 @@ def test_the_same_writes_without_an_exception_change_all_of_it(filled: Store) ->
     before = snapshot(filled)
     with filled.transaction() as transaction:
         write_everything(transaction)
-    assert all(was != now for was, now in zip(before[:9], snapshot(filled)[:9], strict=True))
+    assert all(was != now for was, now in zip(before[:14], snapshot(filled)[:14], strict=True))
 
 
 def test_a_store_can_be_written_after_a_transaction_that_failed(filled: Store) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.cli.times import DAY, HOUR, age, since, until
+from nacre.cli.times import DAY, HOUR, age, held_on, known_by, since, until
 from nacre.errors import InvalidInput
 from nacre.model.instants import seconds
 
@@ -45,3 +45,26 @@ def test_anything_else_is_refused_with_examples(given: str) -> None:
 )
 def test_an_age_is_told_in_its_largest_unit(passed: float, told: str) -> None:
     assert age(NOW - passed, NOW) == told
+
+
+def test_what_was_known_on_a_date_is_what_was_known_when_it_ended() -> None:
+    assert known_by("2026-03-30", NOW) == seconds("2026-03-31T00:00:00Z")
+    assert known_by("2026-03-30T09:00:00Z", NOW) == seconds("2026-03-30T09:00:00Z")
+    assert known_by("7d", NOW) == NOW - 7 * DAY
+
+
+@pytest.mark.parametrize("today", ["2026-03-31", "2026-04-01"])
+def test_todays_date_in_any_part_of_the_world_means_what_is_known_now(today: str) -> None:
+    assert known_by(today, NOW) == NOW
+
+
+@pytest.mark.parametrize("given", ["2026-04-02", "2026-03-31T12:00:01Z"])
+def test_what_will_be_known_cannot_be_asked(given: str) -> None:
+    with pytest.raises(InvalidInput, match="still to come"):
+        known_by(given, NOW)
+
+
+def test_what_held_on_a_date_is_what_held_at_its_noon() -> None:
+    assert held_on("2026-03-30", NOW) == seconds("2026-03-30T12:00:00Z")
+    assert held_on("2027-03-30T08:00:00Z", NOW) == seconds("2027-03-30T08:00:00Z")
+    assert held_on("2h", NOW) == NOW - 2 * HOUR

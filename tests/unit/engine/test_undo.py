@@ -9,7 +9,8 @@ from itertools import pairwise
 import pytest
 
 from nacre import Memory, MemoryStore
-from nacre.errors import UndoRefused
+from nacre.errors import InvalidInput, UndoBlocked, UndoRefused
+from nacre.model import Act
 
 
 def content(store: MemoryStore) -> list[Memory]:
@@ -160,3 +161,123 @@ def test_the_last_act_is_found_behind_a_long_journal_of_undos(store: MemoryStore
         store.undo()
     store.undo()
     assert store.count() == 0
+
+
+def test_an_act_is_undone_by_its_entry_by_its_batch_or_by_the_beginning_of_it(filled: MemoryStore) -> None:
+    before = content(filled)
+    for way in range(3):
+        filled.forget("a", "b")
+        entry = filled.journal()[0]
+        filled.undo((entry, entry.act.batch, entry.act.batch[:10])[way])
+        assert content(filled) == before
+
+
+def test_the_last_few_acts_are_undone_as_one_act(filled: MemoryStore) -> None:
+    states = [content(filled)]
+    for act in ("edit", "forget", "supersede"):
+        ACTS[act](filled)
+        states.append(content(filled))
+    count = len({entry.act.batch for entry in filled.journal(limit=None)})
+    undone = filled.undo(last=3, why="all of it")
+    assert content(filled) == states[0]
+    assert len({entry.act.batch for entry in filled.journal(limit=None)}) == count + 1
+    filled.undo(undone[0])
+    assert content(filled) == states[3]
+    filled.undo(last=2)
+    assert content(filled) == states[1]
+
+
+@pytest.mark.parametrize("last", [0, -1])
+def test_fewer_than_one_act_cannot_be_undone(filled: MemoryStore, last: int) -> None:
+    with pytest.raises(InvalidInput, match="1 or more"):
+        filled.undo(last=last)
+
+
+def test_more_acts_than_there_are_are_not_undone(store: MemoryStore) -> None:
+    store.remember("only one", id="a")
+    with pytest.raises(UndoRefused, match="Only 1 act"):
+        store.undo(last=2)
+    assert store.get("a") is not None
+    with pytest.raises(InvalidInput, match="not both"):
+        store.undo("abc", last=1)
+
+
+def test_a_refused_undo_names_the_later_acts_and_once_they_are_undone_it_goes_through(filled: MemoryStore) -> None:
+    before = content(filled)
+    filled.edit("a", text="once")
+    first = filled.journal("a")[0].act
+    filled.edit("a", text="twice")
+    filled.forget("a")
+    with pytest.raises(UndoBlocked) as caught:
+        filled.undo(first.batch)
+    later = [act for act in caught.value.later if isinstance(act, Act)]
+    assert [act.name for act in later] == ["forget", "edit"]
+    assert f"forget {later[0].batch[:8]}" in str(caught.value)
+    assert filled.journal("a")[0].act.name == "forget"
+    for act in later:
+        filled.undo(act.batch)
+    filled.undo(first.batch)
+    assert content(filled) == before
+
+
+def test_any_later_act_on_the_same_memory_stands_in_the_way_and_none_on_another(filled: MemoryStore) -> None:
+    filled.link("a", "b")
+    linked = filled.journal()[0].act.batch
+    filled.edit("b", text="other words")
+    filled.link("a", "new", "refines")
+    with pytest.raises(UndoBlocked) as caught:
+        filled.undo(linked)
+    assert [act.name for act in caught.value.later if isinstance(act, Act)] == ["link"]
+    filled.undo()
+    filled.undo(linked)
+    assert [link.to for memory in content(filled) if memory.id == "a" for link in memory.links] == []
+
+
+def test_a_word_that_was_changed_since_blocks_the_undo(store: MemoryStore) -> None:
+    store.register_relation("foretells", "first")
+    first = store.journal()[0].act.batch
+    store.register_relation("foretells", "second")
+    with pytest.raises(UndoBlocked, match="foretells"):
+        store.undo(first)
+    store.undo()
+    store.undo()
+    assert "foretells" not in store.relations()
+
+
+def test_after_a_purge_the_last_act_is_named_and_not_stepped_over(filled: MemoryStore) -> None:
+    filled.edit("b", importance=0.9)
+    filled.purge("a")
+    with pytest.raises(UndoRefused, match="purge"):
+        filled.undo()
+    filled.undo(filled.journal("b")[0].act.batch)
+    found = filled.get("b")
+    assert found is not None
+    assert found.importance == 0.5
+
+
+def test_a_beginning_that_fits_several_acts_or_none_is_refused(filled: MemoryStore) -> None:
+    for _ in range(20):
+        filled.edit("a", importance=0.9)
+        filled.edit("a", importance=0.1)
+    beginnings = [entry.act.batch[0] for entry in filled.journal(limit=None)]
+    several = next(letter for letter in beginnings if beginnings.count(letter) > 1)
+    with pytest.raises(InvalidInput, match="more characters"):
+        filled.undo(several)
+    for nothing in ("", "zz"):
+        with pytest.raises(UndoRefused, match="no such act"):
+            filled.undo(nothing)
+
+
+def test_the_journal_is_narrowed_by_what_is_asked(filled: MemoryStore) -> None:
+    filled.edit("a", importance=0.9)
+    edited = filled.journal(limit=1)[0]
+    filled.forget("a", "b")
+    assert {entry.act.name for entry in filled.journal("a")} == {"remember", "edit", "forget"}
+    assert filled.journal(act="edit") == [edited]
+    assert filled.journal(batch=edited.act.batch[:12]) == [edited]
+    assert filled.journal(actor="tester", limit=None) == filled.journal(limit=None)
+    assert filled.journal(actor="somebody") == []
+    assert filled.journal(since=edited.act.at, until=edited.act.at) == [edited]
+    assert [entry.act.name for entry in filled.journal(since=edited.act.at)] == ["forget", "forget", "edit"]
+    assert filled.journal(newest_first=False)[0].act.name == "remember"
+    assert len(filled.journal(limit=2)) == 2

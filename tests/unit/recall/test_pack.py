@@ -67,7 +67,7 @@ def test_dates_sources_and_doubts_stand_behind_the_text() -> None:
     hits = (Hit(dated, 0.9), Hit(memory("b", "it never did", superseded_by="c"), 0.8))
     assert pack(Recollection(hits), 100, header="").text.splitlines() == [
         "- (semantic) it opened [2025-06-15, the Times, contradicts another of these]",
-        "- (semantic) it never did [superseded]",
+        "- (semantic) it never did [superseded, contradicts another of these]",
     ]
     assert "contradicts" not in pack(Recollection(hits[:1]), 100).text
 

@@ -125,7 +125,7 @@ def test_spaces_do_not_see_each_other(store: MemoryStore, tmp_path: Path) -> Non
         assert store.get("same") == mine
         assert other.get("same") == theirs
         assert [hit.memory.text for hit in store.recall("shared words")] == ["shared words"]
-        assert store.remember_result("shared words too").conflicts == ()
+        assert {found.b.text for found in store.remember_result("shared words too").conflicts} <= {mine.text}
         store.purge("same")
         assert other.get("same") == theirs
         with pytest.raises(Exception, match="no such act"):

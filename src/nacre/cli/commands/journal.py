@@ -2,41 +2,232 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import gzip
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 import click
 
-from nacre.cli.columns import journal_columns
+from nacre.cli.asking import counted, sure
+from nacre.cli.columns import short
+from nacre.cli.commands.undo import tell
 from nacre.cli.door import Door
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import print_items, say
+from nacre.cli.faults import NothingFound
+from nacre.cli.naming import id_named
+from nacre.cli.options import door_options, form_option, together, why_option, yes_option
+from nacre.cli.output import Column, json_line, print_items, print_json, put, say
+from nacre.cli.printable import one_line
 from nacre.cli.records import entry_record
-from nacre.errors import MemoryNotFound
+from nacre.cli.telling import changes, reason, subject, what
+from nacre.cli.times import DAY, age, since, until
+from nacre.errors import MemoryNotFound, UndoRefused
+from nacre.model import JournalEntry
+from nacre.model.instants import iso
 
 if TYPE_CHECKING:
     from nacre.store import MemoryStore
 
+F = TypeVar("F", bound=Callable[..., Any])
 
-@click.command("journal")
+
+class TailByDefault(click.Group):
+    """`nacre journal ID` and `nacre journal -n 5` mean its tail."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+            args = ["tail", *args]
+        return super().parse_args(ctx, args)
+
+
+class Which(TypedDict):
+    about: str | None
+    act: str | None
+    actor: str | None
+    since: str | None
+    until: str | None
+
+
+def which(command: F) -> F:
+    return together(
+        click.option("--id", "about", metavar="ID", help="What was done to this memory."),
+        click.option("--act", metavar="NAME", help="Acts of this name: remember, edit, forget, …"),
+        click.option("--actor", metavar="NAME", help="What this actor did: cli, lib, mcp, …"),
+        click.option("--since", metavar="WHEN", help="Done since: 30m, 2h, 7d, 4w, or a date (UTC)."),
+        click.option("--until", metavar="WHEN", help="Done until: 7d, or a date, whose whole day counts."),
+    )(command)
+
+
+@click.group("journal", cls=TailByDefault)
+def command() -> None:
+    """Tell what was done, when and by whom. Without a subcommand: its tail, of all memories or of one ID.
+
+    \b
+      nacre journal                  the last acts
+      nacre journal 3f2a             what was done to one memory
+      nacre journal show 9c1e        one act, field by field
+    """
+
+
+@command.command("tail")
 @click.argument("id", required=False)
 @click.option("-n", "limit", type=click.IntRange(min=0), default=20, show_default=True, help="At most; 0 for all.")
+@click.option("--all", "everything", is_flag=True, help="All of them, as -n 0.")
+@which
 @form_option()
 @door_options
 @click.pass_obj
-def command(door: Door, id: str | None, limit: int, form: str | None) -> None:
-    """Tell what was done, to all memories or to the one with this ID, newest first."""
+def tail(door: Door, id: str | None, limit: int, everything: bool, form: str | None, **narrowed: Unpack[Which]) -> None:
+    """Tell the last acts, newest first, of all memories or of the one with this ID."""
+    if id is not None and narrowed["about"] is not None:
+        raise click.UsageError("Name the memory once, as ID or with --id.")
+    narrowed["about"] = about = id if id is not None else narrowed["about"]
     with door.open() as store:
-        told = store.journal(subject(store, id) if id else None, limit=limit or None)
-        if id and not told:
-            raise MemoryNotFound(id, store.space)
-    print_items(told, journal_columns(door.now()), entry_record, form)
+        meant, chosen = chosen_of(store, narrowed, door.now())
+        told = store.journal(meant, **chosen, limit=None if everything else limit or None)
+        if about and not told and not any(value for name, value in narrowed.items() if name != "about"):
+            raise MemoryNotFound(about, store.space)
+    print_items(told, columns(door.now()), entry_record, form)
     if not told:
-        say("Nothing was done here yet.")
+        say("Nothing in the journal fits." if any(narrowed.values()) else "Nothing was done here yet.")
 
 
-def subject(store: MemoryStore, id: str) -> str:
-    """The journal remembers that a memory was purged; its whole id still finds that."""
-    try:
-        return store.resolve_id(id)
-    except MemoryNotFound:
-        return id
+@command.command("show")
+@click.argument("batch")
+@form_option("text", "json")
+@door_options
+@click.pass_obj
+def show(door: Door, batch: str, form: str | None) -> None:
+    """Show one act whole: every memory that it changed, field by field, before and after."""
+    with door.open() as store:
+        try:
+            found = store.journal(batch=store.resolve_act(batch), limit=None, newest_first=False)
+        except UndoRefused as error:
+            raise NothingFound(str(error)) from error
+    if not found:
+        raise NothingFound(f"there is no act {short(batch)!r} in the journal; `nacre journal` lists them.")
+    if form == "json":
+        print_json([entry_record(entry) for entry in found])
+    else:
+        put("\n".join(lines(found, door.now())))
+
+
+@command.command("undo")
+@click.argument("batch")
+@why_option
+@door_options
+@click.pass_obj
+def undo(door: Door, batch: str, why: str) -> None:
+    """Take back one act, as `nacre undo BATCH` does."""
+    with door.open() as store:
+        tell(store.undo(batch, why=why))
+
+
+@command.command("export")
+@click.argument("file", default="-", metavar="[FILE|-]", type=click.Path(dir_okay=False, path_type=Path))
+@which
+@click.option("--gzip", "packed", is_flag=True, help="Compress it; a FILE that ends in .gz is, without asking.")
+@door_options
+@click.pass_obj
+def export(door: Door, file: Path, packed: bool, **narrowed: Unpack[Which]) -> None:
+    """Write the journal as JSON lines, oldest first, to FILE or to stdout."""
+    if str(file) == "-" and packed and sys.stdout.isatty():
+        raise click.UsageError("A terminal cannot show what is compressed; name a FILE.")
+    with door.open() as store:
+        about, chosen = chosen_of(store, narrowed, door.now())
+        entries = store.iterate_journal(about, **chosen)
+        if str(file) == "-":
+            write(entries, sys.stdout.buffer, packed=packed)
+            return
+        part = file.with_name(file.name + ".part")  # what broke off must not stand where a whole export stood
+        with part.open("wb") as out:
+            written = write(entries, out, packed=packed or file.suffix == ".gz")
+        part.replace(file)
+    say(f"Wrote {counted(written, 'entry', 'entries')} to {file}.")
+
+
+@command.command("compact")
+@click.option("--older-than", metavar="WHEN", help="90d, 2y or a date; the setting journal_days unless given.")
+@yes_option
+@why_option
+@door_options
+@click.pass_obj
+def compact(door: Door, older_than: str | None, yes: bool, why: str) -> None:
+    """Drop what the journal tells of old acts. The memories stay as they are."""
+    now = door.now()
+    kept = door.settings().journal_days if older_than is None else (now - since(older_than, now)) / DAY
+    if older_than is None and kept <= 0:
+        raise click.UsageError(
+            "The setting journal_days keeps the journal for ever; say --older-than 90d, for example."
+        )
+    if not yes:
+        sure(
+            f"Drop what the journal tells of acts before {iso(now - kept * DAY)}? This is for good: they can no longer "
+            "be undone, nor can the time before be asked about."
+        )
+    with door.open() as store:
+        dropped = store.compact(older_than_days=kept, why=why)
+    say(f"Dropped {counted(dropped, 'entry', 'entries')} for good." if dropped else "The journal holds nothing so old.")
+
+
+class Chosen(TypedDict):
+    act: str | None
+    actor: str | None
+    since: float | None
+    until: float | None
+
+
+def chosen_of(store: MemoryStore, given: Which, now: float) -> tuple[str | None, Chosen]:
+    about = id_named(store, given["about"]) if given["about"] is not None else None
+    return about, {
+        "act": given["act"],
+        "actor": given["actor"],
+        "since": since(given["since"], now) if given["since"] else None,
+        "until": until(given["until"], now) if given["until"] else None,
+    }
+
+
+def write(entries: Iterable[JournalEntry], out: IO[bytes], *, packed: bool) -> int:
+    count = 0
+    with gzip.GzipFile(fileobj=out, mode="wb", filename="", mtime=0) if packed else nullcontext(out) as whole:
+        for count, entry in enumerate(entries, 1):  # noqa: B007 (how many is what is told)
+            whole.write(json_line(entry_record(entry)).encode())
+    out.flush()
+    return count
+
+
+def columns(now: float) -> list[Column[JournalEntry]]:
+    return [
+        Column("batch", lambda entry: entry.act.batch, lambda entry: short(entry.act.batch), style="cyan"),
+        Column("when", lambda entry: iso(entry.act.at), lambda entry: age(entry.act.at, now)),
+        Column("actor", lambda entry: entry.act.actor, lambda entry: entry.act.actor),
+        Column("act", lambda entry: entry.act.name, lambda entry: entry.act.name, style="magenta"),
+        Column("memory", lambda entry: entry.memory_id, subject),
+        Column("what", what, lambda entry: one_line(what(entry)), wide=True),
+    ]
+
+
+def lines(entries: list[JournalEntry], now: float) -> Iterator[str]:
+    act = entries[0].act
+    yield one_line(f"{act.batch}  {act.name} by {act.actor}, {iso(act.at)} ({age(act.at, now)})")
+    if act.why:
+        yield one_line(reason(act))
+    for entry in entries:
+        yield ""
+        yield click.style(one_line(f"{subject(entry)}{state(entry)}"), fg="cyan")
+        for name, (before, after) in changes(entry).items():
+            yield f"  {name.replace('_', ' ')}: {one_line(became(entry, before, after))}"
+
+
+def state(entry: JournalEntry) -> str:
+    if entry.damaged:
+        return ": what the journal told of it cannot be read"
+    if entry.before is None and entry.after is None:
+        return ": its content is gone for good"
+    return " came" if entry.before is None else " went" if entry.after is None else ""
+
+
+def became(entry: JournalEntry, before: str, after: str) -> str:
+    return after if entry.before is None else before if entry.after is None else f"{before} → {after}"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, cast
 
 import click
 
 from nacre.cli.asking import counted, read_stdin, text_of
-from nacre.cli.columns import short
 from nacre.cli.door import Door
+from nacre.cli.faults import Refused
 from nacre.cli.options import describing, door_options, given_only
 from nacre.cli.output import put, say
 from nacre.cli.progress import progress_line
+from nacre.errors import ConflictError, ConflictWarning
 
 if TYPE_CHECKING:
     from nacre.remember.check import Fields
@@ -26,9 +28,23 @@ if TYPE_CHECKING:
 @describing
 @click.option("--pin", "pinned", is_flag=True, default=None, help="Keep it from fading.")
 @click.option("--id", metavar="ID", help="Your own id for it.")
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["note", "ignore", "warn", "supersede", "raise"]),
+    help="Where it conflicts with what stands: note it for review, do not look, only warn, replace that, or refuse."
+    " The setting on_conflict decides unless given; --lines does not look.",
+)
 @door_options
 @click.pass_obj
-def command(door: Door, /, words: tuple[str, ...], stdin: bool, lines: bool, **described: object) -> None:
+def command(
+    door: Door,
+    /,
+    words: tuple[str, ...],
+    stdin: bool,
+    lines: bool,
+    on_conflict: str | None,
+    **described: object,
+) -> None:
     """Keep a text, or what comes on stdin, and print its id.
 
     \b
@@ -44,30 +60,48 @@ def command(door: Door, /, words: tuple[str, ...], stdin: bool, lines: bool, **d
     fields = {"type": known.default_type, "importance": known.default_importance, **given_only(described)}
     with door.open_with_model() as store:
         if lines:
-            keep_lines(store, fields)
+            keep_lines(store, fields, on_conflict or "ignore")
         else:
-            keep(store, text_of(words, stdin=stdin), fields)
+            keep(store, text_of(words, stdin=stdin), fields, on_conflict or known.on_conflict)
 
 
-def keep(store: MemoryStore, text: str, fields: dict[str, object]) -> None:
-    result = store.remember_result(text, **cast("Fields", fields))
+def keep(store: MemoryStore, text: str, fields: dict[str, object], policy: str) -> None:
+    from nacre.cli.disputes import refused, tell
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConflictWarning)  # it is told below, in a person's words
+            result = store.remember_result(text, on_conflict=policy, **cast("Fields", fields))
+    except ConflictError as error:
+        refused(error.conflicts)
+        raise Refused("nothing was stored; --on-conflict note stores it beside them.") from error
     put(result.memory.id)
-    for conflict in result.conflicts:
-        if conflict.kind == "duplicate":
-            say(f"The same text is already there: {short(conflict.b.id)}; `nacre undo` takes this one back.")
-        else:
-            say(f"This may contradict {short(conflict.b.id)} ({conflict.reason}).")
+    tell(result, noted=policy == "note")
     for note in result.notes:
         say(note)
 
 
-def keep_lines(store: MemoryStore, fields: dict[str, object]) -> None:
+def keep_lines(store: MemoryStore, fields: dict[str, object], policy: str) -> None:
     texts = [line for line in read_stdin().split("\n") if line.strip()]
-    with progress_line() as progress:
-        kept = store.remember_many([{**fields, "text": text} for text in texts], progress=progress)
-    for memory in kept:
-        put(memory.id)
-    say(f"Kept {counted(len(kept))}.")
+    if policy == "ignore":
+        with progress_line() as progress:
+            kept = store.remember_many([{**fields, "text": text} for text in texts], progress=progress)
+        for memory in kept:
+            put(memory.id)
+        say(f"Kept {counted(len(kept))}.")
+    else:
+        keep_each(store, texts, fields, policy)
     waiting = store.stats().waiting_for_model
     if waiting:
         say(f"{counted(waiting)} found by words alone until the model is there; `nacre model install` gets it.")
+
+
+def keep_each(store: MemoryStore, texts: list[str], fields: dict[str, object], policy: str) -> None:
+    """Line by line, each compared with those before it; a refusal ends it, and what was kept stays."""
+    done = 0
+    try:
+        for text in texts:
+            keep(store, text, fields, policy)
+            done += 1
+    finally:
+        say(f"Kept {done:,} of {counted(len(texts), 'line', 'lines')}.")

@@ -2,70 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import click
 
-from nacre.cli.columns import excerpt, short, what
+from nacre.cli.columns import excerpt, short
+from nacre.cli.disputes import stands
 from nacre.cli.door import Door
-from nacre.cli.naming import named
-from nacre.cli.options import door_options, form_option
+from nacre.cli.naming import named_then
+from nacre.cli.options import as_of_option, door_options, form_option, valid_at_option
 from nacre.cli.output import print_json, put
 from nacre.cli.printable import one_line, printable, shortened
-from nacre.cli.records import TIMES, entry_record, memory_record
+from nacre.cli.records import TIMES, edge_record, entry_record, memory_record
+from nacre.cli.telling import what
 from nacre.cli.times import age
-from nacre.model import JournalEntry, Memory
+from nacre.engine.remembering import CONFLICTS
+from nacre.model import Edge, JournalEntry, Memory
 from nacre.model.instants import iso
 from nacre.store import MemoryStore
 
 LAST_ENTRIES = 5
+MOST_TIES = 10  # of one direction; `nacre neighbors` lists them all
 APART = ("id", "text", "links", "superseded_by")  # these have lines of their own
 ALWAYS = ("type", "importance", "status")
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """`heirs` replaced the memory, the next one first; `ties` are the memories that its links name."""
+    """`heirs` replaced the memory, the next one first; `near` are the memories that a tie joins it to."""
 
     memory: Memory
     heirs: list[Memory]
-    ties: dict[str, Memory]
+    near: Mapping[str, Memory]
+    inward: list[Edge]
     history: list[JournalEntry]
+
+    def waiting(self) -> list[str]:
+        """The ids of what it may not be true beside, until somebody decides."""
+        noted = [link.to for link in self.memory.links if link.rel == CONFLICTS]
+        noted += [edge.source for edge in self.inward if edge.rel == CONFLICTS]
+        return [id for id in noted if id in self.near and stands(self.near[id])] if stands(self.memory) else []
 
 
 @click.command("show")
 @click.argument("id")
+@as_of_option
+@valid_at_option
 @form_option("text", "json")
 @door_options
 @click.pass_obj
-def command(door: Door, id: str, form: str | None) -> None:
+def command(door: Door, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
     """Show one memory in full, with its ties and its history. The first characters of its ID suffice."""
     with door.open() as store:
-        shown = look_up(store, named(store, [id])[0])
+        shown = look_up(store, named_then(store, id, as_of, valid_at), as_of)
     if form == "json":
         print_json(record(shown))
     else:
         put("\n".join(lines(shown, door.now())))
 
 
-def look_up(store: MemoryStore, memory: Memory) -> Shown:
-    linked = (store.get(link.to) for link in memory.links)
-    ties = {each.id: each for each in linked if each is not None}
-    return Shown(memory, list(heirs_of(store, memory)), ties, store.journal(memory.id, limit=LAST_ENTRIES))
+def look_up(store: MemoryStore, memory: Memory, as_of: float | None) -> Shown:
+    around = store.subgraph([memory.id], depth=1, as_of=as_of)
+    inward = [edge for edge in around.edges if edge.target == memory.id]
+    heirs = list(heirs_of(store, memory, as_of))
+    return Shown(memory, heirs, around.nodes, inward, store.journal(memory.id, until=as_of, limit=LAST_ENTRIES))
 
 
-def heirs_of(store: MemoryStore, memory: Memory) -> Iterator[Memory]:
-    step = store.get(memory.superseded_by) if memory.superseded_by else None
+def heirs_of(store: MemoryStore, memory: Memory, as_of: float | None) -> Iterator[Memory]:
+    step = store.get(memory.superseded_by, as_of=as_of) if memory.superseded_by else None
     while step is not None:
         yield step
-        step = store.get(step.superseded_by) if step.superseded_by else None
+        step = store.get(step.superseded_by, as_of=as_of) if step.superseded_by else None
 
 
 def record(shown: Shown) -> dict[str, object]:
     return {
         **memory_record(shown.memory),
         "chain": [heir.id for heir in shown.heirs],
+        "links_in": [edge_record(edge) for edge in shown.inward],
+        "waits_for_review": shown.waiting(),
         "journal": [entry_record(entry) for entry in shown.history],
     }
 
@@ -76,15 +92,26 @@ def lines(shown: Shown, now: float) -> Iterator[str]:
     yield from (labelled(name, value) for name, value in fields(memory, now))
     for heir in shown.heirs:
         yield labelled("superseded by", f"{short(heir.id)}  {excerpt(heir)}")
-    for link in memory.links:
-        tied = shown.ties.get(link.to)
-        yield labelled(link.rel, f"{short(link.to)}  {excerpt(tied) if tied else '(not in this space)'}")
+    yield from ties(shown)
+    for id in shown.waiting():
+        yield labelled("waits", f"for a decision on {short(id)}; `nacre review` asks for it")
     yield ""
     yield printable(memory.text)
     if shown.history:
         yield ""
     for entry in shown.history:
         yield click.style(f"{short(entry.act.batch)}  {told(entry, now)}", dim=True)
+
+
+def ties(shown: Shown) -> Iterator[str]:
+    outward = [(f"{link.rel} →", link.to) for link in shown.memory.links]
+    inward = [(f"{edge.rel} ←", edge.source) for edge in shown.inward]
+    for several in (outward, inward):
+        for tie, id in several[:MOST_TIES]:
+            tied = shown.near.get(id)
+            yield labelled(tie, f"{short(id)}  {excerpt(tied) if tied else '(not in this space)'}")
+        if len(several) > MOST_TIES:
+            yield labelled("", f"and {len(several) - MOST_TIES:,} more; `nacre neighbors` lists them all")
 
 
 def fields(memory: Memory, now: float) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 
 from nacre.errors import InvalidInput, NotAStore, StorageError, StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable
-from nacre.storage.sqlite import schema
+from nacre.storage.sqlite import compressed, schema
 
 # Measured with four writers and two readers on one file: no "locked" error at 10 s, and waits of milliseconds.
 BUSY_SECONDS = 10.0
@@ -113,6 +113,7 @@ class Connections:
             schema.check_ours(connection, self.path)
             if schema.version(connection) < schema.CURRENT:
                 patiently(lambda: schema.prepare(connection, self.path))
+            compressed.register(connection)
             for pragma in PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
         return connection

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -45,10 +46,16 @@ def pack_lists(memory: Memory) -> str:
 def from_row(row: Row) -> Memory:
     given: dict[str, object] = dict(zip(COLUMNS, row, strict=True))
     given["pinned"] = bool(given["pinned"])
+    given["text"] = plain_text(given["text"])
     lists = given.pop("lists")
     if lists != "{}":
         unpack_lists(str(lists), given)
     return Memory(**given)  # type: ignore[arg-type]
+
+
+def plain_text(kept: Any) -> Any:
+    """A text that is kept compressed is a blob, which no other text ever is."""
+    return zlib.decompress(kept).decode() if isinstance(kept, bytes) else kept
 
 
 def unpack_lists(packed: str, given: dict[str, object]) -> None:

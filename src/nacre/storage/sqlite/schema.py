@@ -82,7 +82,19 @@ CREATE INDEX journal_batch ON journal(batch);
 CREATE TABLE vocabulary(kind TEXT NOT NULL, name TEXT NOT NULL, data TEXT, PRIMARY KEY(kind, name)) WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[str, ...] = (FIRST,)
+# Ties are counted and found by relation, chains backwards; the journal tells of words too, and may be shortened.
+SECOND = """
+ALTER TABLE link ADD COLUMN walks INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX link_rel ON link(rel);
+-- Partial, and asked for in its own words: a whole one would tempt the planner away from the order of creation.
+CREATE INDEX memory_superseded ON memory(space, superseded_by) WHERE superseded_by <> '';
+
+ALTER TABLE journal ADD COLUMN kind TEXT NOT NULL DEFAULT 'memory';
+CREATE INDEX journal_space ON journal(space);
+CREATE TABLE dropped(space TEXT PRIMARY KEY, seq INTEGER NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (FIRST, SECOND)
 CURRENT = len(MIGRATIONS)
 
 

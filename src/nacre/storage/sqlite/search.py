@@ -13,6 +13,7 @@ from nacre.model import Filter
 from nacre.ports import Match, Place, Vectors
 from nacre.storage.sign_index import Numbers, SignIndex
 from nacre.storage.sqlite import vectors
+from nacre.storage.sqlite.compressed import PLAIN_TEXT
 from nacre.storage.sqlite.where import conditions
 
 # Most filters admit most memories: look at this many of the nearest before computing who is admitted at all.
@@ -79,8 +80,9 @@ def allowed(connection: apsw.Connection, space: str, where: Filter) -> Numbers:
 
 
 PLACE = (
-    "memory.row, memory.id, memory.session, memory.position, memory.role, length(memory.text),"
-    " substr(memory.text, -1) IN ('?', '？'), coalesce(memory.occurred_at, memory.created_at)"
+    "memory.row, memory.id, memory.session, memory.position, memory.role,"
+    f" length({PLAIN_TEXT}),"
+    f" substr({PLAIN_TEXT}, -1) IN ('?', '？'), coalesce(memory.occurred_at, memory.created_at)"
 )
 
 
@@ -138,3 +140,15 @@ def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> dict[b
         if vector is not None:
             found[digest] = vector
     return found
+
+
+def vectors_of(
+    connection: apsw.Connection, mirror: vectors.Mirror, dimensions: int, ids: Sequence[str]
+) -> dict[str, Vectors]:
+    rows = connection.execute(
+        "SELECT row, id FROM memory WHERE space = ? AND id IN (SELECT value FROM json_each(?)) ORDER BY row",
+        (mirror.space, json.dumps(list(ids))),
+    ).fetchall()
+    names: dict[int, str] = {int(row): str(id) for row, id in rows}  # type: ignore[arg-type]
+    found = mirror.current(connection, dimensions).of(np.array(list(names), np.int64))
+    return {names[row]: kept for row, kept in found.items()}

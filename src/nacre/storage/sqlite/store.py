@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Literal
 import apsw
 
 from nacre.errors import StoreBusy, StoreFull, StoreReadOnly
-from nacre.model import Act, Filter, JournalEntry, Memory
+from nacre.model import Edge, Filter, JournalEntry, Memory, Told
+from nacre.model.journal import EVERYTHING
+from nacre.model.memory import Json
 from nacre.ports import Health, Keys, Match, Order, Place, Posting, Vectors
-from nacre.storage.sqlite import health, words
+from nacre.storage.sqlite import health, journal, links, words
 from nacre.storage.sqlite.connection import Connections, in_passing, translated
 from nacre.storage.sqlite.rows import SELECTED, SQLValue, from_row
 from nacre.storage.sqlite.transaction import SQLiteTransaction
+from nacre.storage.sqlite.vocabulary import words_of
 from nacre.storage.sqlite.where import conditions
 
 if TYPE_CHECKING:  # numpy comes with the first search for meaning, not with `nacre list`
@@ -162,11 +165,42 @@ class SQLiteStore:
         except (StoreBusy, StoreFull, StoreReadOnly):
             return
 
+    def edges(
+        self,
+        space: str,
+        *,
+        out_of: Sequence[str] | None = None,
+        into: Sequence[str] | None = None,
+        rels: Sequence[str] | None = None,
+    ) -> list[Edge]:
+        with self._reading() as connection:
+            return links.edges(connection, space, out_of, into, rels)
+
+    def walked(self, space: str, edges: Sequence[Edge]) -> None:
+        try:
+            with self._reading() as connection, in_passing(connection):
+                links.walked(connection, space, edges)
+        except (StoreBusy, StoreFull, StoreReadOnly):
+            return
+
+    def replaced_by(self, space: str, id: str) -> list[Memory]:
+        with self._reading() as connection:
+            return links.replaced_by(connection, space, id)
+
     def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
         from nacre.storage.sqlite import search
 
         with self._reading() as connection:
             return search.vectors_for(connection, digests)
+
+    def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
+        from nacre.storage.sqlite import search
+
+        bound = self._rows("SELECT value FROM meta WHERE key = 'dimensions'", [])
+        if not bound:
+            return {}
+        with self._reading() as connection:
+            return search.vectors_of(connection, self._mirror(space, connection), int(bound[0][0]), ids)  # type: ignore[arg-type]
 
     def identical(self, space: str, digest: bytes, limit: int) -> list[str]:
         sql = (
@@ -184,29 +218,32 @@ class SQLiteStore:
         return str(found[0][0]) if found else ""
 
     def journal(
-        self,
-        space: str,
-        *,
-        memory_id: str | None = None,
-        batch: str | None = None,
-        newest_first: bool = True,
-        limit: int | None = None,
+        self, space: str, told: Told = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
-        wanted = {"space": space, "memory_id": memory_id, "batch": batch}
-        given = {name: value for name, value in wanted.items() if value is not None}
-        sql = (
-            "SELECT seq, space, memory_id, act, actor, at, batch, why, before, after FROM journal"
-            f" WHERE {' AND '.join(f'{name} = ?' for name in given)}"
-            f" ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT ?"
-        )
-        return [entry(row) for row in self._rows(sql, [*given.values(), -1 if limit is None else limit])]
+        with self._reading() as connection:
+            return journal.read(connection, space, told, newest_first=newest_first, limit=limit)
 
-    def words(self, kind: str) -> list[str]:
-        return [str(name) for (name,) in self._rows("SELECT name FROM vocabulary WHERE kind = ? ORDER BY 1", [kind])]
+    def written_by(self, space: str, at: float) -> int:
+        with self._reading() as connection:
+            return journal.written_by(connection, space, at)
+
+    def journal_begins(self, space: str) -> tuple[int, float]:
+        with self._reading() as connection:
+            return journal.begins(connection, space)
+
+    def words(self, kind: str) -> dict[str, Mapping[str, Json]]:
+        with self._reading() as connection:
+            return words_of(connection, kind)
 
     def health(self, *, thorough: bool = False) -> Health:
         with self._reading() as connection:
             return health.examine(connection, self.path, thorough=thorough)
+
+    def copy_to(self, path: Path) -> None:
+        from nacre.storage.sqlite import backup
+
+        with self._reading() as connection:
+            backup.copy_to(connection, self.path, path)
 
     def close(self) -> None:
         self._connections.close()
@@ -230,15 +267,3 @@ class SQLiteStore:
 
     def _memories(self, sql: str, values: Sequence[SQLValue]) -> list[Memory]:
         return [from_row(row) for row in self._rows(sql, values)]
-
-
-def entry(row: Sequence[SQLValue]) -> JournalEntry:
-    seq, space, memory_id, name, actor, at, batch, why, before, after = row
-    return JournalEntry(
-        seq=int(seq),  # type: ignore[arg-type]
-        act=Act(str(name), str(actor), float(at), str(batch), str(why)),  # type: ignore[arg-type]
-        space=str(space),
-        memory_id=str(memory_id),
-        before=None if before is None else json.loads(str(before)),
-        after=None if after is None else json.loads(str(after)),
-    )

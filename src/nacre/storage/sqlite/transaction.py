@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +11,9 @@ from nacre.errors import EmbeddingMismatch
 from nacre.model import JournalEntry, Memory
 from nacre.model.memory import Json
 from nacre.ports import Derived, Vectors
-from nacre.storage.sqlite.rows import COLUMNS, SELECTED, SQLValue, from_row, to_row
+from nacre.storage.sqlite import compressed, journal, links
+from nacre.storage.sqlite.rows import COLUMNS, SELECTED, from_row, to_row
+from nacre.storage.sqlite.vocabulary import words_of
 
 INSERT = f"INSERT INTO memory({', '.join(COLUMNS)}, generation) VALUES ({', '.join('?' for _ in COLUMNS)}, 0)"
 UPDATE = f"UPDATE memory SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
@@ -46,14 +47,21 @@ class SQLiteTransaction:
         if derived is not None:
             self._put_derived(memory.space, row, derived)
 
+    def compress(self, space: str, ids: Sequence[str]) -> int:
+        return compressed.compress(self._connection, space, ids)
+
     def remove(self, space: str, id: str) -> bool:
         row = self._row(space, id)
         if row is None:
             return False
         self._drop_derived(space, row)
         self._drop_lists(row)
+        links.put(self._connection, row, ())
         self._connection.execute("DELETE FROM memory WHERE row = ?", (row,))
         return True
+
+    def replaced_by(self, space: str, id: str) -> list[Memory]:
+        return links.replaced_by(self._connection, space, id)
 
     def _row(self, space: str, id: str) -> int | None:
         found = self._connection.execute("SELECT row FROM memory WHERE space = ? AND id = ?", (space, id)).fetchone()
@@ -79,21 +87,25 @@ class SQLiteTransaction:
         )
 
     def append(self, entries: Sequence[JournalEntry]) -> None:
-        self._connection.executemany(
-            "INSERT INTO journal(space, memory_id, act, actor, at, batch, why, before, after)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [journal_row(entry) for entry in entries],
-        )
+        journal.append(self._connection, entries)
 
     def scrub_journal(self, space: str, id: str) -> int:
         self._scrubbed = True
-        self._connection.execute(
-            "UPDATE journal SET before = NULL, after = NULL, why = '' WHERE space = ? AND memory_id = ?", (space, id)
-        )
-        return self._connection.changes()
+        return journal.scrub(self._connection, space, id)
 
-    def add_word(self, kind: str, name: str) -> None:
-        self._connection.execute("INSERT OR IGNORE INTO vocabulary(kind, name) VALUES (?, ?)", (kind, name))
+    def forget_journal(self, space: str, upto: int) -> int:
+        return journal.drop(self._connection, space, upto)
+
+    def word(self, kind: str, name: str) -> Mapping[str, Json] | None:
+        return words_of(self._connection, kind, name).get(name)
+
+    def put_word(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
+        if data is None:
+            self._connection.execute("DELETE FROM vocabulary WHERE kind = ? AND name = ?", (kind, name))
+        else:
+            self._connection.execute(
+                "INSERT OR REPLACE INTO vocabulary VALUES (?, ?, ?)", (kind, name, journal.as_json(data))
+            )
 
     def flush(self) -> None:
         """Vectors are written last and together, so that a batch of a thousand makes four blocks and not a thousand."""
@@ -122,7 +134,7 @@ class SQLiteTransaction:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _drop_lists(self, row: int) -> None:
-        for table in ("tag", "context", "link"):
+        for table in ("tag", "context"):
             self._connection.execute(f"DELETE FROM {table} WHERE row = ?", (row,))
 
     def _put_lists(self, row: int, memory: Memory) -> None:
@@ -130,11 +142,11 @@ class SQLiteTransaction:
             ("tag(row, name)", [(row, name) for name in memory.tags]),
             ("context(row, applies, name)", [(row, 1, name) for name in memory.contexts]
              + [(row, 0, name) for name in memory.anti_contexts]),
-            ("link(row, target, rel, weight)", [(row, link.to, link.rel, link.weight) for link in memory.links]),
         ):  # fmt: skip
             if values:
                 marks = ", ".join("?" for _ in values[0])
                 self._connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", values)
+        links.put(self._connection, row, memory.links)
 
     def _put_derived(self, space: str, row: int, derived: Derived) -> None:
         words = derived.words
@@ -165,13 +177,3 @@ class SQLiteTransaction:
         self._connection.execute("DELETE FROM chunk WHERE row = ?", (row,))
         self._connection.execute("DELETE FROM word WHERE rowid = ?", (row,))
         self._connection.execute("UPDATE memory SET generation = 0 WHERE row = ?", (row,))
-
-
-def journal_row(entry: JournalEntry) -> tuple[SQLValue, ...]:
-    act = entry.act
-    images = (as_json(entry.before), as_json(entry.after))
-    return entry.space, entry.memory_id, act.name, act.actor, act.at, act.batch, act.why, *images
-
-
-def as_json(fields: Mapping[str, Json] | None) -> str | None:
-    return None if fields is None else json.dumps(dict(fields), ensure_ascii=False, separators=(",", ":"))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 from nacre.model import Condition, Filter
 from nacre.model.filter import LIST_FIELDS, Scalar, Value
+from nacre.storage.sqlite.compressed import PLAIN_TEXT
 from nacre.storage.sqlite.rows import SQLValue
 
+MANY = 500  # a statement takes only so many values of its own
 ORDERS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 LISTS = {
     "tags": "SELECT name AS value FROM tag WHERE tag.row = memory.row",
@@ -46,6 +50,8 @@ def said(condition: Condition) -> tuple[str, list[SQLValue]]:
 
 
 def said_field(name: str) -> str:
+    if name == "text":
+        return PLAIN_TEXT
     if not name.startswith("metadata."):
         return f"memory.{name}"
     path = f"""'$.metadata."{name.removeprefix("metadata.")}"'"""
@@ -54,11 +60,14 @@ def said_field(name: str) -> str:
 
 
 def said_membership(column: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:
-    marks = ", ".join("?" for value in wanted if value is not None)
-    inside = f"({column} IS NOT NULL AND {column} IN ({marks}))"
+    given = [value for value in wanted if value is not None]
+    among, values = ", ".join("?" for _ in given), given
+    if len(given) > MANY:
+        among, values = "SELECT value FROM json_each(?)", [json.dumps(given)]
+    inside = f"({column} IS NOT NULL AND {column} IN ({among}))"
     if None in wanted:
         inside = f"({inside} OR {column} IS NULL)"
-    return (inside if op == "in" else f"NOT {inside}"), [value for value in wanted if value is not None]
+    return (inside if op == "in" else f"NOT {inside}"), [*values]
 
 
 def said_of_list(rows: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:

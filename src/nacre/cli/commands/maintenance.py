@@ -1,0 +1,215 @@
+"""nacre maintenance"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nacre.cli.door import Door, quiet_log
+from nacre.cli.faults import NothingFound, Refused, StoreProblem
+from nacre.cli.options import door_options, form_option
+from nacre.cli.output import print_items, print_json, put, say
+from nacre.cli.upkeep import line_columns, line_record, lines, result_columns, result_record
+from nacre.config import IN_MEMORY
+from nacre.errors import InvalidInput
+from nacre.lifecycle import daemon
+from nacre.lifecycle.daemon import Places
+from nacre.lifecycle.jobs import JOBS
+from nacre.lifecycle.scheduler import MaintenanceScheduler
+from nacre.lifecycle.units import UNITS, Service, usual
+from nacre.model.instants import iso
+from nacre.wiring import store_file
+
+if TYPE_CHECKING:
+    from nacre.store import MemoryStore
+
+ACTOR = "maintenance"
+STARTING_SECONDS = 30.0
+PAUSE_SECONDS = 0.05
+LAST_WORDS = 2_000  # characters of the log of a process that ended at once
+
+
+@click.group("maintenance")
+def command() -> None:
+    """Let a store look after itself: fade, condense, tidy, copy. Each job is one act that `nacre undo` takes back,
+    as far as anything can.
+
+    \b
+      nacre maintenance tick --dry-run    what would be done now
+      nacre maintenance tick              do what is due, once; for cron
+      nacre maintenance start             from now on, in the background
+      nacre maintenance status            what was done when, and what comes next
+
+    The settings maintenance_decay_every and the like say how often; "off" switches a job off.
+    """
+
+
+@command.command("tick")
+@click.option("--job", "jobs", type=click.Choice(list(JOBS)), multiple=True, help="Only this, due or not; repeatable.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@form_option()
+@door_options
+@click.pass_obj
+def tick(door: Door, jobs: tuple[str, ...], dry_run: bool, form: str | None) -> None:
+    """Do what is due, once. Looks after every space of the store, unless --space names one."""
+    with opened(door) as store:
+        result = scheduler_of(door, store).tick(jobs=jobs, dry_run=dry_run)
+    if result.held_by:
+        raise Refused(f"another maintenance is at work ({result.held_by}); repeat when it has ended.")
+    print_items(result.results, result_columns(), result_record, form)
+    failed = [each for each in result.results if each.error]
+    if failed:
+        raise StoreProblem("; ".join(map(str, failed)))
+    if not result.results:
+        say("Nothing was due.")
+
+
+@command.command("run")
+@click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Write the log to FILE, not to stderr.")
+@door_options
+@click.pass_obj
+def run(door: Door, log: Path | None) -> None:
+    """Do what is due from now on, in the foreground, until SIGTERM or Ctrl-C; the job under way is finished."""
+    places = places_of(door)
+    with opened(door) as store:
+        scheduler = scheduler_of(door, store)
+        if not scheduler.lease.acquire():
+            raise Refused(f"this store is looked after already, by {scheduler.lease.holder() or 'another process'}.")
+        with logged(log), daemon.stopping_on_signals() as stop, daemon.told_by(places.pid):
+            logging.getLogger("nacre").info("The maintenance of %s begins.", store_file(door.settings().store))
+            scheduler.run_forever(stop)
+            logging.getLogger("nacre").info("The maintenance ends.")
+
+
+@command.command("start")
+@door_options
+@click.pass_obj
+def start(door: Door) -> None:
+    """Do what is due from now on, in the background."""
+    places = places_of(door)
+    with opened(door) as store:
+        holder = scheduler_of(door, store).lease.holder()  # also: a store or setting that cannot be read says so here
+    other = daemon.running(places.pid)
+    if holder is not None:
+        raise Refused(f"this store is looked after already, by {holder}.")
+    if other is not None:
+        raise Refused(f"this store is looked after already, by process {other.pid}.")
+    begun = places.log.stat().st_size if places.log.exists() else 0
+    pid = daemon.spawn_detached([*program(door), "run", "--log", str(places.log)], places.log)
+    if not began(pid, places.pid):
+        raise StoreProblem(f"the maintenance ended at once: {last_words(places.log, begun)}")
+    say(f"The maintenance runs as process {pid}; its log is {places.log}.")
+    put(str(pid))
+
+
+@command.command("stop")
+@click.option("--timeout", type=click.FloatRange(min=0), default=daemon.STOPPING_SECONDS, show_default=True)
+@door_options
+@click.pass_obj
+def stop(door: Door, timeout: float) -> None:
+    """End the maintenance in the background; the job under way is finished."""
+    places = places_of(door)
+    process = daemon.running(places.pid)
+    if process is None:
+        daemon.remove_pid(places.pid)
+        raise NothingFound("no maintenance runs for this store.")
+    if not process.here:
+        raise Refused(f"the maintenance runs on another machine ({process.host}); stop it there.")
+    if not daemon.stop_daemon(places.pid, timeout):
+        raise Refused(f"process {process.pid} was asked to end and still finishes its job; it ends by itself.")
+    say(f"The maintenance, process {process.pid}, has ended.")
+
+
+@command.command("status")
+@form_option()
+@door_options
+@click.pass_obj
+def status(door: Door, form: str | None) -> None:
+    """Tell of each job when it ran, when it is due, what it did and what went wrong, and who does it."""
+    now = door.now()
+    process = daemon.running(places_of(door).pid)
+    with opened(door) as store:
+        scheduler = scheduler_of(door, store)
+        holder, found = scheduler.lease.holder(), lines(scheduler)
+    if form == "json":
+        print_json({
+            "pid": None if process is None else process.pid,
+            "lease": None if holder is None else {
+                "pid": holder.process.pid, "host": holder.process.host, "until": iso(holder.until)
+            },
+            "jobs": [line_record(line, now) for line in found],
+        })  # fmt: skip
+        return
+    print_items(found, line_columns(now), lambda line: line_record(line, now), form)
+    say(f"It runs as process {process.pid}." if process else "No maintenance runs in the background.")
+    if holder is not None and (process is None or holder.process != process):
+        say(f"The store is looked after by {holder}.")
+
+
+@command.command("unit")
+@click.argument("system", type=click.Choice(list(UNITS)), required=False)
+@door_options
+@click.pass_obj
+def unit(door: Door, system: str | None) -> None:
+    """Print what lets systemd or launchd keep the maintenance of this store running."""
+    places = places_of(door)
+    service = Service([*program(door), "run"], store_file(door.settings().store).absolute(), Path.cwd(), places.log)
+    put(UNITS[system or usual()](service).rstrip("\n"))
+
+
+def opened(door: Door) -> MemoryStore:
+    from nacre.store import MemoryStore
+
+    quiet_log(debug=door.debug)
+    return MemoryStore(settings=door.settings(), actor=ACTOR)
+
+
+def scheduler_of(door: Door, store: MemoryStore) -> MaintenanceScheduler:
+    return MaintenanceScheduler.from_settings(store, door.settings(), all_spaces="space" not in door.flags)
+
+
+def places_of(door: Door) -> Places:
+    store = door.settings().store
+    if store == IN_MEMORY:
+        raise InvalidInput("A store that is kept nowhere needs no maintenance; name a file with --store.")
+    return Places.beside(store_file(store).absolute())
+
+
+def program(door: Door) -> list[str]:
+    """This program for this store, however it was named; -P: a folder called nacre is not taken for it."""
+    flags = {**door.flags, "store": str(store_file(door.settings().store).absolute())}
+    given = [word for name, value in sorted(flags.items()) for word in (f"--{name}", value)]
+    return [sys.executable, "-P", "-m", "nacre", *given, "maintenance"]
+
+
+def logged(log: Path | None) -> AbstractContextManager[None]:
+    if log is not None:
+        return daemon.logging_to(log)
+    logging.basicConfig(level=logging.INFO, format=daemon.LOG_FORM)
+    return nullcontext()
+
+
+def began(pid: int, file: Path) -> bool:
+    deadline = time.monotonic() + STARTING_SECONDS
+    while time.monotonic() < deadline and daemon.is_alive(pid):
+        if daemon.get_pid(file) == pid:
+            return True
+        time.sleep(PAUSE_SECONDS)
+    return False
+
+
+def last_words(log: Path, since: int) -> str:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(since, file.seek(0, os.SEEK_END) - LAST_WORDS))
+            told = file.read().decode("utf-8", "replace").strip()
+    except OSError as error:
+        told = str(error)
+    return told.splitlines()[-1].removeprefix("nacre: ") if told else f"see {log}"

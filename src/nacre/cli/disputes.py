@@ -1,0 +1,90 @@
+"""Conflicts in words a person understands, with what can be done about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nacre.cli.columns import excerpt, short
+from nacre.cli.output import say
+from nacre.model import Conflict, Memory, RememberResult
+from nacre.model.review import ReviewItem
+
+# The judge's names for why it thinks so; one that is missing here is told as it is.
+REASONS = {
+    "polarity": "one is for it, the other against",
+    "negation_diff": "one denies the other",
+    "opposites": "the words are opposites",
+    "substitution": "another word stands in its place",
+    "numbers": "the numbers differ",
+    "versions": "the versions differ",
+    "dates": "the dates differ",
+    "change": "it says that something changed",
+    "similarity": "they are much alike",
+    "custom_fn": "your own rule says so",
+}
+KINDS = {"contradiction": "This contradicts", "update": "This seems to update", "duplicate": "This says the same as"}
+
+
+def tell(result: RememberResult, *, noted: bool) -> None:
+    """What a new memory conflicts with, what became of that, and what to do."""
+    for conflict in result.conflicts:
+        say(sentence(conflict))
+    if result.conflicts:
+        say(remedy(result, noted=noted))
+
+
+def sentence(conflict: Conflict) -> str:
+    if conflict.a.text == conflict.b.text:
+        return f"The same text is already there: {short(conflict.b.id)}."
+    opening = KINDS.get(conflict.kind, f"This conflicts ({conflict.kind}) with")
+    return f"{opening} {short(conflict.b.id)} ({because(conflict)}): {excerpt(conflict.b)}"
+
+
+def because(conflict: Conflict) -> str:
+    told = REASONS.get(conflict.reason, conflict.reason)
+    return f"{told}: {decided_by(conflict)}" if any(conflict.words) else told
+
+
+def decided_by(conflict: Conflict) -> str:
+    newer, older = conflict.words
+    return f"{newer!r} now, {older!r} before" if newer and older and newer != older else repr(newer or older)
+
+
+def remedy(result: RememberResult, *, noted: bool) -> str:
+    if result.action == "merged":
+        return f"Nothing was added: {short(result.memory.id)} stands for both; `nacre undo` takes that back."
+    if result.action == "superseded":
+        replaced = [short(each.b.id) for each in result.conflicts if each.kind != "duplicate"]
+        return f"It took the place of {', '.join(replaced)}; `nacre undo` takes that back."
+    ways = f"`nacre supersede {short(result.conflicts[0].b.id)} {short(result.memory.id)}` lets this one stand alone"
+    review = "`nacre review` settles it, " if noted else ""
+    return f"Both are kept: {review}{ways}, `nacre undo` takes this one back."
+
+
+def both(conflict: Conflict) -> str:
+    """The two texts, one a line."""
+    sides = (conflict.a, conflict.b)
+    return "\n".join(f"{short(memory.id)} {excerpt(memory)}" for memory in sides)
+
+
+def refused(conflicts: Sequence[object]) -> None:
+    for conflict in conflicts:
+        if isinstance(conflict, Conflict):
+            say(sentence(conflict))
+
+
+def short_item(id: str) -> str:
+    """`nacre review decide` understands it so, too."""
+    newer, apart, older = id.partition(":")
+    return f"{short(newer)}:{short(older)}" if apart and newer != "relation" else id if apart else short(id)
+
+
+def about(item: ReviewItem) -> str:
+    if item.conflict is not None:
+        return both(item.conflict)
+    return excerpt(item.memory) if item.memory is not None else item.word
+
+
+def stands(memory: Memory) -> bool:
+    """Whether it can still be in conflict with anything."""
+    return memory.status != "trashed" and not memory.superseded_by

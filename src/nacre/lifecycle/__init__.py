@@ -1,0 +1,1 @@
+"""What keeps a store useful after a year: forgetting, condensing, confirming, and the clock that drives them."""

@@ -1,0 +1,80 @@
+"""Keeps the last few copies of a store in a folder, each whole, the oldest removed only when a newer one stands."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nacre.errors import InvalidInput
+from nacre.store import MemoryStore
+from nacre.store.keeping import STAMP, stamp
+
+log = logging.getLogger("nacre")
+
+KEEP = 7
+NAME = re.compile(r"-(\d{8}T\d{6}Z)\.db\Z", re.ASCII)
+ABANDONED_SECONDS = 3_600.0  # a copy under way is written to all the time; one so old was interrupted
+
+
+@dataclass(frozen=True, slots=True)
+class Backups:
+    """`name` tells the copies of one store from those of another in the same folder."""
+
+    folder: Path
+    keep: int = KEEP
+    name: str = "nacre"
+
+    def __post_init__(self) -> None:
+        if self.keep < 1:
+            raise InvalidInput(f"{self.keep} backups cannot be kept; keep 1 or more, or make none.")
+
+    def files(self) -> list[Path]:
+        """The copies that stand, oldest first."""
+        found = self.folder.glob(f"{self.name}-*.db") if self.folder.is_dir() else ()
+        return sorted(file for file in found if self._ours(file))
+
+    def newest_at(self) -> float | None:
+        """When the newest one was begun."""
+        files = self.files()
+        return made_at(files[-1]) if files else None
+
+    def make(self, store: MemoryStore, now: float) -> Path:
+        """The new copy is verified before anything older goes."""
+        at = now
+        while (target := self.folder / f"{self.name}-{stamp(at)}.db").exists():
+            at += 1
+        made = store.backup(target)
+        self._tidy(made)
+        return made
+
+    def _tidy(self, made: Path) -> None:
+        older = [file for file in self.files() if file != made]
+        surplus = older[: max(0, len(older) - (self.keep - 1))]
+        abandoned = [file for file in self.folder.glob(f".{self.name}-*.part*") if untouched(file)]
+        for file in (*surplus, *abandoned):
+            try:
+                file.unlink(missing_ok=True)
+            except OSError as error:
+                log.warning("The old backup %s cannot be removed: %s", file, error)
+
+    def _ours(self, file: Path) -> bool:
+        found = NAME.search(file.name)
+        return found is not None and file.name[: found.start()] == self.name
+
+
+def made_at(file: Path) -> float:
+    found = NAME.search(file.name)
+    if found is None:
+        raise InvalidInput(f"{file} is no backup of ours; its name would tell when it was made.")
+    return datetime.strptime(found[1], STAMP).replace(tzinfo=UTC).timestamp()
+
+
+def untouched(file: Path) -> bool:
+    with suppress(OSError):
+        return time.time() - file.stat().st_mtime > ABANDONED_SECONDS
+    return False

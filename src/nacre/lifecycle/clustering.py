@@ -1,0 +1,84 @@
+"""Finds groups of memories that speak of the same, on the vectors that are stored anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nacre.ports import Vectors
+
+BLOCK = 512  # rows that are compared with all others at once: 40 MB of cosines for 20,000 memories
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows of the matrix, the seed first; `centroid` is the mean direction of its members."""
+
+    rows: tuple[int, ...]
+    centroid: Vectors
+
+
+def by_seed(vectors: Vectors, threshold: float, fresh: Sequence[bool] | None = None) -> list[Group]:
+    """Greedy: each row that no group has taken yet is a seed, in order, and takes every free row at least so similar.
+
+    With `fresh`, only fresh rows are seeds: what was compared before is not compared among itself again.
+    """
+    free = np.ones(len(vectors), np.bool_)
+    seeds = np.flatnonzero(np.asarray(fresh)) if fresh is not None else np.arange(len(vectors))
+    groups = []
+    for start in range(0, len(seeds), BLOCK):
+        block = seeds[start : start + BLOCK]
+        block = block[free[block]]
+        cosines = vectors[block] @ vectors.T
+        for place, seed in enumerate(block.tolist()):
+            if free[seed]:
+                members = np.flatnonzero(free & (cosines[place] >= threshold))
+                members = np.concatenate([[seed], members[members != seed]])
+                free[members] = False
+                groups.append(Group(tuple(members.tolist()), mean_direction(vectors[members])))
+    return groups
+
+
+def by_centroid(vectors: Vectors, threshold: float) -> list[Group]:
+    """Greedy: the first free row is a seed; each later free row joins while it is so similar to the running mean."""
+    free = np.ones(len(vectors), np.bool_)
+    groups = []
+    for seed in range(len(vectors)):
+        if not free[seed]:
+            continue
+        free[seed] = False
+        members, total = [seed], vectors[seed].astype(np.float64)
+        # Each that joins moves the mean, which decides over those after it.
+        while (joining := next_member(vectors, free, members[-1], total, threshold)) is not None:
+            free[joining] = False
+            members.append(joining)
+            total += vectors[joining]
+        groups.append(Group(tuple(members), mean_direction(vectors[members])))
+    return groups
+
+
+def next_member(
+    vectors: Vectors, free: NDArray[np.bool_], last: int, total: NDArray[np.float64], threshold: float
+) -> int | None:
+    rest = np.flatnonzero(free[last + 1 :]) + last + 1
+    if not len(rest):
+        return None
+    centre = (total / max(float(np.linalg.norm(total)), 1e-12)).astype(np.float32)
+    near = rest[vectors[rest] @ centre >= threshold]
+    return int(near[0]) if len(near) else None
+
+
+def mean_direction(vectors: Vectors) -> Vectors:
+    mean = vectors.mean(axis=0)
+    length = float(np.linalg.norm(mean))
+    direction: Vectors = mean / length if length else mean
+    return direction
+
+
+def cosine_similarity(one: Vectors, other: Vectors) -> float:
+    """0 when either has no length."""
+    lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
+    return float(one @ other) / lengths if lengths else 0.0

@@ -1,0 +1,77 @@
+"""Lets certainty fade that nobody renews, and finds what is held more firmly than its evidence bears."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from nacre.lifecycle.strength import DAY
+from nacre.model import Filter, Memory
+from nacre.store import MemoryStore
+
+ACTOR = "confidence"
+HALF_LIFE_DAYS = 365.0
+FLOOR = 0.1  # doubt is not disproof
+NOTICEABLE = 0.05  # a smaller loss is not worth an act
+# Events do not become less certain; what is held to be true does.
+HELD = ("semantic", "procedural", "feedback")
+
+
+@dataclass(frozen=True, slots=True)
+class Fading:
+    memory: Memory
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceDecay:
+    """Halves the confidence of what is held to be true every `half_life_days` since it was last validated."""
+
+    store: MemoryStore
+    half_life_days: float = HALF_LIFE_DAYS
+    floor: float = FLOOR
+
+    def now_worth(self, memory: Memory, now: float) -> float:
+        """From the confidence at its last validation, or at its last change of confidence."""
+        since = max(memory.last_validated_at or 0.0, faded_at(memory), memory.created_at)
+        days = max(0.0, (now - since) / DAY)
+        faded = memory.confidence * float(0.5 ** (days / self.half_life_days))
+        return max(min(self.floor, memory.confidence), faded)
+
+    def plan(self, now: float | None = None) -> tuple[Fading, ...]:
+        at = self.store.now() if now is None else now
+        held = self.store.iterate(type=HELD, where=Filter.where(pinned=False))
+        fading = (Fading(memory, self.now_worth(memory, at)) for memory in held)
+        return tuple(each for each in fading if each.memory.confidence - each.confidence >= NOTICEABLE)
+
+    def apply(self, plan: Sequence[Fading], now: float | None = None, *, why: str = "") -> int:
+        """One act; what was validated or changed since it was planned keeps its confidence."""
+        at = self.store.now() if now is None else now
+        planned = {each.memory.id: each for each in plan}
+        if not planned:
+            return 0
+
+        def edit(memory: Memory) -> Memory:
+            each = planned[memory.id]
+            if (memory.confidence, memory.last_validated_at) != (each.memory.confidence, each.memory.last_validated_at):
+                return memory
+            kept = {**memory.metadata, "confidence_faded_at": at}
+            return replace(memory, confidence=round(each.confidence, 4), metadata=kept)
+
+        return len(self.store.acting_as(ACTOR).change_present(self.store.space, list(planned), "fade", edit, why=why))
+
+
+def faded_at(memory: Memory) -> float:
+    at = memory.metadata.get("confidence_faded_at")
+    return float(at) if isinstance(at, int | float) else 0.0
+
+
+def audit(
+    store: MemoryStore, *, min_confidence: float = 0.0, max_confidence: float = 1.0, source: str | None = None,
+    validated: bool | None = None,
+) -> Iterator[Memory]:  # fmt: skip
+    """Memories held so firmly, on such evidence: `audit(store, min_confidence=0.8, source="inferred")`."""
+    where = Filter.where(
+        confidence__le=max_confidence, last_validated_at__unset=None if validated is None else not validated
+    )
+    return store.iterate(min_confidence=min_confidence, source=source, where=where)

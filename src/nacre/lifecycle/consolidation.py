@@ -1,0 +1,181 @@
+"""Moves what has earned it from the short term to the long: tiers, groups and their representatives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from nacre.engine.change import AnyChange, Change
+from nacre.engine.engine import Engine
+from nacre.engine.superseding import all_superseded
+from nacre.lifecycle.clustering import by_centroid, mean_direction
+from nacre.lifecycle.strength import DAY
+from nacre.model import Filter, Link, Memory
+from nacre.model.memory import Json
+from nacre.ports import Transaction, Vectors
+from nacre.store import MemoryStore
+from nacre.text.emotion import salience
+
+ACTOR = "consolidation"
+DERIVED_FROM = "derived_from"
+YEAR_DAYS = 365.0
+# Mnemosyne's: what moved somebody, what is new and what is used, in these shares.
+FELT, NEW, USED = 0.4, 0.3, 0.3
+MANY_USES = 10
+NEUTRAL = 0.5  # the salience of what nobody felt anything about
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidationConfig:
+    importance_threshold: float = 0.6
+    min_age_hours: float = 1.0
+    max_batch_size: int = 50
+    buffer_threshold: int = 100
+    similarity_threshold: float = 0.85
+    min_cluster_size: int = 1  # natively one that has earned it is promoted alone; Mnemosyne asks for two
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCluster:
+    memories: tuple[Memory, ...]
+    centroid: Vectors | None
+    avg_importance: float
+
+    @property
+    def dominant_type(self) -> str:
+        types = [memory.type for memory in self.memories]
+        return max(dict.fromkeys(types), key=types.count)
+
+
+@dataclass(slots=True)
+class ConsolidationReport:
+    clusters_formed: int = 0
+    memories_promoted: int = 0
+    memories_archived: int = 0
+    memories_skipped: int = 0
+    total_processed: int = 0
+    duration_seconds: float = 0.0
+    cluster_summaries: list[dict[str, Json]] = field(default_factory=list)
+
+
+def worth(memory: Memory, now: float) -> float:
+    """From 0 to 1: how much it was felt, how new it is, how often it was used."""
+    felt = NEUTRAL if memory.valence is None else salience(memory.valence, memory.arousal or 0.0)
+    new = max(0.0, 1 - max(0.0, now - memory.created_at) / DAY / YEAR_DAYS)
+    return FELT * felt + NEW * new + USED * min(1.0, memory.access_count / MANY_USES)
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidator:
+    """`hard` removes the members that a representative stands for; else they are superseded by it."""
+
+    store: MemoryStore
+    config: ConsolidationConfig = ConsolidationConfig()
+    hard: bool = False
+
+    def should_consolidate(self) -> tuple[bool, str]:
+        waiting, limit = self.store.count(status="short_term"), self.config.buffer_threshold
+        state = "exceeds" if waiting >= limit else "below"
+        return waiting >= limit, f"Buffer size ({waiting}) {state} threshold ({limit})"
+
+    def candidates(self, now: float | None = None) -> list[Memory]:
+        """Short-term memories that are old enough, the worthiest first, as many as one batch takes."""
+        at = self.store.now() if now is None else now
+        old = Filter.where(created_at__le=at - self.config.min_age_hours * 3600)
+        found = [replace(m, salience=worth(m, at)) for m in self.store.iterate(status="short_term", where=old)]
+        return sorted(found, key=lambda memory: -memory.salience)[: self.config.max_batch_size]
+
+    def clusters(self, memories: Sequence[Memory]) -> list[MemoryCluster]:
+        """Every memory is in one; those without a vector are alone."""
+        import numpy as np
+
+        vectors = self.store.vectors([memory.id for memory in memories])
+        placed = [memory for memory in memories if memory.id in vectors]
+        matrix = np.stack([mean_direction(vectors[memory.id]) for memory in placed]) if placed else None
+        groups = by_centroid(matrix, self.config.similarity_threshold) if matrix is not None else []
+        found = [cluster([placed[row] for row in group.rows], group.centroid) for group in groups]
+        return found + [cluster([memory], None) for memory in memories if memory.id not in vectors]
+
+    def plan(self, now: float | None = None) -> list[MemoryCluster]:
+        """The clusters that have earned their place. Nothing is changed."""
+        return [each for each in self.clusters(self.candidates(now)) if self.earned(each)]
+
+    def earned(self, each: MemoryCluster) -> bool:
+        large = len(each.memories) >= self.config.min_cluster_size
+        return large and each.avg_importance >= self.config.importance_threshold
+
+    def consolidate(self, now: float | None = None, *, dry_run: bool = False) -> ConsolidationReport:
+        started = time.perf_counter()
+        found = self.clusters(self.candidates(now))
+        earned = [each for each in found if self.earned(each)]
+        report = reported(earned if dry_run else self.apply(earned), found)
+        report.duration_seconds = time.perf_counter() - started
+        return report
+
+    def apply(self, plan: Sequence[MemoryCluster], *, why: str = "") -> list[MemoryCluster]:
+        """Promotes each cluster's worthiest member in one act; a cluster with a changed member is left as it is."""
+        engine = self.store.acting_as(ACTOR)
+        done: list[MemoryCluster] = []
+
+        def carry_out(transaction: Transaction) -> list[AnyChange]:
+            changes: list[AnyChange] = []
+            for each in plan:
+                moved = promoted(each, transaction, engine, hard=self.hard)
+                if moved:
+                    changes += moved
+                    done.append(each)
+            return changes
+
+        if plan:
+            engine.commit("consolidate", carry_out, why)
+        return done
+
+
+def cluster(memories: Sequence[Memory], centroid: Vectors | None) -> MemoryCluster:
+    ordered = sorted(memories, key=lambda memory: -memory.salience)
+    return MemoryCluster(tuple(ordered), centroid, sum(memory.salience for memory in ordered) / len(ordered))
+
+
+def promoted(each: MemoryCluster, transaction: Transaction, engine: Engine, *, hard: bool) -> list[AnyChange]:
+    """Empty when a member is no longer what it was: then nothing of the cluster changes."""
+    now = [transaction.get(memory.space, memory.id) for memory in each.memories]
+    stood = [memory for memory, planned in zip(now, each.memories, strict=True) if same(memory, planned)]
+    if len(stood) < len(each.memories):
+        return []
+    first, *others = [memory for memory in stood if memory is not None]
+    heir = replace(first, status="long_term", salience=each.memories[0].salience, updated_at=engine.clock())
+    heir = replace(heir, links=(*heir.links, *(Link(memory.id, DERIVED_FROM) for memory in others)))
+    if hard:
+        return [Change(first, heir), *(Change(member, None) for member in others)]
+    heir, changes = all_superseded(transaction, others, heir, engine.clock())
+    return [Change(first, heir), *changes]
+
+
+def same(memory: Memory | None, planned: Memory) -> bool:
+    return (
+        memory is not None
+        and memory.text == planned.text
+        and (memory.status, memory.superseded_by) == (planned.status, planned.superseded_by)
+    )
+
+
+def reported(done: Sequence[MemoryCluster], found: Sequence[MemoryCluster]) -> ConsolidationReport:
+    processed = sum(len(each.memories) for each in found)
+    moved = sum(len(each.memories) for each in done)
+    return ConsolidationReport(
+        clusters_formed=len(found),
+        memories_promoted=len(done),
+        memories_archived=moved - len(done),
+        memories_skipped=processed - moved,
+        total_processed=processed,
+        cluster_summaries=[
+            {
+                "promoted_id": each.memories[0].id,
+                "source_ids": [memory.id for memory in each.memories],
+                "cluster_size": len(each.memories),
+                "avg_importance": each.avg_importance,
+            }
+            for each in done
+        ],
+    )

@@ -1,0 +1,94 @@
+"""Lets go of what nobody uses: first a plan that anyone can read, then one act that anyone can undo."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from nacre.engine.reviewing import trashed
+from nacre.lifecycle.strength import Standing, model_named
+from nacre.model import Filter, Memory
+from nacre.store import MemoryStore
+
+ACTOR = "decay"
+PAGE = 500
+# Ties that do not speak for what they lead to: doubts, what was replaced, what a summary already holds.
+NO_SUPPORT = frozenset(("conflicts", "distinct_from", "contradicts", "supersedes", "derived_from", "transitioned_to"))
+
+
+@dataclass(frozen=True, slots=True)
+class Faded:
+    memory: Memory
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class DecayEngine:
+    """`model` is `simple` or `strength`. Pinned memories and those of the protected types are never let go, nor, with
+    `protect_linked`, those that ties lead to."""
+
+    store: MemoryStore
+    decay_rate: float = 0.1
+    min_score: float = 0.05
+    protect_types: tuple[str, ...] = ("procedural",)
+    model: str = "simple"
+    protect_linked: bool = True
+
+    def score(self, memory: Memory, now: float | None = None) -> float:
+        return self._scored([memory], self._now(now), self._support([memory.id]))[0].score
+
+    def score_all(self, now: float | None = None) -> Iterator[tuple[Memory, float]]:
+        """Every live memory, the strongest first. Only scores are held; records are read as they are asked for."""
+        at, support = self._now(now), self._support()
+        scores = {m.id: self._score(m, at, support) for m in self.store.iterate()}
+        ranked = sorted(scores, key=lambda id: -scores[id])
+        for start in range(0, len(ranked), PAGE):
+            for memory in self.store.get_many(ranked[start : start + PAGE]):
+                yield memory, scores[memory.id]
+
+    def plan(self, now: float | None = None) -> tuple[Faded, ...]:
+        """What would be let go, the weakest first. Nothing is changed."""
+        at, support = self._now(now), self._support()
+        fading = self._scored(self.store.iterate(where=Filter.where(pinned=False)), at, support)
+        return tuple(sorted((each for each in fading if self._lets_go(each, support)), key=lambda each: each.score))
+
+    def apply(self, plan: Sequence[Faded], *, why: str = "") -> list[Memory]:
+        """Moves what was planned to the trash in one act; what was used or pinned since it was planned stays."""
+        planned = {each.memory.id: each.memory for each in plan}
+        if not planned:
+            return []
+
+        def edit(memory: Memory) -> Memory:
+            return trashed(memory) if unused_since(planned[memory.id], memory) else memory
+
+        engine = self.store.acting_as(ACTOR)
+        done = engine.change_present(self.store.space, list(planned), "decay", edit, why=why)
+        return [planned[memory.id] for memory in done]
+
+    def prune(self, dry_run: bool = False, now: float | None = None) -> list[Memory]:
+        """What was let go, or would be."""
+        plan = self.plan(now)
+        return [each.memory for each in plan] if dry_run else self.apply(plan)
+
+    def _lets_go(self, faded: Faded, support: Counter[str]) -> bool:
+        kept = faded.memory.type in self.protect_types or (self.protect_linked and support[faded.memory.id] > 0)
+        return faded.score < self.min_score and not kept
+
+    def _scored(self, memories: Iterable[Memory], now: float, support: Counter[str]) -> list[Faded]:
+        return [Faded(memory, self._score(memory, now, support)) for memory in memories]
+
+    def _score(self, memory: Memory, now: float, support: Counter[str]) -> float:
+        return model_named(self.model)(Standing(memory, now, self.decay_rate, support[memory.id]))
+
+    def _support(self, ids: Sequence[str] | None = None) -> Counter[str]:
+        edges = self.store.edges(into=ids)
+        return Counter(edge.target for edge in edges if edge.rel not in NO_SUPPORT)
+
+    def _now(self, now: float | None) -> float:
+        return self.store.now() if now is None else now
+
+
+def unused_since(planned: Memory, memory: Memory) -> bool:
+    same = (memory.last_accessed, memory.updated_at) == (planned.last_accessed, planned.updated_at)
+    return same and not memory.pinned and memory.status != "trashed"

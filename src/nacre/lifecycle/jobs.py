@@ -1,0 +1,190 @@
+"""The jobs of the maintenance, by name: each plans, and carries its plan out in one act that the journal tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from nacre.config import IN_MEMORY, Settings
+from nacre.errors import InvalidInput, UnknownName
+from nacre.lifecycle.strength import DAY
+from nacre.model import Told
+from nacre.wiring import store_file
+
+if TYPE_CHECKING:  # a list of the jobs' names must not cost what a store does
+    from nacre.lifecycle.backups import Backups
+    from nacre.lifecycle.retention import RetentionPolicy
+    from nacre.store import MemoryStore
+
+ACTOR = "maintenance"
+WHY = "maintenance"
+BACKUPS = "backups"  # the folder beside the store
+HOUR = 3_600.0
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """`done` counts what was changed or, where `dry`, what would be. A job with an `error` did nothing."""
+
+    job: str
+    done: int = 0
+    note: str = ""
+    space: str = ""
+    error: str = ""
+    dry: bool = False
+
+    def __str__(self) -> str:
+        where = f" in {self.space}" if self.space else ""
+        return f"{self.job}{where}: {'failed: ' + self.error if self.error else self.note}"
+
+
+class Run(Protocol):
+    def __call__(self, store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`every` is the interval in seconds where nobody says one, None where it is off then. A job of the `whole` store
+    is done once, the others in each space. `seen` tells from the job's own traces when it was last done: a process may
+    be killed before it could note it."""
+
+    name: str
+    every: float | None
+    run: Run
+    whole: bool = False
+    seen: Callable[[Settings], float | None] | None = None
+
+    def key(self, space: str) -> str:
+        return self.name if self.whole else f"{self.name}/{space}"
+
+
+def decay(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
+    from nacre.lifecycle.decay import DecayEngine
+
+    engine = DecayEngine(
+        store, settings.decay_rate, settings.decay_min_score, listed(settings.decay_protect), settings.decay_model
+    )
+    plan = engine.plan(now)
+    done = len(plan) if dry_run else len(engine.apply(plan, why=WHY))
+    return told("decay", done, "moved to the trash", dry_run)
+
+
+def reflect(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
+    """Without `reflect_apply` it is always dry."""
+    from nacre.lifecycle.reflection import ReflectionEngine
+
+    dry = dry_run or not settings.reflect_apply
+    engine = ReflectionEngine(store, min_cluster_size=int(settings.reflect_min_cluster))
+    done = len(engine.clusters()) if dry else len(engine.apply(engine.plan(now), why=WHY))
+    return told("reflect", done, "condensed", dry, ("group of episodes", "groups of episodes"))
+
+
+def consolidate(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:  # noqa: ARG001
+    from nacre.lifecycle.consolidation import Consolidator
+
+    engine = Consolidator(store)
+    plan = engine.plan(now)
+    done = len(plan) if dry_run else len(engine.apply(plan, why=WHY))
+    return told("consolidate", done, "promoted to the long term", dry_run)
+
+
+def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
+    from nacre.lifecycle.retention import Retention
+
+    retention = Retention(store, retention_policy(settings))
+    plan = retention.plan(now)
+    done = len(plan) if dry_run else len(retention.apply(plan, why=WHY))
+    return told("retain", done, "taken out of sight", dry_run)
+
+
+def trash(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
+    from nacre.lifecycle.trash import Trash
+
+    emptied = Trash(store, settings.trash_days)
+    plan = emptied.plan(now)
+    done = len(plan) if dry_run else emptied.apply(plan)
+    return told("trash", done, "deleted for good", dry_run)
+
+
+def reindex(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:  # noqa: ARG001
+    """Not one act but several batches, and none of them an act: what is derived is brought up to date."""
+    done = store.health().pending if dry_run else store.catch_up()
+    return told("reindex", done, "indexed", dry_run)
+
+
+def backup(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
+    kept = backups_of(settings)
+    if dry_run:
+        return JobResult("backup", 1, f"A copy would be made in {kept.folder}.", dry=True)
+    made = kept.make(store, now)
+    return JobResult("backup", 1, f"Copied to {made}; {len(kept.files())} kept in all.")
+
+
+def compact(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
+    if settings.journal_days <= 0:
+        return JobResult("compact", note="The journal is kept for ever; the setting journal_days says for how long.")
+    engine, before = store.acting_as(ACTOR), now - settings.journal_days * DAY
+    if dry_run:
+        done = len(engine.store.journal(store.space, Told(upto=engine.store.written_by(store.space, before))))
+    else:
+        done = engine.compact(store.space, before, why=WHY)
+    return told("compact", done, "dropped from the journal", dry_run, ("entry", "entries"))
+
+
+JOBS: Mapping[str, Job] = {
+    job.name: job
+    for job in (
+        # First: what the others change can be looked up in it.
+        Job("backup", None, backup, whole=True, seen=lambda settings: backups_of(settings).newest_at()),
+        Job("decay", 24 * HOUR, decay),
+        Job("reflect", 7 * 24 * HOUR, reflect),
+        Job("consolidate", None, consolidate),
+        Job("retain", 24 * HOUR, retain),
+        Job("trash", 24 * HOUR, trash),
+        Job("compact", None, compact),
+        Job("reindex", HOUR, reindex, whole=True),
+    )
+}
+
+
+def job_named(name: str) -> Job:
+    if name not in JOBS:
+        raise UnknownName("job", name, JOBS)
+    return JOBS[name]
+
+
+def listed(names: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+def retention_policy(settings: Settings) -> RetentionPolicy:
+    from nacre.lifecycle.retention import Bounds, RetentionPolicy
+
+    count = int(settings.retain_max_count) or None
+    bounds = Bounds(settings.retain_max_days or None, count, settings.retain_max_mb or None, settings.retain_outcome)
+    return RetentionPolicy(bounds, protect_types=listed(settings.decay_protect))
+
+
+def backups_of(settings: Settings) -> Backups:
+    from nacre.lifecycle.backups import Backups
+
+    if settings.store in ("", IN_MEMORY) and not settings.backup_folder:
+        raise InvalidInput("There is no place for backups; set backup_folder.")
+    file = store_file(settings.store or "nacre").absolute()
+    name = file.stem if file.suffix == ".db" else file.name
+    if not settings.backup_folder:
+        return Backups(file.parent / BACKUPS, int(settings.backup_keep), name)
+    # Several stores may be copied to one folder, and must not take each other's copies for their own old ones.
+    apart = blake2b(str(file).encode(), digest_size=4).hexdigest()
+    return Backups(Path(settings.backup_folder).expanduser(), int(settings.backup_keep), f"{name}-{apart}")
+
+
+def told(
+    job: str, done: int, what: str, dry: bool, noun: tuple[str, str] = ("memory", "memories")
+) -> JobResult:  # fmt: skip
+    verb = "would be " if dry else "was " if done == 1 else "were "
+    note = f"{done:,} {noun[0] if done == 1 else noun[1]} {verb}{what}." if done else f"Nothing to be {what}."
+    return JobResult(job, done, note, dry=dry)

@@ -1,0 +1,134 @@
+"""Keeps a space within bounds: what has expired, what is too old, what is too many; archived or trashed, never lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from nacre.engine.reviewing import trashed
+from nacre.errors import InvalidInput, UnknownName
+from nacre.lifecycle.strength import DAY, Standing, strength
+from nacre.model import Filter, Memory
+from nacre.store import MemoryStore
+
+ACTOR = "retention"
+BATCH = 256
+COMPRESSED_AFTER_DAYS = 90.0
+OUTCOMES = ("archive", "trash")
+GENTLE_RATE = 0.02  # a month's half-life: of what is too many, the least used goes first
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """None leaves free. `outcome` says where what is beyond goes: out of sight but searchable, or to the trash."""
+
+    max_age_days: float | None = None
+    max_count: int | None = None
+    max_megabytes: float | None = None
+    outcome: str = "archive"
+
+    def __post_init__(self) -> None:
+        if self.outcome not in OUTCOMES:
+            raise UnknownName("outcome", self.outcome, OUTCOMES)
+        if any(bound is not None and bound < 0 for bound in (self.max_age_days, self.max_count, self.max_megabytes)):
+            raise InvalidInput("A bound is below 0; give 0 or more, or leave it out.")
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionPolicy:
+    """`whole` bounds the space, `types` each memory type; what has expired goes to the trash in any case.
+
+    Pinned memories and those of protected types are never beyond a bound, though they count.
+    """
+
+    whole: Bounds = Bounds()
+    types: Mapping[str, Bounds] = field(default_factory=dict)
+    protect_types: tuple[str, ...] = ("procedural",)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    memory: Memory
+    outcome: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    store: MemoryStore
+    policy: RetentionPolicy = RetentionPolicy()
+
+    def plan(self, now: float | None = None) -> tuple[Leaving, ...]:
+        """What would leave, each once. Nothing is changed."""
+        at = self.store.now() if now is None else now
+        found: dict[str, Leaving] = {}
+        for leaving in self._leaving(at):
+            found.setdefault(leaving.memory.id, leaving)
+        return tuple(found.values())
+
+    def apply(self, plan: Sequence[Leaving], *, why: str = "") -> list[Memory]:
+        """Carries the plan out in one act; what was used, pinned or changed since it was planned stays."""
+        planned = {each.memory.id: each for each in plan}
+        if not planned:
+            return []
+
+        def edit(memory: Memory) -> Memory:
+            each = planned[memory.id]
+            if memory != each.memory:
+                return memory
+            return trashed(memory) if each.outcome == "trash" else replace(memory, status="archived")
+
+        engine = self.store.acting_as(ACTOR)
+        return engine.change_present(self.store.space, list(planned), "retain", edit, why=why)
+
+    def _leaving(self, now: float) -> Iterator[Leaving]:
+        expired = Filter.where(expires_at__le=now)
+        for memory in self.store.iterate(where=expired, include_expired=True, include_superseded=True):
+            yield Leaving(memory, "trash", "expired")
+        yield from self._beyond(self.policy.whole, None, now)
+        for type, bounds in self.policy.types.items():
+            yield from self._beyond(bounds, type, now)
+
+    def _beyond(self, bounds: Bounds, type: str | None, now: float) -> Iterator[Leaving]:
+        """Archived memories are where they belong already, and do not count."""
+        active = Filter.where(status__in=("short_term", "consolidating", "long_term"))
+        if bounds.max_age_days is not None:
+            old = active & Filter.where(created_at__lt=now - bounds.max_age_days * DAY, pinned=False)
+            for memory in self.store.iterate(type=type, where=old):
+                if memory.type not in self.policy.protect_types:
+                    yield Leaving(memory, bounds.outcome, f"older than {bounds.max_age_days:g} days")
+        if bounds.max_count is not None or bounds.max_megabytes is not None:
+            yield from self._too_many(bounds, list(self.store.iterate(type=type, where=active)), now)
+
+    def _too_many(self, bounds: Bounds, memories: Sequence[Memory], now: float) -> Iterator[Leaving]:
+        free = [m for m in memories if not m.pinned and m.type not in self.policy.protect_types]
+        weakest = sorted(free, key=lambda memory: strength(Standing(memory, now, GENTLE_RATE)))
+        if bounds.max_count is not None:
+            over = max(0, len(memories) - bounds.max_count)
+            yield from (Leaving(m, bounds.outcome, f"more than {bounds.max_count:,}") for m in islice(weakest, over))
+        if bounds.max_megabytes is not None:
+            over_bytes = sum(map(size, memories)) - bounds.max_megabytes * 1e6
+            for memory in weakest:
+                if over_bytes <= 0:
+                    break
+                over_bytes -= size(memory)
+                yield Leaving(memory, bounds.outcome, f"more than {bounds.max_megabytes:g} MB")
+
+
+def compress_old(store: MemoryStore, older_than_days: float = COMPRESSED_AFTER_DAYS, now: float | None = None) -> int:
+    """Keeps long texts that were not used for so long in less space; nothing of them changes. Returns how many."""
+    at = store.now() if now is None else now
+    old = Filter.where(last_accessed__lt=at - older_than_days * DAY)
+    ids = [m.id for m in store.iterate(where=old, include_archived=True, include_superseded=True, include_trashed=True)]
+    engine = store.acting_as(ACTOR)
+    packed = 0
+    for start in range(0, len(ids), BATCH):
+        with engine.store.transaction() as transaction:
+            packed += transaction.compress(store.space, ids[start : start + BATCH])
+    return packed
+
+
+def size(memory: Memory) -> int:
+    """The bytes of what was said; what is derived from it grows in proportion."""
+    return len(memory.text.encode()) + len(memory.title.encode())

@@ -1,0 +1,242 @@
+"""Does each job of the maintenance when it is due, one after the other, and never twice at the same time."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from nacre.config import Settings
+from nacre.errors import NacreError, StorageError
+from nacre.lifecycle.durations import parse_duration
+from nacre.lifecycle.jobs import JOBS, Job, JobResult, job_named
+from nacre.lifecycle.lease import Lease
+from nacre.lifecycle.state import Histories, InFile, InStore, JobHistory
+
+if TYPE_CHECKING:
+    from nacre.store import MemoryStore
+
+log = logging.getLogger("nacre")
+
+DAY = 86_400.0
+WEEK = 7 * DAY
+TICK = 300.0
+OFF = "off"
+STANDING = 600.0  # the lease of who keeps coming back: each renewal is a write, and a disk may want to sleep
+LOOK_AGAIN = DAY  # a job that is only tried out costs as much as one that is done
+WORK = "tick"  # the lease of who works now; "maintenance" is that of who keeps coming back
+
+
+@dataclass(frozen=True, slots=True)
+class TickResult:
+    """`held_by` names another process that was at work; then nothing was done."""
+
+    ran_decay: bool = False
+    ran_reflect: bool = False
+    decayed: int = 0
+    reflected: int = 0
+    decay_error: str | None = None
+    reflect_error: str | None = None
+    results: tuple[JobResult, ...] = ()
+    held_by: str = ""
+
+    @classmethod
+    def of(cls, results: Sequence[JobResult]) -> Self:
+        decays = [each for each in results if each.job == "decay"]
+        reflections = [each for each in results if each.job == "reflect"]
+        return cls(
+            ran_decay=any(not each.error for each in decays),
+            ran_reflect=any(not each.error for each in reflections),
+            decayed=sum(each.done for each in decays),
+            reflected=sum(each.done for each in reflections),
+            decay_error=next((each.error for each in decays if each.error), None),
+            reflect_error=next((each.error for each in reflections if each.error), None),
+            results=tuple(results),
+        )
+
+    def summary(self) -> str:
+        if self.held_by:
+            return f"Another maintenance is at work: {self.held_by}."
+        return "\n".join(map(str, self.results)) or "Nothing was due."
+
+
+class MaintenanceScheduler:
+    """Intervals are in seconds; None switches a job off. What was done when is kept in the store, or in `state_path`.
+
+    With `all_spaces` every space of the store is looked after, else the store's own. `further` are the intervals of the
+    other jobs: consolidate_every, retain_every, trash_every, reindex_every, backup_every and compact_every.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        decay_every: float | None = DAY,
+        reflect_every: float | None = WEEK,
+        tick_interval: float = TICK,
+        state_path: Path | str | None = None,
+        decay_rate: float = 0.1,
+        min_score: float = 0.05,
+        protect_types: Sequence[str] = ("procedural",),
+        min_cluster_size: int = 3,
+        reflect_apply: bool = False,
+        *,
+        settings: Settings | None = None,
+        all_spaces: bool = False,
+        look_again: float = 0.0,
+        **further: float | None,
+    ) -> None:
+        every = {"decay_every": decay_every, "reflect_every": reflect_every, **further}
+        self.store = store
+        self.every: Mapping[str, float | None] = {
+            job_named(name.removesuffix("_every")).name: seconds for name, seconds in every.items()
+        }
+        self.tick_interval = tick_interval
+        self.settings = replace(
+            settings or Settings(),
+            decay_rate=decay_rate,
+            decay_min_score=min_score,
+            decay_protect=",".join(protect_types),
+            reflect_min_cluster=float(min_cluster_size),
+            reflect_apply=reflect_apply,
+        )
+        self.all_spaces = all_spaces
+        self.look_again = look_again
+        self.lease = Lease(store, seconds=STANDING)
+        self._histories: Histories = InStore(store) if state_path is None else InFile(Path(state_path), store.space)
+        self._looked: dict[str, float] = {}
+
+    @classmethod
+    def from_settings(cls, store: MemoryStore, settings: Settings, *, all_spaces: bool = False) -> Self:
+        """As the settings have it. Raises `InvalidInput` for an interval that is none."""
+        made = cls(store, settings=settings, all_spaces=all_spaces, look_again=LOOK_AGAIN)
+        made.settings = settings
+        made.every = intervals(settings)
+        made.tick_interval = parse_duration(settings.maintenance_tick)
+        return made
+
+    def tick(
+        self,
+        now: float | None = None,
+        *,
+        jobs: Sequence[str] = (),
+        dry_run: bool = False,
+        stop: threading.Event | None = None,
+    ) -> TickResult:
+        """Does what is due, or the `jobs` that are named whether they are due or not. A dry run changes nothing, not
+        even the schedule. With `stop` set, the job under way is the last one."""
+        at = self.store.now() if now is None else now
+        wanted = [job_named(name) for name in jobs]
+        if dry_run:
+            return TickResult.of([self._tried(job, store, at) for job, store in self._places(wanted, at)])
+        if next(self._places(wanted, at), None) is None:
+            return TickResult()
+        work = Lease(self.store, WORK)
+        with work.held() as free:
+            if not free:
+                return TickResult(held_by=str(work.holder() or "it has just ended"))
+            results = []
+            for job, store in self._places(wanted, at):
+                if work.lost.is_set() or (stop is not None and stop.is_set()):
+                    break
+                results.append(self._done(job, store, at))
+            return TickResult.of(results)
+
+    def run_forever(self, stop: threading.Event | None = None) -> None:
+        """Until `stop` is set; while another process does the same for this store, it waits to take over."""
+        ended = threading.Event() if stop is None else stop
+        while not ended.is_set():
+            try:
+                self._run_while_held(ended)
+            except StorageError as error:
+                log.warning("The maintenance waits for the store: %s", error)
+            ended.wait(self.tick_interval)
+
+    def histories(self) -> Iterator[tuple[Job, str, JobHistory]]:
+        """Every job, its space (empty where it is the whole store's), and what is known of it."""
+        for job in JOBS.values():
+            for store in self._stores(job):
+                yield job, "" if job.whole else store.space, self._histories.history(job.key(store.space))
+
+    def _run_while_held(self, stop: threading.Event) -> None:
+        with self.lease.held() as mine:
+            while mine and not stop.is_set() and not self.lease.lost.is_set():
+                result = self.tick(stop=stop)
+                if result.held_by:
+                    log.info("%s", result.summary())
+                for each in result.results:
+                    log.log(logging.INFO if each.done else logging.DEBUG, "%s", each)
+                stop.wait(self.tick_interval)
+
+    def _places(self, wanted: Sequence[Job], now: float) -> Iterator[tuple[Job, MemoryStore]]:
+        for job in wanted or JOBS.values():
+            for store in self._stores(job):
+                if wanted or self._due(job, store.space, now):
+                    yield job, store
+
+    def _stores(self, job: Job) -> list[MemoryStore]:
+        if job.whole or not self.all_spaces:
+            return [self.store]
+        return [in_space(self.store, space) for space in sorted({self.store.space, *self.store.spaces()})]
+
+    def _due(self, job: Job, space: str, now: float) -> bool:
+        every, key = self.every.get(job.name), job.key(space)
+        if every is None:
+            return False
+        if key in self._looked and now - self._looked[key] < self.look_again:
+            return False
+        history = self._histories.history(key)
+        return history.due(every, now) and not self._seen(job, every, now)
+
+    def _seen(self, job: Job, every: float, now: float) -> bool:
+        try:
+            at = job.seen(self.settings) if job.seen is not None else None
+        except NacreError:
+            return False  # the job itself says what is wrong, and its history keeps it
+        return at is not None and not JobHistory(at).due(every, now)
+
+    def _done(self, job: Job, store: MemoryStore, now: float) -> JobResult:
+        result, key = self._tried(job, store, now, dry_run=False), job.key(store.space)
+        if result.dry:
+            self._looked[key] = now
+            return result
+        try:
+            history = self._histories.history(key)
+            noted = history.failed(result.error, now) if result.error else history.ran(result.done, now)
+            self._histories.note(key, noted)
+        except StorageError as error:
+            # It will run again, and find nothing left to do.
+            log.warning("That the job %s ran could not be noted: %s", job.name, error)
+        return result
+
+    def _tried(self, job: Job, store: MemoryStore, now: float, *, dry_run: bool = True) -> JobResult:
+        space = "" if job.whole else store.space
+        try:
+            return replace(job.run(store, self.settings, now, dry_run=dry_run), space=space)
+        except Exception as error:  # whatever it is: the other jobs must not wait for somebody to mend this one
+            log.exception("The job %s failed.", job.name)
+            return JobResult(job.name, space=space, error=str(error) or type(error).__name__)
+
+
+def in_space(store: MemoryStore, space: str) -> MemoryStore:
+    """The same store, and nothing opened twice."""
+    other = copy(store)
+    other.space = space
+    return other
+
+
+def intervals(settings: Settings) -> Mapping[str, float | None]:
+    """Of every job that the settings speak of; None where it is off."""
+    known = {field.name for field in fields(Settings)}
+    return {name: interval(str(getattr(settings, key))) for name in JOBS if (key := setting(name)) in known}
+
+
+def setting(job: str) -> str:
+    return f"maintenance_{job}_every"
+
+
+def interval(given: str) -> float | None:
+    return None if given.strip().lower() in (OFF, "", "never") else parse_duration(given)

@@ -1,0 +1,171 @@
+"""When each job of the maintenance last ran and what came of it: in the store itself, or in a JSON file."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, Self
+from uuid import uuid4
+
+from nacre.errors import StorageError
+from nacre.model.memory import Json
+
+if TYPE_CHECKING:
+    from nacre.store import MemoryStore
+
+log = logging.getLogger("nacre")
+
+KIND = "maintenance"
+SET_BACK = 3_600.0  # a last run so far ahead was noted by a clock that has been set back since
+LONGEST_ERROR = 500  # characters; the log has all of it
+
+
+@dataclass(frozen=True, slots=True)
+class JobHistory:
+    """`last_at` is the last success; `error` is what went wrong since, and empty after a success."""
+
+    last_at: float | None = None
+    runs: int = 0
+    done: int = 0
+    error: str = ""
+    failed_at: float | None = None
+
+    def due(self, every: float, now: float) -> bool:
+        """What never ran is due at once."""
+        return self.last_at is None or not -SET_BACK < now - self.last_at < every
+
+    def ran(self, done: int, now: float) -> JobHistory:
+        return JobHistory(now, self.runs + 1, self.done + done)
+
+    def failed(self, error: str, now: float) -> JobHistory:
+        return replace(self, error=error[:LONGEST_ERROR], failed_at=now)
+
+
+@dataclass(slots=True)
+class MaintenanceState:
+    """The whole history in one value. `jobs` has what the four fields of decay and reflection do not say."""
+
+    last_decay_at: float | None = None
+    last_reflect_at: float | None = None
+    total_decayed: int = 0
+    total_reflected: int = 0
+    jobs: dict[str, JobHistory] = field(default_factory=dict)
+
+    def history(self, key: str) -> JobHistory:
+        found = self.jobs.get(key, JobHistory())
+        if key == "decay":
+            return replace(found, last_at=self.last_decay_at, done=self.total_decayed)
+        if key == "reflect":
+            return replace(found, last_at=self.last_reflect_at, done=self.total_reflected)
+        return found
+
+    def note(self, key: str, history: JobHistory) -> None:
+        self.jobs[key] = history
+        if key == "decay":
+            self.last_decay_at, self.total_decayed = history.last_at, history.done
+        elif key == "reflect":
+            self.last_reflect_at, self.total_reflected = history.last_at, history.done
+
+    def save(self, path: Path | str) -> None:
+        """Whole or not at all. Raises `StorageError` when the file cannot be written."""
+        file = Path(path).expanduser()
+        temporary = file.with_name(f".{file.name}.{uuid4().hex[:8]}")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(asdict(self), indent=2) + "\n", "utf-8")
+            temporary.replace(file)
+        except OSError as error:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            reason = error.strerror or str(error)
+            raise StorageError(f"The state {file} cannot be written ({reason}); choose another place.") from error
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Keys that are not known are passed over; without a readable file nothing ever ran."""
+        file = Path(path).expanduser()
+        try:
+            given = json.loads(file.read_text("utf-8"))
+        except FileNotFoundError:
+            return cls()
+        except (OSError, ValueError, RecursionError) as error:
+            log.warning("The state %s cannot be read, so that every job counts as never run: %s", file, error)
+            return cls()
+        return cls.from_dict(given) if isinstance(given, dict) else cls()
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Json]) -> Self:
+        jobs = given.get("jobs")
+        told = jobs if isinstance(jobs, dict) else {}
+        return cls(
+            moment(given.get("last_decay_at")),
+            moment(given.get("last_reflect_at")),
+            count(given.get("total_decayed")),
+            count(given.get("total_reflected")),
+            {key: history_of(each) for key, each in told.items() if isinstance(each, dict)},
+        )
+
+
+class Histories(Protocol):
+    """Where the history lies; `key` names a job, of one space where it is done in each."""
+
+    def history(self, key: str) -> JobHistory: ...
+
+    def note(self, key: str, history: JobHistory) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class InStore:
+    """One word of the store's vocabulary for each job. Only the holder of the lease writes them."""
+
+    store: MemoryStore
+
+    def history(self, key: str) -> JobHistory:
+        return history_of(self.store.acting_as(KIND).store.words(KIND).get(key) or {})
+
+    def note(self, key: str, history: JobHistory) -> None:
+        with self.store.acting_as(KIND).store.transaction() as transaction:
+            transaction.put_word(KIND, key, asdict(history))
+
+
+@dataclass(frozen=True, slots=True)
+class InFile:
+    """In the file, the jobs of `home`, the space it was begun for, have their plain names."""
+
+    path: Path
+    home: str
+
+    def history(self, key: str) -> JobHistory:
+        return MaintenanceState.load(self.path).history(self._plain(key))
+
+    def note(self, key: str, history: JobHistory) -> None:
+        state = MaintenanceState.load(self.path)
+        state.note(self._plain(key), history)
+        state.save(self.path)
+
+    def _plain(self, key: str) -> str:
+        return key.removesuffix(f"/{self.home}")
+
+
+def history_of(given: Mapping[str, Json]) -> JobHistory:
+    error = given.get("error")
+    return JobHistory(
+        moment(given.get("last_at")),
+        count(given.get("runs")),
+        count(given.get("done")),
+        error if isinstance(error, str) else "",
+        moment(given.get("failed_at")),
+    )
+
+
+def moment(value: Json) -> float | None:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def count(value: Json) -> int:
+    return int(value) if isinstance(value, int | float) and math.isfinite(value) else 0

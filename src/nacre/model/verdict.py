@@ -1,0 +1,14 @@
+"""What the judge says of two memories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`kind` is duplicate, contradiction or update; `words` are what decided, in the newer and in the older text."""
+
+    kind: str
+    reason: str
+    words: tuple[str, str] = ("", "")

@@ -1,0 +1,119 @@
+"""Finds what a memory may not be true beside, among those that stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol, TypeAlias
+
+from nacre.model import Conflict, Filter, Memory
+from nacre.model.verdict import Verdict
+from nacre.ports import Embedder, Store, Vectors
+
+ConflictFn: TypeAlias = Callable[[Memory, Memory], bool]
+Alike: TypeAlias = Callable[[str, str], float]
+
+THRESHOLD = 0.80
+NEAREST = 16  # by meaning: the 12 of the published rule, and some for those of other types
+FRAMED = 12  # by words: "Use ruff for linting" is far from "Use flake8 for linting" in meaning (0.43)
+ASKED = 8  # stems that are looked for, the longest: they are the rarest, and a frame with another word in it has most
+# A pair that these ties join was compared before, by a person or by us.
+SETTLED = frozenset(("supersedes", "contradicts", "distinct_from", "conflicts"))
+
+
+class Judge(Protocol):
+    """A second opinion where the rules find no conflict; None when it has none."""
+
+    def __call__(self, a: Memory, b: Memory, similarity: float) -> Verdict | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Compares with what `where` admits. `contradiction_fn` is asked only when the rules see no contradiction."""
+
+    store: Store
+    where: Filter
+    alike: Alike | None = None
+    threshold: float = THRESHOLD
+    contradiction_fn: ConflictFn | None = None
+    second: Judge | None = None
+
+    def conflicts(self, memory: Memory, vector: Vectors | None) -> list[Conflict]:
+        """Worst first: contradictions, then updates, then duplicates; the more similar before the less."""
+        found = [
+            Conflict(memory, other, similarity, verdict.kind, verdict.reason, verdict.words)
+            for other, similarity in self.candidates(memory, vector)
+            if (verdict := self.verdict(memory, other, similarity)) is not None
+        ]
+        return sorted(found, key=gravity)
+
+    def candidates(self, memory: Memory, vector: Vectors | None) -> list[tuple[Memory, float]]:
+        cosines = self.likeness(memory, vector)
+        found = self.store.get(memory.space, [id for id in cosines if id != memory.id])
+        from nacre.text.stems import stems
+
+        known = set(stems(memory.text)) if vector is None else set()
+        return [
+            (other, cosines[other.id] if vector is not None else overlap(known, set(stems(other.text))))
+            for other in found
+            if comparable(memory, other)
+        ]
+
+    def likeness(self, memory: Memory, vector: Vectors | None) -> dict[str, float]:
+        """Candidates by meaning and by words, each with its cosine as far as there is one."""
+        from nacre.text.stems import content_stems
+
+        terms = sorted(content_stems(memory.text), key=len, reverse=True)[:ASKED]
+        worded = [match.id for match in self.store.by_words(memory.space, terms, self.where, FRAMED)]
+        if vector is None:
+            return dict.fromkeys(worded, 0.0)
+        near = {m.id: m.score for m in self.store.by_vector(memory.space, vector, self.where, NEAREST)}
+        far = [id for id in worded if id not in near and id != memory.id]
+        return near | self._cosines(memory.space, vector, far) if far else near
+
+    def _cosines(self, space: str, vector: Vectors, ids: Sequence[str]) -> dict[str, float]:
+        keys = self.store.allowed(space, Filter.where(id__in=ids))
+        places = self.store.places(space, keys, Filter())
+        cosines = self.store.cosines(space, vector, keys)
+        at = dict(zip(keys.tolist(), cosines.tolist(), strict=True))
+        return {place.id: at[place.key] for place in places}
+
+    def verdict(self, a: Memory, b: Memory, similarity: float) -> Verdict | None:
+        if a.text == b.text:
+            return Verdict("duplicate", "identical text")
+        if a.type != b.type:
+            return None
+        from nacre.remember.judge import judge  # its tables of words cost a command 20 ms
+
+        found = judge(a, b, similarity, alike=self.alike, threshold=self.threshold)
+        if similarity < self.threshold or (found is not None and found.kind != "duplicate"):
+            return found
+        if self.contradiction_fn is not None and self.contradiction_fn(a, b):
+            return Verdict("contradiction", "custom_fn")
+        return (self.second(a, b, similarity) if self.second is not None else None) or found
+
+
+def alike_by(embedder: Embedder) -> Alike:
+    @lru_cache(maxsize=4096)
+    def alike(one: str, other: str) -> float:
+        first, second = embedder.embed([one, other])
+        return float(first @ second)
+
+    return alike
+
+
+def comparable(a: Memory, b: Memory) -> bool:
+    """Tags part two memories only where both have some; ties that join them say that they were compared."""
+    if a.tags and b.tags and not set(a.tags) & set(b.tags):
+        return False
+    ties = {link.rel for link in a.links if link.to == b.id} | {link.rel for link in b.links if link.to == a.id}
+    return not ties & SETTLED and a.superseded_by != b.id and b.superseded_by != a.id
+
+
+def overlap(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(1, len(one | other))
+
+
+def gravity(conflict: Conflict) -> tuple[int, float]:
+    return ("contradiction", "update", "duplicate").index(conflict.kind), -conflict.similarity

@@ -1,0 +1,145 @@
+"""Remembering and changing: the part of the face that writes memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Unpack, cast
+from uuid import uuid4
+
+from nacre.engine import remembering
+from nacre.engine.linking import check as check_links
+from nacre.engine.remembering import Handling
+from nacre.engine.reviewing import trashed, validated
+from nacre.errors import InvalidInput
+from nacre.model import TYPES, Filter, Link, Memory, RememberResult
+from nacre.ports import Progress
+from nacre.remember.check import Editable, Fields, checked, share
+from nacre.remember.compare import ConflictFn
+from nacre.store.space import Space
+
+BATCH = 256  # memories per transaction in bulk: long enough to fill a block of vectors, short enough for other writers
+IGNORE = "ignore"
+
+
+class Remembering(Space):
+    def remember(
+        self,
+        text: str,
+        *,
+        on_conflict: str | None = None,
+        contradiction_fn: ConflictFn | None = None,
+        **fields: Unpack[Fields],
+    ) -> Memory:
+        """Keeps a text. What it conflicts with is handled as `on_conflict` says; `remember_result` tells what."""
+        return self._remember({**fields, "text": text}, on_conflict, contradiction_fn).memory
+
+    def remember_result(
+        self,
+        text: str,
+        *,
+        on_conflict: str | None = None,
+        contradiction_fn: ConflictFn | None = None,
+        **fields: Unpack[Fields],
+    ) -> RememberResult:
+        """As `remember`, and tells what it conflicts with and what became of that.
+
+        `note` (the default) keeps both and puts the conflict into the review queue; `ignore` does not look; `warn`
+        gives a Python warning; `supersede` lets it take the place of what it contradicts or updates, and merges it into
+        what says the same; `raise` stores nothing and raises `ConflictError`.
+        """
+        return self._remember({**fields, "text": text}, on_conflict, contradiction_fn)
+
+    def _remember(
+        self, given: Mapping[str, object], on_conflict: str | None, contradiction_fn: ConflictFn | None
+    ) -> RememberResult:
+        self._catch_up()
+        return remembering.remember(self._engine, self._draft(given), self._handling(on_conflict, contradiction_fn))
+
+    def remember_many(
+        self,
+        items: Iterable[str | Mapping[str, object]],
+        *,
+        on_conflict: str = IGNORE,
+        progress: Progress | None = None,
+    ) -> list[Memory]:
+        """Texts, or mappings with `text` and any other field. One transaction a batch: after a fault, whole batches
+        are kept and the rest is not. With another policy than `ignore` each memory is an act of its own."""
+        drafts = [self._draft({"text": item} if isinstance(item, str) else item) for item in items]
+        handling = self._handling(on_conflict)
+        step = BATCH if on_conflict == IGNORE else 1
+        kept: list[Memory] = []
+        for start in range(0, len(drafts), step):
+            batch = drafts[start : start + step]
+            if on_conflict == IGNORE:
+                kept += (result.memory for result in remembering.keep(self._engine, batch))
+            else:
+                kept.append(remembering.remember(self._engine, batch[0], handling).memory)
+            if progress is not None:
+                progress(len(kept), len(drafts), "remembering")
+        return kept
+
+    def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:
+        """Embeds again only when the text or title changed."""
+        given: dict[str, object] = {**fields} if text is None else {**fields, "text": text}
+        changes = checked(given, self.types())
+        self._check_links(id, changes)
+        return self._engine.change(self.space, [id], "edit", lambda m: edited(m, changes), why=why)[0]
+
+    def forget(self, *ids: str, why: str = "") -> bool:
+        """Moves to the trash, from which `restore` brings it back; False when nothing was moved."""
+        present = [memory.id for memory in self._store.get(self.space, ids) if memory.status != "trashed"]
+        return bool(present and self._engine.change(self.space, present, "forget", trashed, why=why))
+
+    def purge(self, *ids: str, why: str = "") -> int:
+        """Deletes for good, in the journal too; returns how many there were."""
+        return self._engine.purge(self.space, ids, why=why)
+
+    def redact(self, *ids: str, why: str = "") -> int:
+        """Removes the content for good, from the record, the indexes, the journal and its mirror, and leaves a mark
+        that something was there; returns how many. Copies that were made before, such as backups, keep what they have
+        until they are made anew. Raises `MemoryNotFound`."""
+        return self._engine.redact(self.space, ids, why=why)
+
+    def supersede(self, old: str, new: str, *, why: str = "") -> None:
+        """`new` replaces `old`, which stays but is no longer recalled. Raises `SupersedeCycle`."""
+        self._engine.supersede(self.space, old, new, why=why)
+
+    def restore(self, id: str, *, why: str = "") -> bool:
+        """Undoes a `forget` or a `supersede`; False when there is neither."""
+        return self._engine.restore(self.space, id, why=why)
+
+    def validate(self, id: str, *, confidence: float | None = None, why: str = "") -> Memory:
+        """Says that it still holds, and how sure that is now."""
+        sure = None if confidence is None else share("confidence", confidence)
+        return self._engine.change(self.space, [id], "validate", validated(self._clock(), sure), why=why)[0]
+
+    def _handling(self, on_conflict: str | None, contradiction_fn: ConflictFn | None = None) -> Handling:
+        policy = self._policy if on_conflict is None else on_conflict
+        comparison = self._comparison(Filter.live(self._clock()), contradiction_fn=contradiction_fn)
+        return Handling(policy, comparison)
+
+    def _draft(self, given: Mapping[str, object]) -> Memory:
+        if not isinstance(given, Mapping) or "text" not in given:
+            raise InvalidInput("A memory needs a text; give it under 'text'.")
+        known = self._settings
+        wanted = {"type": known.default_type, "importance": known.default_importance, **given}
+        fields = checked(wanted, TYPES if wanted["type"] in TYPES else self.types())
+        now = self._clock()
+        times = {"created_at": now, "updated_at": fields.get("created_at", now), "last_accessed": now}
+        draft = {"id": str(uuid4()), **times, **fields, "space": self.space}
+        self._check_links(str(draft["id"]), draft)
+        return Memory(**draft)  # type: ignore[arg-type]
+
+    def _check_links(self, id: str, fields: Mapping[str, object]) -> None:
+        links = cast("tuple[Link, ...]", fields.get("links", ()))
+        if links:
+            check_links(self._store, self.space, id, links, strict=self._strict_links)
+
+
+def edited(memory: Memory, changes: Mapping[str, object]) -> Memory:
+    """Whoever edits a memory into the trash can restore it to where it was."""
+    after = replace(memory, **changes)  # type: ignore[arg-type]
+    if "status" not in changes or after.status == memory.status:
+        return after
+    return replace(after, trashed_from=memory.status if after.status == "trashed" else "")

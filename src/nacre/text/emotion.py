@@ -1,0 +1,305 @@
+"""Hears the feeling in a text: how pleasant, how stirred up, and by which words it was told."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
+
+from nacre.errors import ConfigError, UnknownName
+from nacre.text import feeling_words
+from nacre.text.negation import NEGATION_WORDS
+from nacre.text.tokens import WORD
+
+Shade = tuple[float, float]  # valence, arousal
+
+AROUSAL_SHARE, VALENCE_SHARE = 0.7, 0.3  # what stirs is remembered better than what merely pleases
+STRONGER, WEAKER = 1.3, 0.6
+DENIED = -0.5  # «not happy» lies on the other side of happy, and less far out
+EMPHASIS = 0.1  # of an exclamation mark, or of a word in capitals, on arousal
+MOST_MARKS = 3
+REACH = 4  # words that a denial reaches over: «I don't think it's sad»
+LONGEST_WAY = 8  # words between «I feel» and what is felt
+STEPS = 1000  # figures are rounded to a thousandth: more would only look exact
+
+INTENSIFIERS = frozenset(
+    "very really so extremely incredibly absolutely completely totally utterly deeply too super truly insanely terribly"
+    " awfully unbelievably thoroughly immensely hugely damn fucking bloody beyond most".split()
+)
+DAMPERS = frozenset(
+    "slightly somewhat bit little mildly rather fairly kinda sorta kind sort quite almost partly faintly".split()
+)
+DENIALS = NEGATION_WORDS - {"avoid"} | {"hardly", "barely", "scarcely", "fail", "fails", "failed"}
+CLAUSE_ENDS = frozenset(", ; : . ! ? ( ) — – but and because when since while although though if".split())
+PASSED_OVER = INTENSIFIERS | DAMPERS | DENIALS | frozenset("a an still just now already also again always of".split())
+FEELING = frozenset("feel feels felt feeling".split())
+LINKING = FEELING | frozenset(
+    "am is are was were be been being get gets got getting become became becoming seem seems seemed look looks looked"
+    " sound sounds sounded stay stayed remain remained".split()
+)
+CONTRACTED = frozenset("i'm im we're you're youre he's she's they're theyre everyone's".split())
+MADE = frozenset("make makes made making leave leaves left leaving drive drives drove".split())
+OBJECTS = frozenset("me us him her them you everyone".split())
+PEOPLE = OBJECTS | frozenset(
+    "i we he she they everybody somebody someone nobody people mom mum mother dad father parents sister brother son"
+    " daughter wife husband partner friend friends grandma grandpa kids children colleague colleagues boss team crew"
+    " customer customers client clients patient patients user users staff".split()
+)
+NAMES = frozenset(("Joy", "Merry"))
+NO_NAMES = frozenset(("It", "This", "That", "What", "Which"))
+CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+EXCLAMATION = re.compile(r"(?<=[^\s!])!+(?![=\w(\[])")
+COMPARATIVE = re.compile(r"\w{3,}er\Z")
+JOINED = re.compile(r"[\w][^\w\s'][\w]|[\d_]")
+LEXICONS = ("own", "vader")
+VADER_MAXIMUM = 4.0
+VADER_FLOOR = 0.5  # a word that its raters hardly felt anything at tells nothing
+VADER_REMEDY = 'Install it with `pip install nacre[emotion]`, or use the lexicon "own".'
+
+
+@dataclass(frozen=True, slots=True)
+class Emotion:
+    """Both figures in -1..1; `words` are those of the text that told the feeling, in order."""
+
+    valence: float
+    arousal: float
+    words: tuple[str, ...] = ()
+
+    @property
+    def quadrant(self) -> str:
+        return quadrant(self.valence, self.arousal)
+
+    @property
+    def salience(self) -> float:
+        return salience(self.valence, self.arousal)
+
+
+def quadrant(valence: float, arousal: float) -> str:
+    if valence == 0 and arousal == 0:
+        return "neutral"
+    if arousal >= 0:
+        return "excited" if valence >= 0 else "frustrated"
+    return "calm" if valence >= 0 else "depleted"
+
+
+def salience(valence: float, arousal: float) -> float:
+    """How much it stands out, in 0.5..1."""
+    return AROUSAL_SHARE * (abs(arousal) + 1) / 2 + VALENCE_SHARE * (abs(valence) + 1) / 2
+
+
+def felt(text: str, lexicon: str = "own") -> Emotion | None:
+    """None when no word tells a feeling.
+
+    `vader` knows more words, those for their valence alone. Raises `ConfigError` when its package is not installed.
+    """
+    if lexicon not in LEXICONS:
+        raise UnknownName("lexicon", lexicon, LEXICONS)
+    further = vader() if lexicon == "vader" else {}
+    tokens = cut(text)
+    found = [(tokens[place], shade) for place in range(len(tokens)) if (shade := shade_at(tokens, place, further))]
+    if not found:
+        return None
+    valence, arousal = middle([shade for _, shade in found])
+    arousal = clipped(arousal + EMPHASIS * exclamations(text))
+    return Emotion(rounded(valence), rounded(arousal), tuple(dict.fromkeys(token.lower() for token, _ in found)))
+
+
+def cut(text: str) -> list[str]:
+    """Words, phrases and signs in order; code is left out, and so is what only looks like a feeling."""
+    plain = CODE.sub(" ; ", text.replace("’", "'"))
+    return [found[0] for found in token_pattern().finditer(plain) if found.lastgroup != "friend"]
+
+
+@cache
+def token_pattern() -> re.Pattern[str]:
+    friends, phrases = one_of(divided(feeling_words.FALSE_FRIENDS)), one_of(phrase_shades())
+    return re.compile(rf"\b(?P<friend>{friends})|\b(?P<phrase>{phrases})|(?P<word>{WORD.pattern})", re.IGNORECASE)
+
+
+def one_of(phrases: Iterable[str]) -> str:
+    """Sorted under their first words: most places in a text are passed by at once."""
+    rests: dict[str, list[str]] = {}
+    for phrase in sorted(phrases, key=len, reverse=True):
+        first, *rest = phrase.split()
+        rests.setdefault(first, []).append(r"\s+".join(map(re.escape, rest)))
+    listed = (rf"{re.escape(first)}\s+(?:{'|'.join(many)})" for first, many in rests.items())
+    return f"(?:{'|'.join(listed)})(?![\\w'])"
+
+
+def shade_at(tokens: Sequence[str], place: int, further: Mapping[str, float]) -> Shade | None:
+    shade = meant(tokens, place) or borrowed(tokens[place], further)
+    if shade is None:
+        return None
+    before = clause_before(tokens, place)
+    factor = strength(before, tokens[place])
+    valence, arousal = shade
+    loud = EMPHASIS if shouted(tokens[place]) or any(map(shouted, before[-1:])) else 0.0
+    return clipped(valence * factor), clipped(arousal * factor + loud)
+
+
+def meant(tokens: Sequence[str], place: int) -> Shade | None:
+    token = tokens[place]
+    if token in NAMES:
+        return None
+    return always_meant(token.lower()) or framed(tokens, place, token.lower())
+
+
+@lru_cache(maxsize=65536)
+def always_meant(token: str) -> Shade | None:
+    word = " ".join(token.split())
+    if JOINED.search(word):
+        return None
+    known = shades(feeling_words.FELT).get(word) or phrase_shades().get(word) or shades(feeling_words.EMOJI).get(word)
+    return known or next((shade for start, shade in beginnings() if word.startswith(start)), None)
+
+
+def framed(tokens: Sequence[str], place: int, word: str) -> Shade | None:
+    """The shade of a word that tells a feeling only where somebody is said to have it."""
+    for table, said in FRAMES:
+        shade = shades(table).get(word)
+        if shade is not None:
+            return shade if said(tokens, place) else None
+    return None
+
+
+def of_a_person(tokens: Sequence[str], place: int) -> bool:
+    at = link_before(tokens, place)
+    if at < 0:
+        return False
+    link = tokens[at].lower()
+    if link in CONTRACTED or (link in OBJECTS and at > 0 and tokens[at - 1].lower() in MADE):
+        return True
+    return link in LINKING and somebody(tokens, at)
+
+
+def after_feel(tokens: Sequence[str], place: int) -> bool:
+    at = link_before(tokens, place)
+    return at >= 0 and tokens[at].lower() in FEELING and (tokens[at].lower() == "feeling" or somebody(tokens, at))
+
+
+FRAMES: tuple[tuple[str, Callable[[Sequence[str], int], bool]], ...] = (
+    (feeling_words.OF_A_PERSON, of_a_person),
+    (feeling_words.AFTER_FEEL, after_feel),
+)
+
+
+def link_before(tokens: Sequence[str], place: int) -> int:
+    """Where the verb stands that the word depends on, past «really», «not» and «tired and»; -1 if nowhere."""
+    at = place - 1
+    while at >= max(0, place - LONGEST_WAY):
+        word = tokens[at].lower()
+        if word == "and":
+            at -= 2
+        elif bare(word) in PASSED_OVER:
+            at -= 1
+        else:
+            return at
+    return -1
+
+
+def somebody(tokens: Sequence[str], link: int) -> bool:
+    """A person stands before the verb, in its clause, or it is a question to one; with «feels» a name is one too."""
+    before = clause_before(tokens, link)[-3:]
+    if any(word.lower() in PEOPLE or word.lower() in CONTRACTED for word in before):
+        return True
+    return tokens[link].lower() in FEELING and any(word.istitle() and word not in NO_NAMES for word in before[-1:])
+
+
+def clause_before(tokens: Sequence[str], place: int) -> list[str]:
+    """As much of it as can matter."""
+    start, first = place, max(0, place - REACH)
+    while start > first and tokens[start - 1].lower() not in CLAUSE_ENDS:
+        start -= 1
+    return list(tokens[start:place])
+
+
+def strength(before: Sequence[str], word: str) -> float:
+    near = [bare(token.lower()) for token in before]
+    denied = denials(near) % 2 == 1
+    if denied and (COMPARATIVE.match(word.lower()) or "more" in near[-1:]):
+        return STRONGER  # «never been happier»
+    if denied:
+        return DENIED
+    if INTENSIFIERS & set(near[-2:]):
+        return STRONGER
+    return WEAKER if DAMPERS & set(near[-3:]) else 1.0
+
+
+def denials(near: Sequence[str]) -> int:
+    return sum(word in DENIALS and after not in ("only", "just") for word, after in pairwise([*near, ""]))
+
+
+def bare(word: str) -> str:
+    return word.replace("'", "")
+
+
+def shouted(token: str) -> bool:
+    return len(token) > 1 and token.isupper() and token.isalpha()
+
+
+def exclamations(text: str) -> int:
+    return min(MOST_MARKS, sum(len(found[0]) for found in EXCLAMATION.finditer(CODE.sub(" ", text))))
+
+
+def middle(found: Sequence[Shade]) -> Shade:
+    """The mean, in which a strong word weighs more than a faint one."""
+    weights = [math.hypot(*shade) for shade in found]
+    whole = sum(weights) or 1.0
+    valence = sum(weight * shade[0] for weight, shade in zip(weights, found, strict=True))
+    arousal = sum(weight * shade[1] for weight, shade in zip(weights, found, strict=True))
+    return valence / whole, arousal / whole
+
+
+def clipped(value: float) -> float:
+    return max(-1.0, min(1.0, value))
+
+
+def rounded(value: float) -> float:
+    return round(value * STEPS) / STEPS
+
+
+@cache
+def shades(table: str) -> Mapping[str, Shade]:
+    lines = (line.split() for line in table.strip().splitlines())
+    return {word: (float(v), float(a)) for v, a, *words in lines for word in words if not word.endswith("*")}
+
+
+@cache
+def beginnings() -> tuple[tuple[str, Shade], ...]:
+    lines = (line.split() for line in feeling_words.FELT.strip().splitlines())
+    return tuple((word[:-1], (float(v), float(a))) for v, a, *words in lines for word in words if word.endswith("*"))
+
+
+@cache
+def phrase_shades() -> Mapping[str, Shade]:
+    lines = (line.split(maxsplit=2) for line in feeling_words.PHRASES.strip().splitlines())
+    return {phrase: (float(v), float(a)) for v, a, phrases in lines for phrase in divided(phrases)}
+
+
+def divided(phrases: str) -> list[str]:
+    return [phrase.strip() for line in phrases.strip().splitlines() for phrase in line.split("|")]
+
+
+def borrowed(token: str, further: Mapping[str, float]) -> Shade | None:
+    valence = further.get(token.lower())
+    return None if valence is None else (valence, 0.0)
+
+
+@cache
+def vader() -> Mapping[str, float]:
+    try:
+        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+    except ImportError as error:
+        raise ConfigError(f'The lexicon "vader" needs the package vaderSentiment. {VADER_REMEDY}') from error
+    own = plain_words() | shades(feeling_words.OF_A_PERSON).keys() | shades(feeling_words.AFTER_FEEL).keys()
+    rated: dict[str, float] = SentimentIntensityAnalyzer().lexicon
+    scaled = {word: value / VADER_MAXIMUM for word, value in rated.items() if word.isalpha() and word not in own}
+    return {word: clipped(value) for word, value in scaled.items() if abs(value) >= VADER_FLOOR}
+
+
+@cache
+def plain_words() -> frozenset[str]:
+    return frozenset(feeling_words.PLAIN_WORDS.split())

@@ -1,0 +1,104 @@
+"""A copy of the whole, while others write; where a backend has no file, a sentence."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from nacre.errors import InvalidInput, StorageError
+from nacre.model import Filter
+from nacre.ports import Store
+from nacre.storage.in_memory import InMemoryStore
+from nacre.storage.sqlite import SQLiteStore
+from tests.samples import SPACE, derived, entry, ids, memory, put, unit
+
+EVERYTHING = Filter()
+PAIRS = 300
+
+
+@pytest.fixture
+def copied(store: Store) -> Store:
+    if isinstance(store, InMemoryStore):
+        pytest.skip("kept nowhere")
+    return store
+
+
+def test_a_store_that_is_kept_nowhere_says_so(store: Store, tmp_path: Path) -> None:
+    if isinstance(store, InMemoryStore):
+        with pytest.raises(StorageError, match="kept nowhere"):
+            store.copy_to(tmp_path / "copy.db")
+
+
+def test_a_copy_holds_all_that_the_store_holds(copied: Store, tmp_path: Path) -> None:
+    with copied.transaction() as transaction:
+        transaction.claim_embedder("first", 8)
+        transaction.put(memory("a", tags=("x",)), derived("old word", unit(1)))
+        transaction.put(memory("a", space="there"), derived("new word", unit(0, 1)))
+        transaction.append([entry("a")])
+        transaction.put_word("type", "dream", {"seen": 1})
+    copied.copy_to(tmp_path / "deep" / "copy.db")
+    assert [file.name for file in (tmp_path / "deep").iterdir()] == ["copy.db"]
+    copy = SQLiteStore(tmp_path / "deep" / "copy.db")
+    try:
+        for space in (SPACE, "there"):
+            assert copy.select(space, EVERYTHING) == copied.select(space, EVERYTHING)
+        assert copy.journal(SPACE) == copied.journal(SPACE)
+        assert (copy.words("type"), copy.embedder()) == ({"dream": {"seen": 1}}, "first")
+        assert ids(copy.by_words(SPACE, ["old"], EVERYTHING, 5)) == ["a"]
+        assert ids(copy.by_vector(SPACE, unit(1), EVERYTHING, 5)) == ["a"]
+        assert copy.health(thorough=True).problems == ()
+        put(copy, memory("only in the copy"))
+        assert copied.get(SPACE, ["only in the copy"]) == []
+    finally:
+        copy.close()
+
+
+def test_a_copy_made_while_others_write_parts_no_transaction(copied: Store, tmp_path: Path) -> None:
+    written, stop = threading.Event(), threading.Event()
+
+    def write() -> None:
+        for number in range(PAIRS):
+            put(copied, (memory(f"{number}a", "x" * 5_000), derived("word")), (memory(f"{number}b"), derived("word")))
+            written.set()
+            if stop.is_set():
+                return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    written.wait(30)
+    try:
+        for number in range(5):
+            copied.copy_to(tmp_path / f"copy-{number}.db")
+    finally:
+        stop.set()
+        writer.join()
+    counts = []
+    for number in range(5):
+        copy = SQLiteStore(tmp_path / f"copy-{number}.db")
+        kept = ids(copy.select(SPACE, EVERYTHING))
+        assert {id[:-1] + "b" for id in kept if id.endswith("a")} == {id for id in kept if id.endswith("b")}
+        assert copy.health(thorough=True).problems == ()
+        counts.append(len(kept))
+        copy.close()
+    assert counts[0] > 0 and counts == sorted(counts)
+
+
+def test_a_copy_never_replaces_anything(copied: Store, tmp_path: Path) -> None:
+    for name in ("other.db", "other.db-wal"):
+        (tmp_path / name).write_text("of somebody")
+        with pytest.raises(InvalidInput, match="never replaces"):
+            copied.copy_to(tmp_path / "other.db")
+        assert (tmp_path / name).read_text() == "of somebody"
+        (tmp_path / name).unlink()
+
+
+def test_a_copy_that_cannot_be_made_leaves_nothing_behind(copied: Store, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StorageError):
+        copied.copy_to(tmp_path / "file" / "copy.db")
+    before = sorted(file.name for file in tmp_path.iterdir())
+    with pytest.raises((StorageError, InvalidInput)):
+        copied.copy_to(tmp_path / ("x" * 300))
+    assert sorted(file.name for file in tmp_path.iterdir()) == before

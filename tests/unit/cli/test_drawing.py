@@ -1,0 +1,47 @@
+"""Trees of memories, and text for Graphviz."""
+
+from __future__ import annotations
+
+from nacre.cli.drawing import dot, tree
+from nacre.model import Edge, Graph, Memory
+
+
+def graph(*edges: Edge, ids: str = "") -> Graph:
+    names = dict.fromkeys([*ids, *(id for edge in edges for id in edge[:2])])
+    return Graph({id: Memory(id, f"text of {id}") for id in names}, edges)
+
+
+def test_every_tie_is_drawn_once_and_every_memory_told_once() -> None:
+    triangle = graph(Edge("a", "b", "related"), Edge("b", "c", "causes"), Edge("a", "c", "mentions"))
+    assert list(tree(triangle, ["a"])) == [
+        "a text of a",
+        "├─ related → b text of b",
+        "│  └─ causes → c text of c",
+        "└─ mentions → c (above)",
+    ]
+
+
+def test_two_ties_of_one_pair_are_two_branches_and_the_stronger_comes_first() -> None:
+    twice = graph(Edge("a", "b", "related", 0.2), Edge("b", "a", "causes", 0.9))
+    assert list(tree(twice, ["a"])) == ["a text of a", "├─ causes ← b text of b", "└─ related → b (above)"]
+
+
+def test_what_no_tie_joins_to_the_seeds_stands_by_itself() -> None:
+    assert list(tree(graph(ids="ab"), ["b"])) == ["b text of b", "a text of a"]
+
+
+def test_plain_strokes_are_ascii() -> None:
+    lines = "\n".join(tree(graph(Edge("a", "b", "related"), Edge("c", "a", "related")), ["a"], plain=True))
+    assert lines.isascii()
+    assert lines.splitlines()[1:] == ["|- related -> b text of b", "`- related <- c text of c"]
+
+
+def test_a_chain_longer_than_a_call_stack_is_drawn() -> None:
+    chain = graph(*(Edge(f"m{n}", f"m{n + 1}", "related") for n in range(2000)))
+    assert len(list(tree(chain, ["m0"]))) == 2001
+
+
+def test_dot_names_every_node_and_tie_in_quotes() -> None:
+    lines = list(dot(graph(Edge('a"', "b\\", "related"))))
+    assert '  "a\\"" [label="text of a\\""];' in lines
+    assert '  "a\\"" -> "b\\\\" [label="related"];' in lines

@@ -1,0 +1,191 @@
+"""Chains of versions: dates, several forerunners, great lengths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from nacre import Memory, MemoryStore
+from nacre.errors import SupersedeCycle
+from nacre.model import Link
+
+
+def held(store: MemoryStore, id: str) -> Memory:
+    found = store.get(id)
+    assert found is not None
+    return found
+
+
+def kept(store: MemoryStore, *ids: str) -> None:
+    for id in ids:
+        store.remember(f"text of {id}", id=id, on_conflict="ignore")
+
+
+def without_dates(memory: Memory) -> Memory:
+    return replace(memory, updated_at=0.0)
+
+
+def supersedes(store: MemoryStore, id: str) -> list[str]:
+    return [link.to for link in held(store, id).links if link.rel == "supersedes"]
+
+
+def test_the_new_truth_begins_when_it_was_learned_and_the_old_one_ends_then(store: MemoryStore) -> None:
+    kept(store, "old", "new")
+    store.supersede("old", "new", why="it changed")
+    old, new = held(store, "old"), held(store, "new")
+    assert old.valid_until == new.valid_from == new.created_at
+    assert old.superseded_at is not None
+    assert old.superseded_at > new.created_at
+    assert [(entry.memory_id, entry.act.name) for entry in store.journal()[:2]] == [
+        ("new", "supersede"),
+        ("old", "supersede"),
+    ]
+
+
+def test_an_heir_that_was_known_before_the_old_one_begins_now(store: MemoryStore) -> None:
+    kept(store, "heir", "old")
+    store.supersede("old", "heir")
+    old, heir = held(store, "old"), held(store, "heir")
+    assert old.valid_until == heir.valid_from == old.superseded_at
+
+
+def test_when_it_happened_counts_before_when_it_was_written(store: MemoryStore) -> None:
+    store.remember("old", id="old", occurred_at=500.0)
+    store.remember("new", id="new", occurred_at=600.0)
+    store.supersede("old", "new")
+    assert (held(store, "old").valid_until, held(store, "new").valid_from) == (600.0, 600.0)
+
+
+def test_times_that_the_caller_gave_are_kept_over_both_ways(store: MemoryStore) -> None:
+    store.remember("old", id="old", valid_from=100.0, valid_until=200.0)
+    store.remember("new", id="new", valid_from=300.0)
+    before = [without_dates(held(store, id)) for id in ("old", "new")]
+    store.supersede("old", "new")
+    assert (held(store, "old").valid_until, held(store, "new").valid_from) == (200.0, 300.0)
+    store.restore("old")
+    assert [without_dates(held(store, id)) for id in ("old", "new")] == before
+
+
+def test_the_beginning_that_the_caller_gave_ends_the_old_truth(store: MemoryStore) -> None:
+    kept(store, "old")
+    store.remember("new", id="new", valid_from=300.0)
+    store.supersede("old", "new")
+    assert held(store, "old").valid_until == 300.0
+    store.restore("old")
+    assert (held(store, "old").valid_until, held(store, "new").valid_from) == (None, 300.0)
+
+
+@pytest.mark.parametrize("order", ["first second", "second first"])
+def test_an_heir_of_two_gives_both_back_whole_in_either_order(store: MemoryStore, order: str) -> None:
+    kept(store, "first", "second", "heir")
+    before = [without_dates(held(store, id)) for id in ("first", "second", "heir")]
+    store.supersede("first", "heir")
+    store.supersede("second", "heir")
+    assert supersedes(store, "heir") == ["first", "second"]
+    begun = held(store, "heir").valid_from
+    one, other = order.split()
+    assert store.restore(one)
+    assert supersedes(store, "heir") == [other]
+    assert (held(store, "heir").valid_from, held(store, other).valid_until) == (begun, begun)
+    assert store.restore(other)
+    assert [without_dates(held(store, id)) for id in ("first", "second", "heir")] == before
+
+
+def test_restoring_leaves_other_ties_between_the_two(store: MemoryStore) -> None:
+    kept(store, "old", "new")
+    store.link("new", "old", "refines")
+    store.supersede("old", "new")
+    store.restore("old")
+    assert held(store, "new").links == (Link("old", "refines"),)
+
+
+def test_a_cycle_through_any_number_is_refused_and_names_the_way_out(store: MemoryStore) -> None:
+    ids = [f"m{number}" for number in range(12)]
+    kept(store, *ids)
+    for old, new in pairwise(ids):
+        store.supersede(old, new)
+    before = store.journal(limit=None)
+    for length in range(12):
+        with pytest.raises(SupersedeCycle, match="Restore"):
+            store.supersede("m11", f"m{11 - length}")
+    assert store.journal(limit=None) == before
+    store.restore("m0")
+    store.supersede("m11", "m0")
+    assert held(store, "m11").superseded_by == "m0"
+
+
+def test_the_three_cycle_that_the_reference_accepts_is_refused(store: MemoryStore) -> None:
+    kept(store, "a", "b", "c")
+    store.supersede("a", "b")
+    store.supersede("b", "c")
+    with pytest.raises(ValueError, match="superseded"):
+        store.supersede("c", "a")
+    assert [memory.id for memory in store.list_recent()] == ["c"]
+
+
+def test_a_chain_of_a_thousand_shows_its_head_and_tells_its_history_whole(store: MemoryStore) -> None:
+    ids = [f"m{number}" for number in range(1000)]
+    store.remember_many([{"text": f"The port is {8000 + number}", "id": id} for number, id in enumerate(ids)])
+    for old, new in pairwise(ids):
+        store.supersede(old, new)
+    assert [hit.memory.id for hit in store.recall("port", k=5)] == ["m999"]
+    told = store.history("m500")
+    assert [version.id for version in told.versions] == ids
+    assert told.head.id == "m999"
+    assert [(each.old, each.new) for each in told.transitions] == list(pairwise(ids))
+    assert (told.transitions[0].before, told.transitions[0].after) == ("8000", "8001")
+    with pytest.raises(SupersedeCycle):
+        store.supersede("m999", "m0")
+
+
+def test_purging_from_the_middle_closes_the_chain(store: MemoryStore) -> None:
+    kept(store, "a", "b", "c")
+    store.supersede("a", "b")
+    store.supersede("b", "c")
+    store.purge("b")
+    assert held(store, "a").superseded_by == "c"
+    assert "a" in supersedes(store, "c")
+    assert [version.id for version in store.history("a").versions] == ["a", "c"]
+    assert [memory.id for memory in store.list_recent()] == ["c"]
+
+
+def test_purging_the_head_sets_its_forerunners_free(store: MemoryStore) -> None:
+    kept(store, "a", "b", "head")
+    before = [without_dates(held(store, id)) for id in ("a", "b")]
+    store.supersede("a", "head")
+    store.supersede("b", "head")
+    store.purge("head")
+    assert [without_dates(held(store, id)) for id in ("a", "b")] == before
+
+
+def test_purging_all_of_a_chain_leaves_nothing(store: MemoryStore) -> None:
+    kept(store, "a", "b", "c")
+    store.supersede("a", "b")
+    store.supersede("b", "c")
+    assert store.purge("a", "c", "b") == 3
+    assert store.count(include_superseded=True, include_trashed=True) == 0
+    assert store.health(thorough=True).problems == ()
+
+
+def test_history_tells_edits_too_with_who_and_why(store: MemoryStore) -> None:
+    store.remember("The port is 80", id="a")
+    store.edit("a", text="The port is 81", why="a slip")
+    store.remember("The port is 90", id="b", on_conflict="ignore")
+    store.supersede("a", "b", why="moved")
+    told = store.history("a")
+    assert [(each.old, each.new, each.before, each.after, each.act, each.why) for each in told.transitions] == [
+        ("a", "a", "The port is 80", "The port is 81", "edit", "a slip"),
+        ("a", "b", "81", "90", "supersede", "moved"),
+    ]
+    assert [each.at for each in told.transitions] == sorted(each.at for each in told.transitions)
+    assert store.history("b") == told
+
+
+def test_a_tree_of_versions_is_told_what_was_replaced_before_what_replaced_it(store: MemoryStore) -> None:
+    kept(store, "a", "b", "c", "d")
+    store.supersede("a", "c")
+    store.supersede("b", "c")
+    store.supersede("c", "d")
+    assert [version.id for version in store.history("b").versions] == ["a", "b", "c", "d"]

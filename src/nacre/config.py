@@ -23,7 +23,9 @@ TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no"
 class Settings:
     """`embedder` is minilm, hashing, openai:MODEL or sentence-transformers:MODEL; `language_model` is openai:MODEL or
     anthropic:MODEL, `reranker` is cross-encoder:DIRECTORY or language-model, and both may be left empty. `on_conflict`
-    is note, ignore, warn, supersede or raise; `conflict_judge` may be language-model. A journal is kept for
+    is note, ignore, warn, supersede or raise; `conflict_judge` may be language-model. `importance` says how much a text
+    matters when the caller does not (rules, fixed: `default_importance`, language-model), `emotion` what is felt in it
+    (own, vader, off). A journal is kept for
     `journal_days` (0: for ever), and its mirror, a JSONL file, is rotated by size and age.
 
     `maintenance_…_every` says how often maintenance does each of its jobs, and `maintenance_tick` how often it looks:
@@ -42,6 +44,8 @@ class Settings:
     language_model_key: str = ""
     default_type: str = "semantic"
     default_importance: float = 0.5
+    importance: str = "rules"
+    emotion: str = "own"
     editor: str = ""
     on_conflict: str = "note"
     conflict_threshold: float = 0.8

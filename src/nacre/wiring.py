@@ -11,6 +11,7 @@ from nacre.config import STORE_FILE, Settings
 from nacre.errors import ConfigError, UnknownName
 from nacre.model import Memory
 from nacre.ports import Derived, Embedder, JournalSink, LanguageModel, Reranker, Store
+from nacre.remember.suggest import Suggesting
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -110,6 +111,18 @@ def make_conflict_judge(settings: Settings) -> Judge | None:
     from nacre.remember.asked_model import AskedModel
 
     return AskedModel(model)
+
+
+def make_suggesting(settings: Settings) -> Suggesting:
+    asked = None
+    if settings.importance == "language-model":
+        model = make_language_model(settings)
+        if model is None:
+            raise ConfigError("The importance 'language-model' needs one; set language_model to openai:MODEL, say.")
+        from nacre.remember.appraise import asked_importance
+
+        asked = asked_importance(model)
+    return Suggesting(settings.importance, settings.emotion, settings.default_importance, asked)
 
 
 def make_journal_mirror(settings: Settings) -> JournalSink | None:

@@ -142,13 +142,13 @@ def test_diff_tells_what_came_went_and_changed(filled: CommandLine) -> None:
         "+\tlater\t\t\tNginx is in front",
         "-\tnew\t\tThe server runs Python 3.12\t",
         "~\told\ttags\t(nothing)\tops",
-        "~\told\timportance\t0.5\t0.9",
+        "~\told\timportance\t0.55\t0.9",
     ]
     assert "1 memory came, 1 went, 1 changed" in result.stderr
     found = filled.json("diff", then)
     assert (ids(found["added"]), ids(found["removed"])) == (["later"], ["new"])
     assert found["changed"] == [
-        {"id": "old", "before": {"tags": [], "importance": 0.5}, "after": {"tags": ["ops"], "importance": 0.9}}
+        {"id": "old", "before": {"tags": [], "importance": 0.55}, "after": {"tags": ["ops"], "importance": 0.9}}
     ]
     assert "0.5 → 0.9" in filled.ok("diff", then, "-f", "table")
 

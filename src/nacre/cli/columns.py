@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -16,6 +17,8 @@ T = TypeVar("T")
 
 SHORT = 8  # characters of an id that a person reads and types
 LONGEST_SHOWN = 400  # of a text, in a table; `nacre show` has all of it
+INDENT = 2 + SHORT + 2  # before the text of one of them
+MOST_OTHERS = 5  # that a row names beside its memory
 ROOMY = 100  # columns of a terminal that has place for the tags too
 
 
@@ -29,6 +32,14 @@ def headline(memory: Memory) -> str:
 
 def excerpt(memory: Memory) -> str:
     return shortened(headline(memory))
+
+
+def grouped(first: Memory, others: Sequence[Memory], beside: int) -> str:
+    """One memory, and below it those that it stands for, each on a line where `beside` characters are taken."""
+    room = max(SHORT, shutil.get_terminal_size().columns - beside - INDENT)
+    shown = [f"  {short(memory.id)}  {shortened(headline(memory), room)}" for memory in others[:MOST_OTHERS]]
+    more = [f"  and {len(others) - MOST_OTHERS:,} more"] if len(others) > MOST_OTHERS else []
+    return "\n".join([headline(first), *shown, *more])
 
 
 def memory_columns(of: Callable[[T], Memory], now: float, *, wraps: bool = False) -> list[Column[T]]:

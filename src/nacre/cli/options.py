@@ -26,6 +26,7 @@ class Narrowing(TypedDict):
     since: str | None
     until: str | None
     include_superseded: bool
+    include_archived: bool
     as_of: float | None
     valid_at: float | None
 
@@ -41,6 +42,7 @@ def narrowing(command: F) -> F:
         click.option("--since", metavar="WHEN", help="Created since: 30m, 2h, 7d, 4w, or a date (UTC)."),
         click.option("--until", metavar="WHEN", help="Created until: 7d, or a date, whose whole day counts."),
         click.option("--include-superseded", is_flag=True, help="Also those that newer ones replaced."),
+        click.option("--include-archived", is_flag=True, help="Also those in the archive."),
         as_of_option,
         valid_at_option,
     )(command)
@@ -57,6 +59,7 @@ def scope_of(given: Narrowing, now: float) -> Scope:
         "since": since(given["since"], now) if given["since"] else None,
         "until": until(given["until"], now) if given["until"] else None,
         "include_superseded": given["include_superseded"],
+        "include_archived": given["include_archived"],
         "as_of": given["as_of"],
         "valid_at": given["valid_at"],
     }

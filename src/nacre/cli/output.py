@@ -41,7 +41,7 @@ class Column(Generic[T]):
 def print_items(
     items: Sequence[T], columns: Sequence[Column[T]], record: Callable[[T], object], form: str | None
 ) -> None:
-    chosen = form or ("table" if sys.stdout.isatty() else "tsv")
+    chosen = chosen_form(form)
     if chosen == "json":
         print_json([record(item) for item in items])
     elif chosen == "tsv":
@@ -50,6 +50,10 @@ def print_items(
         from nacre.cli.tables import draw
 
         draw(items, [column for column in columns if column.brief])
+
+
+def chosen_form(form: str | None) -> str:
+    return form or ("table" if sys.stdout.isatty() else "tsv")
 
 
 def print_rows(rows: Iterable[Sequence[str]]) -> None:

@@ -51,7 +51,8 @@ def successions(versions: list[Memory], acts: list[JournalEntry]) -> Iterator[Tr
         if heir is not None:
             act = told.get((former.id, heir.id))
             before, after = values(former, heir)
-            at = former.superseded_at if former.superseded_at is not None else heir.created_at
+            ends = (former.valid_until, former.superseded_at, heir.created_at)
+            at = next(moment for moment in ends if moment is not None)
             yield Transition(former.id, heir.id, before, after, at, "supersede", act.why if act else "")
 
 

@@ -34,15 +34,26 @@ class ConfidenceDecay:
     def now_worth(self, memory: Memory, now: float) -> float:
         """From the confidence at its last validation, or at its last change of confidence."""
         since = max(memory.last_validated_at or 0.0, faded_at(memory), memory.created_at)
-        days = max(0.0, (now - since) / DAY)
-        faded = memory.confidence * float(0.5 ** (days / self.half_life_days))
-        return max(min(self.floor, memory.confidence), faded)
+        worth = self._faded(memory.confidence, now - since)
+        if not noticeable(memory, worth):
+            return worth
+        return self._faded(memory.confidence, now - max(since, self._said_at(memory)))
+
+    def _faded(self, confidence: float, seconds: float) -> float:
+        faded = confidence * float(0.5 ** (max(0.0, seconds) / DAY / self.half_life_days))
+        return max(min(self.floor, confidence), faded)
+
+    def _said_at(self, memory: Memory) -> float:
+        """When an act last changed how firmly it is held; 0 when the journal knows of none."""
+        acts = self.store.journal(memory.id, limit=None)
+        said = (entry.act.at for entry in acts if entry.before and "confidence" in (entry.after or {}))
+        return next(said, 0.0)
 
     def plan(self, now: float | None = None) -> tuple[Fading, ...]:
         at = self.store.now() if now is None else now
         held = self.store.iterate(type=HELD, where=Filter.where(pinned=False))
         fading = (Fading(memory, self.now_worth(memory, at)) for memory in held)
-        return tuple(each for each in fading if each.memory.confidence - each.confidence >= NOTICEABLE)
+        return tuple(each for each in fading if noticeable(each.memory, each.confidence))
 
     def apply(self, plan: Sequence[Fading], now: float | None = None, *, why: str = "") -> int:
         """One act; what was validated or changed since it was planned keeps its confidence."""
@@ -53,12 +64,22 @@ class ConfidenceDecay:
 
         def edit(memory: Memory) -> Memory:
             each = planned[memory.id]
-            if (memory.confidence, memory.last_validated_at) != (each.memory.confidence, each.memory.last_validated_at):
+            if memory.pinned or not same(memory, each.memory):
                 return memory
             kept = {**memory.metadata, "confidence_faded_at": at}
             return replace(memory, confidence=round(each.confidence, 4), metadata=kept)
 
         return len(self.store.acting_as(ACTOR).change_present(self.store.space, list(planned), "fade", edit, why=why))
+
+
+def noticeable(memory: Memory, worth: float) -> bool:
+    return memory.confidence - worth >= NOTICEABLE
+
+
+def same(memory: Memory, planned: Memory) -> bool:
+    return (memory.confidence, memory.last_validated_at, memory.status, memory.updated_at) == (
+        planned.confidence, planned.last_validated_at, planned.status, planned.updated_at,
+    )  # fmt: skip
 
 
 def faded_at(memory: Memory) -> float:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from heapq import nlargest
 
 from nacre.engine.change import AnyChange, Change
 from nacre.engine.engine import Engine
-from nacre.engine.superseding import all_superseded
 from nacre.lifecycle.clustering import by_centroid, mean_direction
+from nacre.lifecycle.lineage import DERIVED_FROM, all_unchanged, replaced
 from nacre.lifecycle.strength import DAY
 from nacre.model import Filter, Link, Memory
 from nacre.model.memory import Json
@@ -18,7 +19,7 @@ from nacre.store import MemoryStore
 from nacre.text.emotion import salience
 
 ACTOR = "consolidation"
-DERIVED_FROM = "derived_from"
+SHORT_TERM = ("short_term", "consolidating")
 YEAR_DAYS = 365.0
 # Mnemosyne's: what moved somebody, what is new and what is used, in these shares.
 FELT, NEW, USED = 0.4, 0.3, 0.3
@@ -68,14 +69,14 @@ def worth(memory: Memory, now: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Consolidator:
-    """`hard` removes the members that a representative stands for; else they are superseded by it."""
+    """`hard` removes the members that a representative stands for; else they are superseded by it. Pinned ones stay."""
 
     store: MemoryStore
     config: ConsolidationConfig = ConsolidationConfig()
     hard: bool = False
 
     def should_consolidate(self) -> tuple[bool, str]:
-        waiting, limit = self.store.count(status="short_term"), self.config.buffer_threshold
+        waiting, limit = self.store.count(status=SHORT_TERM), self.config.buffer_threshold
         state = "exceeds" if waiting >= limit else "below"
         return waiting >= limit, f"Buffer size ({waiting}) {state} threshold ({limit})"
 
@@ -83,8 +84,8 @@ class Consolidator:
         """Short-term memories that are old enough, the worthiest first, as many as one batch takes."""
         at = self.store.now() if now is None else now
         old = Filter.where(created_at__le=at - self.config.min_age_hours * 3600)
-        found = [replace(m, salience=worth(m, at)) for m in self.store.iterate(status="short_term", where=old)]
-        return sorted(found, key=lambda memory: -memory.salience)[: self.config.max_batch_size]
+        found = (replace(m, salience=worth(m, at)) for m in self.store.iterate(status=SHORT_TERM, where=old))
+        return nlargest(self.config.max_batch_size, found, key=lambda memory: memory.salience)
 
     def clusters(self, memories: Sequence[Memory]) -> list[MemoryCluster]:
         """Every memory is in one; those without a vector are alone."""
@@ -139,25 +140,14 @@ def cluster(memories: Sequence[Memory], centroid: Vectors | None) -> MemoryClust
 
 def promoted(each: MemoryCluster, transaction: Transaction, engine: Engine, *, hard: bool) -> list[AnyChange]:
     """Empty when a member is no longer what it was: then nothing of the cluster changes."""
-    now = [transaction.get(memory.space, memory.id) for memory in each.memories]
-    stood = [memory for memory, planned in zip(now, each.memories, strict=True) if same(memory, planned)]
-    if len(stood) < len(each.memories):
+    stood = all_unchanged(each.memories, transaction)
+    if not stood:
         return []
-    first, *others = [memory for memory in stood if memory is not None]
+    first, *others = stood
     heir = replace(first, status="long_term", salience=each.memories[0].salience, updated_at=engine.clock())
     heir = replace(heir, links=(*heir.links, *(Link(memory.id, DERIVED_FROM) for memory in others)))
-    if hard:
-        return [Change(first, heir), *(Change(member, None) for member in others)]
-    heir, changes = all_superseded(transaction, others, heir, engine.clock())
+    heir, changes = replaced(transaction, others, heir, engine.clock(), hard=hard)
     return [Change(first, heir), *changes]
-
-
-def same(memory: Memory | None, planned: Memory) -> bool:
-    return (
-        memory is not None
-        and memory.text == planned.text
-        and (memory.status, memory.superseded_by) == (planned.status, planned.superseded_by)
-    )
 
 
 def reported(done: Sequence[MemoryCluster], found: Sequence[MemoryCluster]) -> ConsolidationReport:

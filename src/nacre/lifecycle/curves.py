@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ COLORS = ("#0b7285", "#c2255c", "#5f3dc4", "#e67700", "#2b8a3e", "#495057")
 WIDTH, HEIGHT, MARGIN = 720, 400, 48
 DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # of a braille sign, row by row
 BLANK = 0x2800
+NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def svg(curves: Sequence[Curve], *, floor: float | None = None, title: str = "Ho
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT + 22 * len(curves)}"'
         ' font-family="sans-serif" font-size="12">',
         '<rect width="100%" height="100%" fill="white"/>',
-        f'<text x="{MARGIN}" y="24" font-size="15">{escape(title)}</text>',
+        f'<text x="{MARGIN}" y="24" font-size="15">{printed(title)}</text>',
         *grid(days),
     ]
     if floor is not None:
@@ -94,8 +96,13 @@ def svg(curves: Sequence[Curve], *, floor: float | None = None, title: str = "Ho
         parts.append(f'<polyline fill="none" stroke="{color}" stroke-width="2" points="{line}"/>')
         y = HEIGHT + 22 * number
         parts.append(f'<rect x="{MARGIN}" y="{y - 9}" width="18" height="4" fill="{color}"/>')
-        parts.append(f'<text x="{MARGIN + 26}" y="{y}">{escape(each.label[:90])}</text>')
+        parts.append(f'<text x="{MARGIN + 26}" y="{y}">{printed(each.label[:90])}</text>')
     return "\n".join([*parts, "</svg>\n"])
+
+
+def printed(text: str) -> str:
+    """A memory may hold characters, such as those that colour a terminal, that no XML may."""
+    return escape(NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def grid(days: float) -> list[str]:
@@ -131,10 +138,15 @@ def png(curves: Sequence[Curve], file: Path, floor: float | None) -> None:
     figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100))
     axes = figure.subplots()
     for each in curves:
-        axes.plot([day for day, _ in each.points], [score for _, score in each.points], label=each.label[:60])
+        axes.plot([day for day, _ in each.points], [score for _, score in each.points], label=written(each.label[:60]))
     if floor is not None:
         axes.axhline(floor, linestyle=":", color="gray")
     axes.set_xlabel("days")
     axes.set_ylim(0, 1)
     axes.legend(fontsize="small")
     figure.savefig(file, dpi=150)
+
+
+def written(label: str) -> str:
+    """Two dollar signs would be read as the bounds of a formula."""
+    return label.replace("$", r"\$")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nacre.engine.reviewing import trashed
+from nacre.errors import InvalidInput
 from nacre.lifecycle.strength import Standing, model_named
 from nacre.model import Filter, Memory
 from nacre.store import MemoryStore
@@ -35,6 +37,13 @@ class DecayEngine:
     model: str = "simple"
     protect_linked: bool = True
 
+    def __post_init__(self) -> None:
+        model_named(self.model)
+        if not (math.isfinite(self.decay_rate) and self.decay_rate >= 0):
+            raise InvalidInput(f"A decay rate of {self.decay_rate} lets nothing fade; give 0 or more, such as 0.02.")
+        if not math.isfinite(self.min_score):
+            raise InvalidInput(f"The least score {self.min_score} is no number; give one from 0 to 1, such as 0.05.")
+
     def score(self, memory: Memory, now: float | None = None) -> float:
         return self._scored([memory], self._now(now), self._support([memory.id]))[0].score
 
@@ -54,13 +63,15 @@ class DecayEngine:
         return tuple(sorted((each for each in fading if self._lets_go(each, support)), key=lambda each: each.score))
 
     def apply(self, plan: Sequence[Faded], *, why: str = "") -> list[Memory]:
-        """Moves what was planned to the trash in one act; what was used or pinned since it was planned stays."""
+        """Moves what was planned to the trash in one act; what was used, changed, pinned or tied since then stays."""
         planned = {each.memory.id: each.memory for each in plan}
         if not planned:
             return []
+        tied = self._support(list(planned)) if self.protect_linked else Counter()
 
         def edit(memory: Memory) -> Memory:
-            return trashed(memory) if unused_since(planned[memory.id], memory) else memory
+            unused = unused_since(planned[memory.id], memory) and not tied[memory.id]
+            return trashed(memory) if unused else memory
 
         engine = self.store.acting_as(ACTOR)
         done = engine.change_present(self.store.space, list(planned), "decay", edit, why=why)

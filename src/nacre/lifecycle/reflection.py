@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 from uuid import uuid4
 
 from nacre.engine.change import AnyChange, Change
-from nacre.engine.superseding import all_superseded
 from nacre.errors import UnknownName
 from nacre.lifecycle.clustering import by_seed, mean_direction
+from nacre.lifecycle.lineage import DERIVED_FROM, all_unchanged, replaced
 from nacre.lifecycle.summaries import Summarizer, summarizer_named
 from nacre.model import Link, Memory
 from nacre.ports import Derived, Progress, Transaction
+from nacre.remember.check import body
 from nacre.store import MemoryStore
 
 Consolidate: TypeAlias = bool | Literal["hard", "soft"]
 
 ACTOR = "reflection"
 TAG = "reflection"
-DERIVED_FROM = "derived_from"
 DECIMALS = 3
 
 
@@ -55,7 +55,8 @@ class ReflectionEngine:
         matrix = np.stack([mean_direction(vectors[memory.id]) for memory in found])
         fresh = None if since is None else [memory.created_at > since for memory in found]
         groups = by_seed(matrix, self.similarity_threshold, fresh)
-        return [[found[row] for row in group.rows] for group in groups if len(group.rows) >= self.min_cluster_size]
+        large = [sorted(group.rows) for group in groups if len(group.rows) >= self.min_cluster_size]
+        return [[found[row] for row in rows] for rows in large]
 
     def plan(
         self, now: float | None = None, since: float | None = None, progress: Progress | None = None
@@ -74,7 +75,8 @@ class ReflectionEngine:
     def apply(self, plan: Sequence[Reflection], consolidate: Consolidate = False, *, why: str = "") -> list[Memory]:
         """Keeps the summaries in one act. `True` or "soft" lets each replace its sources, "hard" removes them.
 
-        Sources that were changed or left since the plan are left out, and a group that shrinks too far with them.
+        A pinned source stays. A group is left for the next time when one of its sources was changed, condensed or lost
+        since the plan: its summary would tell what no longer stands.
         """
         if consolidate not in (False, True, "soft", "hard"):
             raise UnknownName("way to consolidate", str(consolidate), ("soft", "hard"))
@@ -86,10 +88,12 @@ class ReflectionEngine:
 
         def carry_out(transaction: Transaction) -> list[AnyChange]:
             changes: list[AnyChange] = []
+            condensed = set() if self.again else self._condensed()
             for each, found in zip(plan, derived, strict=True):
-                still = unchanged(each.sources, transaction)
-                if len(still) >= self.min_cluster_size:
-                    changes += reflected(each.summary, found, still, consolidate, transaction, engine.clock)
+                known = transaction.get(each.summary.space, each.summary.id) is not None
+                sources = None if known else all_unchanged(each.sources, transaction)
+                if sources and condensed.isdisjoint(source.id for source in sources):
+                    changes += reflected(each.summary, found, sources, consolidate, transaction, engine.clock())
                     kept.append(each.summary)
             return changes
 
@@ -118,7 +122,7 @@ class ReflectionEngine:
         tags = dict.fromkeys((TAG, *(tag for memory in group for tag in memory.tags)))
         return Memory(
             id=str(uuid4()),
-            text=text.strip() or group[0].text,
+            text=body("summary", text if str(text).strip() else group[0].text),
             space=self.store.space,
             type="semantic",
             tags=tuple(tags),
@@ -132,30 +136,15 @@ class ReflectionEngine:
         )
 
 
-def unchanged(sources: Sequence[Memory], transaction: Transaction) -> list[Memory]:
-    now = (transaction.get(source.space, source.id) for source in sources)
-    return [
-        memory
-        for memory, planned in zip(now, sources, strict=True)
-        if memory is not None
-        and memory.text == planned.text
-        and (memory.status, memory.superseded_by) == (planned.status, planned.superseded_by)
-    ]
-
-
 def reflected(
     summary: Memory,
     derived: Derived,
     sources: Sequence[Memory],
     consolidate: Consolidate,
     transaction: Transaction,
-    clock: Callable[[], float],
+    now: float,
 ) -> list[AnyChange]:
-    here = {source.id for source in sources}
-    heir = replace(summary, links=tuple(link for link in summary.links if link.to in here))
-    if consolidate == "hard":
-        return [Change(None, heir, derived), *(Change(source, None) for source in sources)]
     if not consolidate:
-        return [Change(None, heir, derived)]
-    heir, changes = all_superseded(transaction, sources, heir, clock())
+        return [Change(None, summary, derived)]
+    heir, changes = replaced(transaction, sources, summary, now, hard=consolidate == "hard")
     return [Change(None, heir, derived), *changes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain
 
 from nacre.engine.reviewing import trashed
 from nacre.errors import InvalidInput, UnknownName
@@ -16,6 +16,8 @@ ACTOR = "retention"
 BATCH = 256
 COMPRESSED_AFTER_DAYS = 90.0
 OUTCOMES = ("archive", "trash")
+# Archived memories are where they belong already, and do not count.
+ACTIVE = Filter.where(status__in=("short_term", "consolidating", "long_term"))
 GENTLE_RATE = 0.02  # a month's half-life: of what is too many, the least used goes first
 
 
@@ -60,11 +62,14 @@ class Retention:
     policy: RetentionPolicy = RetentionPolicy()
 
     def plan(self, now: float | None = None) -> tuple[Leaving, ...]:
-        """What would leave, each once. Nothing is changed."""
+        """What would leave, each once, and no more than must. Nothing is changed."""
         at = self.store.now() if now is None else now
+        bounds = [*self.policy.types.items(), (None, self.policy.whole)]
         found: dict[str, Leaving] = {}
-        for leaving in self._leaving(at):
+        for leaving in chain(self._expired(at), *(self._too_old(each, type, at) for type, each in bounds)):
             found.setdefault(leaving.memory.id, leaving)
+        for type, each in bounds:
+            found |= {leaving.memory.id: leaving for leaving in self._too_many(each, type, at, found)}
         return tuple(found.values())
 
     def apply(self, plan: Sequence[Leaving], *, why: str = "") -> list[Memory]:
@@ -82,45 +87,47 @@ class Retention:
         engine = self.store.acting_as(ACTOR)
         return engine.change_present(self.store.space, list(planned), "retain", edit, why=why)
 
-    def _leaving(self, now: float) -> Iterator[Leaving]:
-        expired = Filter.where(expires_at__le=now)
-        for memory in self.store.iterate(where=expired, include_expired=True, include_superseded=True):
-            yield Leaving(memory, "trash", "expired")
-        yield from self._beyond(self.policy.whole, None, now)
-        for type, bounds in self.policy.types.items():
-            yield from self._beyond(bounds, type, now)
+    def _expired(self, now: float) -> Iterator[Leaving]:
+        where = Filter.where(expires_at__le=now)
+        everywhere = self.store.iterate(
+            where=where, include_expired=True, include_superseded=True, include_archived=True
+        )
+        return (Leaving(memory, "trash", "expired") for memory in everywhere)
 
-    def _beyond(self, bounds: Bounds, type: str | None, now: float) -> Iterator[Leaving]:
-        """Archived memories are where they belong already, and do not count."""
-        active = Filter.where(status__in=("short_term", "consolidating", "long_term"))
-        if bounds.max_age_days is not None:
-            old = active & Filter.where(created_at__lt=now - bounds.max_age_days * DAY, pinned=False)
-            for memory in self.store.iterate(type=type, where=old):
-                if memory.type not in self.policy.protect_types:
-                    yield Leaving(memory, bounds.outcome, f"older than {bounds.max_age_days:g} days")
-        if bounds.max_count is not None or bounds.max_megabytes is not None:
-            yield from self._too_many(bounds, list(self.store.iterate(type=type, where=active)), now)
+    def _too_old(self, bounds: Bounds, type: str | None, now: float) -> Iterator[Leaving]:
+        if bounds.max_age_days is None:
+            return
+        old = Filter.where(created_at__lt=now - bounds.max_age_days * DAY, pinned=False)
+        for memory in self.store.iterate(type=type, where=ACTIVE & old):
+            if memory.type not in self.policy.protect_types:
+                yield Leaving(memory, bounds.outcome, f"older than {bounds.max_age_days:g} days")
 
-    def _too_many(self, bounds: Bounds, memories: Sequence[Memory], now: float) -> Iterator[Leaving]:
+    def _too_many(
+        self, bounds: Bounds, type: str | None, now: float, gone: Mapping[str, Leaving]
+    ) -> Iterator[Leaving]:  # fmt: skip
+        """The least strong first, until those that stay are few and small enough."""
+        if bounds.max_count is None and bounds.max_megabytes is None:
+            return
+        memories = [m for m in self.store.iterate(type=type, where=ACTIVE) if m.id not in gone]
         free = [m for m in memories if not m.pinned and m.type not in self.policy.protect_types]
-        weakest = sorted(free, key=lambda memory: strength(Standing(memory, now, GENTLE_RATE)))
-        if bounds.max_count is not None:
-            over = max(0, len(memories) - bounds.max_count)
-            yield from (Leaving(m, bounds.outcome, f"more than {bounds.max_count:,}") for m in islice(weakest, over))
-        if bounds.max_megabytes is not None:
-            over_bytes = sum(map(size, memories)) - bounds.max_megabytes * 1e6
-            for memory in weakest:
-                if over_bytes <= 0:
-                    break
-                over_bytes -= size(memory)
-                yield Leaving(memory, bounds.outcome, f"more than {bounds.max_megabytes:g} MB")
+        over = 0 if bounds.max_count is None else len(memories) - bounds.max_count
+        heavy = 0.0 if bounds.max_megabytes is None else sum(map(size, memories)) - bounds.max_megabytes * 1e6
+        for memory in sorted(free, key=lambda memory: strength(Standing(memory, now, GENTLE_RATE))):
+            if over <= 0 and heavy <= 0:
+                return
+            why = f"more than {bounds.max_count:,}" if over > 0 else f"more than {bounds.max_megabytes:g} MB"
+            yield Leaving(memory, bounds.outcome, why)
+            over, heavy = over - 1, heavy - size(memory)
 
 
 def compress_old(store: MemoryStore, older_than_days: float = COMPRESSED_AFTER_DAYS, now: float | None = None) -> int:
     """Keeps long texts that were not used for so long in less space; nothing of them changes. Returns how many."""
     at = store.now() if now is None else now
     old = Filter.where(last_accessed__lt=at - older_than_days * DAY)
-    ids = [m.id for m in store.iterate(where=old, include_archived=True, include_superseded=True, include_trashed=True)]
+    everywhere = store.iterate(
+        where=old, include_archived=True, include_superseded=True, include_trashed=True, include_expired=True
+    )
+    ids = [memory.id for memory in everywhere]
     engine = store.acting_as(ACTOR)
     packed = 0
     for start in range(0, len(ids), BATCH):

@@ -23,9 +23,15 @@ class Trash:
 
     def plan(self, now: float | None = None) -> tuple[Memory, ...]:
         at = self.store.now() if now is None else now
-        lain = Filter.where(status="trashed", updated_at__le=at - self.grace_days * DAY)
+        edge = at - self.grace_days * DAY
+        lain = Filter.where(status="trashed", updated_at__le=edge)
         found = self.store.iterate(where=lain, include_trashed=True, include_superseded=True, include_expired=True)
-        return tuple(memory for memory in found if not is_redacted(memory))
+        return tuple(memory for memory in found if not is_redacted(memory) and not self._moved_since(memory, edge))
+
+    def _moved_since(self, memory: Memory, edge: float) -> bool:
+        """Whoever undid an undo of a `forget` brought back the time of the first, too; the journal has the last."""
+        acts = self.store.journal(memory.id, limit=1)
+        return bool(acts) and acts[0].act.at > edge
 
     def apply(self, plan: Sequence[Memory], *, why: str = "") -> int:
         """Deletes for good what has lain there untouched since the plan; returns how many."""

@@ -10,7 +10,10 @@ from nacre.model.memory import Json, Memory
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A value that changed. `old` and `new` are ids, the same one where a memory's own text was edited."""
+    """A value that changed. `old` and `new` are ids, the same one where a memory's own text was edited.
+
+    `at` is when the older ceased to hold, as far as that is known, else when it was replaced.
+    """
 
     old: str
     new: str

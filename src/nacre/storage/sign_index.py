@@ -34,7 +34,7 @@ class SignIndex:
         self._chunks: Numbers = np.empty(0, np.int64)
         self._owners: Numbers = np.empty(0, np.int64)
         self._halves: Halves = np.empty((0, dimensions), np.float16)
-        self._singles: Vectors = np.empty((0, dimensions), np.float32)
+        self._unpacked: tuple[Vectors, int] = np.empty((0, dimensions), np.float32), 0  # and how many rows are filled
         self._bits: Bits = np.empty((0, words_for(dimensions)), np.uint64)
         self._alive: NDArray[np.bool_] = np.empty(0, np.bool_)
 
@@ -91,10 +91,13 @@ class SignIndex:
         """A small store keeps its vectors unpacked as well: widening them again costs more than comparing them."""
         if size > UNPACKED:
             return self._halves[rows].astype(np.float32)
-        singles = self._singles  # another thread may put a shorter one in its place
+        singles, known = self._unpacked
         if len(singles) < size:
-            singles = np.concatenate([singles, self._halves[len(singles) : size].astype(np.float32)])
-            self._singles = singles
+            # With room to spare: a store that is read after every write must not copy itself each time.
+            singles = enlarged(singles, max(size, 2 * len(singles)))
+        if known < size:
+            singles[known:size] = self._halves[known:size]
+            self._unpacked = singles, size  # together: another thread may read them, or write the same rows again
         return singles[rows]
 
     def _near(self, vector: Vectors, wanted: int, rows: Numbers, size: int) -> Numbers:

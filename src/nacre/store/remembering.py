@@ -54,7 +54,8 @@ class Remembering(Space):
         self, given: Mapping[str, object], on_conflict: str | None, contradiction_fn: ConflictFn | None
     ) -> RememberResult:
         self._catch_up()
-        return remembering.remember(self._engine, self._draft(given), self._handling(on_conflict, contradiction_fn))
+        draft = self._draft(given, suggesting=True)
+        return remembering.remember(self._engine, draft, self._handling(on_conflict, contradiction_fn))
 
     def remember_many(
         self,
@@ -64,7 +65,8 @@ class Remembering(Space):
         progress: Progress | None = None,
     ) -> list[Memory]:
         """Texts, or mappings with `text` and any other field. One transaction a batch: after a fault, whole batches
-        are kept and the rest is not. With another policy than `ignore` each memory is an act of its own."""
+        are kept and the rest is not. With another policy than `ignore` each memory is an act of its own. An importance
+        that is not given is the usual one: nothing is read into what comes in bulk."""
         drafts = [self._draft({"text": item} if isinstance(item, str) else item) for item in items]
         handling = self._handling(on_conflict)
         step = BATCH if on_conflict == IGNORE else 1
@@ -119,15 +121,16 @@ class Remembering(Space):
         comparison = self._comparison(Filter.live(self._clock()), contradiction_fn=contradiction_fn)
         return Handling(policy, comparison)
 
-    def _draft(self, given: Mapping[str, object]) -> Memory:
+    def _draft(self, given: Mapping[str, object], *, suggesting: bool = False) -> Memory:
         if not isinstance(given, Mapping) or "text" not in given:
             raise InvalidInput("A memory needs a text; give it under 'text'.")
         known = self._settings
-        wanted = {"type": known.default_type, "importance": known.default_importance, **given}
+        wanted = {"type": known.default_type, **given}
         fields = checked(wanted, TYPES if wanted["type"] in TYPES else self.types())
+        suggested = self._suggesting.fields(fields) if suggesting else {"importance": known.default_importance}
         now = self._clock()
         times = {"created_at": now, "updated_at": fields.get("created_at", now), "last_accessed": now}
-        draft = {"id": str(uuid4()), **times, **fields, "space": self.space}
+        draft = {"id": str(uuid4()), **times, **suggested, **fields, "space": self.space}
         self._check_links(str(draft["id"]), draft)
         return Memory(**draft)  # type: ignore[arg-type]
 

@@ -28,6 +28,7 @@ from nacre.wiring import (
     make_conflict_judge,
     make_journal_mirror,
     make_reranker,
+    make_suggesting,
     open_store,
 )
 
@@ -68,6 +69,7 @@ class Space:
         self._contradiction_fn = contradiction_fn
         self._strict_links = known.strict_links if strict_links is None else strict_links
         self._alike: Alike = alike_by(self._engine.embedder)
+        self._suggesting = make_suggesting(known)
         self._second: Judge | None = make_conflict_judge(known)
 
     @property

@@ -51,7 +51,7 @@ def test_use_speaks_a_little_for_a_memory_where_it_is_to_count(store: MemoryStor
 
 
 def test_a_recall_does_not_reinforce_itself(store: MemoryStore) -> None:
-    pair(store, {}, {"importance": 0.51})
+    pair(store, {"importance": 0.5}, {"importance": 0.51})
     for _ in range(5):
         store.recall("Berlin", k=1)
     first = found(store, ASKED)

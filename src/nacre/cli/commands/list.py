@@ -32,6 +32,7 @@ ALL = 2**53
 @narrowing
 @click.option("--sort", type=click.Choice(list(ORDERS)), default="created", show_default=True, help="What comes first.")
 @click.option("--trashed", is_flag=True, help="What is in the trash.")
+@click.option("--archived", is_flag=True, help="What is in the archive.")
 @click.option("--superseded", is_flag=True, help="What newer memories replaced.")
 @form_option()
 @door_options
@@ -41,13 +42,14 @@ def command(
     limit: int,
     sort: str,
     trashed: bool,
+    archived: bool,
     superseded: bool,
     form: str | None,
     **narrowed: Unpack[Narrowing],
 ) -> None:
     """List the newest memories, or those you narrow it to."""
     now = door.now()
-    scope = put_away(scope_of(narrowed, now), trashed=trashed, superseded=superseded)
+    scope = put_away(scope_of(narrowed, now), trashed=trashed, archived=archived, superseded=superseded)
     with door.open() as store:
         found = store.list_recent(limit or ALL, order=ORDERS[sort], **scope)
         total = store.count(**scope)
@@ -58,7 +60,9 @@ def command(
         say(f"{len(found)} of {total}; -n 0 lists them all.")
 
 
-def put_away(scope: Scope, *, trashed: bool, superseded: bool) -> Scope:
+def put_away(scope: Scope, *, trashed: bool, archived: bool, superseded: bool) -> Scope:
+    if archived:
+        scope = {**scope, "status": "archived"}
     if trashed:
         scope = {**scope, "status": "trashed", "include_superseded": True, "include_expired": True}
     if superseded:

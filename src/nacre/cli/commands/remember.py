@@ -57,7 +57,7 @@ def command(
     if lines and (words not in ((), ("-",)) or described["id"]):
         raise click.UsageError("--lines reads every text from stdin, and makes the ids itself.")
     known = door.settings()
-    fields = {"type": known.default_type, "importance": known.default_importance, **given_only(described)}
+    fields = {"type": known.default_type, **given_only(described)}
     with door.open_with_model() as store:
         if lines:
             keep_lines(store, fields, on_conflict or "ignore")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from nacre.cli.asking import LONGEST_LIST
 from nacre.cli.door import Door
 from nacre.cli.options import door_options, why_option
 from nacre.cli.output import say
@@ -27,5 +28,7 @@ def command(door: Door, batch: str | None, last: int | None, why: str) -> None:
 
 
 def tell(undone: list[JournalEntry]) -> None:
-    for entry in undone:
+    for entry in undone[:LONGEST_LIST]:
         say(f"{subject(entry)} {taken_back(entry)}")
+    if len(undone) > LONGEST_LIST:
+        say(f"and {len(undone) - LONGEST_LIST:,} more; `nacre journal` tells them all.")

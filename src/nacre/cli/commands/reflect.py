@@ -1,0 +1,156 @@
+"""nacre reflect"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, Unpack, cast
+
+import click
+
+from nacre.cli.asking import counted
+from nacre.cli.columns import grouped
+from nacre.cli.door import Door
+from nacre.cli.kinds import Number
+from nacre.cli.output import Column, say
+from nacre.cli.planning import Planning, agreed, planning, show
+from nacre.cli.progress import progress_line
+from nacre.cli.records import memory_record
+from nacre.cli.times import since as moment
+from nacre.errors import ConfigError, LanguageModelError
+
+if TYPE_CHECKING:
+    from nacre.config import Settings
+    from nacre.lifecycle.reflection import Reflection, ReflectionEngine
+    from nacre.lifecycle.summaries import Summarizer
+    from nacre.ports import LanguageModel
+
+BESIDE = 12  # characters that the other columns take
+ASKED = "language-model"
+WAYS = {"none": False, "soft": "soft", "hard": "hard"}
+
+
+@dataclass(slots=True)
+class Watched:
+    """A model that has failed is not asked again, and says why it was not."""
+
+    model: LanguageModel
+    fault: LanguageModelError | None = None
+
+    @property
+    def identity(self) -> str:
+        return self.model.identity
+
+    def complete(self, prompt: str, *, system: str = "", max_tokens: int = 512) -> str:
+        if self.fault is None:
+            try:
+                return self.model.complete(prompt, system=system, max_tokens=max_tokens)
+            except LanguageModelError as error:
+                self.fault = error
+        raise self.fault
+
+
+@click.command("reflect")
+@click.option(
+    "--threshold", type=Number(0, 1), default=0.75, show_default=True, metavar="0-1", help="How alike a group is."
+)
+@click.option(
+    "--min-cluster-size", type=click.IntRange(min=2), metavar="N", help="Fewer are no group. reflect_min_cluster."
+)
+@click.option(
+    "--summarizer",
+    type=click.Choice(["central", "extractive", ASKED]),
+    default="central",
+    show_default=True,
+    help="Who writes: their central sentences, all of them cut short, or the configured model.",
+)
+@click.option(
+    "--consolidate",
+    type=click.Choice(list(WAYS)),
+    default="none",
+    show_default=True,
+    help="What becomes of the episodes: they stay, are superseded by the summary, or are removed.",
+)
+@click.option("--since", metavar="WHEN", help="Only groups with an episode created since: 7d, or a date.")
+@planning
+@click.pass_obj
+def command(
+    door: Door,
+    threshold: float,
+    min_cluster_size: int | None,
+    summarizer: str,
+    consolidate: str,
+    since: str | None,
+    **asked: Unpack[Planning],
+) -> None:
+    """List what episodes that speak of the same come to, and with --apply keep each summary as a semantic memory.
+
+    Episodes that were condensed before are left out.
+    """
+    from nacre.lifecycle.reflection import ReflectionEngine
+
+    settings, now = door.settings(), door.now()
+    watched = model_of(settings) if summarizer == ASKED else None
+    after = moment(since, now) if since else None
+    with door.open_with_model() as store:
+        size = min_cluster_size or int(settings.reflect_min_cluster)
+        engine = ReflectionEngine(store, threshold, size, writer(summarizer, watched))
+        with progress_line() as progress:
+            plan = engine.plan(now, after, progress)
+        applied = asked["applied"]
+        show(plan, columns(applied=applied), lambda each: record(each, applied=applied), asked["limit"], asked["form"])
+        if watched is not None and watched.fault is not None:
+            say(f"Condensed without the language model. {watched.fault}")
+        waiting = store.stats().waiting_for_model
+        if waiting:
+            say(f"{counted(waiting)} without a vector left out; `nacre model install` gets the model.")
+        if not plan:
+            say(f"No {size} episodes are so much alike.")
+        else:
+            carry_out(engine, plan, consolidate, asked)
+
+
+def model_of(settings: Settings) -> Watched:
+    from nacre.wiring import make_language_model
+
+    model = make_language_model(settings)
+    if model is None:
+        raise ConfigError("The summarizer 'language-model' needs one; set language_model to openai:MODEL, say.")
+    return Watched(model)
+
+
+def writer(name: str, model: LanguageModel | None) -> Summarizer | str:
+    from nacre.lifecycle.summaries import asking
+
+    return name if model is None else asking(model)
+
+
+def carry_out(engine: ReflectionEngine, plan: tuple[Reflection, ...], consolidate: str, asked: Planning) -> None:
+    sources = counted(sum(len(each.sources) for each in plan), "episode", "episodes")
+    would = f"{sources} would be condensed into {counted(len(plan))}"
+    question = f"Condense {sources} into {counted(len(plan))} and remove them? `nacre undo` can bring them back."
+    if not agreed(asked, would, question if consolidate == "hard" else ""):
+        return
+    way = cast("Literal[False, 'soft', 'hard']", WAYS[consolidate])
+    kept = engine.apply(plan, way, why=asked["why"])
+    say(f"Kept {counted(len(kept), 'summary', 'summaries')}; `nacre undo` takes it back.")
+    if len(kept) < len(plan):
+        say(f"{counted(len(plan) - len(kept), 'group', 'groups')} changed meanwhile, and waits for the next time.")
+
+
+def columns(*, applied: bool) -> list[Column[Reflection]]:
+    return [
+        Column("id", lambda each: each.summary.id if applied else ""),
+        Column("of", lambda each: str(len(each.sources)), lambda each: str(len(each.sources)), right=True),
+        Column("imp", lambda each: f"{each.summary.importance:g}", lambda each: f"{each.summary.importance:.2f}"),
+        Column("episodes", lambda each: ",".join(source.id for source in each.sources)),
+        Column("summary", lambda each: each.summary.text, told, wide=True, wraps=True),
+    ]
+
+
+def told(each: Reflection) -> str:
+    return grouped(each.summary, each.sources, BESIDE)
+
+
+def record(each: Reflection, *, applied: bool) -> dict[str, object]:
+    summary = each.summary if applied else replace(each.summary, source="reflection/dry-run")
+    return {"summary": memory_record(summary), "sources": [memory_record(source) for source in each.sources]}

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := .venv-bench
 
-.PHONY: demo test lint types layers unit torture bench bench-recall docs clean help
+.PHONY: demo test lint types layers unit torture bench bench-recall bench-year docs clean help
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -42,6 +42,10 @@ torture: $(STAMP)  ## The long forms: a minute of eight processes, two hundred k
 bench: $(STAMP)  ## Speed and memory against a Chroma-based memory, in an environment of its own
 	@sh benchmarks/setup.sh $(PYTHON) $(BENCH)
 	@$(BENCH)/bin/python benchmarks/against_chroma.py
+
+bench-year: $(STAMP)  ## A simulated year of 20,000 memories with maintenance and without
+	@$(BIN)/nacre model install
+	@$(BIN)/python benchmarks/year.py
 
 clean:  ## Remove the environments and caches
 	rm -rf $(VENV) $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -48,8 +48,8 @@ class Judged:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", nargs="+", default=["development", "held_out"])
-    parser.add_argument("--wrong", action="store_true", help="list the misjudged pairs of the development set")
+    parser.add_argument("--sets", nargs="+", default=["development", "training_1", "training_2", "held_out"])
+    parser.add_argument("--wrong", action="store_true", help="list the misjudged pairs, but for the held-out")
     parser.add_argument("--without-model", action="store_true", help="judge without the embedder's opinion on phrases")
     given = parser.parse_args()
     embedder = MiniLM()
@@ -58,7 +58,7 @@ def main() -> None:
         pairs = read(PAIRS / f"{name}.jsonl", embedder)
         judged = [Judged(pair, judge(pair.new, pair.old, pair.similarity, alike=alike)) for pair in pairs]
         report(name, judged, microseconds(pairs))
-        if given.wrong and name == "development":  # the held-out pairs stay unseen, or they would not be held out
+        if given.wrong and name != "held_out":  # the held-out pairs stay unseen, or they would not be held out
             list_wrong(judged)
 
 
@@ -94,17 +94,23 @@ def report(name: str, judged: list[Judged], took: float) -> None:
     print(f"## {name}: {len(judged)} pairs\n\n| label | {' | '.join(KINDS)} |\n|---|---|---|---|---|")
     for label in LABELS:
         print(f"| {label} | {' | '.join(str(cells[label, kind]) for kind in KINDS)} |")
-    true = [each for each in judged if each.pair.label in CONFLICTS and each.kind in CONFLICTS]
-    found = sum(each.kind in CONFLICTS for each in judged)
-    wanted = sum(each.pair.label in CONFLICTS for each in judged)
-    right_kind = sum(each.kind == each.pair.label for each in true)
-    wrong = sum(cells["paraphrase", kind] for kind in CONFLICTS)
-    print(f"\nprecision {len(true) / max(1, found):.3f}, recall {len(true) / max(1, wanted):.3f}, ", end="")
-    print(f"kind right {right_kind / max(1, len(true)):.3f}, paraphrases judged a conflict {wrong}, {took:.0f} us each")
+    print(f"\nnoted: {figures(judged, judged)}, {took:.0f} us each")
+    print(f"sure: {figures([each for each in judged if each.verdict and each.verdict.sure], judged)}")
     reasons = Counter((each.verdict.reason, not each.wrong) for each in judged if each.verdict)
     for reason in sorted({reason for reason, _ in reasons}):
         print(f"- {reason}: {reasons[reason, True]} right, {reasons[reason, False]} wrong")
     print()
+
+
+def figures(considered: list[Judged], judged: list[Judged]) -> str:
+    """Of the verdicts considered, how many are right; and how many of all conflicts they find."""
+    found = [each for each in considered if each.kind in CONFLICTS]
+    true = [each for each in found if each.pair.label in CONFLICTS]
+    wanted = sum(each.pair.label in CONFLICTS for each in judged)
+    right_kind = sum(each.kind == each.pair.label for each in true) / max(1, len(true))
+    wrong = sum(each.pair.label == "paraphrase" for each in found)
+    precision, recall = len(true) / max(1, len(found)), len(true) / max(1, wanted)
+    return f"precision {precision:.3f}, recall {recall:.3f}, kind right {right_kind:.3f}, paraphrases {wrong}"
 
 
 def list_wrong(judged: list[Judged]) -> None:

@@ -31,7 +31,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         world = World(Path(folder), year(given.days, given.per_day, given.seed), given.seed)
         met = lived(world, given.days, Path(folder))
-        world.close()
     print(f"\nThe whole took {time.perf_counter() - started:,.0f} s.")
     sys.exit(0 if met else 1)
 
@@ -50,6 +49,7 @@ def lived(world: World, days: int, folder: Path) -> bool:
     asked = world.asked(questions(world))
     used = Answered.of(found for id, found in asked.items() if id in world.used)
     taken = Taken(fates(world), used, Answered.of(asked.values()), undone(world, folder / "copy.db"))
+    world.close()
     print(f"\n{state_table(world, taken.fates)}\n")
     rows, met = figures(world, taken)
     print(rows)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, quantiles
+
+import apsw
 
 from nacre.lifecycle.decay import ACTOR as DECAY
 from nacre.lifecycle.reflection import TAG
@@ -85,7 +87,7 @@ def state_table(world: World, now: Mapping[str, str]) -> str:
 
 
 def figures(world: World, taken: Taken) -> tuple[str, bool]:
-    """The second table, and whether all that must hold does."""
+    """The second table, once the stores are closed, and whether all that must hold does."""
     told, now = world.told, taken.fates
     pinned = [id for id in told if told[id].kind == "pinned"]
     procedures = [id for id in told if told[id].kind == "procedure"]
@@ -93,8 +95,8 @@ def figures(world: World, taken: Taken) -> tuple[str, bool]:
     condensed = [id for id in world.used if now[id] == "condensed"]
     used = [id for id in world.used if now[id] != "condensed"]
     rows = [
-        all_of("pinned and live", pinned, now),
-        all_of("procedures and live", procedures, now),
+        all_of("pinned and live", pinned, now, ("live",)),
+        all_of("procedures and kept", procedures, now),
         all_of("used and kept", used, now),
         ("used episodes that a reflection holds", f"{len(condensed):,}", None),
         unused(world, now),
@@ -116,8 +118,8 @@ def figures(world: World, taken: Taken) -> tuple[str, bool]:
 Row = tuple[str, str, bool | None]
 
 
-def all_of(what: str, ids: list[str], now: Mapping[str, str]) -> Row:
-    kept = sum(now[id] in KEPT for id in ids)
+def all_of(what: str, ids: list[str], now: Mapping[str, str], good: Sequence[str] = KEPT) -> Row:
+    kept = sum(now[id] in good for id in ids)
     other = Counter(now[id] for id in ids if now[id] != "live")
     told = "".join(f", {count:,} {fate}" for fate, count in other.items())
     return what, f"{kept:,} of {len(ids):,}{told}", kept == len(ids)
@@ -136,15 +138,26 @@ def compared(what: str, found: Answered) -> Row:
 
 
 def costs(world: World) -> list[Row]:
-    tended, left_alone = (store.health().bytes_on_disk / 1e6 for store in (world.tended, world.left_alone))
+    files = [f"{file.stat().st_size / 1e6:.1f} MB" for file in world.files]
+    inside = [f"{in_use(file) / 1e6:.1f} MB" for file in world.files]
     taken = [1000 * each for each in world.seconds]
     p95 = quantiles(taken, n=20)[18]
     told = ", ".join(f"{name} {count:,}" for name, count in world.done.items() if count)
     return [
-        ("on disk", f"{tended:.1f} MB tended, {left_alone:.1f} MB left alone", None),
+        ("on disk", f"{files[0]} tended, {files[1]} left alone", None),
+        ("of these in use, the rest is free for what comes", f"{inside[0]} tended, {inside[1]} left alone", None),
         ("maintenance a day", f"{mean(taken):.0f} ms mean, {p95:.0f} ms p95, {max(taken):.0f} ms at most", None),
         ("done by the jobs in all", told, None),
     ]
+
+
+def in_use(file: Path) -> int:
+    connection = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+    pages, free, size = (
+        int(str(connection.pragma(name))) for name in ("page_count", "freelist_count", "page_size")
+    )  # fmt: skip
+    connection.close()
+    return (pages - free) * size
 
 
 def share(part: int, whole: int) -> str:
@@ -158,13 +171,11 @@ def verdict(holds: bool | None) -> str:
 def undone(world: World, file: Path) -> Undone:
     """Takes back every decay act that is younger than the grace, newest first, in a copy of the store."""
     world.tended.backup(file)
-    since = world.clock.now - world.settings.trash_days * DAY
+    since = world.clock.now - world.settings.trash_days * DAY + 1  # what is exactly so old was purged this night
     with world.opened(file) as copy:
         entries = copy.journal(act="decay", actor=DECAY, since=since, limit=None)
         acts = list(dict.fromkeys(entry.act.batch for entry in entries))
-        stood = {}
-        for memory in copy.get_many([entry.memory_id for entry in entries]):
-            stood[memory.id] = memory
+        stood = {memory.id: memory for memory in copy.get_many([entry.memory_id for entry in entries])}
         before = {entry.memory_id: entry.before or {} for entry in entries}
         for act in acts:
             copy.undo(act)

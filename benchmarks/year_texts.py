@@ -9,7 +9,7 @@ from random import Random
 from texts import PEOPLE, PLACES, REASONS, TOPICS
 
 # How many of a hundred memories are of each kind; the rest, the most of them, is passing.
-LASTING = {"fact": 6.0, "episode": 3.0, "decision": 3.0, "rule": 2.5, "procedure": 1.5, "pinned": 0.2}
+LASTING = {"fact": 6.0, "episode": 3.0, "decision": 3.0, "rule": 2.5, "procedure": 1.5, "pinned": 0.4}
 PASSING = {"small talk": 22.0, "remark": 24.0, "step": 24.0, "junk again": 9.0}
 REPEATED = {"fact again": 4.8}
 KINDS = (*LASTING, *REPEATED, *PASSING)

@@ -91,13 +91,13 @@ class Answered:
 
 class World:
     def __init__(self, folder: Path, plan: Sequence[Sequence[Told]], seed: int) -> None:
+        self.files = folder / "tended.db", folder / "left_alone.db"
         settings = Settings(
-            store=str(folder / "tended.db"), maintenance_reflect_every="off", maintenance_consolidate_every="7d"
+            store=str(self.files[0]), maintenance_reflect_every="off", maintenance_consolidate_every="7d"
         )
         self.plan, self.settings, self.clock = plan, settings, Calendar()
         self.embedder = Once(make_embedder(settings))
-        self.tended = self.opened(folder / "tended.db")
-        self.left_alone = self.opened(folder / "left_alone.db")
+        self.tended, self.left_alone = map(self.opened, self.files)
         self.scheduler = MaintenanceScheduler.from_settings(self.tended, settings)
         self.told: dict[str, Told] = {}
         self.used: set[str] = set()

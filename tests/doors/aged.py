@@ -18,12 +18,12 @@ def opened(nacre: CommandLine) -> MemoryStore:
     return MemoryStore(nacre.store, embedder="hashing", on_conflict="ignore")
 
 
-def remember_faded(nacre: CommandLine, count: int = 3, days: float = 400) -> None:
+def remember_faded(nacre: CommandLine, count: int = 3, days: float = 9_000) -> None:
     """So long unused that any model lets them go."""
     at = days_ago(days)
     with opened(nacre) as store:
         for number in range(count):
-            store.remember(f"old note {number}", id=f"faded-{number}", created_at=at, last_accessed=at)
+            store.remember(f"old note {number}", id=f"faded-{number}", created_at=at, last_accessed=at, importance=0.2)
 
 
 def remember_episodes(nacre: CommandLine, size: int = 3) -> None:

@@ -150,7 +150,7 @@ def test_diff_tells_what_came_went_and_changed(filled: CommandLine) -> None:
     assert found["changed"] == [
         {"id": "old", "before": {"tags": [], "importance": 0.55}, "after": {"tags": ["ops"], "importance": 0.9}}
     ]
-    assert "0.5 → 0.9" in filled.ok("diff", then, "-f", "table")
+    assert "0.55 → 0.9" in filled.ok("diff", then, "-f", "table")
 
 
 def test_diff_of_two_times_takes_them_in_either_order_and_days_whole(filled: CommandLine) -> None:

@@ -23,7 +23,7 @@ def test_pruning_lists_what_has_faded_and_changes_nothing(nacre: CommandLine) ->
     before = acts(nacre)
     plan = nacre("prune")
     rows = [row.split("\t") for row in plan.stdout.splitlines()]
-    assert [(row[0], row[2], row[-1]) for row in rows][0] == ("faded-0", "semantic", "old note 0")
+    assert (rows[0][0], rows[0][2], rows[0][-1]) == ("faded-0", "semantic", "old note 0")
     assert len(rows) == 3 and float(rows[0][1]) < 0.05
     assert "3 memories score less than 0.05; --apply" in plan.stderr
     assert acts(nacre) == before and trashed(nacre) == set()
@@ -51,10 +51,11 @@ def test_pruning_asks_and_no_answer_is_no(nacre: CommandLine) -> None:
 
 def test_the_options_of_pruning_win_over_the_settings(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     remember_faded(nacre, days=30)
-    assert nacre.json("prune") == []
+    assert nacre.json("prune", "--decay-rate", "0") == []
     assert len(nacre.json("prune", "--decay-rate", "0.2", "--model", "simple")) == 3
     assert len(nacre.json("prune", "--min-score", "1")) == 3
     assert nacre.json("prune", "--min-score", "1", "--protect-type", "semantic") == []
+    monkeypatch.setenv("NACRE_DECAY_MODEL", "simple")
     monkeypatch.setenv("NACRE_DECAY_RATE", "0.5")
     assert len(nacre.json("prune")) == 3
     monkeypatch.setenv("NACRE_DECAY_PROTECT", "semantic")
@@ -143,7 +144,7 @@ def test_retaining_puts_away_what_is_beyond_and_takes_it_back(nacre: CommandLine
     assert acts(nacre) == before
     refused = nacre("retain", "--max-days", "100", "--apply", input="n\n")
     assert refused.exit_code == 2 and acts(nacre) == before
-    assert "Put away 4 memories" in nacre("retain", "--max-days", "100", "--apply", "-y").stderr
+    assert "Moved 4 memories" in nacre("retain", "--max-days", "100", "--apply", "-y").stderr
     assert acts(nacre) == before + 1
     assert {each["id"] for each in nacre.json("list", "--archived")} == {"faded-0", "faded-1", "faded-2"}
     assert trashed(nacre) == {"expired"}

@@ -14,7 +14,7 @@ from tests.doors.conftest import CommandLine
 
 
 def test_without_ids_three_examples_are_plotted(nacre: CommandLine) -> None:
-    drawn = nacre.ok("decay", "plot").splitlines()
+    drawn = nacre.ok("decay", "plot", "--model", "simple", "--decay-rate", "0.02").splitlines()
     assert max(map(len, drawn)) <= 80
     assert drawn[0].startswith("1.00 │") and "90" in drawn[-5]
     assert [line.split("  ")[0] for line in drawn[-4:-1]] == [
@@ -95,10 +95,14 @@ def test_a_plot_is_written_to_a_file(nacre: CommandLine, tmp_path: Path) -> None
         (["--days", "0"], 2, "0"),
         (["--days", "inf"], 2, "inf"),
         (["-o", "fades.gif"], 2, ".svg or .png"),
-        (["-o", "nowhere/fades.svg"], 4, "No such file"),
         (["zzzz"], 1, "No memory 'zzzz'"),
     ],
 )
 def test_what_cannot_be_plotted_is_told(nacre: CommandLine, words: list[str], code: int, told: str) -> None:
     result = nacre("decay", "plot", *words)
     assert result.exit_code == code and told in result.stderr
+
+
+def test_a_place_that_is_not_there_is_told(nacre: CommandLine) -> None:
+    done = nacre.process("decay", "plot", "-o", "nowhere/fades.svg")
+    assert (done.returncode, done.stderr) == (4, "nacre: No such file or directory: nowhere/fades.svg\n")

@@ -39,7 +39,7 @@ def model_options(command: F) -> F:
             "--decay-rate",
             type=Number(min=0),
             metavar="RATE",
-            help="How fast: 0.1 halves in 7 days, 0.02 in 35. The setting decay_rate.",
+            help="How fast; in the simple model 0.1 halves in 7 days. The setting decay_rate.",
         ),
     )(command)
 

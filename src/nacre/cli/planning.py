@@ -38,7 +38,10 @@ def planning(command: F) -> F:
 
 def rows_option(command: F) -> F:
     help = "Rows of a table at most; 0 for all. TSV and JSON have them all."
-    return click.option("-n", "limit", type=click.IntRange(min=0), default=ROWS, show_default=True, help=help)(command)
+    limit = click.option(
+        "-n", "limit", type=click.IntRange(min=0), metavar="N", default=ROWS, show_default=True, help=help
+    )
+    return limit(command)
 
 
 def show(

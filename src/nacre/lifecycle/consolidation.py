@@ -145,19 +145,25 @@ def promoted(each: MemoryCluster, transaction: Transaction, engine: Engine, *, h
         return []
     first, *others = stood
     heir = replace(first, status="long_term", salience=each.memories[0].salience, updated_at=engine.clock())
-    heir = replace(heir, links=(*heir.links, *(Link(memory.id, DERIVED_FROM) for memory in others)))
+    heir = replace(heir, links=(*heir.links, *lineage_of(heir, others)))
     heir, changes = replaced(transaction, others, heir, engine.clock(), hard=hard)
     return [Change(first, heir), *changes]
 
 
+def lineage_of(heir: Memory, others: Sequence[Memory]) -> list[Link]:
+    """The ties that it does not have yet: a reflection may be promoted together with its own sources."""
+    named = {link.to for link in heir.links if link.rel == DERIVED_FROM}
+    return [Link(memory.id, DERIVED_FROM) for memory in others if memory.id not in named]
+
+
 def reported(done: Sequence[MemoryCluster], found: Sequence[MemoryCluster]) -> ConsolidationReport:
     processed = sum(len(each.memories) for each in found)
-    moved = sum(len(each.memories) for each in done)
+    behind = sum(not member.pinned for each in done for member in each.memories[1:])
     return ConsolidationReport(
         clusters_formed=len(found),
         memories_promoted=len(done),
-        memories_archived=moved - len(done),
-        memories_skipped=processed - moved,
+        memories_archived=behind,
+        memories_skipped=processed - len(done) - behind,
         total_processed=processed,
         cluster_summaries=[
             {

@@ -16,9 +16,9 @@ USED = 1.0  # by the logarithm of its uses: the tenth recall proves less than th
 VALIDATED = 2.0  # somebody said that it still holds
 TIED = 0.25  # each tie that leads to it, up to
 MOST_TIES = 8
-# The height of a curve hardly decides when it ends: at 0.02 a day a remark (0.2) would last 69 days and a standing order
-# (0.95) 147. So what is worth more than anything that is said in passing, as the appraisal has it, lasts longer too:
-# unused, a fact (0.55) a year and a standing order almost three. benchmarks/YEAR.md has what it gives.
+# The height of a curve hardly decides when it ends: at 0.02 a day a remark (0.2) would last 69 days and a standing
+# order (0.95) 147. So what is worth more than anything that is said in passing, as the appraisal has it, lasts longer
+# too: unused, a fact (0.55) a year and a standing order almost three. benchmarks/YEAR.md has what it gives.
 PASSING = 0.35
 WORTH = 10.0
 
@@ -42,8 +42,10 @@ def simple(given: Standing) -> float:
 
 
 def strength(given: Standing) -> float:
-    """The same curve, made longer by what speaks for the memory: its worth, uses, a validation, ties. A pinned one never
-    fades."""
+    """The same curve, made longer by what speaks for the memory: its worth, uses, a validation, ties.
+
+    A pinned one never fades.
+    """
     memory = given.memory
     if memory.pinned:
         return 1.0

@@ -22,8 +22,8 @@ SHORT = 10  # stems of a text that one other word can turn round; a longer one k
 # Of 480 conflicts written by hand the judge finds, of the pairs below both, one in a hundred; reading a text costs more
 # than a hundred such looks.
 PROMISING, FRAME_SHARED = 0.45, 0.5
-# A pair that these ties join was compared before, by a person or by us.
-SETTLED = frozenset(("supersedes", "contradicts", "distinct_from", "conflicts"))
+# About a pair that these ties join somebody has decided.
+SETTLED = frozenset(("supersedes", "contradicts", "distinct_from"))
 
 
 class Judge(Protocol):

@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nacre.model.memory import Memory
 from nacre.model.verdict import Verdict
-from nacre.text.frames import Frame, denied_in_both, denied_otherwise, evenly_denied, frame, nouns, opposites, turned
+from nacre.remember.evidence import evidence
+from nacre.remember.weighing import BORNE_OUT, NOTED, SPEAKING_FOR, SURE, score
+from nacre.text.frames import (
+    Frame,
+    bounded,
+    denied_in_both,
+    denied_otherwise,
+    evenly_denied,
+    frame,
+    nouns,
+    opposites,
+    turned,
+)
 from nacre.text.opposites import converse
 from nacre.text.predicates import verb_words
-from nacre.text.slots import adds_up, compared_alike, describes, parallel, renamed, slot, swapped
+from nacre.text.rivals import rivals
+from nacre.text.roles import compared_alike, exchanged, swapped
+from nacre.text.slots import adds_up, describes, one_place, parallel, renamed, slot
 from nacre.text.statements import Word, statement
-from nacre.text.subjects import only_the_subject, other_head, other_subjects, same_subject, strangers, told_apart
+from nacre.text.subjects import (
+    only_the_subject,
+    other_head,
+    other_subjects,
+    other_topics,
+    same_subject,
+    strangers,
+    told_apart,
+)
 from nacre.text.synonyms import graded
 
 SAME_TEXT = 0.80  # cosine from which two texts that differ in nothing we can name are one (AI-Houkai's threshold)
@@ -27,6 +49,7 @@ NAME_TOPIC = 0.60
 NEGATION_TOPIC = 0.65
 OPPOSITE_TOPIC = 0.50
 SUBJECT_ONLY = 0.60  # where nothing but the subject is shared
+WEIGHED_TOPIC = 0.30  # where no rule has spoken
 SHARED_WORDS = 2
 WELL_COVERED = 0.6  # share of the poorer text's words
 EVIDENCE_OF_WORDS = 0.1  # of cosine, for each of the two
@@ -58,6 +81,7 @@ class Case:
         return only_the_subject(self.frame) and self.similarity < SUBJECT_ONLY
 
 
+CONFLICTS = ("contradiction", "update")
 APART = Verdict("apart", "subjects")  # two things; ends the search, and is never told outside
 
 
@@ -66,8 +90,50 @@ def judge(
 ) -> Verdict | None:
     """`a` is the newer memory; `similarity` is the cosine of the two texts, `alike` gives that of two short phrases."""
     case = Case(a, b, similarity, threshold, alike, frame(statement(a.text), statement(b.text)))
-    found = next((verdict for rule in RULES if (verdict := rule(case))), None)
+    found = next((verdict for rule in BEFORE_ALL if (verdict := rule(case))), None) or weighed(case)
     return None if found is APART else found
+
+
+def weighed(case: Case) -> Verdict | None:
+    """What the rules say, as far as the evidence bears it; or a conflict that no rule saw, if enough is for it."""
+    ruled = by_rules(case)
+    rule = ruled.reason if ruled and ruled.kind in CONFLICTS else ""
+    if ruled is APART or (not rule and not comparable(case)):
+        return ruled
+    told = evidence(case.frame, case.similarity, rule)
+    worth = score(told)
+    minimal = one_place(case.frame)  # nothing but what the rule saw tells the two apart
+    if ruled and rule and (minimal or worth >= BORNE_OUT):
+        return replace(ruled, sure=minimal or worth > SURE)
+    if not rule and worth >= NOTED and any(told[name] for name in SPEAKING_FOR):
+        return unruled(case)
+    return by_similarity(case) if rule else ruled
+
+
+def by_rules(case: Case) -> Verdict | None:
+    return next((verdict for rule in RULES if (verdict := rule(case))), None)
+
+
+def comparable(case: Case) -> bool:
+    """Whether evidence other than a rule's counts: near texts, of one thing, that do not agree by other means."""
+    f = case.frame
+    if not f.shared or case.similarity < WEIGHED_TOPIC or (turned(f) and parallel(f)):
+        return False  # «afraid of spiders», «not afraid of snakes»
+    found, told_twice = opposites(f), f.a.cues.changed and f.b.cues.changed and case.similarity >= case.threshold
+    if (told_twice and not f.values) or not (f.only_a or f.only_b or f.values or turned(f)):
+        return False
+    return all(one.sign == other.sign for one, other in found) and (
+        not found or any(excluding(f, *two) for two in found)
+    )
+
+
+def unruled(case: Case) -> Verdict:
+    f = case.frame
+    told = [(one.text, other.text) for one, other in f.values] or [
+        (shown(one), shown(other)) for one, other in (*opposites(f), *rivals(f), *turned(f))
+    ]
+    gone_on = f.a.cues.changed or f.a.manner.news or f.a.cues.settled or (f.values and not f.b.cues.past)
+    return Verdict("update" if gone_on else "contradiction", "weighed", told[0] if told else ("", ""), sure=False)
 
 
 def by_polarity(case: Case) -> Verdict | None:
@@ -96,7 +162,7 @@ def by_change(case: Case) -> Verdict | None:
     """The newer text says that something has changed, and the older has not said so already."""
     f = case.frame
     new = f.a.cues.changed and f.a.cues.told not in f.b.keys
-    if not new or told_apart(f) or (f.b.cues.changed and not f.values and not renamed(f)):
+    if not new or told_apart(f) or other_topics(f) or (f.b.cues.changed and not f.values and not renamed(f)):
         return None
     moved = f.a.cues.moved and f.b.cues.placed
     if (case.only_named and not f.values and not moved) or not (f.only_a or f.values or turned(f)):
@@ -117,7 +183,7 @@ def by_settling(case: Case) -> Verdict | None:
 def by_subjects(case: Case) -> Verdict | None:
     f = case.frame
     beside = f.a.cues.exception and not f.b.cues.exception
-    return APART if beside or strangers(f) or told_apart(f) else None
+    return APART if beside or strangers(f) or other_topics(f) or told_apart(f) else None
 
 
 def by_values(case: Case) -> Verdict | None:
@@ -157,11 +223,6 @@ def excluding(f: Frame, one: Word, other: Word) -> bool:
     return not compared_otherwise and not both_true and not parallel(f, one.key, other.key)
 
 
-def bounded(f: Frame) -> bool:
-    """«open until eight» is «closes at eight»."""
-    return bool((f.a.compensating ^ f.b.compensating) & {"until", "till"})
-
-
 def by_negation(case: Case) -> Verdict | None:
     f = case.frame
     found = turned(f)
@@ -179,8 +240,9 @@ def shown(word: Word) -> str:
 
 
 def by_swap(case: Case) -> Verdict | None:
-    found = swapped(case.frame)
-    return Verdict("contradiction", "opposites", found) if found and compared_alike(case.frame) else None
+    f = case.frame
+    found = exchanged(f) or (swapped(f) if compared_alike(f) else None)
+    return Verdict("contradiction", "opposites", found) if found and not opposites(f) and not f.values else None
 
 
 def by_substitution(case: Case) -> Verdict | None:
@@ -203,10 +265,8 @@ def by_similarity(case: Case) -> Verdict | None:
 
 
 REASONS = {"number": "numbers", "version": "versions", "score": "numbers"}
+BEFORE_ALL = (by_polarity, by_descent, by_labels)
 RULES = (
-    by_polarity,
-    by_descent,
-    by_labels,
     by_change,
     by_settling,
     by_subjects,

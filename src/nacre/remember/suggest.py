@@ -19,8 +19,8 @@ EMOTIONS = ("own", "vader", "off")
 
 @dataclass(frozen=True, slots=True)
 class Suggesting:
-    """`usual` is the importance where it is fixed, or where no rule decides; `asked` the language model's opinion, which the rules stand in for
-    when it has none."""
+    """`usual` is the importance where it is fixed, or where no rule decides; `asked` is a language model's opinion, for
+    which the rules stand in when it has none."""
 
     importance: str = "rules"
     emotion: str = "own"

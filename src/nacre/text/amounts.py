@@ -22,6 +22,7 @@ HOUR, MINUTE = 3600.0, 60.0  # seconds
 BEFORE_ONE = frozenset(("at", "to", "is", "of"))
 SHORT_UNITS = frozenset(("h", "s"))  # of one letter; the others are too often something else
 SHORTEST_UNIT = 3  # letters after an article; «a mi» is no mile
+NAME_STARTS = frozenset("New San Santa Los Las Saint South North West East Mount Lake".split())
 LAST_HOUR = 24
 LONGEST_PHRASE = 4  # words
 
@@ -33,7 +34,7 @@ def cut(text: str) -> list[Piece]:
 def assembled(given: Sequence[Piece]) -> Iterator[Piece]:
     place = 0
     while place < len(given):
-        makers = MAKERS if given[place].kind == "number" or given[place].lower in STARTS else (phrase,)
+        makers = MAKERS if given[place].kind == "number" or given[place].lower in STARTS else (place_name, phrase)
         piece, place = next((made for maker in makers if (made := maker(given, place))), (given[place], place + 1))
         yield piece
 
@@ -157,7 +158,22 @@ def as_clock(piece: Piece, given: Sequence[Piece], after: int) -> Made:
 
 
 def texts(given: Sequence[Piece], start: int, end: int) -> str:
-    return " ".join(piece.text for piece in given[start:end])
+    return " ".join(given[place].text for place in range(start, end) if not contracted(given, place))
+
+
+def contracted(given: Sequence[Piece], place: int) -> bool:
+    """«can't» has been cut into «can» and «can't», which stands for «not»."""
+    follows = given[place + 1] if place + 1 < len(given) else None
+    return follows is not None and follows.lower == "not" and follows.text.lower().startswith(given[place].lower)
+
+
+def place_name(given: Sequence[Piece], place: int) -> Made | None:
+    """«New York» is one name, and not a York that is new."""
+    follows = given[place + 1] if place + 1 < len(given) else None
+    if given[place].text not in NAME_STARTS or follows is None or follows.kind != "word":
+        return None
+    whole = texts(given, place, place + 2)
+    return (Piece("word", whole, whole.lower()), place + 2) if follows.text[:1].isupper() else None
 
 
 MAKERS = (phrase, past_the_hour, half_a_unit, a_unit, number)

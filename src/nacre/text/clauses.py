@@ -57,7 +57,7 @@ def signs(pieces: Sequence[Piece], clauses: Sequence[int]) -> tuple[list[int], t
 def reach_of(pieces: Sequence[Piece], clauses: Sequence[int], place: int) -> list[int]:
     """The places whose sign the word at `place` turns."""
     word, after = pieces[place].lower, lower(pieces, place + 1)
-    denies_all = pieces[place].kind == "word" and (denies_clause(word) or without_prefix(base(word))[1] < 0)
+    denies_all = pieces[place].kind == "word" and (denies_clause(word) or denied_by_prefix(pieces, place))
     denies_near = word == "not" or word in NEAR_NEGATORS
     if not (denies_all or denies_near) or after in (NOT_BUT_MORE if word == "not" else NO_DENIAL):
         return []
@@ -65,6 +65,12 @@ def reach_of(pieces: Sequence[Piece], clauses: Sequence[int], place: int) -> lis
     if denies_all or after in WHOLE_CLAUSE or reaches_all(pieces, clause, place):
         return clause
     return [at for at in clause if at > place and pieces[at].has_content][:NEAR]
+
+
+def denied_by_prefix(pieces: Sequence[Piece], place: int) -> bool:
+    """«The door is unlocked» denies its clause; «unworn shoes may be returned» says something of such shoes."""
+    before_noun = place + 1 < len(pieces) and pieces[place + 1].has_content
+    return not before_noun and without_prefix(base(pieces[place].lower))[1] < 0
 
 
 def reaches_all(pieces: Sequence[Piece], clause: list[int], place: int) -> bool:

@@ -19,7 +19,7 @@ FUNCTION_WORDS = STOP_WORDS | frozenset(
     " lets get gets got getting go goes going went gone come comes came put puts take takes took taken make"
     " makes made want wants way ways kind sort ok okay yes well back away together simply actually basically"
     " especially particularly happen happens happened occur occurs shall ought need needs must may might cannot"
-    " instead next last new own every each latest".split()
+    " instead next last new own every each latest s mr mrs ms dr prof".split()
 )
 CLAUSE_WORDS = frozenset(
     "but because so while although though if unless until when which who whereas however since".split()

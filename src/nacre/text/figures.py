@@ -49,7 +49,11 @@ def names_something(pieces: Sequence[Piece], place: int, verb: int) -> bool:
 
 def is_version(pieces: Sequence[Piece], place: int) -> bool:
     """«version 3», «uses Python 3.12»; but not «Anna 12 apples»."""
-    named = place > 1 and pieces[place - 1].kind == "word" and pieces[place - 1].text[:1].isupper()
+    named = (
+        place > (0 if "." in pieces[place].text else 1)
+        and pieces[place - 1].kind == "word"
+        and pieces[place - 1].text[:1].isupper()
+    )
     counts = place + 1 < len(pieces) and pieces[place + 1].has_content
     return lower(pieces, place - 1) == "version" or (named and not counts and not pieces[place].dimension)
 
@@ -64,6 +68,7 @@ def value(pieces: Sequence[Piece], place: int) -> Value:
         return Value("score", piece.text, place, parts=tuple(DIGITS.findall(piece.text)))
     if piece.kind == "version" or is_version(pieces, place):
         return Value("version", piece.text, place, parts=tuple(piece.lower.lstrip("v").split(".")))
-    if before in BEFORE_YEARS and not piece.dimension and piece.amount in YEARS:
+    dated = before in BEFORE_YEARS or (before in ("is", "was") and any(each.lower == "year" for each in pieces[:place]))
+    if dated and not piece.dimension and piece.amount in YEARS:
         return Value("date", piece.text, place, date=(int(piece.amount), None, None, None))
     return Value("number", piece.text, place, piece.amount, piece.dimension)

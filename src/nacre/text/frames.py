@@ -91,3 +91,8 @@ def opposites(given: Frame) -> list[tuple[Word, Word]]:
         if mine.ahead == theirs.ahead and opposed(mine.key, theirs.key)
     ]
     return content + related
+
+
+def bounded(given: Frame) -> bool:
+    """«open until eight» is «closes at eight»."""
+    return bool((given.a.compensating ^ given.b.compensating) & {"until", "till"})

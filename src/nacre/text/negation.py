@@ -20,7 +20,7 @@ DENYING_VERBS = (
     "forbid avoid refuse refrain impossible false untrue unable incorrect wrong deny unacceptable exclude".split()
 )
 # They deny what follows at once.
-NEAR_NEGATORS = frozenset("no without nor lacks lack lacking except minus absent".split())
+NEAR_NEGATORS = frozenset("no non without nor lacks lack lacking except minus absent".split())
 # «no» before one of these denies nothing.
 NO_DENIAL = frozenset("later more less fewer matter doubt problem other sooner earlier".split())
 WHOLE_CLAUSE = frozenset(("longer", "need"))  # «no longer» denies all that is said with it
@@ -32,7 +32,8 @@ COMPENSATING = (
     " free vegetarian vegan rather instead ignore hide prevent empty absent exempt unavailable restrict sole"
     " abstain omit forget fear guard spare expire cap limit delay late defective dead locked dry sober stop"
     " quit drop few seldom bad poor illegal dangerous bother trouble worry problem difficult quiet silent short"
-    " brief small low weak single alone last".split()
+    " brief small low weak single alone last disable forbid prohibit block exclude untouched lock remove close"
+    " manual automatic".split()
 )
 # Of these, those that turn a denial round when they stand in it: «not exceed», «none other».
 LIMITS = "exceed until till unless less fewer longer than other only skip forget fail miss lose ignore prevent".split()

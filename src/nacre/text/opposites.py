@@ -8,6 +8,31 @@ from nacre.text.synonyms import base
 
 # What stands left of a stroke is the opposite of what stands right of it.
 OPPOSITES = """
+inward inwards | outward outwards ; catch | miss ; thrive flourish | die kill wither ; identical | different unlike
+random randomly | chronological chronologically ; bent curved | straight ; voluntary | obliged forced
+docile gentle tame | aggressive fierce ; salty brackish | sweet fresh ; inhouse internal | outsourced outside external
+overpriced expensive | bargain cheap underpriced ; binary | solitary single ; strong strongest | weak weakest
+best | weakest worst ; terrified scared afraid nervous | relaxed relaxing comfortable bother calm
+persist survive | lose vanish volatile ; insensitive | sensitive distinguish ; nullable | mandatory required
+graduate | dropout ; automate automated automatic automatically | hand manual ; significant | insignificant negligible
+clear remove clean | leave keep ; discover find | miss overlook ; greet | ignore
+encourage recommend | discourage forbid ; welcome | forbid unwelcome ban ; detail detailed | skip short
+free | charge fee paid ; cause | unrelated ; covered complete | missing lacking ; present | missing
+squash | keep ; translate | untranslated original ; plaintiff | defendant ; composed | licensed ; live | studio
+mount fit | remove dismount ; hire | layoff ; attract | repel ; admit | deny ; obey | disobey ; remember | overlook
+grow | shrink ; arrive | miss ; punctual | late ; fit healthy | injured ill ; cure heal | worsen ; gain | shed
+volunteer | obliged ; sole single only | several multiple many both various ; alone | accompanied joint together
+common frequent | rare ; ancient old | modern new ; standard | custom ; native | foreign ; safe | risky dangerous
+deep | superficial ; tasty delicious | disgusting bland ; rotten | fresh ; sunny | rainy ; hollow | solid
+guilty | cleared ; loyal | disloyal ; legal | banned ; mild | severe ; minor | major severe
+partial | complete full total
+smooth | bumpy ; tight | loose baggy ; original | copy fake ; genuine authentic real | fake forged counterfeit
+public | secret ; famous | unknown obscure ; clockwise | counterclockwise ; unanimous unanimously | divided against
+daily | never ; throughout | nowhere ; gross | net ; tax | exempt ; monthly | once ; enough | insufficient short
+inside | outside ; assembled | parts kit ; closed | anytime ; vegetarian vegan | steak beef meat pork bacon
+sober teetotal | drink drunk wine beer ; nonsmoker nonsmoking | smoke smoking ; docile | bite
+hidden | obvious ; deterministic | random nondeterministic ; idempotent | repeat repeating ; blocking | async
+deprecated | recommended supported ; open | sealed ; supported | dropped ; stay remain | leave go ; stay | move
 enable activate | disable deactivate ; on | off ; online | offline
 allow permit let authorize approve authorise | forbid prohibit deny block ban disallow refuse disapprove veto
 always | never rarely seldom ; usually often frequently | rarely seldom never ; open | close shut
@@ -105,7 +130,7 @@ paper printed print | digital electronic ; gas petrol diesel | electric ; raw | 
 ripe | unripe ; sober | drunk ; smoker smoking | nonsmoker ; meat carnivore | vegetarian vegan ; dairy | vegan
 outdoor | indoor ; cash | card ; assembled | disassembled ; accepted accept | declined ; pass passed | failed
 approve | reject ; sign | decline ; arrive | leave ; attend | skip miss ; present attended | absent
-follow | ignore break ; keep | break ; hire | fire ; extend lengthen prolong | shorten cut ; widen | narrow
+follow | ignore break ; hire | fire ; extend lengthen prolong | shorten cut ; widen | narrow
 strengthen | weaken ; improve | worsen deteriorate ; speed accelerate | slow ; heat | cool ; freeze | thaw melt
 fill | empty ; plug | unplug ; wake | sleep ; stand | sit ; inhale | exhale ; laugh | cry ; praise | criticize blame
 reward | punish ; attack | defend ; teach | learn ; deposit | withdraw ; earn | spend ; employ | dismiss

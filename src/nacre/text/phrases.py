@@ -14,7 +14,16 @@ PHRASES = {
     " not acceptable, not an option, no place, no go",
     "allow": "feel free, free to, be fine, be ok, be okay, be welcome, up to you, as you see fit, as you like, be"
     " fine with",
-    "exclude": "rule out",
+    "exclude": "rule out, leave out, leave off",
+    "required": "have to, be obliged to, be supposed to, not optional, can not sign in without",
+    "outsourced": "by an outside, from an outside",
+    "inhouse": "in house",
+    "manual": "by hand",
+    "dropout": "drop out",
+    "keep": "leave in place, stay in, leave as it is, keep as it is",
+    "untouched": "leave alone",
+    "weakest": "weak spot, weak point",
+    "relaxed": "at ease",
     "disable": "turn off, switch off, shut off, opt out, power off",
     "enable": "turn on, switch on, opt in, power on",
     "accept": "say yes",
@@ -38,8 +47,8 @@ PHRASES = {
     "divorce": "split up, break up",
     "approve": "sign off, sign off on, give the green light, green light",
     "default": "out of the box, by default",
-    "alone": "on my own, on your own, on his own, on her own, on our own, on their own, by myself, by himself, by"
-    " herself, by yourself",
+    "alone": "all alone, on my own, on your own, on his own, on her own, on our own, on their own, by myself,"
+    " by himself, by herself, by yourself",
     "start": "set off, kick off, get going",
     "stop": "give up",
     "finish": "wrap up",

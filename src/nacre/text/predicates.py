@@ -8,7 +8,7 @@ from functools import cache
 from nacre.text.closed_classes import ARTICLES, AUXILIARIES
 from nacre.text.pieces import Piece, kind, lower
 from nacre.text.stems import STOP_WORDS
-from nacre.text.synonyms import base
+from nacre.text.synonyms import base, irregular
 
 # With these a second value replaces the first.
 EXCLUSIVE = """
@@ -50,9 +50,18 @@ suffer suggest supersede supply support switch take talk target teach tell test 
 train transfer translate travel trigger try turn update upgrade upload use validate vary verify visit vote wait
 wake walk want watch wear weigh win wish work wrap write yield
 """.split()
+# At the beginning of a text these give an instruction: «Use mutable defaults» has no subject.
+INSTRUCTIONS = frozenset(
+    "use avoid keep put give write prefer ask tell add make leave send don't dont do run never always please ensure"
+    " remember explain reply respond answer address store save delete remove install include exclude skip wear bring"
+    " follow treat drain merge rebase squash commit deploy translate sort return wrap cover bake fry boil cook water"
+    " sow prune feed call email wait let stick go take serve choose pick turn switch enable disable allow"
+    " forbid".split()
+)
 # After one of these a noun follows, whatever it looks like.
 BEFORE_NOUNS = ARTICLES | frozenset("to of in on at for with by from and or every each all no some any new".split())
 PLAIN_VERBS = frozenset("get go come put take make need want went came took made got wrote ran".split())
+LIKE_A_PAST = frozenset("left read lost bound felt found thought written driven taken known grown hidden".split())
 LONGEST_ED_NOUN = 4  # letters; «seed» and «red» are no past tense
 SINGULAR_VERBS = frozenset("is was has does took leads owns manages works lives joined founded wrote runs".split())
 
@@ -74,6 +83,8 @@ def verb_words() -> frozenset[str]:
 
 def verb_place(pieces: Sequence[Piece]) -> int:
     """Where the first verb stands, as far as that can be told without a grammar; 0 in an instruction."""
+    if pieces and pieces[0].lower in INSTRUCTIONS and lower(pieces, 1) not in AUXILIARIES:
+        return 0
     inflected = (place for place in range(len(pieces)) if is_finite(pieces, place))
     plain = (place for place in range(1, len(pieces)) if is_plain_verb(pieces, place))
     return next(inflected, next(plain, 0))
@@ -92,7 +103,9 @@ def is_finite(pieces: Sequence[Piece], place: int) -> bool:
     ):
         return False
     past = word.endswith("ed") and len(word) > LONGEST_ED_NOUN
-    return past or (word.endswith("s") and base(word) in verb_words())
+    phrase = " " in pieces[place].text and base(word) in verb_words()  # «can't stand», read as «hate»
+    irregular_past = word in irregular() and word not in LIKE_A_PAST and base(word) in verb_words()
+    return past or phrase or irregular_past or (word.endswith("s") and base(word) in verb_words())
 
 
 def is_plain_verb(pieces: Sequence[Piece], place: int) -> bool:

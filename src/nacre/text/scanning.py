@@ -28,6 +28,7 @@ SCAN = re.compile(
             r"|(?-i:(?<=[a-z] )[A-HJ-Z]\b))",
             r"(?P<number>(?:[$€£¥]|(?<![\w.])[-−](?=\d)|(?<![\w.]))\d+(?:,\d{3})*(?:\.\d+)?"
             r"(?:-(?=[a-z])|\s?(?=%|°)|(?=[a-z]))?(?:%|°[cf]?|[a-z]+\b)?)",
+            r"(?P<title>\b(?-i:Mr|Mrs|Ms|Dr|Prof|St)\.(?=\s))",
             r"(?P<word>[^\W\d_][\w]*(?:(?:[._'’/@]|::|->)\w+)*(?:\+\+|\#)?)",
             r"(?P<border>[.;:!?,()—–\n]|\s-\s)",
         )
@@ -48,6 +49,8 @@ def scan(text: str) -> Iterator[Piece]:
         kind, given = found.lastgroup or "", found.group()
         if kind == "word":
             yield from word_pieces(given)
+        elif kind == "title":
+            yield Piece("word", given, given.rstrip(".").lower())  # its full stop ends no sentence
         elif kind == "number":
             yield number_piece(given)
         else:

@@ -6,12 +6,12 @@ from itertools import pairwise, takewhile
 
 from nacre.text.frames import Frame, nouns
 from nacre.text.predicates import exclusive_words, multiple_words, verb_words
-from nacre.text.statements import Statement, Word
-from nacre.text.synonyms import graded
+from nacre.text.statements import Word
 
 Words = tuple[Word, ...]
 COPULA = frozenset(("is", "are", "was", "were", "am", "be"))
 SHORTEST_FRAME = 2  # words around a slot; fewer say nothing
+SMALL_DIFFERENCE = 2  # words
 WIDEST_SLOT = 4  # words that can be put in the place of others as one value: «the United Arab Emirates»
 FURTHEST_APART = 2  # places; the words of one phrase have at most a small word between them
 MOST_BESIDE_NAMES = 1  # words that the sparser text may have alone, besides the names that differ
@@ -43,6 +43,12 @@ def unlike(a: Words, b: Words) -> tuple[Words, Words]:
 
 def agreeing(a: Words, b: Words) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0].key == pair[1].key, zip(a, b, strict=False)))
+
+
+def one_place(given: Frame) -> bool:
+    """Whether the texts are alike word for word but for a word or two."""
+    mine, theirs = unlike(given.a.whole, given.b.whole)
+    return bool(given.shared) and 0 < max(len(mine), len(theirs)) <= SMALL_DIFFERENCE
 
 
 def one_phrase(words: Words) -> bool:
@@ -85,27 +91,3 @@ def renamed(given: Frame) -> tuple[str, str] | None:
     if not mine or not theirs or len(given.shared) < SHORTEST_FRAME or others > MOST_BESIDE_NAMES or adds_up(given):
         return None
     return " ".join(word.text for word in mine), " ".join(word.text for word in theirs)
-
-
-def swapped(given: Frame) -> tuple[str, str] | None:
-    """What stands on the other side of «than»: «faster in air than in water», «in water … than in air»."""
-    mine, theirs = around_than(given.a), around_than(given.b)
-    here, there = mine[0] & theirs[1] - theirs[0], mine[1] & theirs[0] - theirs[1]
-    if not here or not there:
-        return None
-    return given.a.by_key[min(here)].text, given.a.by_key[min(there)].text
-
-
-def compared_alike(given: Frame) -> bool:
-    """Whether both compare by one word: «faster», «quicker»."""
-    words = ((given.a.by_key[key].text.lower(), given.b.by_key[key].text.lower()) for key in given.shared)
-    return any(mine in graded() and theirs in graded() for mine, theirs in words)
-
-
-def around_than(given: Statement) -> tuple[frozenset[str], frozenset[str]]:
-    """The content words before «than» and those after it."""
-    words = [word.key for word in given.whole]
-    if "than" not in words:
-        return frozenset(), frozenset()
-    place = words.index("than")
-    return given.keys & frozenset(words[:place]), given.keys & frozenset(words[place:])

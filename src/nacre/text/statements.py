@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import count, pairwise, takewhile
 
 from nacre.text.amounts import cut
 from nacre.text.changes import Cues, cues
 from nacre.text.clauses import clause_numbers, details, signs, without_prefix
 from nacre.text.closed_classes import ARTICLES
 from nacre.text.figures import labels, values
+from nacre.text.manner import Manner, manner
 from nacre.text.negation import compensating
 from nacre.text.opposites import opposed_words
 from nacre.text.pieces import Piece, kind, lower
@@ -22,6 +23,8 @@ from nacre.text.values import Value
 
 LONGEST = 4000  # characters; beyond them a text is a document, and its head says what it is about
 SMALL_WORDS = STOP_WORDS - ARTICLES - {"than"}
+WITHIN_SENTENCES = frozenset((",", ":", "(", "—", "–"))  # what follows these is capital only if it is a name
+POINTING = frozenset("the our my your his her their this that".split())
 KEPT = 32768  # texts; what is read of one takes some 7 KB, and a scan of 10,000 memories reads each but once
 
 
@@ -49,9 +52,12 @@ class Statement:
     verb_place: int
     verb: str  # the first verb, as far as it can be told; empty in an instruction
     subject: frozenset[str]  # what stands before the verb
+    topic: frozenset[str]  # the first thing that the text points at: «the session cache», «our dog»
+    leading: str  # the word that leads to it: «move» the cache, version 3 «of» the cache
     negators: tuple[str, ...]
     compensating: frozenset[str]  # words that can deny without a negation
     cues: Cues
+    manner: Manner
 
 
 @lru_cache(maxsize=KEPT)
@@ -62,6 +68,7 @@ def statement(text: str) -> Statement:
     clauses = clause_numbers(pieces)
     signed, negators = signs(pieces, clauses)
     words, given = content_words(pieces, signed), values(pieces, verb)
+    leading, topic = pointed_at(pieces, words)
     return Statement(
         words=words,
         by_key={word.key: word for word in reversed(words)},
@@ -75,9 +82,12 @@ def statement(text: str) -> Statement:
         verb_place=verb,
         verb=base(pieces[verb].lower) if verb else "",
         subject=frozenset(word.key for word in words if word.place < verb),
+        topic=topic,
+        leading=leading,
         negators=negators,
         compensating=frozenset(key for piece in pieces if (key := base(piece.lower)) in compensating()),
         cues=cues(text),
+        manner=manner(text, pieces),
     )
 
 
@@ -90,12 +100,21 @@ def content_words(pieces: Sequence[Piece], signed: Sequence[int]) -> tuple[Word,
     return tuple(words)
 
 
+def pointed_at(pieces: Sequence[Piece], words: Sequence[Word]) -> tuple[str, frozenset[str]]:
+    at = {word.place: word.key for word in words}
+    start = next((place for place, piece in enumerate(pieces) if piece.lower in POINTING and place + 1 in at), None)
+    if start is None:
+        return "", frozenset()
+    phrase = takewhile(at.__contains__, count(start + 1))
+    return base(lower(pieces, start - 1)), frozenset(at[place] for place in phrase)
+
+
 def is_name(pieces: Sequence[Piece], place: int) -> bool:
     """At a sentence's beginning every word is capital: there, one that has a verb of the singular at once is a name."""
     text = pieces[place].text
     if any(sign.isdigit() or sign.isupper() for sign in text[1:]):
         return True
-    begins = place == 0 or (kind(pieces, place - 1) == "border" and lower(pieces, place - 1) != ",")
+    begins = place == 0 or (kind(pieces, place - 1) == "border" and lower(pieces, place - 1) not in WITHIN_SENTENCES)
     return text[:1].isupper() and (not begins or lower(pieces, place + 1) in SINGULAR_VERBS)
 
 

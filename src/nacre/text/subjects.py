@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from nacre.text.frames import Frame
-from nacre.text.statements import Statement
+from nacre.text.predicates import LIKE_A_PAST, verb_words
+from nacre.text.statements import Statement, Word
 from nacre.text.synonyms import base
 
 # Beside a name they make it another's: «Anna's sister».
@@ -14,6 +15,15 @@ RELATIVES = (
     " girlfriend fiance fiancee aunt uncle cousin niece nephew grandmother grandfather grandson granddaughter"
     " twin neighbour neighbor friend colleague boss assistant roommate flatmate landlord teacher doctor".split()
 )
+
+# What they lead to is what is spoken of, wherever it stands.
+LEADING = frozenset(map(base, ("of", "when", "about", "if")))
+CHOOSING = "use prefer choose pick take wear drive read watch play eat drink call name hire marry sit sleep".split()
+
+
+@cache
+def choosing() -> frozenset[str]:
+    return frozenset(map(base, CHOOSING))
 
 
 @cache
@@ -25,6 +35,14 @@ def strangers(given: Frame) -> bool:
     """Whether neither text so much as mentions what the other speaks of."""
     a, b = given.a, given.b
     return bool(a.subject and b.subject) and not a.subject & b.keys and not b.subject & a.keys
+
+
+def other_topics(given: Frame) -> bool:
+    """«Move the login page to Oslo» and «move the audit log to Oslo»; but of «use the lift» and «use the stairs» one
+    is chosen."""
+    a, b = given.a, given.b
+    leads = a.leading == b.leading and (a.leading in verb_words() - choosing() or a.leading in LEADING)
+    return leads and bool(a.topic and b.topic) and not a.topic & b.keys and not b.topic & a.keys
 
 
 def told_apart(given: Frame) -> bool:
@@ -41,9 +59,14 @@ def told_apart(given: Frame) -> bool:
 def differently_described(given: Frame) -> bool:
     """«The kitchen sink» and «the bathroom sink»."""
     a, b = given.a, given.b
-    alone_a, alone_b = {word.key for word in given.only_a}, {word.key for word in given.only_b}
+    alone_a, alone_b = describing(given.only_a), describing(given.only_b)
     spoken_of = a.subject & b.subject if a.subject and b.subject else given.shared
     return any(a.before.get(key) in alone_a and b.before.get(key) in alone_b for key in spoken_of)
+
+
+def describing(words: tuple[Word, ...]) -> frozenset[str]:
+    """Not the verbs: «loves broccoli» and «hates broccoli» speak of one thing."""
+    return frozenset(word.key for word in words if word.key not in verb_words() or word.text.lower() in LIKE_A_PAST)
 
 
 def bears_name(given: Statement, keys: frozenset[str]) -> bool:

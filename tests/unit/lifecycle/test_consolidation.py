@@ -143,11 +143,24 @@ def test_hard_removes_the_others_and_undo_has_them_back(store: MemoryStore, cloc
     assert whole(store) == before
 
 
+def test_a_summary_that_is_promoted_with_its_own_sources_names_each_once(store: MemoryStore, clock: Turned) -> None:
+    kept(store, "first", uses=9)
+    kept(store, "second", uses=8)
+    store.link("first", "second", "derived_from")
+    before = whole(store)
+    clock.at += HOUR
+    Consolidator(store).consolidate()
+    assert [link.to for link in held(store, "first").links if link.rel == "derived_from"] == ["second"]
+    store.undo()
+    assert whole(store) == before
+
+
 @pytest.mark.parametrize("hard", [False, True])
 def test_a_pinned_member_stays_in_sight(store: MemoryStore, hard: bool) -> None:
     kept(store, "first", uses=9)
     kept(store, "second", uses=8, pinned=True)
-    Consolidator(store, hard=hard).consolidate()
+    report = Consolidator(store, hard=hard).consolidate()
+    assert (report.memories_promoted, report.memories_archived, report.memories_skipped) == (1, 0, 1)
     assert set(ids(store.list_recent())) == {"first", "second"}
     assert held(store, "first").status == "long_term"
 

@@ -30,9 +30,11 @@ def test_a_curve_tells_what_the_score_will_be_if_nobody_uses_it() -> None:
     found = fading("how it is called")
     assert found.label == "how it is called" and len(found.points) == POINTS
     assert found.points[0] == (0.0, 1.0)
-    assert found.points[-1] == (90.0, pytest.approx(exp(-9)))
-    tied = curve(Memory("m", "x", last_accessed=NOW), NOW, days=9, model="strength", decay_rate=0.1, support=4)
-    assert tied.points[-1][1] == pytest.approx(0.5 * exp(-0.9 / 2))
+    assert found.points[-1] == pytest.approx((90.0, exp(-9)))
+    tied = curve(
+        Memory("m", "x", last_accessed=NOW, importance=0.3), NOW, days=9, model="strength", decay_rate=0.1, support=4
+    )
+    assert tied.points[-1][1] == pytest.approx(0.3 * exp(-0.9 / 2))
 
 
 def test_an_unknown_model_has_no_curve() -> None:
@@ -59,9 +61,7 @@ def test_a_line_falls_from_its_top_left_without_a_hole() -> None:
 
 
 def test_the_floor_is_a_dotted_line_of_its_own() -> None:
-    without, with_floor = (
-        dots(terminal([fading(importance=0.0)], height=8, floor=floor)) for floor in (None, 0.5)
-    )
+    without, with_floor = (dots(terminal([fading(importance=0.0)], height=8, floor=floor)) for floor in (None, 0.5))
     assert set("".join(without[:-1])) == {chr(BLANK)}
     assert any(set(row) != {chr(BLANK)} for row in with_floor[3:5])
 

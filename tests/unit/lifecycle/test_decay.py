@@ -173,11 +173,11 @@ def test_the_model_is_chosen_by_name_and_an_unknown_one_is_an_error(store: Memor
 
 
 def test_ties_count_into_a_score_by_strength(store: MemoryStore) -> None:
-    kept(store, "m", 10, importance=1.0)
+    kept(store, "m", 10, importance=0.3)
     kept(store, "other")
     engine = DecayEngine(store, model="strength")
     alone = engine.score(held(store, "m"))
     store.link("other", "m", "needs")
-    assert engine.score(held(store, "m")) > alone == pytest.approx(exp(-1))
-    assert log(engine.score(held(store, "m"))) == pytest.approx(-1 / 1.25)
-    assert dict((memory.id, score) for memory, score in engine.score_all())["m"] == engine.score(held(store, "m"))
+    assert engine.score(held(store, "m")) > alone == pytest.approx(0.3 * exp(-1))
+    assert log(engine.score(held(store, "m")) / 0.3) == pytest.approx(-1 / 1.25)
+    assert {memory.id: score for memory, score in engine.score_all()}["m"] == engine.score(held(store, "m"))

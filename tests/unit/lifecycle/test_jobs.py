@@ -100,8 +100,8 @@ def test_decay_moves_to_the_trash_and_can_be_undone(store: MemoryStore, settings
 def test_decay_is_gentle_by_default(store: MemoryStore, settings: Settings) -> None:
     remember_old(store, days=60)
     assert run("decay", store, settings).done == 0
-    assert run("decay", store, replace(settings, decay_rate=0.1)).done == 3
-    assert run("decay", store, replace(settings, decay_rate=0.1, decay_protect="semantic, procedural")).done == 0
+    assert run("decay", store, replace(settings, decay_rate=0.2)).done == 3
+    assert run("decay", store, replace(settings, decay_rate=0.2, decay_protect="semantic, procedural")).done == 0
 
 
 def test_a_reflection_is_dry_unless_it_is_wanted(store: MemoryStore, settings: Settings) -> None:

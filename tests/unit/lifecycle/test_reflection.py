@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre import Memory, MemoryStore
+from nacre.config import Settings
 from nacre.errors import InvalidInput, UnknownName
 from nacre.language.from_callable import FromCallable
 from nacre.lifecycle.reflection import Consolidate, ReflectionEngine
@@ -48,6 +49,11 @@ def test_similar_means_at_least_the_threshold_to_the_seed(store: MemoryStore, an
     assert bool(ReflectionEngine(store).clusters()) is together
 
 
+def test_two_make_a_group_by_hand_and_three_by_maintenance(store: MemoryStore) -> None:
+    """Decision 2.25."""
+    assert (ReflectionEngine(store).min_cluster_size, Settings().reflect_min_cluster) == (2, 3)
+
+
 def test_small_groups_are_left(store: MemoryStore) -> None:
     pair(store, "a", "b", "c")
     pair(store, "d", "e", angle=90)
@@ -70,7 +76,8 @@ def test_only_living_episodes_with_vectors_are_looked_at(store: MemoryStore, emb
 
 
 def test_an_empty_store_has_no_groups(store: MemoryStore) -> None:
-    assert ReflectionEngine(store).clusters() == ReflectionEngine(store).reflect() == []
+    assert ReflectionEngine(store).clusters() == []
+    assert ReflectionEngine(store).reflect() == []
     assert acts(store) == []
 
 

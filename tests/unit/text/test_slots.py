@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nacre.text.frames import Frame, frame
-from nacre.text.slots import renamed, slot, swapped
+from nacre.text.roles import swapped
+from nacre.text.slots import renamed, slot
 from nacre.text.statements import statement
 from nacre.text.subjects import strangers, told_apart
 

@@ -42,7 +42,9 @@ class Held:
 @click.option("--source", metavar="NAME", help="On this evidence: inferred, hearsay, …")
 @click.option("--unvalidated", is_flag=True, help="What nobody ever confirmed.")
 @click.option("--fade", is_flag=True, help="Also what each confidence has faded to since anybody confirmed it.")
-@click.option("-n", "limit", type=click.IntRange(min=0), default=20, show_default=True, help="At most; 0 for all.")
+@click.option(
+    "-n", "limit", type=click.IntRange(min=0), metavar="N", default=20, show_default=True, help="At most; 0 for all."
+)
 @form_option()
 @door_options
 @click.pass_obj

@@ -28,7 +28,7 @@ from nacre.model import Conflict
 def command(door: Door, id: str | None, threshold: float | None, note: bool, why: str, form: str | None) -> None:
     """Find memories that contradict, update or repeat each other; or the one with this ID. Worst first.
 
-    Pairs that were decided before, or wait for review already, are passed over.
+    Pairs that were decided before are passed over.
     """
     with door.open_with_model() as store:
         asked = named(store, [id])[0].id if id is not None else None
@@ -38,6 +38,8 @@ def command(door: Door, id: str | None, threshold: float | None, note: bool, why
     print_items(found, columns(), conflict_record, form)
     if not found:
         say("No conflicts found.")
+    elif note and not noted:
+        say("They wait already; `nacre review` settles them.")
     elif note:
         say(f"{counted(noted, 'conflict waits', 'conflicts wait')} for a decision now; `nacre review` settles them.")
     else:

@@ -51,7 +51,9 @@ def command() -> None:
 
 
 @command.command("scores")
-@click.option("-n", "limit", type=click.IntRange(min=0), default=20, show_default=True, help="At most; 0 for all.")
+@click.option(
+    "-n", "limit", type=click.IntRange(min=0), metavar="N", default=20, show_default=True, help="At most; 0 for all."
+)
 @click.option("--weakest", is_flag=True, help="The weakest first.")
 @model_options
 @form_option()
@@ -81,7 +83,9 @@ def last(ranked: Iterator[Scored], limit: int | None) -> list[Scored]:
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @model_options
 @min_score_option
-@click.option("--days", type=Number(0, min_open=True), default=90.0, show_default=True, help="How far ahead.")
+@click.option(
+    "--days", type=Number(0, min_open=True), metavar="N", default=90.0, show_default=True, help="How far ahead."
+)
 @click.option(
     "--importance",
     multiple=True,

@@ -9,7 +9,7 @@ import click
 
 from nacre.cli.asking import counted
 from nacre.cli.columns import grouped
-from nacre.cli.door import Door
+from nacre.cli.door import ACTOR, Door
 from nacre.cli.kinds import Number
 from nacre.cli.output import Column, say
 from nacre.cli.planning import Planning, agreed, planning, show
@@ -54,7 +54,10 @@ class Watched:
     "--threshold", type=Number(0, 1), default=0.75, show_default=True, metavar="0-1", help="How alike a group is."
 )
 @click.option(
-    "--min-cluster-size", type=click.IntRange(min=2), metavar="N", help="Fewer are no group. reflect_min_cluster."
+    "--min-cluster-size",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Fewer are no group. The setting reflect_min_cluster.",
 )
 @click.option(
     "--summarizer",
@@ -92,6 +95,8 @@ def command(
     watched = model_of(settings) if summarizer == ASKED else None
     after = moment(since, now) if since else None
     with door.open_with_model() as store:
+        if asked["applied"]:
+            store.acting_as(ACTOR).check_embedder()  # before anybody is asked
         size = min_cluster_size or int(settings.reflect_min_cluster)
         engine = ReflectionEngine(store, threshold, size, writer(summarizer, watched))
         with progress_line() as progress:

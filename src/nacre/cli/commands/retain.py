@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     "--compress-older-than",
     callback=days,
     metavar="LENGTH",
-    help="Also keep long texts unused for so long, 90d, smaller.",
+    help="Also compress long texts unused for so long: 90d.",
 )
 @planning
 @click.pass_obj
@@ -102,10 +102,10 @@ def carry_out(retention: Retention, plan: tuple[Leaving, ...], bounds: Bounds, a
         say("Nothing has expired, and no bound is set." if unbound else "Everything is within bounds.")
         return
     places = " and ".join(f"{counted(number)} to the {place}" for place, number in Counter(map(outcome, plan)).items())
-    question = f"Put away {places}? `nacre undo` can bring all of it back."
+    question = f"Move {places}? `nacre undo` can bring all of it back."
     if agreed(asked, f"{places} would go", question):
         done = retention.apply(plan, why=asked["why"])
-        say(f"Put away {counted(len(done))}; `nacre undo` takes it back.")
+        say(f"Moved {counted(len(done))}; `nacre undo` takes it back.")
         if len(done) < len(plan):
             say(f"{counted(len(plan) - len(done))} changed meanwhile, and stayed.")
 

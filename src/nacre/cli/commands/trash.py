@@ -87,7 +87,7 @@ def empty(door: Door, older_than: float | None, everything: bool, yes: bool, why
             tell_nothing(len(trashed(store)), grace)
             return
         if not yes:
-            confirm("Delete", plan, "This is for good: nothing brings it back, not even `nacre undo`.")
+            confirm("Delete", plan, "This is for good: not even `nacre undo` brings it back.")
         gone = trash.apply(plan, why=why)
     say(f"Deleted {counted(gone)} for good.")
 

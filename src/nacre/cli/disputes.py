@@ -20,7 +20,9 @@ REASONS = {
     "dates": "the dates differ",
     "change": "it says that something changed",
     "similarity": "they are much alike",
+    "weighed": "they seem to speak of the same, otherwise",
     "custom_fn": "your own rule says so",
+    "language_model": "the language model says so",
 }
 KINDS = {"contradiction": "This contradicts", "update": "This seems to update", "duplicate": "This says the same as"}
 

@@ -80,9 +80,11 @@ def noted(memory: Memory, conflicts: Sequence[Conflict]) -> Memory:
 def superseding(
     engine: Engine, memory: Memory, derived: Derived, found: tuple[Conflict, ...], notes: tuple[str, ...], why: str
 ) -> RememberResult:
-    replaced = [each.b.id for each in found if each.kind != "duplicate"]
+    replaced = [each.b.id for each in found if each.kind != "duplicate" and each.sure]
+    doubtful = [each for each in found if each.kind != "duplicate" and not each.sure]
+    memory = noted(memory, doubtful)
     same = next((each.b for each in found if repeats(each)), None)
-    if same is not None and not replaced:
+    if same is not None and not replaced and not doubtful:
         (again,) = engine.change(memory.space, [same.id], "merge", lambda m: told_again(m, memory), why=why)
         return RememberResult(again, found, "merged", notes)
     kept: list[Memory] = []

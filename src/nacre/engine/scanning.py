@@ -48,7 +48,7 @@ def ordered(conflict: Conflict, comparison: Comparison) -> Conflict:
     turned = comparison.verdict(newer, older, conflict.similarity)
     if turned is None:
         return replace(conflict, a=newer, b=older, words=(conflict.words[1], conflict.words[0]))
-    return Conflict(newer, older, conflict.similarity, turned.kind, turned.reason, turned.words)
+    return Conflict(newer, older, conflict.similarity, turned.kind, turned.reason, turned.words, turned.sure)
 
 
 def noted_conflicts(engine: Engine, space: str, conflicts: Sequence[Conflict], *, why: str = "") -> int:

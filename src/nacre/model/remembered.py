@@ -9,7 +9,10 @@ from nacre.model.memory import Memory
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """`a` is the newer memory, `b` the one that stood before; `words` are those of each that decided."""
+    """`a` is the newer memory, `b` the one that stood before; `words` are those of each that decided.
+
+    What is not `sure` is worth a look, and no more: nothing is superseded for its sake.
+    """
 
     a: Memory
     b: Memory
@@ -17,6 +20,7 @@ class Conflict:
     kind: str
     reason: str
     words: tuple[str, str] = ("", "")
+    sure: bool = True
 
     def __str__(self) -> str:
         decided = f" ({self.words[0]} / {self.words[1]})" if any(self.words) else ""

@@ -46,7 +46,7 @@ class Comparison:
     def conflicts(self, memory: Memory, vector: Vectors | None) -> list[Conflict]:
         """Worst first: contradictions, then updates, then duplicates; the more similar before the less."""
         found = [
-            Conflict(memory, other, similarity, verdict.kind, verdict.reason, verdict.words)
+            Conflict(memory, other, similarity, verdict.kind, verdict.reason, verdict.words, verdict.sure)
             for other, similarity in self.candidates(memory, vector)
             if (verdict := self.verdict(memory, other, similarity)) is not None
         ]

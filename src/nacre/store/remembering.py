@@ -45,8 +45,8 @@ class Remembering(Space):
         """As `remember`, and tells what it conflicts with and what became of that.
 
         `note` (the default) keeps both and puts the conflict into the review queue; `ignore` does not look; `warn`
-        gives a Python warning; `supersede` lets it take the place of what it contradicts or updates, and merges it into
-        what says the same; `raise` stores nothing and raises `ConflictError`.
+        gives a Python warning; `supersede` lets it take the place of what it surely contradicts or updates, notes what
+        is doubtful, and merges it into what says the same; `raise` stores nothing and raises `ConflictError`.
         """
         return self._remember({**fields, "text": text}, on_conflict, contradiction_fn)
 

@@ -32,8 +32,7 @@ NEWS = re.compile(
     r"|moved|took (?:up|on|over)|gave up|stopped|swapped|closed|cancelled|canceled|launched|landed|won|got|hatched"
     r"|is (?:out|in|back|gone|over|done|live|fixed|closed|ready)"
     r"|are (?:out|back|gone|over|done|live|fixed|closed|ready)"
-    r"|fresh|upgraded|refurbished|relabelled|dropped|up from|down from|instead)\b",
-    re.IGNORECASE,
+    r"|fresh|upgraded|refurbished|relabelled|dropped|up from|down from|instead)\b"
 )
 
 
@@ -57,5 +56,5 @@ def manner(text: str, pieces: Sequence[Piece]) -> Manner:
         comparing=bool(words & COMPARING),
         permitting=bool(words & PERMITTING),
         demanding=bool(words & DEMANDING),
-        news=bool(NEWS.search(text)),
+        news=bool(NEWS.search(text.lower())),
     )

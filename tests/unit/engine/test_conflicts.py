@@ -164,7 +164,7 @@ def test_supersede_keeps_a_mere_likeness_beside_what_stood(
 
 
 def test_supersede_takes_the_place_of_all_that_it_contradicts(store: MemoryStore, embedder: Likened) -> None:
-    again = "Deploys run on Friday now"
+    again = "The deploys run on Friday"
     embedder.cosines = {**embedder.cosines, again: 0.99}
     store.remember(ON, id="on")
     store.remember(again, id="again", on_conflict="ignore")
@@ -372,3 +372,14 @@ def test_the_scan_tells_its_progress(store: MemoryStore) -> None:
     steps: list[tuple[int, int]] = []
     store.find_conflicts(progress=lambda done, total, _: steps.append((done, total)))
     assert steps == [(256, 300), (300, 300)]
+
+
+def test_supersede_only_notes_what_is_not_sure(store: MemoryStore, embedder: Likened) -> None:
+    vague = "Deploys run on Friday evening"
+    embedder.cosines = {**embedder.cosines, vague: 0.97}
+    store.remember(vague, id="vague")
+    result = store.remember_result(OFF, id="off", on_conflict="supersede")
+    assert [(conflict.b.id, conflict.sure) for conflict in result.conflicts] == [("vague", False)]
+    assert result.action == "stored"
+    assert held(store, "vague").superseded_by == ""
+    assert [item.kind for item in store.review()] == ["conflict"]

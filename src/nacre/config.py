@@ -25,13 +25,15 @@ class Settings:
     anthropic:MODEL, `reranker` is cross-encoder:DIRECTORY or language-model, and both may be left empty. `on_conflict`
     is note, ignore, warn, supersede or raise; `conflict_judge` may be language-model. `importance` says how much a text
     matters when the caller does not (rules, fixed: `default_importance`, language-model), `emotion` what is felt in it
-    (own, vader, off). A journal is kept for
-    `journal_days` (0: for ever), and its mirror, a JSONL file, is rotated by size and age.
+    (own, vader, off). A journal is kept for `journal_days` (0: for ever), and its mirror, a JSONL file, is rotated by
+    size and age.
 
     `maintenance_…_every` says how often maintenance does each of its jobs, and `maintenance_tick` how often it looks:
     30m, 24h, 7d, or "off". Decay (`decay_model` is strength or simple) only moves to the trash, from which `trash_days`
     later nothing comes back; `decay_protect` lists types that never fade. Reflections are only counted unless
-    `reflect_apply`. Of `retain_…`, 0 sets no bound. Backups go to `backup_folder`, by default beside the store."""
+    `reflect_apply`; `reflect_consolidate` (soft, none, hard) says what becomes of their episodes. Of `retain_…`, 0
+    sets no bound; long texts that were not used for `compress_days` take less room. Backups go to `backup_folder`, by
+    default beside the store."""
 
     store: str = ""
     space: str = "default"
@@ -69,11 +71,13 @@ class Settings:
     decay_min_score: float = 0.05
     decay_protect: str = "procedural"
     reflect_apply: bool = False
+    reflect_consolidate: str = "soft"
     reflect_min_cluster: float = 3.0
     retain_max_days: float = 0.0
     retain_max_count: float = 0.0
     retain_max_mb: float = 0.0
     retain_outcome: str = "archive"
+    compress_days: float = 90.0
     trash_days: float = 30.0
     backup_folder: str = ""
     backup_keep: float = 7.0

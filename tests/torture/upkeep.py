@@ -35,7 +35,7 @@ def opened(path: str, at: float | None = None) -> MemoryStore:
 
 
 def remember_old(store: MemoryStore, **fields: object) -> None:
-    old = {"created_at": LONG_AGO, "last_accessed": LONG_AGO, **fields}
+    old = {"created_at": LONG_AGO, "last_accessed": LONG_AGO, "importance": 0.2, **fields}
     store.remember_many([{"text": f"{WORDS[i % 25]} {WORDS[i % 24]} note {i}", **old} for i in range(MANY)])
 
 
@@ -63,7 +63,7 @@ def forget_vectors(store: MemoryStore) -> None:
 
 CHORES: Mapping[str, Chore] = {
     "decay": Chore(remember_old, "decay", MANY),
-    "reflect": Chore(remember_episodes, "reflect", GROUPS),
+    "reflect": Chore(remember_episodes, "reflect", GROUPS * (1 + GROUP)),
     "consolidate": Chore(remember_worthy, "consolidate", 50),
     "retain": Chore(lambda store: remember_old(store, expires_at=LONG_AGO + DAY), "retain", MANY),
     "trash": Chore(forget_long_ago, "purge", MANY),

@@ -16,6 +16,7 @@ from nacre.wiring import store_file
 
 if TYPE_CHECKING:  # a list of the jobs' names must not cost what a store does
     from nacre.lifecycle.backups import Backups
+    from nacre.lifecycle.reflection import Consolidate
     from nacre.lifecycle.retention import RetentionPolicy
     from nacre.store import MemoryStore
 
@@ -78,8 +79,16 @@ def reflect(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 
     dry = dry_run or not settings.reflect_apply
     engine = ReflectionEngine(store, min_cluster_size=int(settings.reflect_min_cluster))
-    done = len(engine.clusters()) if dry else len(engine.apply(engine.plan(now), why=WHY))
+    way = consolidating(settings)
+    done = len(engine.clusters()) if dry else len(engine.apply(engine.plan(now), way, why=WHY))
     return told("reflect", done, "condensed", dry, ("group of episodes", "groups of episodes"))
+
+
+def consolidating(settings: Settings) -> Consolidate:
+    ways: dict[str, Consolidate] = {"none": False, "soft": "soft", "hard": "hard"}
+    if settings.reflect_consolidate not in ways:
+        raise UnknownName("way to consolidate", settings.reflect_consolidate, ways)
+    return ways[settings.reflect_consolidate]
 
 
 def consolidate(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:  # noqa: ARG001
@@ -92,11 +101,13 @@ def consolidate(store: MemoryStore, settings: Settings, now: float, *, dry_run: 
 
 
 def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
-    from nacre.lifecycle.retention import Retention
+    from nacre.lifecycle.retention import Retention, compress_old
 
     retention = Retention(store, retention_policy(settings))
     plan = retention.plan(now)
     done = len(plan) if dry_run else len(retention.apply(plan, why=WHY))
+    if settings.compress_days > 0 and not dry_run:
+        compress_old(store, settings.compress_days, now)  # no act: every text reads as before
     return told("retain", done, "taken out of sight", dry_run)
 
 

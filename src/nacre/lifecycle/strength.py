@@ -18,9 +18,10 @@ TIED = 0.25  # each tie that leads to it, up to
 MOST_TIES = 8
 # The height of a curve hardly decides when it ends: at 0.02 a day a remark (0.2) would last 69 days and a standing
 # order (0.95) 147. So what is worth more than anything that is said in passing, as the appraisal has it, lasts longer
-# too: unused, a fact (0.55) a year and a standing order almost three. benchmarks/YEAR.md has what it gives.
+# too: unused, a fact (0.55) three years and a standing order ten. With a quarter of this facts are lost after a year
+# and a half that somebody would still have asked for (benchmarks/YEAR.md); it is junk that must go, and junk does.
 PASSING = 0.35
-WORTH = 10.0
+WORTH = 40.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,10 +61,24 @@ def chosen(said: Sequence[str]) -> list[str]:
     room = ROOM
     for place in sorted(range(len(said)), key=lambda at: -weights[at]):
         fits = len(said[place]) <= room or not kept
-        if fits and not any(overlap(words[place], words[other]) > REPEATED for other in kept):
+        if fits and not any(repeats(said, words, place, other) for other in kept):
             kept.append(place)
             room -= len(said[place])
     return [shortened(said[place]) for place in sorted(kept)]
+
+
+def repeats(said: Sequence[str], words: Sequence[Counter[str]], place: int, other: int) -> bool:
+    """The same frame with another name or number in it says something of its own."""
+    own = particulars(said[place]) - particulars(said[other])
+    return not own and overlap(words[place], words[other]) > REPEATED
+
+
+def particulars(sentence: str) -> set[str]:
+    """Numbers, and words that are written large within the sentence."""
+    given = [word.strip(".,;:!?()\"'") for word in sentence.split()]
+    return {word for word in given if any(sign.isdigit() for sign in word)} | {
+        word for word in given[1:] if word[:1].isupper()
+    }
 
 
 def content(sentence: str) -> list[str]:

@@ -25,10 +25,11 @@ def opened(place: Path | str = ":memory:", clock: Turned | None = None, space: s
 
 
 def remember_old(store: MemoryStore, count: int = 3, days: float = 400, **fields: str) -> list[str]:
-    """So long unused that any model lets them go."""
+    """Remarks so long unused that any model lets them go."""
     at = NOW - days * DAY
     texts = [f"old note {number} about {word}" for number, word in zip(range(count), WORDS * count, strict=False)]
-    kept = [store.remember(text, created_at=at, last_accessed=at, **fields) for text in texts]  # type: ignore[arg-type]
+    times = {"created_at": at, "last_accessed": at}
+    kept = [store.remember(text, importance=0.2, **times, **fields) for text in texts]  # type: ignore[arg-type]
     return [memory.id for memory in kept]
 
 

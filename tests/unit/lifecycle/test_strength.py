@@ -30,7 +30,7 @@ def test_of_what_passes_unused_and_untied_the_two_models_agree() -> None:
 def test_what_is_worth_more_than_what_passes_lasts_longer() -> None:
     scores = [strength(standing(importance=worth)) / worth for worth in (0.2, PASSING, 0.55, 0.75, 0.95)]
     assert scores[0] == pytest.approx(scores[1]) and scores[1:] == sorted(set(scores[1:]))
-    assert scores[2] == pytest.approx(exp(-1 / 3))
+    assert scores[2] == pytest.approx(exp(-1 / 9))
 
 
 def test_uses_make_it_last_each_less_than_the_one_before() -> None:

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nacre.errors import ConflictError, NacreError
+    from nacre.lifecycle.consolidation import Consolidator
+    from nacre.lifecycle.decay import DecayEngine
+    from nacre.lifecycle.reflection import ReflectionEngine
+    from nacre.lifecycle.scheduler import MaintenanceScheduler
     from nacre.model import (
         Conflict,
         Difference,
@@ -39,6 +43,8 @@ _HOMES = {
     "AsyncMemoryStore": "nacre.store.async_store",
     "Conflict": "nacre.model",
     "ConflictError": "nacre.errors",
+    "Consolidator": "nacre.lifecycle.consolidation",
+    "DecayEngine": "nacre.lifecycle.decay",
     "Difference": "nacre.model",
     "Edge": "nacre.model",
     "ExpandSpec": "nacre.model",
@@ -49,6 +55,7 @@ _HOMES = {
     "HybridWeights": "nacre.model",
     "JournalEntry": "nacre.model",
     "Link": "nacre.model",
+    "MaintenanceScheduler": "nacre.lifecycle.scheduler",
     "Memory": "nacre.model",
     "MemoryStore": "nacre.store",
     "NacreError": "nacre.errors",
@@ -57,6 +64,7 @@ _HOMES = {
     "PackedMemory": "nacre.model",
     "Reason": "nacre.model",
     "Recollection": "nacre.model",
+    "ReflectionEngine": "nacre.lifecycle.reflection",
     "RememberResult": "nacre.model",
     "ReviewItem": "nacre.model.review",
     "Transition": "nacre.model",
@@ -66,6 +74,8 @@ __all__ = [
     "AsyncMemoryStore",
     "Conflict",
     "ConflictError",
+    "Consolidator",
+    "DecayEngine",
     "Difference",
     "Edge",
     "ExpandSpec",
@@ -76,6 +86,7 @@ __all__ = [
     "HybridWeights",
     "JournalEntry",
     "Link",
+    "MaintenanceScheduler",
     "Memory",
     "MemoryStore",
     "NacreError",
@@ -84,6 +95,7 @@ __all__ = [
     "PackedMemory",
     "Reason",
     "Recollection",
+    "ReflectionEngine",
     "RememberResult",
     "ReviewItem",
     "Transition",

@@ -10,9 +10,10 @@ import pytest
 import nacre
 
 PUBLIC = [
-    "AsyncMemoryStore", "Conflict", "ConflictError", "Difference", "Edge", "ExpandSpec", "Filter", "Graph", "History",
-    "Hit", "HybridWeights", "JournalEntry", "Link", "Memory", "MemoryStore", "NacreError", "Neighborhood", "Pack",
-    "PackedMemory", "Reason", "Recollection", "RememberResult", "ReviewItem", "Transition", "__version__",
+    "AsyncMemoryStore", "Conflict", "ConflictError", "Consolidator", "DecayEngine", "Difference", "Edge",
+    "ExpandSpec", "Filter", "Graph", "History", "Hit", "HybridWeights", "JournalEntry", "Link",
+    "MaintenanceScheduler", "Memory", "MemoryStore", "NacreError", "Neighborhood", "Pack", "PackedMemory", "Reason",
+    "Recollection", "ReflectionEngine", "RememberResult", "ReviewItem", "Transition", "__version__",
 ]  # fmt: skip
 
 

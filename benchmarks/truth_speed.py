@@ -36,7 +36,7 @@ def ties(file: Path, count: int, links: int) -> None:
     each = links // count
     texts = (f"note {number} of the store" for number in range(count))
     drafts = [
-        {"id": id, "text": text, "links": [Link(chance.choice(ids), "related") for _ in range(each)]}
+        {"id": id, "text": text, "links": [Link(other) for other in chance.sample(ids, each) if other != id]}
         for id, text in zip(ids, texts, strict=True)
     ]
     with MemoryStore(file, embedder=PLAIN) as store:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 from nacre.engine.change import AnyChange, Change
@@ -17,22 +18,20 @@ PAGE = 256
 
 
 def scan(comparison: Comparison, space: str, progress: Progress | None = None) -> list[Conflict]:
-    """Each pair once, the newer memory first; worst first."""
+    """Each memory with what stood before it, as it would have been compared when it was written; worst first."""
     store, where = comparison.store, comparison.where
     total = store.count(space, where)
-    found: dict[frozenset[str], Conflict] = {}
+    found: list[Conflict] = []
     done = 0
-    for page in pages(memory for memory in store.iterate(space, where)):
+    for page in pages(store.iterate(space, where)):
         vectors = store.vectors(space, [memory.id for memory in page])
         for memory in filter(states, page):
             own = vectors.get(memory.id)
-            for conflict in comparison.conflicts(memory, None if own is None else own[0]):
-                if states(conflict.b):
-                    found.setdefault(frozenset((memory.id, conflict.b.id)), ordered(conflict, comparison))
+            found += comparison.conflicts(memory, None if own is None else own[0], partial(stood_before, memory))
         done += len(page)
         if progress is not None:
             progress(min(done, total), total, "comparing memories")
-    return sorted(found.values(), key=gravity)
+    return sorted(found, key=gravity)
 
 
 def pages(memories: Iterator[Memory]) -> Iterator[list[Memory]]:
@@ -40,15 +39,8 @@ def pages(memories: Iterator[Memory]) -> Iterator[list[Memory]]:
         yield page
 
 
-def ordered(conflict: Conflict, comparison: Comparison) -> Conflict:
-    """`a` is the newer; the words and the kind follow it."""
-    if (conflict.a.created_at, conflict.a.id) >= (conflict.b.created_at, conflict.b.id):
-        return conflict
-    newer, older = conflict.b, conflict.a
-    turned = comparison.verdict(newer, older, conflict.similarity)
-    if turned is None:
-        return replace(conflict, a=newer, b=older, words=(conflict.words[1], conflict.words[0]))
-    return Conflict(newer, older, conflict.similarity, turned.kind, turned.reason, turned.words, turned.sure)
+def stood_before(memory: Memory, other: Memory) -> bool:
+    return states(other) and (other.created_at, other.id) < (memory.created_at, memory.id)
 
 
 def noted_conflicts(engine: Engine, space: str, conflicts: Sequence[Conflict], *, why: str = "") -> int:

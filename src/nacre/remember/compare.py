@@ -19,6 +19,7 @@ NEAREST = 12  # by meaning, as AI-Houkai does
 FRAMED = 12  # by words: "Use ruff for linting" is far from "Use flake8 for linting" in meaning (0.43)
 ASKED = 6  # stems that are looked for, the longest: they are the rarest, and a frame with another word in it has most
 SHORT = 10  # stems of a text that one other word can turn round; a longer one keeps its meaning, and is found by that
+CROWDED = 0.6  # where even the last of the nearest is so near, what is farther has too many before it
 # Of 480 conflicts written by hand the judge finds, of the pairs below both, one in a hundred; reading a text costs more
 # than a hundred such looks.
 PROMISING, FRAME_SHARED = 0.45, 0.5
@@ -43,12 +44,14 @@ class Comparison:
     contradiction_fn: ConflictFn | None = None
     second: Judge | None = None
 
-    def conflicts(self, memory: Memory, vector: Vectors | None) -> list[Conflict]:
+    def conflicts(
+        self, memory: Memory, vector: Vectors | None, only: Callable[[Memory], bool] | None = None
+    ) -> list[Conflict]:
         """Worst first: contradictions, then updates, then duplicates; the more similar before the less."""
         found = [
             Conflict(memory, other, similarity, verdict.kind, verdict.reason, verdict.words, verdict.sure)
             for other, similarity in self.candidates(memory, vector)
-            if (verdict := self.verdict(memory, other, similarity)) is not None
+            if (only is None or only(other)) and (verdict := self.verdict(memory, other, similarity)) is not None
         ]
         return sorted(found, key=gravity)
 
@@ -74,13 +77,16 @@ class Comparison:
         from nacre.text.stems import content_stems
 
         known = content_stems(memory.text)
-        worded: list[str] = []
-        if vector is None or len(known) <= SHORT:
-            terms = sorted(known, key=len, reverse=True)[:ASKED]
-            worded = [match.id for match in self.store.by_words(memory.space, terms, self.where, FRAMED)]
+        near: dict[str, float] = {}
+        if vector is not None:
+            near = {m.id: m.score for m in self.store.by_vector(memory.space, vector, self.where, NEAREST)}
+            crowded = len(near) == NEAREST and min(near.values()) >= CROWDED
+            if len(known) > SHORT or crowded:
+                return near
+        terms = sorted(known, key=len, reverse=True)[:ASKED]
+        worded = [match.id for match in self.store.by_words(memory.space, terms, self.where, FRAMED)]
         if vector is None:
             return dict.fromkeys(worded, 0.0)
-        near = {m.id: m.score for m in self.store.by_vector(memory.space, vector, self.where, NEAREST)}
         far = [id for id in worded if id not in near and id != memory.id]
         return near | self._cosines(memory.space, vector, far) if far else near
 

@@ -16,7 +16,10 @@ class Nacre:
         self._store = MemoryStore(folder / STORE, embedder="minilm")
 
     def remember(self, text: str) -> None:
-        self._store.remember(text, type="semantic", tags=["bench", "work"], source="bench")
+        # As the other side does it: kept as it is, and compared with nothing. truth_speed.py has what comparing costs.
+        self._store.remember(
+            text, on_conflict="ignore", importance=0.5, valence=None, tags=["bench", "work"], source="bench"
+        )
 
     def remember_many(self, texts: Sequence[str]) -> None:
         self._store.remember_many([{"text": t, "tags": ["bench", "work"], "source": "bench"} for t in texts])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -27,6 +27,7 @@ def main() -> None:
     print("| what | figure |\n|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         ties(Path(folder) / "ties.db", given.memories, given.links)
+        writing(Path(folder) / "writing.db", min(1_000, given.scanned))
         scan(Path(folder) / "scan.db", given.scanned)
 
 
@@ -53,6 +54,22 @@ def ties(file: Path, count: int, links: int) -> None:
         told("recall as of a moment ago", timed([partial(store.recall, "note 0", as_of=moment)] * 5))
 
 
+def writing(file: Path, count: int) -> None:
+    """One text kept as it is, and one that is appraised and compared with what stands, in turns."""
+    texts = list(memories(count + 2 * HOPS, seed=5))
+    plain, compared = texts[count : count + HOPS], texts[count + HOPS :]
+    with MemoryStore(file) as store:
+        store.remember_many(texts[:count])
+        store.remember("to load what is needed")
+        works: list[Callable[[], object]] = []
+        for one, other in zip(plain, compared, strict=True):
+            works.append(partial(store.remember, one, on_conflict="ignore", importance=0.5, valence=None))
+            works.append(partial(store.remember, other))
+        took = each_timed(works)
+        told(f"remember one among {count:,}, as it is", summed_up(took[::2]))
+        told(f"remember one among {count:,}, appraised and compared", summed_up(took[1::2]))
+
+
 def scan(file: Path, count: int) -> None:
     with MemoryStore(file) as store:
         store.remember_many(memories(count, seed=3))
@@ -61,14 +78,21 @@ def scan(file: Path, count: int) -> None:
         told(f"scan of {count:,} memories for conflicts", f"{time.perf_counter() - start:.1f} s, {len(found):,} pairs")
 
 
-def timed(works: list[Callable[[], object]]) -> str:
+def timed(works: Sequence[Callable[[], object]]) -> str:
+    return summed_up(each_timed(works))
+
+
+def each_timed(works: Sequence[Callable[[], object]]) -> list[float]:
     took = []
     for work in works:
         start = time.perf_counter()
         work()
         took.append(1000 * (time.perf_counter() - start))
-    took.sort()
-    return f"{median(took):.1f} ms median, {took[int(0.95 * (len(took) - 1))]:.1f} ms p95"
+    return took
+
+
+def summed_up(took: list[float]) -> str:
+    return f"{median(took):.1f} ms median, {sorted(took)[int(0.95 * (len(took) - 1))]:.1f} ms p95"
 
 
 def told(what: str, figure: str) -> None:

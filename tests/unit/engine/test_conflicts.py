@@ -337,9 +337,7 @@ def test_a_memory_is_never_compared_with_itself(store: MemoryStore) -> None:
         lambda store: store.supersede("on", "off"),
     ],
 )
-def test_pairs_that_were_decided_are_passed_over(
-    store: MemoryStore, settle: Callable[[MemoryStore], object]
-) -> None:
+def test_pairs_that_were_decided_are_passed_over(store: MemoryStore, settle: Callable[[MemoryStore], object]) -> None:
     store.remember_many([{"text": ON, "id": "on"}, {"text": OFF, "id": "off"}])
     assert len(store.find_conflicts()) == 1
     settle(store)

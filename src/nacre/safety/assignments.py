@@ -1,0 +1,132 @@
+"""Secrets that carry no mark of their own and are known by the name they are given: headers, settings, sentences."""
+
+from __future__ import annotations
+
+from nacre.safety.rule import LAST, Rule
+
+# Words for a password in the larger languages; a name may go on after them: password_prod, passwordText.
+PASSWORD_KEYWORDS = ("pass", "pw", "kennwort", "contrase", "senha", "парол", "密码", "密碼", "パスワード", "비밀번호")
+PASSWORD = (
+    r"(?:(?i:pass(?:words?|wd|phrase|code|wort)|pwd|kennwort|contrase(?:ñ|n)a|senha|(?<=mot de )passe|парол[ьяюе]|"
+    r"密码|密碼|パスワード|비밀번호)|"
+    r"(?:(?<![A-Za-z])(?i:pass|pw)|(?<=[a-z])Pass)(?=_?\d?[\"'\]]{0,2}(?::|\s?=)))"  # the bare word is mostly a verb
+)
+SECRET_KEYWORDS = ("token", "secret", "credential", "key")
+BEFORE_KEY = (
+    "api access auth private signing encryption master account shared service app admin deploy client session "
+    "webhook storage subscription write read license"
+).split()
+KEY = "|".join(rf"(?<={word})|(?<={word}[ _.-])" for word in BEFORE_KEY)
+SECRET = rf"(?i:(?<!publickey)token|secret|credentials?|(?:{KEY})key)"
+TAIL = r"[\w-]{0,24}"
+CLOSED = r"(?:\\{0,2}[\"'`\]]){0,3}"
+TYPED = r"(?::\s{0,2}[A-Za-z][\w.\[\]| ]{0,24}?\s{0,2})?"  # password: str = …
+SET_TO = rf"{CLOSED}\s{{0,4}}{TYPED}(?:={{1,3}}|:=|=>|:)\s{{0,4}}"
+QUOTE = r"[bruf]{0,2}(?P<quote>\\{0,3}[\"'`])"
+INSIDE = r"(?!(?P=quote))(?:\\\S|[^\s\\])"
+# A value without quotes ends where the next field begins: a=1;b=2, a=1&b=2, {a: 1, b: 2}.
+BARE = r"(?:[^\s\"'`<>(){}\[\],;&|]|[,;&](?![\w. -]{0,30}[=:]|\s|$))"
+NO_CALL = r"(?![(\[{.])(?<![.,;:])"
+DIGIT_OR_SIGN = r"(?=[^\s\"'`(){}\[\]]{0,60}?[0-9!@#$%^*+?~])"
+DIGIT, LETTER = r"(?=[^\s\"'`]{0,120}?[0-9])", r"(?=[^\s\"'`]{0,120}?[A-Za-z])"
+THREE_CLASSES = r"(?=\S{0,40}[0-9])(?=\S{0,40}[a-z])(?=\S{0,40}[A-Z!@#$%^*+?~_])"
+IS = (
+    r"(?:['’]s\s+|(?:\s+(?:for|of|to|on|from|in)\s[^\n.:;=]{1,40}?)?,?\s+"
+    r"(?:is|was|are|equals|ist|lautet|war|est|es|é|была?|now|to|be|as|reads?|changed to|set to)"
+    r"(?:\s+(?:now|still|set to|just))?:?\s+)"
+)
+OPENED, SPOKEN, SHUT = r"[\"'`«“]", r"[^\s\"'`»”<>(){}]", r"[\"'`»”]"
+ALGORITHMS = (
+    r"(?!(?i:base\d|sha|md5|utf|bcrypt|pbkdf|scrypt|argon|rfc|iso|latin|ascii|aes|hmac|http|x\.?509|oauth|\d+[ -]))"
+)
+
+
+def named(kind: str, keywords: tuple[str, ...], pattern: str, *, entropy: float = 0.0, also: str = "") -> Rule:
+    return Rule(kind, pattern, keywords, LAST, entropy, where="anywhere", also=also, loose=True)
+
+
+def beside(name: str, keywords: tuple[str, ...], value: str, *, entropy: float) -> Rule:
+    pattern = rf"{name}[^\n]{{0,60}}?(?<![\w+/=.:@-])({value})"
+    return Rule("high_entropy", pattern, keywords, LAST, entropy, where="near", loose=True)
+
+
+HEADERS = (
+    named(
+        "authorization_header",
+        ("authorization",),
+        rf"(?i:authorization){CLOSED}\s{{0,4}}[:=]\s{{0,4}}\\?[\"']?(?i:bearer|basic|token|apikey|digest|negotiate)"
+        r"\s{1,4}([\w.~+/=:-]{8,4096})",
+    ),
+    named(
+        "authorization_header", ("bearer",), rf"(?i:bearer)\s{{1,4}}{DIGIT}{LETTER}([\w.~+/=-]{{16,4096}})", entropy=3.0
+    ),
+)
+COOKIES = (
+    named(
+        "cookie",
+        ("cookie",),
+        rf"(?i:cookie){CLOSED}\s{{0,2}}:\s{{0,2}}[\"']?[\w.-]{{1,40}}={DIGIT}{LETTER}([\w.%+/=~-]{{16,4096}})",
+        entropy=3.0,
+    ),
+)
+SHELL = (
+    named(
+        "shell_password",
+        ("curl ", "wget ", "http "),
+        r"(?i:curl|wget|http)\s[^\n]{0,200}?\s(?:-u|--user|-a)[ =]?[\"']?[^\s:\"'$]{1,64}:([^\s\"'@]{3,128})",
+        also=" -",
+    ),
+    named("shell_password", ("sshpass",), r"(?i:sshpass)\s+-p\s?[\"']?([^\s\"']{3,128})", also=" -p"),
+    named(
+        "shell_password",
+        ("mysql", "mariadb"),
+        r"(?i:mysql(?:dump|admin)?|mariadb)\s[^\n]{0,100}?\s-p([^\s\"'-][^\s\"']{3,64})",
+        also=" -p",
+    ),
+    named(
+        "shell_password",
+        ("--pass", "--pwd"),
+        rf"--(?i:pass\w{{0,10}}|pwd)(?:=[\"']?| [\"']?{DIGIT_OR_SIGN})([^\s\"'<\[-][^\s\"']{{3,128}})",
+    ),
+    named(
+        "secret",
+        ("--token", "--secret", "--api", "--auth"),
+        rf"--(?i:(?:api|auth|access)?[-_]?(?:token|secret|key)[\w-]{{0,16}})[ =][\"']?{DIGIT}([\w.~+/=-]{{12,512}})",
+        entropy=3.0,
+    ),
+)
+NAMES = (
+    named("password", ("<pass",), r"(?i:<pass(?:word|wd|phrase)?>)([^<\s]{4,128})</"),
+    # In capitals and without blanks, as in a .env file, any word is a value.
+    named(
+        "password",
+        ("pass", "secret"),
+        r"(?:PASS(?:WORD|WD|PHRASE)?|SECRET)[A-Z0-9_]{0,16}=[\"']?([^\s\"'`$<({\[%\\/~][^\s\"'`]{5,128})",
+    ),
+    named(
+        "password",
+        PASSWORD_KEYWORDS,
+        rf"{PASSWORD}(?:{TAIL}{SET_TO}(?:{QUOTE}((?:{INSIDE}){{4,128}}+)(?P=quote)|"
+        rf"{DIGIT_OR_SIGN}({BARE}{{6,128}}+{NO_CALL})|"
+        rf"(?<=:\s){THREE_CLASSES}([^\s\"'`<>]{{8,128}}(?<![.,;:])))|"
+        rf"{IS}(?:{OPENED}?{ALGORITHMS}{DIGIT_OR_SIGN}({SPOKEN}{{6,128}}(?<![.,;:]))|"
+        rf"{OPENED}({SPOKEN}{{4,128}}){SHUT})|"
+        rf"\s{OPENED}?{ALGORITHMS}{THREE_CLASSES}({SPOKEN}{{8,128}}(?<![.,;:])))",
+    ),
+    named(
+        "secret",
+        SECRET_KEYWORDS,
+        rf"{SECRET}(?:{TAIL}{SET_TO}{QUOTE}?{DIGIT}{LETTER}(?(quote)((?:{INSIDE}){{8,512}}+)(?P=quote)|"
+        rf"({BARE}{{12,512}}+{NO_CALL}))|"
+        rf"{IS}{OPENED}?{ALGORITHMS}{DIGIT}{LETTER}({SPOKEN}{{12,512}}(?<![.,;:]))|"
+        rf">{DIGIT}{LETTER}([^<\s]{{8,512}})</)",
+        entropy=2.9,
+    ),
+)
+MIXED = r"(?=[\w+/=~-]{0,40}[0-9])(?=[\w+/=~-]{0,40}[a-z])(?=[\w+/=~-]{0,40}[A-Z])[\w+/=~-]{20,512}(?![\w(\[.])"
+HEX = r"(?=[a-f]{0,31}\d)[0-9a-f]{32,128}(?![\w-])"
+ENTROPIES = (
+    beside(rf"(?:{SECRET}|{PASSWORD}|(?i:auth|key\b))", (*SECRET_KEYWORDS, "pass", "pwd", "auth"), MIXED, entropy=3.7),
+    beside(rf"(?:{SECRET}|{PASSWORD})", (*SECRET_KEYWORDS, "pass", "pwd"), HEX, entropy=3.0),
+)
+ASSIGNMENTS = (*HEADERS, *COOKIES, *SHELL, *NAMES, *ENTROPIES)

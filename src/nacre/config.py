@@ -25,7 +25,8 @@ class Settings:
     anthropic:MODEL, `reranker` is cross-encoder:DIRECTORY or language-model, and both may be left empty. `on_conflict`
     is note, ignore, warn, supersede or raise; `conflict_judge` may be language-model. `importance` says how much a text
     matters when the caller does not (rules, fixed: `default_importance`, language-model), `emotion` what is felt in it
-    (own, vader, off). A journal is kept for `journal_days` (0: for ever), and its mirror, a JSONL file, is rotated by
+    (own, vader, off). `secrets` (redact, refuse, allow) and `personal_data` (allow, redact) say what is done with those
+    in a text. A journal is kept for `journal_days` (0: for ever), and its mirror, a JSONL file, is rotated by
     size and age.
 
     `maintenance_…_every` says how often maintenance does each of its jobs, and `maintenance_tick` how often it looks:
@@ -48,6 +49,8 @@ class Settings:
     default_importance: float = 0.5
     importance: str = "rules"
     emotion: str = "own"
+    secrets: str = "redact"
+    personal_data: str = "allow"
     editor: str = ""
     on_conflict: str = "note"
     conflict_threshold: float = 0.8

@@ -4,6 +4,7 @@ NacreError
 ├── InvalidInput (ValueError)        what was given cannot be stored or asked
 │   ├── UnknownName                  a word outside a known set, with the nearest one
 │   ├── AmbiguousId                  an id prefix that fits several memories
+│   ├── SecretRefused                a text with a secret, where the settings refuse such texts
 │   └── ConfigError                  a setting that cannot be read
 ├── MemoryNotFound (KeyError)
 ├── SupersedeCycle (ValueError)
@@ -56,6 +57,18 @@ class AmbiguousId(InvalidInput):
     def __init__(self, prefix: str, candidates: Sequence[str]) -> None:
         shown = ", ".join(candidates[:5])
         super().__init__(f"The id prefix {prefix!r} fits several memories ({shown}); give more characters.")
+
+
+class SecretRefused(InvalidInput):
+    """`kinds` names what was found, never what it was."""
+
+    def __init__(self, kinds: Sequence[str]) -> None:
+        found = tuple(dict.fromkeys(kinds))
+        super().__init__(
+            f"Nothing was kept: the text holds what looks like a secret ({', '.join(found)}). "
+            "Take it out, or set `secrets` to redact."
+        )
+        self.kinds = found
 
 
 class ConfigError(InvalidInput):

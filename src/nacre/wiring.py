@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from nacre.remember.compare import Judge
+    from nacre.remember.guard import Guard
 
 EmbedFunction: TypeAlias = "Callable[[Sequence[str]], ArrayLike]"
 RERANKERS = ("cross-encoder:DIRECTORY", "language-model")
@@ -123,6 +124,12 @@ def make_suggesting(settings: Settings) -> Suggesting:
 
         asked = asked_importance(model)
     return Suggesting(settings.importance, settings.emotion, settings.default_importance, asked)
+
+
+def make_guard(settings: Settings) -> Guard:
+    from nacre.remember.guard import Guard
+
+    return Guard(settings.secrets, settings.personal_data)
 
 
 def make_journal_mirror(settings: Settings) -> JournalSink | None:

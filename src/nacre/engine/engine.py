@@ -37,6 +37,7 @@ class Engine:
     clock: Clock
     actor: str = "lib"
     sink: JournalSink | None = None
+    clean: Callable[[str], str] = str  # what a reason goes through before the journal has it
 
     def derived(self, memories: Sequence[Memory]) -> tuple[list[Derived], tuple[str, ...]]:
         """What is searched of each; where the model is away its words alone, and a sentence that says so."""
@@ -234,7 +235,7 @@ class Engine:
             self.sink(entries)
 
     def act(self, name: str, why: str) -> Act:
-        return Act(name, self.actor, self.clock(), uuid4().hex, written("why", why))
+        return Act(name, self.actor, self.clock(), uuid4().hex, self.clean(written("why", why)))
 
     def existing(self, space: str, ids: Sequence[str]) -> list[Memory]:
         found = {memory.id: memory for memory in self.store.get(space, ids)}

@@ -1,5 +1,1 @@
 """The way out: understand -> rank by a strategy -> weigh -> rerank -> choose -> expand -> pack, a module each."""
-
-from nacre.recall.recall import recall
-
-__all__ = ["recall"]

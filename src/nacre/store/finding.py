@@ -11,7 +11,6 @@ from nacre.errors import AmbiguousId, HistoryLost, MemoryNotFound
 from nacre.model import Memory, Pack, Recollection
 from nacre.model.instants import Instant, iso, seconds
 from nacre.ports import Order, Vectors
-from nacre.recall import recall
 from nacre.recall.pack import HEADER, TokenCounter, pack
 from nacre.store.asking import Asking, parted, query_of
 from nacre.store.scope import Scope, held_at
@@ -77,6 +76,8 @@ class Finding(Space):
         With `as_of` it answers as the store would have then, which never counts as a use; with `valid_at`, from what
         held at that time.
         """
+        from nacre.recall.recall import recall  # a command that only lists need not wait for it
+
         own, scope = parted(asking)
         self._engine.check_embedder()
         self._catch_up()

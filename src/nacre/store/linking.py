@@ -30,7 +30,7 @@ class Linking(Space):
     ) -> Linked:
         """Ties one memory to another. Repeating it changes nothing; the target need not be there, unless the store has
         `strict_links`. Raises `MemoryNotFound` and `LinkRefused`."""
-        tie = Link(target, rel, weight, data or {})
+        tie = Link(target, rel, weight, self._guard.data(data) if data else {})
         return linking.link(self._engine, self.space, source, tie, strict=self._strict_links, why=why)
 
     def unlink(self, source: str, target: str, rel: str | None = None, *, why: str = "") -> int:

@@ -16,6 +16,7 @@ from nacre.model import TYPES, Filter, Link, Memory, RememberResult
 from nacre.ports import Progress
 from nacre.remember.check import Editable, Fields, checked, share
 from nacre.remember.compare import ConflictFn
+from nacre.remember.guard import told as found
 from nacre.store.space import Space
 
 BATCH = 256  # memories per transaction in bulk: long enough to fill a block of vectors, short enough for other writers
@@ -54,8 +55,9 @@ class Remembering(Space):
         self, given: Mapping[str, object], on_conflict: str | None, contradiction_fn: ConflictFn | None
     ) -> RememberResult:
         self._catch_up()
-        draft = self._draft(given, suggesting=True)
-        return remembering.remember(self._engine, draft, self._handling(on_conflict, contradiction_fn))
+        draft, notes = self._draft(given, suggesting=True)
+        result = remembering.remember(self._engine, draft, self._handling(on_conflict, contradiction_fn))
+        return replace(result, notes=notes + result.notes) if notes else result
 
     def remember_many(
         self,
@@ -67,7 +69,7 @@ class Remembering(Space):
         """Texts, or mappings with `text` and any other field. One transaction a batch: after a fault, whole batches
         are kept and the rest is not. With another policy than `ignore` each memory is an act of its own. An importance
         that is not given is the usual one: nothing is read into what comes in bulk."""
-        drafts = [self._draft({"text": item} if isinstance(item, str) else item) for item in items]
+        drafts = [self._draft({"text": item} if isinstance(item, str) else item)[0] for item in items]
         handling = self._handling(on_conflict)
         step = BATCH if on_conflict == IGNORE else 1
         kept: list[Memory] = []
@@ -84,7 +86,7 @@ class Remembering(Space):
     def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:
         """Embeds again only when the text or title changed."""
         given: dict[str, object] = {**fields} if text is None else {**fields, "text": text}
-        changes = checked(given, self.types())
+        changes, _ = self._guard.fields(checked(given, self.types()))
         self._check_links(id, changes)
         return self._engine.change(self.space, [id], "edit", lambda m: edited(m, changes), why=why)[0]
 
@@ -121,18 +123,19 @@ class Remembering(Space):
         comparison = self._comparison(Filter.live(self._clock()), contradiction_fn=contradiction_fn)
         return Handling(policy, comparison)
 
-    def _draft(self, given: Mapping[str, object], *, suggesting: bool = False) -> Memory:
+    def _draft(self, given: Mapping[str, object], *, suggesting: bool = False) -> tuple[Memory, tuple[str, ...]]:
+        """A memory that can be kept, and what is to be said about it."""
         if not isinstance(given, Mapping) or "text" not in given:
             raise InvalidInput("A memory needs a text; give it under 'text'.")
         known = self._settings
         wanted = {"type": known.default_type, **given}
-        fields = checked(wanted, TYPES if wanted["type"] in TYPES else self.types())
+        fields, kinds = self._guard.fields(checked(wanted, TYPES if wanted["type"] in TYPES else self.types()))
         suggested = self._suggesting.fields(fields) if suggesting else {"importance": known.default_importance}
         now = self._clock()
         times = {"created_at": now, "updated_at": fields.get("created_at", now), "last_accessed": now}
         draft = {"id": str(uuid4()), **times, **suggested, **fields, "space": self.space}
         self._check_links(str(draft["id"]), draft)
-        return Memory(**draft)  # type: ignore[arg-type]
+        return Memory(**draft), found(kinds)  # type: ignore[arg-type]
 
     def _check_links(self, id: str, fields: Mapping[str, object]) -> None:
         links = cast("tuple[Link, ...]", fields.get("links", ()))

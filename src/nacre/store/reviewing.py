@@ -66,4 +66,5 @@ class Reviewing(Space):
         merged memories say together, by default the newer text.
         """
         known = Queue(self._engine, self.space, stale_days).found(item) if isinstance(item, str) else item
-        return reviewing.decide(self._engine, self.space, known, decision, into=into, text=text, why=why)
+        said = str(self._guard.fields({"text": text})[0]["text"]) if text else ""
+        return reviewing.decide(self._engine, self.space, known, decision, into=into, text=said, why=why)

@@ -26,6 +26,7 @@ from nacre.wiring import (
     as_known,
     embedder_from,
     make_conflict_judge,
+    make_guard,
     make_journal_mirror,
     make_reranker,
     make_suggesting,
@@ -61,7 +62,8 @@ class Space:
         self._settings = known
         self._store = open_store(known.store if path is None else path)
         sink: JournalSink | None = make_journal_mirror(known)
-        self._engine = Engine(self._store, embedder_from(embedder, known), clock, actor, sink)
+        self._guard = make_guard(known)
+        self._engine = Engine(self._store, embedder_from(embedder, known), clock, actor, sink, self._guard.words)
         self._reranker = make_reranker(known) if reranker is None else reranker
         self._clock = clock
         self._policy = known_policy(known.on_conflict if on_conflict is None else on_conflict)

@@ -32,7 +32,8 @@ class Settings:
     `maintenance_…_every` says how often maintenance does each of its jobs, and `maintenance_tick` how often it looks:
     30m, 24h, 7d, or "off". Decay (`decay_model` is strength or simple) only moves to the trash, from which `trash_days`
     later nothing comes back; `decay_protect` lists types that never fade. Reflections are only counted unless
-    `reflect_apply`; `reflect_consolidate` (soft, none, hard) says what becomes of their episodes. Of `retain_…`, 0
+    `reflect_apply`; `reflect_consolidate` (soft, none, hard) says what becomes of their episodes, and
+    `summarizer` (central, extractive, language-model) who writes them. Of `retain_…`, 0
     sets no bound; long texts that were not used for `compress_days` take less room. Backups go to `backup_folder`, by
     default beside the store."""
 
@@ -75,6 +76,7 @@ class Settings:
     decay_protect: str = "procedural"
     reflect_apply: bool = False
     reflect_consolidate: str = "soft"
+    summarizer: str = "central"
     reflect_min_cluster: float = 3.0
     retain_max_days: float = 0.0
     retain_max_count: float = 0.0

@@ -76,9 +76,11 @@ def decay(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) 
 def reflect(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
     """Without `reflect_apply` it is always dry."""
     from nacre.lifecycle.reflection import ReflectionEngine
+    from nacre.lifecycle.summaries import configured
 
     dry = dry_run or not settings.reflect_apply
-    engine = ReflectionEngine(store, min_cluster_size=int(settings.reflect_min_cluster))
+    writer = configured(settings)
+    engine = ReflectionEngine(store, min_cluster_size=int(settings.reflect_min_cluster), summarizer=writer)
     way = consolidating(settings)
     done = len(engine.clusters()) if dry else len(engine.apply(engine.plan(now), way, why=WHY))
     return told("reflect", done, "condensed", dry, ("group of episodes", "groups of episodes"))

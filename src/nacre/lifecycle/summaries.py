@@ -8,13 +8,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from nacre.errors import LanguageModelError, UnknownName
+from nacre.config import Settings
+from nacre.errors import ConfigError, LanguageModelError, UnknownName
 from nacre.model import Memory
 from nacre.model.instants import iso
 from nacre.ports import LanguageModel
 from nacre.remember.asked_model import fenced
 from nacre.text.sentences import sentence_spans
 from nacre.text.stems import STOP_WORDS, stems
+from nacre.wiring import make_language_model
 
 Summarizer: TypeAlias = Callable[[Sequence[Memory]], str]
 
@@ -117,6 +119,16 @@ def asking(model: LanguageModel) -> Summarizer:
 
 
 SUMMARIZERS: dict[str, Summarizer] = {"central": central, "extractive": extractive}
+
+
+def configured(settings: Settings) -> Summarizer:
+    """What the setting `summarizer` names: central, extractive or language-model."""
+    if settings.summarizer != "language-model":
+        return summarizer_named(settings.summarizer)
+    model = make_language_model(settings)
+    if model is None:
+        raise ConfigError("The summarizer 'language-model' needs one; set language_model to openai:MODEL, say.")
+    return asking(model)
 
 
 def summarizer_named(given: Summarizer | str | None) -> Summarizer:

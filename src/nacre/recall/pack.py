@@ -59,7 +59,7 @@ def disputes(memories: Sequence[Memory]) -> dict[str, dict[str, None]]:
     found: dict[str, dict[str, None]] = {}
     for memory in memories:
         for link in memory.links:
-            if link.rel in DISPUTED and link.to in together:
+            if link.rel in DISPUTED and link.to in together and link.data.get("kind") != "duplicate":
                 for id in (memory.id, link.to):
                     found.setdefault(id, {})[DISPUTED[link.rel]] = None
     return found

@@ -11,7 +11,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.config import Settings
 from nacre.config import settings as read_settings
-from nacre.errors import InvalidInput, UnknownName
+from nacre.errors import ConfigError, InvalidInput, UnknownName
 from nacre.lifecycle.jobs import JOBS, JobResult, backups_of, job_named
 from tests.embedders import Moody
 from tests.unit.lifecycle.aged import DAY, NOW, Turned, opened, remember_episodes, remember_old
@@ -111,6 +111,16 @@ def test_a_reflection_is_dry_unless_it_is_wanted(store: MemoryStore, settings: S
     assert store.count(type="semantic") == 0
     run("reflect", store, settings)
     assert store.count(type="semantic") == 2
+
+
+def test_who_writes_the_summaries_is_a_setting(store: MemoryStore, settings: Settings) -> None:
+    remember_episodes(store)
+    run("reflect", store, replace(settings, summarizer="extractive"))
+    assert all(memory.text.startswith("[Reflection ×3] ") for memory in store.iterate(type="semantic"))
+    with pytest.raises(UnknownName, match="did you mean 'central'"):
+        run("reflect", store, replace(settings, summarizer="centre"))
+    with pytest.raises(ConfigError, match="language_model"):
+        run("reflect", store, replace(settings, summarizer="language-model"))
 
 
 def test_the_bounds_of_retention_are_settings(store: MemoryStore, settings: Settings) -> None:

@@ -16,7 +16,7 @@ from nacre.cli.planning import Planning, agreed, planning, show
 from nacre.cli.progress import progress_line
 from nacre.cli.records import memory_record
 from nacre.cli.times import since as moment
-from nacre.errors import ConfigError, LanguageModelError
+from nacre.errors import ConfigError, LanguageModelError, UnknownName
 
 if TYPE_CHECKING:
     from nacre.config import Settings
@@ -62,16 +62,12 @@ class Watched:
 @click.option(
     "--summarizer",
     type=click.Choice(["central", "extractive", ASKED]),
-    default="central",
-    show_default=True,
-    help="Who writes: their central sentences, all of them cut short, or the configured model.",
+    help="Who writes: central sentences, all cut short, or the configured model. The setting summarizer.",
 )
 @click.option(
     "--consolidate",
     type=click.Choice(list(WAYS)),
-    default="none",
-    show_default=True,
-    help="What becomes of the episodes: they stay, are superseded by the summary, or are removed.",
+    help="Episodes stay, are superseded by the summary, or are removed. The setting reflect_consolidate (soft).",
 )
 @click.option("--since", metavar="WHEN", help="Only groups with an episode created since: 7d, or a date.")
 @planning
@@ -80,8 +76,8 @@ def command(
     door: Door,
     threshold: float,
     min_cluster_size: int | None,
-    summarizer: str,
-    consolidate: str,
+    summarizer: str | None,
+    consolidate: str | None,
     since: str | None,
     **asked: Unpack[Planning],
 ) -> None:
@@ -92,6 +88,7 @@ def command(
     from nacre.lifecycle.reflection import ReflectionEngine
 
     settings, now = door.settings(), door.now()
+    summarizer = summarizer or settings.summarizer
     watched = model_of(settings) if summarizer == ASKED else None
     after = moment(since, now) if since else None
     with door.open_with_model() as store:
@@ -111,7 +108,7 @@ def command(
         if not plan:
             say(f"No {size} episodes are so much alike.")
         else:
-            carry_out(engine, plan, consolidate, asked)
+            carry_out(engine, plan, consolidate or settings.reflect_consolidate, asked)
 
 
 def model_of(settings: Settings) -> Watched:
@@ -135,6 +132,8 @@ def carry_out(engine: ReflectionEngine, plan: tuple[Reflection, ...], consolidat
     question = f"Condense {sources} into {counted(len(plan))} and remove them? `nacre undo` can bring them back."
     if not agreed(asked, would, question if consolidate == "hard" else ""):
         return
+    if consolidate not in WAYS:
+        raise UnknownName("way to consolidate", consolidate, WAYS)
     way = cast("Literal[False, 'soft', 'hard']", WAYS[consolidate])
     kept = engine.apply(plan, way, why=asked["why"])
     say(f"Kept {counted(len(kept), 'summary', 'summaries')}; `nacre undo` takes it back.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from nacre.engine.change import AnyChange, Change, WordChange, difference, set_back, stands_as
 from nacre.errors import UndoBlocked, UndoRefused
 from nacre.model import Act, JournalEntry, Memory, Told
-from nacre.model.journal import MEMORY
+from nacre.model.journal import MEMORY, UNATTENDED
 from nacre.ports import Derived, Store, Transaction
 
 UNDO = "undo"
@@ -40,8 +40,14 @@ def standing(entries: Iterable[JournalEntry]) -> list[Act]:
 
 
 def last_standing(entries: Sequence[JournalEntry], wanted: int) -> list[str]:
-    """The newest acts that can be taken back, newest first; refuses when one among them cannot."""
-    found = standing(entries)[:wanted]
+    """The newest acts that can be taken back, newest first; refuses when one among them cannot.
+
+    What the store removed of its own accord is passed over, with all that was ever done to it: it may have come
+    between a person's act and their undo.
+    """
+    told = {entry.act for entry in entries if entry.damaged or (entry.before, entry.after) != (None, None)}
+    found = [act for act in standing(entries) if (act.why != UNATTENDED if act.name in FINAL else act in told)]
+    found = found[:wanted]
     final = next((act for act in found if act.name in FINAL), None)
     if final is not None:
         raise UndoRefused(

@@ -12,6 +12,7 @@ from nacre.config import IN_MEMORY, Settings
 from nacre.errors import InvalidInput, UnknownName
 from nacre.lifecycle.strength import DAY
 from nacre.model import Told
+from nacre.model.journal import UNATTENDED
 from nacre.wiring import store_file
 
 if TYPE_CHECKING:  # a list of the jobs' names must not cost what a store does
@@ -21,7 +22,7 @@ if TYPE_CHECKING:  # a list of the jobs' names must not cost what a store does
     from nacre.store import MemoryStore
 
 ACTOR = "maintenance"
-WHY = "maintenance"
+WHY = UNATTENDED
 BACKUPS = "backups"  # the folder beside the store
 HOUR = 3_600.0
 
@@ -118,7 +119,7 @@ def trash(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) 
 
     emptied = Trash(store, settings.trash_days)
     plan = emptied.plan(now)
-    done = len(plan) if dry_run else emptied.apply(plan)
+    done = len(plan) if dry_run else emptied.apply(plan, why=WHY)
     return told("trash", done, "deleted for good", dry_run)
 
 

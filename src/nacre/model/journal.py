@@ -9,6 +9,8 @@ from nacre.model.instants import iso
 from nacre.model.memory import Json
 
 MEMORY = "memory"
+# The reason of acts that nobody asked for at the time.
+UNATTENDED = "maintenance"
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,18 @@ def test_a_reflection_is_dry_unless_it_is_wanted(store: MemoryStore, settings: S
     assert store.count(type="semantic") == 2
 
 
+def test_an_emptied_trash_does_not_stand_between_a_person_and_their_undo(
+    store: MemoryStore, settings: Settings
+) -> None:
+    remember_old(store)
+    store.remember("mine", id="mine")
+    run("decay", store, settings)
+    run("trash", store, replace(settings, trash_days=0))
+    assert store.count(include_trashed=True) == 1
+    store.undo()
+    assert store.get("mine") is None
+
+
 def test_who_writes_the_summaries_is_a_setting(store: MemoryStore, settings: Settings) -> None:
     remember_episodes(store)
     run("reflect", store, replace(settings, summarizer="extractive"))

@@ -261,9 +261,6 @@ class Store(Protocol):
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
         """The vectors of each memory that has some, a row for each chunk in order."""
 
-    def identical(self, space: str, digest: bytes, limit: int) -> list[str]:
-        """Ids of memories that hold a chunk of exactly these words."""
-
     def pending(self, limit: int) -> list[Memory]:
         """Memories, of any space, whose vectors are still to be computed."""
 

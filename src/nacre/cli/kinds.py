@@ -11,8 +11,8 @@ import click
 
 from nacre.errors import InvalidInput
 from nacre.lifecycle.durations import parse_duration
+from nacre.model.instants import DAY
 
-DAY = 86_400.0
 UNIT = re.compile(r"[a-z]", re.IGNORECASE)
 # Below 0.5 the review asks for somebody's word; from 0.8 on nobody would doubt.
 LEVELS: Mapping[str, tuple[float, float]] = {"low": (0.0, 0.5), "medium": (0.5, 0.8), "high": (0.8, 1.0)}

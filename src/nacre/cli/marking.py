@@ -1,20 +1,39 @@
-"""One mark on several memories, in one act."""
+"""The commands that put one mark on several memories, in one act."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import click
+
 from nacre.cli.asking import counted
 from nacre.cli.columns import excerpt, short
-from nacre.cli.door import ACTOR
+from nacre.cli.door import Door
 from nacre.cli.faults import Refused
 from nacre.cli.naming import named
+from nacre.cli.options import door_options, why_option
 from nacre.cli.output import say
 
 if TYPE_CHECKING:
     from nacre.model import Memory
     from nacre.store import MemoryStore
+
+
+def marking(name: str, help: str, done: str) -> click.Command:
+    """A command named as the method of the store that it calls."""
+
+    @click.command(name, help=help)
+    @click.argument("ids", nargs=-1, required=True, metavar="ID...")
+    @why_option
+    @door_options
+    @click.pass_obj
+    def command(door: Door, ids: tuple[str, ...], why: str) -> None:
+        with door.open() as store:
+            method: Callable[..., list[Memory]] = getattr(store, name)
+            tell(method(*(memory.id for memory in untrashed(store, ids)), why=why), done)
+
+    return command
 
 
 def untrashed(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
@@ -26,14 +45,10 @@ def untrashed(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
     return memories
 
 
-def mark(
-    store: MemoryStore, memories: Sequence[Memory], act: str, edit: Callable[[Memory], Memory], done: str, why: str
-) -> None:
-    changing = [memory for memory in memories if edit(memory) != memory]
-    if not changing:
+def tell(changed: Sequence[Memory], done: str) -> None:
+    if not changed:
         say("Nothing to do: that is so already.")
         return
-    store.acting_as(ACTOR).change(store.space, [memory.id for memory in changing], act, edit, why=why)
-    told = f"{short(changing[0].id)}: {excerpt(changing[0])}" if len(changing) == 1 else f"{counted(len(changing))}."
+    told = f"{short(changed[0].id)}: {excerpt(changed[0])}" if len(changed) == 1 else f"{counted(len(changed))}."
     say(f"{done} {told}")
     say("`nacre undo` takes it back.")

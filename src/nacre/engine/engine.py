@@ -177,14 +177,20 @@ class Engine:
 
         self.commit("supersede", plan, why)
 
-    def restore(self, space: str, id: str, *, why: str = "") -> bool:
-        """Takes a memory out of the trash, or undoes its supersession; False when it is neither."""
+    def restore(self, space: str, ids: Sequence[str], *, why: str = "") -> bool:
+        """Takes memories out of the trash, or undoes their supersession; False when there is neither."""
 
         def plan(transaction: Transaction) -> list[Change]:
-            memory = self.found(transaction, space, id)
-            if is_redacted(memory):
-                raise InvalidInput(f"{id} was redacted; its content is gone for good.")
-            return restored(transaction, memory, self.clock())
+            whole: dict[str, Change] = {}
+            for id in dict.fromkeys(ids):
+                memory = self.found(transaction, space, id)
+                if is_redacted(memory):
+                    raise InvalidInput(f"{id} was redacted; its content is gone for good.")
+                for change in restored(transaction, memory, self.clock()):
+                    change.carry_out(transaction)  # the next one may have had the same heir
+                    stood = whole.get(change.subject.id, change)
+                    whole[change.subject.id] = Change(stood.before, change.after)
+            return list(whole.values())
 
         return bool(self.commit("restore", plan, why))
 

@@ -14,10 +14,10 @@ from nacre.engine.remembering import CONFLICTS
 from nacre.engine.superseding import SUPERSEDES, superseded
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Filter, Link, Memory
+from nacre.model.instants import DAY
 from nacre.model.review import DECISIONS, KINDS, ReviewItem
 from nacre.ports import Transaction
 
-DAY = 86_400.0
 STALE_DAYS = 365.0
 DOUBTFUL = 0.5  # a confidence or trust below this asks for somebody's word
 # Events do not grow old: what happened has happened. What is held to be true does.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nacre.lifecycle.strength import DAY
 from nacre.model import Filter, Memory
+from nacre.model.instants import DAY
 from nacre.store import MemoryStore
 
 ACTOR = "confidence"

@@ -11,8 +11,8 @@ from nacre.engine.change import AnyChange, Change
 from nacre.engine.engine import Engine
 from nacre.lifecycle.clustering import by_centroid, mean_direction
 from nacre.lifecycle.lineage import DERIVED_FROM, all_unchanged, replaced
-from nacre.lifecycle.strength import DAY
 from nacre.model import Filter, Link, Memory
+from nacre.model.instants import DAY
 from nacre.model.memory import Json
 from nacre.ports import Transaction, Vectors
 from nacre.store import MemoryStore

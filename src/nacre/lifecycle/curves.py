@@ -9,8 +9,9 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from nacre.errors import InvalidInput
-from nacre.lifecycle.strength import DAY, Standing, model_named
+from nacre.lifecycle.strength import Standing, model_named
 from nacre.model import Memory
+from nacre.model.instants import DAY
 
 POINTS = 120
 COLORS = ("#0b7285", "#c2255c", "#5f3dc4", "#e67700", "#2b8a3e", "#495057")

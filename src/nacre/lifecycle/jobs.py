@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from nacre.config import IN_MEMORY, Settings
 from nacre.errors import InvalidInput, UnknownName
-from nacre.lifecycle.strength import DAY
 from nacre.model import Told
+from nacre.model.instants import DAY
 from nacre.model.journal import UNATTENDED
 from nacre.wiring import store_file
 

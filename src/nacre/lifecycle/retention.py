@@ -8,8 +8,9 @@ from itertools import chain
 
 from nacre.engine.reviewing import trashed
 from nacre.errors import InvalidInput, UnknownName
-from nacre.lifecycle.strength import DAY, Standing, strength
+from nacre.lifecycle.strength import Standing, strength
 from nacre.model import Filter, Memory
+from nacre.model.instants import DAY
 from nacre.store import MemoryStore
 
 ACTOR = "retention"

@@ -16,13 +16,13 @@ from nacre.lifecycle.durations import parse_duration
 from nacre.lifecycle.jobs import JOBS, Job, JobResult, job_named
 from nacre.lifecycle.lease import Lease
 from nacre.lifecycle.state import Histories, InFile, InStore, JobHistory
+from nacre.model.instants import DAY
 
 if TYPE_CHECKING:
     from nacre.store import MemoryStore
 
 log = logging.getLogger("nacre")
 
-DAY = 86_400.0
 WEEK = 7 * DAY
 TICK = 300.0
 OFF = "off"

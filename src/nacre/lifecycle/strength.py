@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from nacre.errors import UnknownName
 from nacre.model import Memory
+from nacre.model.instants import DAY
 
-DAY = 86_400.0
 # What each adds to the time that a memory lasts, in units of the time that an unused one does.
 USED = 1.0  # by the logarithm of its uses: the tenth recall proves less than the first (Ebbinghaus' savings)
 VALIDATED = 2.0  # somebody said that it still holds

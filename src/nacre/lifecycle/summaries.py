@@ -10,10 +10,10 @@ from typing import TypeAlias
 
 from nacre.config import Settings
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
+from nacre.language.asking import fenced
 from nacre.model import Memory
 from nacre.model.instants import iso
 from nacre.ports import LanguageModel
-from nacre.remember.asked_model import fenced
 from nacre.text.sentences import sentence_spans
 from nacre.text.stems import STOP_WORDS, stems
 from nacre.wiring import make_language_model

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nacre.engine.redacting import is_redacted
-from nacre.lifecycle.strength import DAY
 from nacre.model import Filter, Memory
+from nacre.model.instants import DAY
 from nacre.store import MemoryStore
 
 ACTOR = "trash"

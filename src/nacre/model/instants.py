@@ -9,6 +9,7 @@ from nacre.errors import InvalidInput
 
 Instant: TypeAlias = float | int | str | date | datetime
 
+DAY = 86_400.0
 # What a calendar can show: the years 1 to 9999.
 FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
 LAST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()

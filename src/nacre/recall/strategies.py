@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from nacre.errors import EmbeddingError, UnknownName
 from nacre.model import Link, Memory, Query, Reason
+from nacre.model.instants import DAY
 from nacre.ports import Embedder, Match, Store, Vectors
 from nacre.recall import relevance
 from nacre.recall.evidence import POOL, POOL_PER_WANTED, REACH, Evidence, collect
@@ -18,7 +19,6 @@ from nacre.recall.signals import FULL_SCORE, WEIGHTS, signals, weighed
 from nacre.recall.understand import Asked
 from nacre.text.stems import content_stems, stems
 
-DAY = 86_400.0
 EXPLAINED = 6  # more than asked for, since worth may exchange near-ties and copies fall away
 SPARE = 2  # how many more than asked for are kept for the steps that may drop some
 MATCHED = 4  # matched words shown with a hit

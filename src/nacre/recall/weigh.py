@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from nacre.model import Hit, Memory, Query, Reason
-from nacre.recall.strategies import DAY
+from nacre.model.instants import DAY
 from nacre.recall.understand import Asked
 from nacre.text.times import when_weight
 

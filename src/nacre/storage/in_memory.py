@@ -274,14 +274,6 @@ class InMemoryStore:
         kept = {id: self._state.derived.get((space, id)) for id in ids if (space, id) in self._state.memories}
         return {id: d.vectors for id, d in kept.items() if d is not None and d.vectors is not None and len(d.vectors)}
 
-    def identical(self, space: str, digest: bytes, limit: int) -> list[str]:
-        found = (
-            id
-            for (owner, id), derived in self._state.derived.items()
-            if owner == space and any(chunk.digest == digest for chunk in derived.chunks)
-        )
-        return [id for id, _ in zip(found, range(limit), strict=False)]
-
     def pending(self, limit: int) -> list[Memory]:
         waiting = (memory for key, memory in self._state.memories.items() if not self._embedded(key))
         return [memory for memory, _ in zip(waiting, range(limit), strict=False)]

@@ -174,9 +174,6 @@ class OverlaidStore:
         below = self._below.vectors(space, [id for id in ids if id not in changed])
         return {**below, **self._above.vectors(space, ids)}
 
-    def identical(self, space: str, digest: bytes, limit: int) -> list[str]:
-        return self._below.identical(space, digest, limit)
-
     def pending(self, limit: int) -> list[Memory]:  # noqa: ARG002
         return []
 

@@ -109,9 +109,9 @@ class Remembering(Space):
         """`new` replaces `old`, which stays but is no longer recalled. Raises `SupersedeCycle`."""
         self._engine.supersede(self.space, old, new, why=why)
 
-    def restore(self, id: str, *, why: str = "") -> bool:
-        """Undoes a `forget` or a `supersede`; False when there is neither."""
-        return self._engine.restore(self.space, id, why=why)
+    def restore(self, *ids: str, why: str = "") -> bool:
+        """Undoes a `forget` or a `supersede`, of several memories in one act; False when there is neither."""
+        return self._engine.restore(self.space, ids, why=why)
 
     def validate(self, id: str, *, confidence: float | None = None, why: str = "") -> Memory:
         """Says that it still holds, and how sure that is now."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from nacre.store.finding import Finding
 from nacre.store.keeping import Keeping
 from nacre.store.linking import Linking
+from nacre.store.marking import Marking
 from nacre.store.remembering import Remembering
 from nacre.store.reviewing import Reviewing
 from nacre.store.telling import Telling
 
 
-class MemoryStore(Remembering, Finding, Linking, Telling, Reviewing, Keeping):
+class MemoryStore(Remembering, Finding, Linking, Marking, Telling, Reviewing, Keeping):
     """A space of a store. Safe to use from any number of threads and processes at once.
 
     `path` is a file, a directory (which gets `nacre.db` inside) or `:memory:`; without one, and without a `space`,

@@ -16,14 +16,13 @@ from nacre.engine.history import history
 from nacre.engine.past import difference_between
 from nacre.errors import InvalidInput, MemoryNotFound, StorageError, UndoRefused
 from nacre.model import Difference, History, JournalEntry, JournalExport, Told
-from nacre.model.instants import Instant, seconds
+from nacre.model.instants import DAY, Instant, seconds
 from nacre.model.journal import to_line
 from nacre.store.scope import held_at, instant
 from nacre.store.space import Space
 
 LOOKED_BACK = (32, 1024, None)  # entries read to find the last act; hardly ever more than the first few
 WHOLE_BATCH = 32  # characters
-DAY = 86_400.0
 PAGE = 1_000  # entries that an export reads at once
 
 

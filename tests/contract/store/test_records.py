@@ -150,7 +150,6 @@ def test_deleting_a_memory_takes_its_words_vector_and_links(store: Store) -> Non
     assert store.by_words(SPACE, ["word"], EVERYTHING, 5) == []
     assert store.by_vector(SPACE, unit(1), EVERYTHING, 5) == []
     assert store.vectors_for([digest_of("word/0")]) == {}
-    assert store.identical(SPACE, digest_of("word/0"), 5) == []
     assert store.tally(SPACE, "tags", EVERYTHING) == {}
     assert (store.health().memories, store.health().chunks, store.health().vectors) == (0, 0, 0)
     assert store.health(thorough=True).problems == ()

@@ -172,11 +172,3 @@ def test_known_vectors_survive_the_gathering_of_many_small_writes(store: Store) 
         kept = store.vectors_for([digest_of(f"t{i}/0")])
         assert (kept == {}) if i % 3 == 0 else np.allclose(kept[digest_of(f"t{i}/0")], unit(1, i), atol=1e-3)
     assert store.health(thorough=True).problems == ()
-
-
-def test_identical_words_are_found_by_their_digest(store: Store) -> None:
-    twin = derived("twin", unit(1))
-    put(store, (memory("a"), twin), (memory("b"), twin), (memory("c"), derived("other", unit(1))))
-    assert store.identical(SPACE, digest_of("twin/0"), 10) == ["a", "b"]
-    assert len(store.identical(SPACE, digest_of("twin/0"), 1)) == 1
-    assert store.identical(SPACE, digest_of("nothing"), 10) == []

@@ -6,7 +6,7 @@ import pytest
 
 from nacre.model import Filter, Told
 from nacre.ports import Store
-from tests.samples import derived, digest_of, entry, ids, memory, put, unit
+from tests.samples import derived, entry, ids, memory, put, unit
 
 EVERYTHING = Filter()
 
@@ -41,7 +41,6 @@ def test_no_question_in_one_space_is_answered_from_another(two: Store) -> None:
     assert two.tally("one", "tags", EVERYTHING) == {"mine": 1}
     assert ids(two.by_words("one", ["share", "shared"], EVERYTHING, 10)) == ["same"]
     assert ids(two.by_vector("one", unit(1), EVERYTHING, 10)) == ["same"]
-    assert two.identical("one", digest_of("shared/0"), 10) == ["same"]
     assert [e.memory_id for e in two.journal("one")] == ["same"]
     assert two.journal("one", Told(memory_id="other")) == []
 

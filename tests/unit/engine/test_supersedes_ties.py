@@ -44,3 +44,19 @@ def test_another_tie_between_the_two_goes_alone(store: MemoryStore) -> None:
     assert store.unlink("b", "a", "mentions") == 1
     former = store.get("a")
     assert former is not None and former.superseded_by == "b"
+
+
+def test_several_with_one_heir_are_restored_in_one_act(store: MemoryStore) -> None:
+    for id in ("a", "b", "heir", "trashed"):
+        store.remember(f"text of {id}", id=id, on_conflict="ignore")
+    store.supersede("a", "heir")
+    store.supersede("b", "heir")
+    store.forget("trashed")
+    before = [store.get(id) for id in ("a", "b", "heir", "trashed")]
+    assert store.restore("a", "b", "trashed")
+    assert store.count() == 4
+    heir = store.get("heir")
+    assert heir is not None and (heir.links, heir.valid_from) == ((), None)
+    assert not store.restore("a", "b", "trashed")
+    store.undo()
+    assert [store.get(id) for id in ("a", "b", "heir", "trashed")] == before

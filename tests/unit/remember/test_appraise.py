@@ -7,8 +7,9 @@ import logging
 import pytest
 
 from nacre.errors import LanguageModelError
+from nacre.language.asking import REST_SECONDS
 from nacre.language.from_callable import FromCallable
-from nacre.remember.appraise import REST_SECONDS, appraise, asked_importance
+from nacre.remember.appraise import appraise, asked_importance
 from tests.unit.remember.appraisal_sentences import ASTRAY, DEVELOPMENT, HELD_OUT, UNSEEN, labelled
 
 LEAST_RIGHT = 0.85

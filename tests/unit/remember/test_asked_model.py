@@ -10,10 +10,11 @@ import pytest
 from nacre import MemoryStore
 from nacre.config import Settings
 from nacre.errors import LanguageModelError
+from nacre.language.asking import REST_SECONDS
 from nacre.language.from_callable import FromCallable
 from nacre.language.openai_compatible import OpenAICompatible
 from nacre.model.verdict import Verdict
-from nacre.remember.asked_model import CHARACTERS, REASON, REST_SECONDS, AskedModel, ask
+from nacre.remember.asked_model import CHARACTERS, REASON, AskedModel, ask
 from nacre.remember.compare import Judge
 from tests.embedders import WordBag
 from tests.loopback import Loopback, serving

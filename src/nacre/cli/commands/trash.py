@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -11,8 +10,8 @@ from nacre.cli.asking import confirm, counted
 from nacre.cli.columns import headline, short
 from nacre.cli.door import Door
 from nacre.cli.faults import NothingFound, Refused
-from nacre.cli.kinds import DAY, days
-from nacre.cli.marking import mark
+from nacre.cli.kinds import days
+from nacre.cli.marking import tell
 from nacre.cli.naming import named
 from nacre.cli.options import door_options, form_option, why_option, yes_option
 from nacre.cli.output import Column, say
@@ -21,7 +20,7 @@ from nacre.cli.records import memory_record
 from nacre.cli.times import age
 from nacre.engine.redacting import is_redacted
 from nacre.model import Memory
-from nacre.model.instants import iso
+from nacre.model.instants import DAY, iso
 
 if TYPE_CHECKING:
     from nacre.store import MemoryStore
@@ -61,7 +60,8 @@ def restore(door: Door, ids: tuple[str, ...], why: str) -> None:
                 raise NothingFound(f"{short(memory.id)} is not in the trash; `nacre trash list` tells what is.")
             if is_redacted(memory):
                 raise Refused(f"{short(memory.id)} was redacted; its content is gone for good.")
-        mark(store, memories, "restore", brought_back, "Restored", why)
+        store.restore(*(memory.id for memory in memories), why=why)
+    tell(memories, "Restored")
 
 
 @command.command("empty")
@@ -103,12 +103,6 @@ def trashed(store: MemoryStore) -> list[Memory]:
     """What was redacted is only a mark, and stays."""
     found = store.iterate(status="trashed", include_superseded=True, include_expired=True)
     return sorted((memory for memory in found if not is_redacted(memory)), key=lambda memory: -memory.updated_at)
-
-
-def brought_back(memory: Memory) -> Memory:
-    if memory.status != "trashed":
-        return memory
-    return replace(memory, status=memory.trashed_from or "short_term", trashed_from="")
 
 
 def columns(now: float, kept_days: float) -> list[Column[Memory]]:

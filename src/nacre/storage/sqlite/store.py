@@ -202,13 +202,6 @@ class SQLiteStore:
         with self._reading() as connection:
             return search.vectors_of(connection, self._mirror(space, connection), int(bound[0][0]), ids)  # type: ignore[arg-type]
 
-    def identical(self, space: str, digest: bytes, limit: int) -> list[str]:
-        sql = (
-            "SELECT DISTINCT memory.id FROM chunk JOIN memory ON memory.row = chunk.row"
-            " WHERE chunk.digest = ? AND memory.space = ? ORDER BY memory.row LIMIT ?"
-        )
-        return [str(id) for (id,) in self._rows(sql, [digest, space, limit])]
-
     def pending(self, limit: int) -> list[Memory]:
         current = "(SELECT value FROM meta WHERE key = 'generation')"
         return self._memories(f"SELECT {SELECTED} FROM memory WHERE generation < {current} LIMIT ?", [limit])

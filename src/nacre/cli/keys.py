@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 END = "\x04"  # Ctrl-D
+PATIENCE = 0.2  # seconds between two looks at whether somebody wants to stop
 ESCAPE, SEQUENCES = b"\x1b", (b"[", b"O")  # of the keys that send several, each ends with a letter or "~"
 
 
@@ -34,6 +35,8 @@ def keystrokes() -> Iterator[Callable[[], str]]:
 
 def key(terminal: int) -> str:
     """One character; empty for a key that sends several, such as an arrow, which must not be taken for its letters."""
+    while not waits(terminal, PATIENCE):
+        pass  # a Ctrl-C that comes just before the reading would otherwise wait for the next key
     typed = os.read(terminal, 1)
     if typed != ESCAPE:
         return typed.decode("latin-1") if typed else END
@@ -43,5 +46,5 @@ def key(terminal: int) -> str:
     return ""
 
 
-def waits(terminal: int) -> bool:
-    return bool(select.select([terminal], [], [], 0.01)[0])
+def waits(terminal: int, seconds: float = 0.01) -> bool:
+    return bool(select.select([terminal], [], [], seconds)[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -15,19 +15,26 @@ USER_FILE = "config.toml"
 STORE_FILE = "nacre.db"
 IN_MEMORY = ":memory:"
 ENVIRONMENT = "NACRE_"
+KEY_FILE = "file:"  # before the path, in the setting `key`
 PATHS = ("store", "journal_mirror", "backup_folder")
+TABLES = ("spaces",)
+UNSPACED = ("store", "space", "key", "embedder", "embedder_url", "embedder_key", *TABLES)  # of the file, not of a space
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`embedder` is minilm, hashing, openai:MODEL or sentence-transformers:MODEL; `language_model` is openai:MODEL or
+    """`key` names where the key of an encrypted store is (file:PATH, env:VARIABLE, keyring:NAME), never the key itself.
+    `embedder` is minilm, hashing, openai:MODEL or sentence-transformers:MODEL; `language_model` is openai:MODEL or
     anthropic:MODEL, `reranker` is cross-encoder:DIRECTORY or language-model, and both may be left empty. `on_conflict`
     is note, ignore, warn, supersede or raise; `conflict_judge` may be language-model. `importance` says how much a text
     matters when the caller does not (rules, fixed: `default_importance`, language-model), `emotion` what is felt in it
     (own, vader, off). `secrets` (redact, refuse, allow) and `personal_data` (allow, redact) say what is done with those
-    in a text. A journal is kept for `journal_days` (0: for ever), and its mirror, a JSONL file, is rotated by
-    size and age.
+    in a text, `secrets_allow` which strings are none (between blanks; /…/ is a pattern), `suspicious` (mark, refuse,
+    allow) what is done with a text that gives orders to a model; `min_trust` keeps such out of a recall. `agent` and
+    `session` name who writes; `scope` (session_only, cross_session_read, cross_session_write, global_read,
+    global_write) narrows what it sees and changes, `scope_…` the types, spaces, cost and amount. A journal is kept for
+    `journal_days` (0: for ever), and its mirror, a JSONL file, is rotated by size and age.
 
     `maintenance_…_every` says how often maintenance does each of its jobs, and `maintenance_tick` how often it looks:
     30m, 24h, 7d, or "off". Decay (`decay_model` is strength or simple) only moves to the trash, from which `trash_days`
@@ -35,9 +42,11 @@ class Settings:
     `reflect_apply`; `reflect_consolidate` (soft, none, hard) says what becomes of their episodes, and
     `summarizer` (central, extractive, language-model) who writes them. Of `retain_…`, 0
     sets no bound; long texts that were not used for `compress_days` take less room. Backups go to `backup_folder`, by
-    default beside the store."""
+    default beside the store. A search for lessons gives `lesson_limit`, weighs meaning and words so, and looks beside
+    the words of the question for others (`lesson_expand`: vocabulary, language-model, none)."""
 
     store: str = ""
+    key: str = ""
     space: str = "default"
     embedder: str = "minilm"
     embedder_url: str = "https://api.openai.com/v1"
@@ -51,7 +60,17 @@ class Settings:
     importance: str = "rules"
     emotion: str = "own"
     secrets: str = "redact"
+    secrets_allow: str = ""
     personal_data: str = "allow"
+    suspicious: str = "mark"
+    min_trust: float = 0.0
+    agent: str = ""
+    session: str = ""
+    scope: str = ""
+    scope_types: str = ""
+    scope_spaces: str = ""
+    scope_max_cost: float = 100.0
+    scope_quota_mb: float = 0.0
     editor: str = ""
     on_conflict: str = "note"
     conflict_threshold: float = 0.8
@@ -73,7 +92,7 @@ class Settings:
     decay_model: str = "strength"
     decay_rate: float = 0.02  # a month's half-life for what nobody uses
     decay_min_score: float = 0.05
-    decay_protect: str = "procedural"
+    decay_protect: str = "procedural,lesson"
     reflect_apply: bool = False
     reflect_consolidate: str = "soft"
     summarizer: str = "central"
@@ -83,9 +102,19 @@ class Settings:
     retain_max_mb: float = 0.0
     retain_outcome: str = "archive"
     compress_days: float = 90.0
+    lesson_limit: float = 10.0
+    lesson_semantic: float = 0.7
+    lesson_keyword: float = 0.3
+    lesson_expand: str = "vocabulary"
     trash_days: float = 30.0
     backup_folder: str = ""
     backup_keep: float = 7.0
+    spaces: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    def for_space(self, space: str) -> Settings:
+        """With what a file's table `[spaces.NAME]` says of this one: the more exact word wins over any other source."""
+        own = self.spaces.get(space)
+        return replace(self, **own) if own else self  # type: ignore[arg-type]
 
 
 def settings(
@@ -100,7 +129,9 @@ def settings(
     found = Settings()
     for file in (user_file or user_config(), project_file(folder or Path.cwd())):
         if file is not None and file.is_file():
-            found = replace(found, **from_file(file))  # type: ignore[arg-type]
+            given = from_file(file)
+            given["spaces"] = {**found.spaces, **given.get("spaces", {})}  # type: ignore[dict-item]
+            found = replace(found, **given)  # type: ignore[arg-type]
     found = replace(found, **from_environment(environment))  # type: ignore[arg-type]
     found = replace(found, **{k: v for k, v in (flags or {}).items() if v is not None})  # type: ignore[arg-type]
     return found if found.store else replace(found, store=str(default_store()))
@@ -130,16 +161,26 @@ def from_file(file: Path) -> dict[str, object]:
         given = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{file} cannot be read as settings ({error}). Mend or remove it.") from error
-    read = {key: converted(key, value, str(file)) for key, value in given.items()}
+    read: dict[str, object] = {
+        key: spaces_of(value, str(file)) if key in TABLES else converted(key, value, str(file))
+        for key, value in given.items()
+    }
     for key in PATHS:
         if read.get(key) not in (None, "", IN_MEMORY):
             # A path in a file is meant from where the file lies, wherever the program was started.
-            read[key] = str(file.parent / Path(str(read[key])).expanduser())
+            read[key] = from_where(file, str(read[key]))
+    named = str(read.get("key", ""))
+    if named.startswith(KEY_FILE) and named != KEY_FILE:
+        read["key"] = KEY_FILE + from_where(file, named.removeprefix(KEY_FILE))
     return read
 
 
+def from_where(file: Path, path: str) -> str:
+    return str(file.parent / Path(path).expanduser())
+
+
 def from_environment(environment: Mapping[str, str]) -> dict[str, object]:
-    names = {ENVIRONMENT + field.name.upper(): field.name for field in fields(Settings)}
+    names = {ENVIRONMENT + each.name.upper(): each.name for each in fields(Settings) if each.name not in TABLES}
     return {
         name: converted(name, environment[key], key)
         for key, name in names.items()
@@ -148,7 +189,7 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, object]:
 
 
 def converted(key: str, value: object, origin: str) -> object:
-    kinds = {field.name: field.type for field in fields(Settings)}
+    kinds = {each.name: each.type for each in fields(Settings) if each.name not in TABLES}
     if key not in kinds:
         raise ConfigError(f"{origin} sets {key!r}, which is no setting; {nearest(key, kinds)}.")
     if kinds[key] == "float":
@@ -161,8 +202,19 @@ def converted(key: str, value: object, origin: str) -> object:
     if kinds[key] == "bool":
         return truth(key, value, origin)
     if not isinstance(value, str):
-        raise ConfigError(f"{origin} sets {key} to {value!r}; write it as text in quotes.")
+        shown = "something" if key.endswith("key") else repr(value)  # it may be the key itself
+        raise ConfigError(f"{origin} sets {key} to {shown}; write it as text in quotes.")
     return value
+
+
+def spaces_of(given: object, origin: str) -> dict[str, dict[str, object]]:
+    if not isinstance(given, dict) or not all(isinstance(each, dict) for each in given.values()):
+        raise ConfigError(f"{origin} sets 'spaces' otherwise than as tables; write [spaces.NAME] above its settings.")
+    for name, table in given.items():
+        for key in UNSPACED:
+            if key in table:
+                raise ConfigError(f"{origin} sets {key!r} for the space {name!r} alone; it holds for the whole store.")
+    return {name: {key: converted(key, value, origin) for key, value in table.items()} for name, table in given.items()}
 
 
 def truth(key: str, value: object, origin: str) -> bool:

@@ -3,10 +3,14 @@
 NacreError
 ├── InvalidInput (ValueError)        what was given cannot be stored or asked
 │   ├── UnknownName                  a word outside a known set, with the nearest one
+│   ├── WrongType (TypeError)        a value of another kind than its field has
 │   ├── AmbiguousId                  an id prefix that fits several memories
 │   ├── SecretRefused                a text with a secret, where the settings refuse such texts
 │   └── ConfigError                  a setting that cannot be read
 ├── MemoryNotFound (KeyError)
+├── AccessDenied (PermissionError)   what an agent's capabilities do not include
+│   ├── QueryCostExceeded            a question dearer than the agent may ask
+│   └── QuotaExceeded                more than the agent, or the mind, may keep
 ├── SupersedeCycle (ValueError)
 ├── LinkRefused (ValueError)         a tie that cannot be: to itself, or against `strict_links`
 ├── ConflictError (ValueError)       what `on_conflict="raise"` found; nothing was stored
@@ -15,6 +19,8 @@ NacreError
 ├── HistoryLost (LookupError)        the journal no longer, or not legibly, reaches back so far
 ├── StorageError (OSError)           the file, the disk, the schema
 │   ├── NotAStore                    some other file, or a damaged one
+│   ├── WrongKey (PermissionError)   an encrypted file, and no key or another one
+│   ├── NotEncrypted (ValueError)    a plain file, and a key
 │   ├── StoreUnreachable             a path that cannot be opened or created
 │   ├── StoreReadOnly
 │   ├── StoreFull
@@ -53,6 +59,11 @@ class UnknownName(InvalidInput):
         super().__init__(f"Unknown {kind} {given!r}; {remedy}")
 
 
+class WrongType(InvalidInput, TypeError):
+    def __init__(self, name: str, wanted: str, given: object) -> None:
+        super().__init__(f"{name} must be {wanted}, not {type(given).__name__}; convert it first.")
+
+
 class AmbiguousId(InvalidInput):
     def __init__(self, prefix: str, candidates: Sequence[str]) -> None:
         shown = ", ".join(candidates[:5])
@@ -79,6 +90,25 @@ class MemoryNotFound(NacreError, KeyError):
     def __init__(self, id: str, space: str) -> None:
         super().__init__(
             f"No memory {id!r} in the space {space!r}; `nacre list` shows the ids, `--space` chooses another space."
+        )
+
+
+class AccessDenied(NacreError, PermissionError):
+    pass
+
+
+class QueryCostExceeded(AccessDenied):
+    def __init__(self, cost: float, limit: float) -> None:
+        super().__init__(
+            f"This question costs {cost:g}, and {limit:g} is allowed; ask for fewer memories, or narrow it down."
+        )
+
+
+class QuotaExceeded(AccessDenied):
+    def __init__(self, megabytes: float) -> None:
+        super().__init__(
+            f"Nothing was kept: more than the {megabytes:g} MB that are allowed would be held. "
+            "Purge what is no longer needed, or have the quota raised."
         )
 
 
@@ -141,6 +171,23 @@ class NotAStore(StorageError):
     def __init__(self, path: Path | str, reason: str) -> None:
         super().__init__(
             f"{path} is not a readable Nacre store ({reason}). Restore a backup, or choose another file with --store."
+        )
+
+
+class WrongKey(StorageError, PermissionError):
+    def __init__(self, path: Path | str, *, given: bool) -> None:
+        state = "the key that was given does not open it" if given else "no key was given"
+        super().__init__(
+            f"{path} cannot be read: it is encrypted, and {state}. "
+            "Name the right one with the setting `key` (file:PATH, env:VARIABLE or keyring:NAME)."
+        )
+
+
+class NotEncrypted(StorageError, ValueError):
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(
+            f"{path} is not encrypted, and a key was given. "
+            "Leave the setting `key` empty, or run `nacre encrypt` to encrypt the store."
         )
 
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:  # numpy costs a command 80 ms; a seam only names its type
     import numpy as np
     from numpy.typing import NDArray
 
-Order: TypeAlias = Literal["newest", "oldest", "importance", "updated", "accessed"]
+Order: TypeAlias = Literal["newest", "oldest", "importance", "confidence", "updated", "accessed"]
+Tallied: TypeAlias = Literal["type", "status", "source", "tags", "contexts", "anti_contexts", "entities"]
 Vectors: TypeAlias = "NDArray[np.float32]"
 Keys: TypeAlias = "NDArray[np.int64]"
 
@@ -200,7 +201,8 @@ class Store(Protocol):
 
     def count(self, space: str, where: Filter) -> int: ...
 
-    def tally(self, space: str, field: Literal["type", "status", "tags"], where: Filter) -> dict[str, int]: ...
+    def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
+        """How many memories have each value of the field, the most frequent first, then by name."""
 
     def spaces(self) -> dict[str, int]:
         """Each space with the number of its memories."""

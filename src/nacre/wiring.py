@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from nacre.config import IN_MEMORY as IN_MEMORY
 from nacre.config import STORE_FILE, Settings
-from nacre.errors import ConfigError, UnknownName
+from nacre.errors import ConfigError, InvalidInput, UnknownName
 from nacre.model import Memory
 from nacre.ports import Derived, Embedder, JournalSink, LanguageModel, Reranker, Store
 from nacre.remember.suggest import Suggesting
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from nacre.remember.compare import Judge
     from nacre.remember.guard import Guard
+    from nacre.safety.access import Access, AgentCapabilities
+    from nacre.storage.sqlite import Key
 
 EmbedFunction: TypeAlias = "Callable[[Sequence[str]], ArrayLike]"
 RERANKERS = ("cross-encoder:DIRECTORY", "language-model")
@@ -27,15 +29,53 @@ OPENAI = "https://api.openai.com/v1"
 EMBEDDERS = ("minilm", "hashing", "openai:MODEL", "sentence-transformers:MODEL")
 
 
-def open_store(path: Path | str) -> Store:
-    """A directory gets a store of its own inside; `:memory:` is kept nowhere."""
+def open_store(path: Path | str, settings: Settings | None = None) -> Store:
+    """A directory gets a store of its own inside; `:memory:` is kept nowhere. The settings name the key, if any."""
     if str(path) == IN_MEMORY:
         from nacre.storage.in_memory import InMemoryStore
 
         return InMemoryStore()
     from nacre.storage.sqlite import SQLiteStore
 
-    return SQLiteStore(store_file(path))
+    return SQLiteStore(store_file(path), key_named(settings.key if settings else ""))
+
+
+def key_named(setting: str) -> Key | None:
+    """Raises `ConfigError` when there is no key where the setting says."""
+    if not setting:
+        return None
+    from nacre.storage.named_key import named_key
+    from nacre.storage.sqlite import Key
+
+    return Key(named_key(setting))
+
+
+def make_key_file(path: Path | str) -> None:
+    """A random key in a file of its own that only its owner may read. Raises `ConfigError`; never writes over one."""
+    from nacre.storage.key_file import make_key_file
+
+    make_key_file(Path(path).expanduser().absolute())
+
+
+def rekey_store(path: Path | str, old: str, new: str) -> None:
+    """From the key that the setting `old` names to that of `new`; an empty one means none, and so encrypts or decrypts.
+
+    Wherever it breaks off, the store opens with one of the two. Raises `StoreBusy` when somebody has the store open.
+    """
+    if str(path) == IN_MEMORY:
+        raise InvalidInput("A store that is kept nowhere has no key; name a file with --store.")
+    from nacre.storage.sqlite.rekeying import rekey
+
+    rekey(store_file(path), key_named(old), key_named(new))
+
+
+def is_encrypted(path: Path | str) -> bool:
+    """Makes no store where there is none: raises `StoreUnreachable`."""
+    if str(path) == IN_MEMORY:
+        return False
+    from nacre.storage.sqlite.rekeying import encrypted
+
+    return encrypted(store_file(path))
 
 
 def as_known(store: Store, space: str, stood: Mapping[str, Memory | None], derived: Mapping[str, Derived]) -> Store:
@@ -127,9 +167,37 @@ def make_suggesting(settings: Settings) -> Suggesting:
 
 
 def make_guard(settings: Settings) -> Guard:
-    from nacre.remember.guard import Guard
+    from nacre.remember.guard import Guard, allowed_strings
 
-    return Guard(settings.secrets, settings.personal_data)
+    allowed = allowed_strings(settings.secrets_allow)
+    return Guard(settings.secrets, settings.personal_data, allowed, settings.suspicious)
+
+
+def make_access(
+    settings: Settings, space: str, agent: str, session: str, capabilities: AgentCapabilities | None
+) -> Access | None:
+    """What the caller says, else the settings; None where nothing is narrowed."""
+    if capabilities is None and not settings.scope:
+        return None
+    from nacre.safety.access import Access, AgentCapabilities, scope_named
+
+    if capabilities is None:
+        capabilities = AgentCapabilities(
+            scope_named(settings.scope),
+            max_query_cost=settings.scope_max_cost,
+            memory_quota_mb=settings.scope_quota_mb or None,
+            allowed_types=settings.scope_types.replace(",", " ").split(),
+            allowed_spaces=settings.scope_spaces.replace(",", " ").split(),
+        )
+    return Access(agent, session, space, capabilities)
+
+
+def narrowed(store: Store, access: Access | None) -> Store:
+    if access is None:
+        return store
+    from nacre.engine.narrowed import NarrowedStore
+
+    return NarrowedStore(store, access)
 
 
 def make_journal_mirror(settings: Settings) -> JournalSink | None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from nacre.cli.kinds import LEVELS
+from nacre.model.levels import LEVELS
 from tests.doors.aged import acts, days_ago, opened
 from tests.doors.conftest import CommandLine
 
@@ -30,7 +30,7 @@ def ids(found: list[dict[str, object]]) -> set[object]:
 
 def test_an_audit_tells_what_is_held_how_firmly_on_what_evidence(held: CommandLine) -> None:
     assert ids(held.json("audit")) == {"firm", "middle", "weak", "event"}
-    assert ids(held.json("audit", "--confidence", "high", "--source", "inferred")) == {"firm"}
+    assert ids(held.json("audit", "--confidence", "high-", "--source", "inferred")) == {"firm"}
     held.ok("validate", "weak")
     assert ids(held.json("audit", "--unvalidated")) == {"firm", "middle", "event"}
     row = held.ok("audit", "--source", "hearsay").split("\t")
@@ -40,10 +40,12 @@ def test_an_audit_tells_what_is_held_how_firmly_on_what_evidence(held: CommandLi
 
 def test_the_levels_and_ranges_of_confidence_leave_nobody_out_and_nobody_twice(held: CommandLine) -> None:
     by_level = [ids(held.json("audit", "--confidence", level)) for level in LEVELS]
-    assert by_level == [{"weak"}, {"middle"}, {"firm", "event"}]
+    assert by_level == [set(), {"weak"}, {"middle"}, set(), {"firm", "event"}]
     assert ids(held.json("audit", "--confidence", "0.5-0.8")) == {"middle", "event"}
     assert ids(held.json("audit", "--confidence", "0.85-")) == {"firm"}
     assert ids(held.json("audit", "--confidence", "-0.3")) == {"weak"}
+    assert ids(held.json("audit", "--confidence", "-medium")) == {"weak", "middle"}
+    assert ids(held.json("audit", "--confidence", "very-low-very-low")) == set()
 
 
 def test_an_audit_shows_what_has_faded_and_how_much_there_is(held: CommandLine) -> None:
@@ -59,7 +61,7 @@ def test_an_audit_shows_what_has_faded_and_how_much_there_is(held: CommandLine) 
 @pytest.mark.parametrize("given", ["0.8", "firm", "0.9-0.2", "0-2", "-", "nan-1", ""])
 def test_a_range_that_is_none_is_told(held: CommandLine, given: str) -> None:
     result = held("audit", "--confidence", given)
-    assert result.exit_code == 2 and "low, medium, high, 0.2-0.6" in result.stderr
+    assert result.exit_code == 2 and "very-high, high-, 0.2-0.6" in result.stderr
 
 
 def test_fading_is_a_plan_then_one_act_that_undo_takes_back(held: CommandLine) -> None:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from nacre.model import STATUSES, TYPES, Condition, Filter, Link, Memory
 from nacre.model.filter import (
+    DOTTED,
     LIST_FIELDS,
     LIST_OPS,
     METADATA_KEY,
@@ -25,7 +26,7 @@ texts = st.text(characters, max_size=80)
 few_words = st.sampled_from(
     ["", "a", "A", "b", "5", "1.0", "é", "a b", "%", "_", "'", '"', "🙂", "null", "true", "a\nb"]
 )
-words = st.sampled_from(["a", "b", "5", "1", ""]) | few_words | st.text(characters, max_size=6)
+words = st.sampled_from(["a", "b", "a.b", "a.b.c", "a.", "5", "1", ""]) | few_words | st.text(characters, max_size=6)
 few_numbers = st.sampled_from([-1.0, -0.5, 0.0, 0.1, 0.3, 0.5, 1.0, 1.5, 2.0, 5.0, 1e9, -1e-300])
 numbers = few_numbers | st.floats(allow_nan=False, allow_infinity=False)
 whole = st.sampled_from([0, 1, 2, 5]) | st.integers(-(2**53), 2**53)
@@ -70,12 +71,14 @@ def conditions(draw: st.DrawFn) -> Condition:
     if name in LIST_FIELDS:
         op = draw(st.sampled_from(LIST_OPS))
         wanted: st.SearchStrategy[Value] = st.booleans() if op == "unset" else several(scalars)
-        return Condition(name, op, draw(wanted))
+        return Condition(name, op, draw(several(words) if op in DOTTED else wanted))
     op = draw(st.sampled_from(METADATA_OPS if name.startswith("metadata.") else SCALAR_OPS))
     if op == "unset":
         return Condition(name, op, draw(st.booleans()))
     if op in ("in", "not_in"):
         return Condition(name, op, draw(several(scalars)))
+    if op == "under":
+        return Condition(name, op, draw(several(words))) if name in TEXT_FIELDS else Condition(name, "unset", True)
     if op in ("eq", "ne"):
         return Condition(name, op, draw(scalars))
     if name in TEXT_FIELDS:
@@ -99,6 +102,8 @@ def from_memory(memory: Memory) -> list[Condition]:
         found += [Condition(name, "in", (value, None)), Condition(name, "not_in", (twisted(value), None))]
         found += [Condition(name, op, value) for op in ORDER_OPS if value is not None]
     for name in ("tags", "contexts", "anti_contexts", "entities"):
+        found += [Condition(name, "under", tuple(each[:1] for each in getattr(memory, name)))]
+        found += [Condition(name, "along", tuple(f"{each}.x.y" for each in getattr(memory, name)))]
         values = tuple(twisted(value) for value in getattr(memory, name))
         found += [
             Condition(name, op, given) for op in ("any", "all", "none") for given in (getattr(memory, name), values)

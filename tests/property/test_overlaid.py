@@ -125,7 +125,7 @@ def test_records_are_read_counted_and_listed_alike(
             found, expected = (list(s.iterate(space, narrowed)) for s in (pair.overlaid, pair.plain))
             assert sorted(found, key=lambda m: m.id) == sorted(expected, key=lambda m: m.id)
             assert pair.overlaid.count(space, narrowed) == pair.plain.count(space, narrowed)
-            for field in ("type", "status", "tags"):
+            for field in ("type", "status", "tags", "entities"):
                 one, other = (s.tally(space, field, narrowed) for s in (pair.overlaid, pair.plain))
                 assert list(one.items()) == list(other.items())
         assert pair.overlaid.get(space, asked) == pair.plain.get(space, asked)

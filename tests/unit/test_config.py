@@ -79,3 +79,25 @@ def test_a_setting_that_cannot_be_read_names_its_file_and_key(tmp_path: Path, wr
 def test_an_unreadable_number_in_the_environment_names_the_variable(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="NACRE_DEFAULT_IMPORTANCE"):
         settings(environment={"NACRE_DEFAULT_IMPORTANCE": "lots"}, folder=tmp_path, user_file=tmp_path / "none")
+
+
+def test_a_key_file_is_meant_from_where_the_settings_lie_and_other_keys_stay_as_they_are(tmp_path: Path) -> None:
+    def key(written: str) -> str:
+        (tmp_path / ".nacre.toml").write_text(f"key = {written!r}")
+        return settings(environment={}, folder=tmp_path, user_file=tmp_path / "none").key
+
+    assert key("file:keys/own.key") == f"file:{tmp_path / 'keys' / 'own.key'}"
+    assert key("file:/etc/own.key") == f"file:{Path('/etc/own.key')}"
+    assert [key(other) for other in ("env:MINE", "keyring:mine", "file:", "")] == [
+        "env:MINE",
+        "keyring:mine",
+        "file:",
+        "",
+    ]
+
+
+def test_a_key_written_where_it_does_not_belong_is_not_repeated(tmp_path: Path) -> None:
+    (tmp_path / ".nacre.toml").write_text("key = 123456789")
+    with pytest.raises(ConfigError, match="sets key") as caught:
+        settings(environment={}, folder=tmp_path, user_file=tmp_path / "none")
+    assert "123456789" not in str(caught.value)

@@ -15,6 +15,8 @@ EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
     (errors.MemoryNotFound("x", "s"), KeyError, "`--space` chooses another space."),
     (errors.SupersedeCycle("old", "new"), ValueError, "Restore new first."),
     (errors.NotAStore("f", "why"), OSError, "choose another file with --store."),
+    (errors.WrongKey("f", given=True), PermissionError, "(file:PATH, env:VARIABLE or keyring:NAME)."),
+    (errors.NotEncrypted("f"), ValueError, "run `nacre encrypt` to encrypt the store."),
     (errors.StoreUnreachable("f", "why"), OSError, "choose another file with --store."),
     (errors.StoreReadOnly("f"), OSError, "choose another file with --store."),
     (errors.StoreFull("f"), OSError, "Free some space and repeat."),

@@ -55,6 +55,10 @@ CHOICES: dict[str, tuple[Choice, ...]] = {
         Choice("k", "keep", "keep", "The store keeps this relation."),
         Choice("m", "merge", "merge", "Its ties have the other relation now.", "Which relation does it mean? "),
     ),
+    "entity": (
+        Choice("m", "one", "merge", "Both names mean one now.", "Which name does it go by (empty: the fuller one)? "),
+        Choice("d", "two", "distinct", "They are two, and nobody is asked again."),
+    ),
 }
 TRASH_ONE = (
     Choice("n", "the newer", "trash_newer", "The newer one is in the trash."),
@@ -87,6 +91,8 @@ def as_it_stands(store: MemoryStore, item: ReviewItem) -> ReviewItem | None:
         if newer is None or older is None or not (stands(newer) and stands(older)):
             return None
         return replace(item, memory=newer, conflict=replace(item.conflict, a=newer, b=older))
+    if item.names:
+        return item if len({store.resolve_entity(name) for name in item.names}) > 1 else None
     if item.memory is None:
         return item
     memory = store.get(item.memory.id)
@@ -181,7 +187,7 @@ def carried_out(store: MemoryStore, item: ReviewItem, choice: Choice) -> bool:
     if given is None:
         say("Nothing was decided; it still waits.")
         return False
-    into, text = (given, "") if item.kind == "word" else ("", given)
+    into, text = (given, "") if item.kind in ("word", "entity") else ("", given)
     try:
         done = store.decide(item, choice.decision, into=into, text=text)
     except (InvalidInput, MemoryNotFound) as error:

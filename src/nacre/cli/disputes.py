@@ -78,13 +78,15 @@ def refused(conflicts: Sequence[object]) -> None:
 def short_item(id: str) -> str:
     """`nacre review decide` understands it so, too."""
     newer, apart, older = id.partition(":")
-    return f"{short(newer)}:{short(older)}" if apart and newer != "relation" else id if apart else short(id)
+    if newer in ("relation", "entity") and apart:
+        return id
+    return f"{short(newer)}:{short(older)}" if apart else short(id)
 
 
 def about(item: ReviewItem) -> str:
     if item.conflict is not None:
         return both(item.conflict)
-    return excerpt(item.memory) if item.memory is not None else item.word
+    return excerpt(item.memory) if item.memory is not None else item.word or " = ".join(item.names)
 
 
 def stands(memory: Memory) -> bool:

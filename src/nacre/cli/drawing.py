@@ -1,4 +1,4 @@
-"""Draws memories and their ties: as trees of text, and for Graphviz."""
+"""Draws memories and their ties as trees of text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from nacre.cli.columns import excerpt, short
 from nacre.model import Edge, Graph, Memory
+from nacre.portability.graph_formats import state
 
 
 class Strokes(NamedTuple):
@@ -75,19 +76,4 @@ def tree(graph: Graph, seeds: Sequence[str], *, plain: bool = False) -> Iterator
 
 
 def told(memory: Memory) -> str:
-    state = "trashed" if memory.status == "trashed" else "superseded" if memory.superseded_by else ""
-    return f"{excerpt(memory)} ({state})" if state else excerpt(memory)
-
-
-def dot(graph: Graph) -> Iterator[str]:
-    yield "digraph nacre {"
-    yield "  node [shape=box];"
-    for id, memory in graph.nodes.items():
-        yield f"  {quoted(id)} [label={quoted(told(memory))}];"
-    for edge in graph.edges:
-        yield f"  {quoted(edge.source)} -> {quoted(edge.target)} [label={quoted(edge.rel)}];"
-    yield "}"
-
-
-def quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return f"{excerpt(memory)} ({stands})" if (stands := state(memory)) else excerpt(memory)

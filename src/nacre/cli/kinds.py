@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -12,11 +11,11 @@ import click
 from nacre.errors import InvalidInput
 from nacre.lifecycle.durations import parse_duration
 from nacre.model.instants import DAY
+from nacre.model.levels import LEVELS
 
 UNIT = re.compile(r"[a-z]", re.IGNORECASE)
-# Below 0.5 the review asks for somebody's word; from 0.8 on nobody would doubt.
-LEVELS: Mapping[str, tuple[float, float]] = {"low": (0.0, 0.5), "medium": (0.5, 0.8), "high": (0.8, 1.0)}
-RANGE = re.compile(r"(\d*\.?\d+)?\s*-\s*(\d*\.?\d+)?\Z", re.ASCII)
+END = rf"(\d*\.?\d+|{'|'.join(LEVELS)})?"
+RANGE = re.compile(rf"{END}\s*-\s*{END}\Z", re.ASCII)
 
 
 class Number(click.FloatRange):
@@ -65,20 +64,22 @@ def number(text: str) -> float:
 
 
 def confidence_range(_ctx: click.Context, _option: click.Parameter, value: str) -> tuple[float, float]:
-    """A level, or two numbers; both ends belong to it."""
+    """A level, or two numbers or levels; both ends belong to it."""
     given = value.strip().lower()
-    found = level(given) if given in LEVELS else between(given)
+    found = (LEVELS[given].least, LEVELS[given].most) if given in LEVELS else between(given)
     if found is None or not 0 <= found[0] <= found[1] <= 1:
-        raise click.BadParameter(f"{value!r} is no range; write low, medium, high, 0.2-0.6, 0.8- or -0.3.")
+        raise click.BadParameter(
+            f"{value!r} is no range; write very-low, low, medium, high, very-high, high-, 0.2-0.6, 0.8- or -0.3."
+        )
     return found
-
-
-def level(name: str) -> tuple[float, float]:
-    """Its upper end is the lower one of the next."""
-    least, most = LEVELS[name]
-    return least, most if most == 1 else math.nextafter(most, 0)
 
 
 def between(given: str) -> tuple[float, float] | None:
     found = RANGE.match(given)
-    return (float(found[1] or 0), float(found[2] or 1)) if found and given != "-" else None
+    if not found or given == "-":
+        return None
+    least, most = found[1] or "0", found[2] or "1"
+    return (
+        LEVELS[least].least if least in LEVELS else float(least),
+        LEVELS[most].most if most in LEVELS else float(most),
+    )

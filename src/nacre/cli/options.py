@@ -23,6 +23,7 @@ class Narrowing(TypedDict):
     tags: tuple[str, ...]
     session: str | None
     min_importance: float | None
+    min_trust: float | None
     since: str | None
     until: str | None
     include_superseded: bool
@@ -39,6 +40,9 @@ def narrowing(command: F) -> F:
         ),
         click.option("--session", metavar="NAME", help="From this session."),
         click.option("--min-importance", type=float, metavar="0-1", help="At least this important."),
+        click.option(
+            "--min-trust", type=float, metavar="0-1", help="At least this trusted: 0.5 leaves out suspicious ones."
+        ),
         click.option("--since", metavar="WHEN", help="Created since: 30m, 2h, 7d, 4w, or a date (UTC)."),
         click.option("--until", metavar="WHEN", help="Created until: 7d, or a date, whose whole day counts."),
         click.option("--include-superseded", is_flag=True, help="Also those that newer ones replaced."),
@@ -56,6 +60,7 @@ def scope_of(given: Narrowing, now: float) -> Scope:
         "all_tags": given["tags"] or None,
         "session": given["session"],
         "min_importance": given["min_importance"],
+        "min_trust": given["min_trust"],
         "since": since(given["since"], now) if given["since"] else None,
         "until": until(given["until"], now) if given["until"] else None,
         "include_superseded": given["include_superseded"],

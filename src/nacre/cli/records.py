@@ -84,6 +84,7 @@ def item_record(item: ReviewItem) -> dict[str, Json]:
         "why": item.why,
         "decisions": list(item.decisions),
         "word": item.word,
+        "names": list(item.names),
         "conflict": None if item.conflict is None else conflict_record(item.conflict),
         "memory": None if item.memory is None or item.conflict is not None else memory_record(item.memory),
     }

@@ -15,13 +15,15 @@ from nacre.engine.superseding import SUPERSEDES, superseded
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Filter, Link, Memory
 from nacre.model.instants import DAY
+from nacre.model.memory import LESSON
 from nacre.model.review import DECISIONS, KINDS, ReviewItem
 from nacre.ports import Transaction
+from nacre.remember.guard import trusted_again, untrusted
 
 STALE_DAYS = 365.0
 DOUBTFUL = 0.5  # a confidence or trust below this asks for somebody's word
 # Events do not grow old: what happened has happened. What is held to be true does.
-HELD = ("semantic", "procedural", "feedback", "prospective")
+HELD = ("semantic", "procedural", "feedback", "prospective", LESSON)
 CONTRADICTS, DISTINCT = "contradicts", "distinct_from"
 
 
@@ -34,6 +36,7 @@ class Queue:
     def items(self, kinds: Sequence[str] = KINDS, limit: int | None = None) -> list[ReviewItem]:
         sources: dict[str, Callable[[], Iterator[ReviewItem]]] = {
             "conflict": self.conflicts, "unvalidated": self.unvalidated, "stale": self.stale, "word": self.words,
+            "entity": self.entities,
         }  # fmt: skip
         for kind in kinds:
             if kind not in sources:
@@ -77,6 +80,11 @@ class Queue:
                 hint = " ".join(near_miss(name, others)) or f"The relation {name!r} is new here."
                 yield ReviewItem(f"{RELATION}:{name}", "word", hint, word=name)
 
+    def entities(self) -> Iterator[ReviewItem]:
+        from nacre.engine.entities import waiting  # most queues are asked for something else
+
+        return waiting(self.engine, self.space)
+
     def _live(self) -> Filter:
         return Filter.live(self.engine.clock())
 
@@ -95,12 +103,16 @@ class Queue:
 def decide(
     engine: Engine, space: str, item: ReviewItem, decision: str, *, into: str = "", text: str = "", why: str = ""
 ) -> bool:
-    """Carries a decision out as one act; False for `skip`. `into` names the relation to merge a word with, `text` what
-    two memories that are merged say together."""
+    """Carries a decision out as one act; False for `skip`. `into` names the relation to merge a word with, or the name
+    that merged entities go by, `text` what two memories that are merged say together."""
     if decision not in DECISIONS[item.kind]:
         raise UnknownName(f"decision on a {item.kind}", decision, DECISIONS[item.kind])
     if decision == "skip":
         return False
+    if item.kind == "entity":
+        from nacre.engine.entities import entity_decided
+
+        return entity_decided(engine, space, item.names, decision, into, why)
     if item.kind == "word":
         return word_decided(engine, space, item.word, decision, into, why)
     if item.conflict is not None:
@@ -217,6 +229,7 @@ def word_decided(engine: Engine, space: str, name: str, decision: str, into: str
 
 def validated(now: float, confidence: float | None = None) -> Callable[[Memory], Memory]:
     def edit(memory: Memory) -> Memory:
+        memory = trusted_again(memory) if untrusted(memory) else memory
         sure = memory.confidence if confidence is None else confidence
         return replace(memory, last_validated_at=now, confidence=sure)
 

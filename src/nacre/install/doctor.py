@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Literal
 
 from nacre.config import Settings
-from nacre.errors import EmbeddingError, InvalidInput, StorageError
+from nacre.errors import ConfigError, EmbeddingError, InvalidInput, StorageError
 from nacre.ports import Embedder, Health, Progress
 from nacre.store import MemoryStore
-from nacre.wiring import IN_MEMORY, make_embedder, open_store, store_file
+from nacre.wiring import IN_MEMORY, make_access, make_embedder, narrowed, open_store, store_file
 
 Level = Literal["ok", "warning", "problem"]
 Remedy = Literal["", "catch_up", "reindex"]
@@ -43,8 +43,9 @@ def examine(settings: Settings) -> list[Finding]:
 
 def examined_store(settings: Settings, embedder: Embedder | None) -> list[Finding]:
     try:
-        store = open_store(settings.store)
-    except StorageError as error:
+        access = make_access(settings, settings.space, settings.agent, settings.session, None)
+        store = narrowed(open_store(settings.store, settings), access)
+    except (StorageError, ConfigError) as error:
         return [Finding("store", "problem", str(error))]
     try:
         health = store.health(thorough=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
+from nacre.model.memory import LESSON
 from nacre.store import MemoryStore
 
 ACTOR = "confidence"
@@ -14,7 +15,7 @@ HALF_LIFE_DAYS = 365.0
 FLOOR = 0.1  # doubt is not disproof
 NOTICEABLE = 0.05  # a smaller loss is not worth an act
 # Events do not become less certain; what is held to be true does.
-HELD = ("semantic", "procedural", "feedback")
+HELD = ("semantic", "procedural", "feedback", LESSON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class ConfidenceDecay:
 
     def plan(self, now: float | None = None) -> tuple[Fading, ...]:
         at = self.store.now() if now is None else now
-        held = self.store.iterate(type=HELD, where=Filter.where(pinned=False))
+        held = self.store.iterate(where=Filter.where(pinned=False, type__in=HELD))
         fading = (Fading(memory, self.now_worth(memory, at)) for memory in held)
         return tuple(each for each in fading if noticeable(each.memory, each.confidence))
 

@@ -11,6 +11,7 @@ from nacre.errors import InvalidInput, UnknownName
 from nacre.lifecycle.strength import Standing, strength
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
+from nacre.model.memory import size
 from nacre.store import MemoryStore
 
 ACTOR = "retention"
@@ -135,8 +136,3 @@ def compress_old(store: MemoryStore, older_than_days: float = COMPRESSED_AFTER_D
         with engine.store.transaction() as transaction:
             packed += transaction.compress(store.space, ids[start : start + BATCH])
     return packed
-
-
-def size(memory: Memory) -> int:
-    """The bytes of what was said; what is derived from it grows in proportion."""
-    return len(memory.text.encode()) + len(memory.title.encode())

@@ -16,9 +16,10 @@ Value: TypeAlias = Scalar | tuple[Scalar, ...]
 LIST_FIELDS = (*LISTS, "links.to", "links.rel")
 SCALAR_FIELDS = tuple(name for name in NAMES if name not in (*LISTS, "links", "metadata"))
 
+DOTTED = ("under", "along")
 ORDER_OPS = ("lt", "le", "gt", "ge", "gt_or_unset", "le_or_unset")
-SCALAR_OPS = ("eq", "ne", "in", "not_in", "unset", "contains", *ORDER_OPS)
-LIST_OPS = ("any", "all", "none", "unset")
+SCALAR_OPS = ("eq", "ne", "in", "not_in", "unset", "contains", "under", *ORDER_OPS)
+LIST_OPS = ("any", "all", "none", "under", "along", "unset")
 METADATA_OPS = ("eq", "ne", "in", "not_in", "unset")
 
 # A key that goes into a JSON path unquoted by SQL must not be able to leave it.
@@ -30,7 +31,11 @@ TEXT_FIELDS = ("id", "text", "space", "agent", "title", "type", "source", "sourc
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`ne` and `not_in` admit an unset field; an order never does, unless its name says so."""
+    """`ne` and `not_in` admit an unset field; an order never does, unless its name says so.
+
+    `under` takes names that are parted by dots: it admits each of them and all that lie below it, "api.jira" for "api";
+    `along` also those above it.
+    """
 
     field: str
     op: str
@@ -79,7 +84,7 @@ def condition(key: str, value: object) -> Condition:
     if op not in allowed:
         raise UnknownName(f"comparison for {name}", op, allowed)
     comparable(name, op, value)
-    several = op in ("in", "not_in", "any", "all", "none")
+    several = op in ("in", "not_in", "any", "all", "none", *DOTTED)
     return Condition(name, op, tuple(values(value)) if several else single(name, value))
 
 
@@ -118,6 +123,10 @@ def comparable(name: str, op: str, value: object) -> None:
         raise InvalidInput(f"{name} unset asks yes or no; give true or false, not {value!r}.")
     if op == "contains" and name not in TEXT_FIELDS:
         raise InvalidInput(f"'contains' looks inside text, and {name} is not text; use eq, lt, gt or in.")
+    if op in DOTTED and not (name in TEXT_FIELDS or name in LISTS):
+        raise InvalidInput(f"'{op}' asks for names parted by dots, and {name} holds none; use eq, in or any.")
+    if op in DOTTED and not all(isinstance(each, str) for each in values(value)):
+        raise InvalidInput(f"{name} {op} {value!r} asks for something else than names; give text.")
     if op in (*ORDER_OPS, "contains") and isinstance(value, str) != (name in TEXT_FIELDS):
         raise InvalidInput(f"{name} {op} {value!r} compares text with a number; give the value as the field has it.")
 
@@ -146,11 +155,28 @@ def scalar_admits(op: str, found: Scalar, wanted: Value) -> bool:
         return (found is None or found == "") == bool(wanted)
     if op in ("in", "not_in"):
         return (found in as_set(wanted)) == (op == "in")
+    if op == "under":
+        return is_under(found, as_set(wanted))
     if op in ("eq", "ne"):
         return (found == wanted) == (op == "eq")
     if found is None:
         return op.endswith("_or_unset")
     return SCALAR_TESTS[op.removesuffix("_or_unset")](found, wanted)
+
+
+def is_under(found: Scalar, names: set[Scalar]) -> bool:
+    below = tuple(f"{name}." for name in names if isinstance(name, str))
+    return found in names or (isinstance(found, str) and found.startswith(below))
+
+
+def ancestors(name: str) -> tuple[str, ...]:
+    """`team.shared.branch` lies in `team.shared` and in `team`."""
+    parts = name.split(".")
+    return tuple(".".join(parts[:length]) for length in range(1, len(parts)))
+
+
+def above(names: Iterable[Scalar]) -> set[Scalar]:
+    return {other for name in names if isinstance(name, str) for other in ancestors(name)}
 
 
 SCALAR_TESTS: Mapping[str, Callable[[object, object], bool]] = {
@@ -164,5 +190,7 @@ LIST_TESTS: Mapping[str, Callable[[set[Scalar], set[Scalar]], bool]] = {
     "any": lambda found, wanted: bool(found & wanted),
     "all": lambda found, wanted: wanted <= found,
     "none": lambda found, wanted: not (found & wanted),
+    "under": lambda found, wanted: any(is_under(each, wanted) for each in found),
+    "along": lambda found, wanted: bool(found & above(wanted)) or any(is_under(each, wanted) for each in found),
     "unset": lambda found, wanted: (not found) == (True in wanted),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TypeAlias
@@ -18,8 +19,10 @@ TYPES = (
     "working",
     "prospective",
 )
+LESSON = "lesson"  # a type that the first lesson registers
 # Roles that every chat has: they name nobody.
 GENERIC_ROLES = frozenset(("user", "assistant", "system", "tool", "human", "ai"))
+SUSPICION = "suspicion"  # the key in a memory's metadata that says why it is not trusted
 LIVE_STATUSES = ("short_term", "consolidating", "long_term", "archived")
 STATUSES = (*LIVE_STATUSES, "trashed")
 
@@ -119,6 +122,12 @@ class Memory:
     def from_dict(cls, given: Mapping[str, Json]) -> Memory:
         """Unknown keys are passed over, so that a newer program's record still opens in this one."""
         return cls(**{name: typed(name, given[name]) for name in NAMES if name in given})  # type: ignore[arg-type]
+
+
+def size(memory: Memory) -> int:
+    """The bytes of what was said; what is derived from it grows in proportion."""
+    told = len(memory.text.encode()) + len(memory.title.encode())
+    return told + len(json.dumps(dict(memory.metadata))) if memory.metadata else told
 
 
 def plain(name: str, value: object) -> Json:

@@ -14,7 +14,7 @@ from nacre.model.ranking import ExpandSpec, HybridWeights, RankFusion
 @dataclass(frozen=True, slots=True)
 class Query:
     """`emotion` is (valence, arousal); `diversity` trades relevance for difference, 0 to 1; `contexts` are those that
-    hold where the question is asked."""
+    hold where the question is asked, `also` are further words to look for beside those of the question."""
 
     text: str
     k: int = 5
@@ -25,6 +25,7 @@ class Query:
     with_context: int = 0
     min_relevance: float = 0.0
     contexts: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     emotion: tuple[float, float] | None = None
     emotion_weight: float = 0.3
     diversity: float = 0.0

@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from nacre.model.memory import Memory
 from nacre.model.remembered import Conflict
 
-KINDS = ("conflict", "unvalidated", "stale", "word")
+KINDS = ("conflict", "unvalidated", "stale", "word", "entity")
 # `newer` lets the newer memory take the older one's place, `older` the other way round.
 DECISIONS: dict[str, tuple[str, ...]] = {
     "conflict": ("keep_both", "newer", "older", "merge", "trash_newer", "trash_older", "skip"),
     "unvalidated": ("validate", "trash", "skip"),
     "stale": ("validate", "trash", "skip"),
     "word": ("keep", "merge", "skip"),
+    "entity": ("merge", "distinct", "skip"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """`id` names it as long as it waits. A conflict has a `conflict`, a word a `word`, the others a `memory`."""
+    """`id` names it as long as it waits. A conflict has a `conflict`, a word a `word`, an entity the `names`
+    that may be one, the fuller first; the others have a `memory`."""
 
     id: str
     kind: str
@@ -27,6 +29,7 @@ class ReviewItem:
     memory: Memory | None = None
     conflict: Conflict | None = None
     word: str = ""
+    names: tuple[str, ...] = ()
 
     @property
     def decisions(self) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def understand(query: Query) -> Asked:
     text = UNWRITABLE.sub(" ", query.text).strip()
     return Asked(
         text=text,
-        terms=(*phrases(text), *content_stems(text)),
+        terms=tuple(dict.fromkeys((*phrases(text), *content_stems(text), *content_stems(" ".join(query.also))))),
         where=fitting(query),
         k=query.k,
         strategy=query.strategy,

@@ -57,9 +57,10 @@ class Editable(TypedDict, total=False):
 
 
 class Fields(Editable, total=False):
-    """What a caller may say of a new memory; an id is made where none is given."""
+    """What a caller may say of a new memory; an id is made where none is given, and begins with `id_prefix`."""
 
     id: str
+    id_prefix: str
 
 
 def checked(given: Mapping[str, object], types: Iterable[str]) -> dict[str, object]:

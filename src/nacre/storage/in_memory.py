@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from nacre.errors import EmbeddingMismatch, StorageError
 from nacre.model import Edge, Filter, JournalEntry, Memory, Told
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import Json
-from nacre.ports import Derived, Health, Keys, Match, Order, Place, Posting, Vectors
+from nacre.ports import Derived, Health, Keys, Match, Order, Place, Posting, Tallied, Vectors
 from nacre.storage.counted_words import bm25, padded, posting, weights
 
 Key = tuple[str, str]
@@ -26,6 +25,7 @@ ORDERS: dict[Order, Callable[[int, Memory], tuple[float, ...]]] = {
     "newest": lambda at, memory: (-memory.created_at, -at),
     "oldest": lambda at, memory: (memory.created_at, at),
     "importance": lambda at, memory: (-memory.importance, -memory.created_at, -at),
+    "confidence": lambda at, memory: (-memory.confidence, -memory.created_at, -at),
     "updated": lambda at, memory: (-memory.updated_at, -at),
     "accessed": lambda at, memory: (-memory.last_accessed, -at),
 }
@@ -162,10 +162,11 @@ class InMemoryStore:
     def count(self, space: str, where: Filter) -> int:
         return len(self._admitted(space, where))
 
-    def tally(self, space: str, field: Literal["type", "status", "tags"], where: Filter) -> dict[str, int]:
+    def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
         counted: Counter[str] = Counter()
         for memory in self._admitted(space, where):
-            counted.update(memory.tags if field == "tags" else [getattr(memory, field)])
+            found = getattr(memory, field)
+            counted.update([found] if isinstance(found, str) else set(found))
         return dict(sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])))
 
     def spaces(self) -> dict[str, int]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from nacre.errors import StorageError
 from nacre.model import Edge, Filter, JournalEntry, Memory, Told
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
-from nacre.ports import Derived, Health, Keys, Match, Order, Place, Posting, Store, Transaction, Vectors
+from nacre.ports import Derived, Health, Keys, Match, Order, Place, Posting, Store, Tallied, Transaction, Vectors
 from nacre.storage.in_memory import ORDERS, InMemoryStore
 
 Other: TypeAlias = Mapping[str, Memory | None]
@@ -69,7 +69,7 @@ class OverlaidStore:
     def count(self, space: str, where: Filter) -> int:
         return self._below.count(space, self._narrowed(space, where)) + self._above.count(space, where)
 
-    def tally(self, space: str, field: Literal["type", "status", "tags"], where: Filter) -> dict[str, int]:
+    def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
         counted = Counter(self._below.tally(space, field, self._narrowed(space, where)))
         counted.update(self._above.tally(space, field, where))
         return dict(sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])))

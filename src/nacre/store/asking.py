@@ -20,6 +20,7 @@ class Asking(Scope, total=False):
     with_context: int
     min_relevance: float
     contexts: str | Iterable[str]
+    also: Iterable[str]
     emotion: tuple[float, float] | None
     emotion_weight: float
     diversity: float
@@ -48,6 +49,8 @@ def parted(asking: Asking) -> tuple[dict[str, Any], Scope]:
 def query_of(text: str, k: int, own: dict[str, Any], where: Filter, now: float) -> Query:
     given = {RENAMED.get(name, name): value for name, value in own.items()}
     given["asked_at"] = seconds(given["asked_at"]) if "asked_at" in given else now
+    if "also" in given:
+        given["also"] = tuple(given["also"])
     if "contexts" in given:
         given["contexts"] = (given["contexts"],) if isinstance(given["contexts"], str) else tuple(given["contexts"])
     return Query(text, k, where, **given)

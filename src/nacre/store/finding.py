@@ -10,8 +10,9 @@ from nacre.engine.past import past
 from nacre.errors import AmbiguousId, HistoryLost, MemoryNotFound
 from nacre.model import Memory, Pack, Recollection
 from nacre.model.instants import Instant, iso, seconds
-from nacre.ports import Order, Vectors
+from nacre.ports import Order, Tallied, Vectors
 from nacre.recall.pack import HEADER, TokenCounter, pack
+from nacre.recall.shown import shown
 from nacre.store.asking import Asking, parted, query_of
 from nacre.store.scope import Scope, held_at
 from nacre.store.space import Space
@@ -67,6 +68,10 @@ class Finding(Space):
     def count(self, **scope: Unpack[Scope]) -> int:
         return self._known(scope.get("as_of")).count(self.space, self._filter(scope))
 
+    def tally(self, field: Tallied, **scope: Unpack[Scope]) -> dict[str, int]:
+        """How many memories have each value of the field, the most frequent first, then by name."""
+        return self._known(scope.get("as_of")).tally(self.space, field, self._filter(scope))
+
     def stats(self) -> Stats:
         return gather_stats(self._store, self.space, self._clock())
 
@@ -79,6 +84,8 @@ class Finding(Space):
         from nacre.recall.recall import recall  # a command that only lists need not wait for it
 
         own, scope = parted(asking)
+        if self._settings.min_trust and scope.get("min_trust") is None:
+            scope["min_trust"] = self._settings.min_trust
         self._engine.check_embedder()
         self._catch_up()
         now = self._clock()
@@ -90,7 +97,7 @@ class Finding(Space):
             known.touch(self.space, ids, now)
             if asked.expand is not None:
                 known.walked(self.space, known.edges(self.space, out_of=ids, into=ids, rels=asked.expand.rels))
-        return found
+        return shown(found, self._guard.shown)
 
     def recall_pack(
         self,
@@ -100,11 +107,15 @@ class Finding(Space):
         max_items: int = 50,
         header: str = HEADER,
         token_counter: TokenCounter | None = None,
+        fence: bool = False,
         **asking: Unpack[Asking],
     ) -> Pack:
-        """The best memories that fit the budget, as text for a model's context. Only what is packed counts as used."""
+        """The best memories that fit the budget, as text for a model's context. Only what is packed counts as used.
+
+        With `fence` the text says, around the memories, that they are data and no instructions.
+        """
         found = self.recall(query, max_items, touch=False, **asking)
-        packed = pack(found, token_budget, header=header, token_counter=token_counter)
+        packed = pack(found, token_budget, header=header, token_counter=token_counter, fence=fence)
         if packed.items and asking.get("as_of") is None:
             self._store.touch(self.space, packed.ids(), self._clock())
         return packed

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Unpack, cast
 from uuid import uuid4
 
 from nacre.engine import remembering
+from nacre.engine.composing import Composed, Edit, WordEdit, compose
 from nacre.engine.linking import check as check_links
 from nacre.engine.remembering import Handling
 from nacre.engine.reviewing import trashed, validated
-from nacre.errors import InvalidInput
+from nacre.errors import AccessDenied, InvalidInput
 from nacre.model import TYPES, Filter, Link, Memory, RememberResult
 from nacre.ports import Progress
-from nacre.remember.check import Editable, Fields, checked, share
+from nacre.remember.check import Editable, Fields, checked, label, share
 from nacre.remember.compare import ConflictFn
+from nacre.remember.guard import marked, trusted_again, untrusted
 from nacre.remember.guard import told as found
 from nacre.store.space import Space
 
@@ -83,12 +85,37 @@ class Remembering(Space):
                 progress(len(kept), len(drafts), "remembering")
         return kept
 
+    def draft(self, text: str, **fields: Unpack[Fields]) -> Memory:
+        """A memory as `remember` would keep it, checked and without its secrets; nothing is written."""
+        return self._draft({**fields, "text": text})[0]
+
+    def write(
+        self,
+        act: str,
+        *,
+        new: Sequence[Memory] = (),
+        edits: Mapping[str, Edit] | None = None,
+        heirs: Mapping[str, str] | None = None,
+        words: Mapping[tuple[str, str], WordEdit] | None = None,
+        why: str = "",
+    ) -> list[Memory]:
+        """New memories (made by `draft`), edits of standing ones by id, successions (old id to new) and edits of the
+        space's vocabulary by kind and name, as one act that the journal names: all or nothing. Returns the memories
+        that are new or have changed. Raises `MemoryNotFound`."""
+        spoken = {(self._kind(kind), name): edit for (kind, name), edit in (words or {}).items()}
+        return compose(self._engine, self.space, act, Composed(new, edits or {}, heirs or {}, spoken), why=why)
+
     def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:
         """Embeds again only when the text or title changed."""
         given: dict[str, object] = {**fields} if text is None else {**fields, "text": text}
         changes, _ = self._guard.fields(checked(given, self.types()))
+        doubts = self._guard.doubts(changes)
         self._check_links(id, changes)
-        return self._engine.change(self.space, [id], "edit", lambda m: edited(m, changes), why=why)[0]
+
+        def edit(memory: Memory) -> Memory:
+            return marked(edited(memory, changes), doubts, trust_given="trust" in changes)
+
+        return self._engine.change(self.space, [id], "edit", edit, why=why)[0]
 
     def forget(self, *ids: str, why: str = "") -> bool:
         """Moves to the trash, from which `restore` brings it back; False when nothing was moved."""
@@ -128,14 +155,24 @@ class Remembering(Space):
         if not isinstance(given, Mapping) or "text" not in given:
             raise InvalidInput("A memory needs a text; give it under 'text'.")
         known = self._settings
-        wanted = {"type": known.default_type, **given}
+        if "id" in given and self._access is not None:
+            raise AccessDenied(f"The agent {self.agent!r} may not choose an id; leave it out, and one is made.")
+        wanted = {"type": known.default_type, **self._signed(), **given}
+        prefix = label("id_prefix", wanted.pop("id_prefix", ""))
         fields, kinds = self._guard.fields(checked(wanted, TYPES if wanted["type"] in TYPES else self.types()))
+        doubts = self._guard.doubts(fields)
         suggested = self._suggesting.fields(fields) if suggesting else {"importance": known.default_importance}
         now = self._clock()
         times = {"created_at": now, "updated_at": fields.get("created_at", now), "last_accessed": now}
-        draft = {"id": str(uuid4()), **times, **suggested, **fields, "space": self.space}
+        draft = {"id": f"{prefix}{uuid4()}", **times, **suggested, **fields, "space": self.space}
         self._check_links(str(draft["id"]), draft)
-        return Memory(**draft), found(kinds)  # type: ignore[arg-type]
+        memory = marked(Memory(**draft), doubts, trust_given="trust" in given)  # type: ignore[arg-type]
+        return memory, found(kinds, doubts.reasons)
+
+    def _signed(self) -> dict[str, object]:
+        """By whom and where, as far as the store was told."""
+        told = {"agent": self.agent, "session": self.session}
+        return {name: value for name, value in told.items() if value}
 
     def _check_links(self, id: str, fields: Mapping[str, object]) -> None:
         links = cast("tuple[Link, ...]", fields.get("links", ()))
@@ -145,6 +182,8 @@ class Remembering(Space):
 
 def edited(memory: Memory, changes: Mapping[str, object]) -> Memory:
     """Whoever edits a memory into the trash can restore it to where it was."""
+    if "text" in changes and untrusted(memory):
+        memory = trusted_again(memory)
     after = replace(memory, **changes)  # type: ignore[arg-type]
     if "status" not in changes or after.status == memory.status:
         return after

@@ -45,8 +45,8 @@ class Reviewing(Space):
     def review(
         self, *, kinds: Iterable[str] | str = KINDS, stale_days: float = STALE_DAYS, limit: int | None = 50
     ) -> list[ReviewItem]:
-        """What waits for a decision: noted conflicts, memories that nobody confirmed or that have grown stale, and
-        words that came up by themselves."""
+        """What waits for a decision: noted conflicts, memories that nobody confirmed or that have grown stale,
+        words that came up by themselves, and names that may be one."""
         wanted = (kinds,) if isinstance(kinds, str) else tuple(kinds)
         return Queue(self._engine, self.space, stale_days).items(wanted, limit)
 
@@ -62,8 +62,8 @@ class Reviewing(Space):
     ) -> bool:
         """Settles an item of the queue, by itself or by its id, in one act that `undo` takes back; False for `skip`.
 
-        `item.decisions` lists what can be decided. `into` names the relation that a word is merged with; `text` is what
-        merged memories say together, by default the newer text.
+        `item.decisions` lists what can be decided. `into` names the relation that a word is merged with, or what merged
+        entities go by; `text` is what merged memories say together, by default the newer text.
         """
         known = Queue(self._engine, self.space, stale_days).found(item) if isinstance(item, str) else item
         said = str(self._guard.fields({"text": text})[0]["text"]) if text else ""

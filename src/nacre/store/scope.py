@@ -28,6 +28,7 @@ class Scope(TypedDict, total=False):
     status: str | Iterable[str] | None
     min_importance: float | None
     min_confidence: float | None
+    min_trust: float | None
     since: Instant | None
     until: Instant | None
     where: Filter | None
@@ -55,6 +56,7 @@ def filter_of(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:
         source=scope.get("source"),
         importance__ge=scope.get("min_importance"),
         confidence__ge=scope.get("min_confidence"),
+        trust__ge=scope.get("min_trust"),
         created_at__ge=instant(scope.get("since")),
         created_at__le=instant(scope.get("until")),
     )

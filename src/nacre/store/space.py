@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from nacre.config import Settings
 from nacre.config import settings as read_settings
@@ -16,6 +17,7 @@ from nacre.engine.remembering import known_policy
 from nacre.errors import EmbeddingError, StoreBusy, StoreFull, StoreReadOnly
 from nacre.model import TYPES, Filter
 from nacre.model.instants import Instant, seconds
+from nacre.model.memory import Json
 from nacre.ports import Clock, Embedder, JournalSink, Reranker, Store
 from nacre.remember.check import label
 from nacre.remember.compare import Alike, Comparison, ConflictFn, Judge, alike_by
@@ -25,13 +27,18 @@ from nacre.wiring import (
     EmbedFunction,
     as_known,
     embedder_from,
+    make_access,
     make_conflict_judge,
     make_guard,
     make_journal_mirror,
     make_reranker,
     make_suggesting,
+    narrowed,
     open_store,
 )
+
+if TYPE_CHECKING:
+    from nacre.safety.access import AgentCapabilities
 
 CATCH_UP = 32  # waiting memories that a call embeds on its way; some 50 ms
 
@@ -39,7 +46,8 @@ CATCH_UP = 32  # waiting memories that a call embeds on its way; some 50 ms
 class Space:
     """`path` is a file, a directory (which gets `nacre.db` inside) or `:memory:`; without one, and without a `space`,
     the settings decide. `embedder` is a name, an `Embedder`, or any function from texts to rows of numbers. So do the
-    settings for what follows: `on_conflict` is one of note, ignore, warn, supersede and raise.
+    settings for what follows: `on_conflict` is one of note, ignore, warn, supersede and raise. `agent` and `session`
+    are those of every new memory that names none; `capabilities` narrow what that agent sees and changes.
     """
 
     def __init__(
@@ -55,12 +63,19 @@ class Space:
         conflict_threshold: float | None = None,
         contradiction_fn: ConflictFn | None = None,
         strict_links: bool | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        capabilities: AgentCapabilities | None = None,
         settings: Settings | None = None,
     ) -> None:
-        known = settings or read_settings()
-        self.space = label("space", known.space if space is None else space) or "default"
-        self._settings = known
-        self._store = open_store(known.store if path is None else path)
+        found = settings or read_settings()
+        self.space = label("space", found.space if space is None else space) or "default"
+        known = self._settings = found.for_space(self.space)
+        self.agent = label("agent", known.agent if agent is None else agent)
+        self.session = label("session", known.session if session is None else session)
+        self._access = make_access(known, self.space, self.agent, self.session, capabilities)
+        actor = actor if self._access is None else self.agent  # nobody narrowed acts under another's name
+        self._store = narrowed(open_store(known.store if path is None else path, known), self._access)
         sink: JournalSink | None = make_journal_mirror(known)
         self._guard = make_guard(known)
         self._engine = Engine(self._store, embedder_from(embedder, known), clock, actor, sink, self._guard.words)
@@ -78,15 +93,31 @@ class Space:
     def embedder(self) -> Embedder:
         return self._engine.embedder
 
+    @property
+    def settings(self) -> Settings:
+        return self._settings
+
     def types(self) -> tuple[str, ...]:
         return (*TYPES, *(name for name in self._store.words("type") if name not in TYPES))
+
+    def vocabulary(self, kind: str) -> dict[str, Mapping[str, Json]]:
+        """The words of a kind that this space was taught (tags, sources, names), and what is told of each."""
+        return self._store.words(self._kind(kind))
+
+    def _kind(self, kind: str) -> str:
+        return f"{kind}/{self.space}"
+
+    @property
+    def may_teach(self) -> bool:
+        """Whether the vocabulary, which is everybody's, may be changed through this store."""
+        return self._access is None or self._access.unrestricted
 
     def now(self) -> float:
         return self._clock()
 
     def acting_as(self, actor: str) -> Engine:
         """The engine with another name in the journal: for what acts on the store of its own accord."""
-        return replace(self._engine, actor=actor)
+        return self._engine if self._access is not None else replace(self._engine, actor=actor)
 
     def close(self) -> None:
         self._store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nacre.store.entities import Entities
 from nacre.store.finding import Finding
 from nacre.store.keeping import Keeping
 from nacre.store.linking import Linking
@@ -11,7 +12,7 @@ from nacre.store.reviewing import Reviewing
 from nacre.store.telling import Telling
 
 
-class MemoryStore(Remembering, Finding, Linking, Marking, Telling, Reviewing, Keeping):
+class MemoryStore(Remembering, Finding, Linking, Marking, Telling, Reviewing, Entities, Keeping):
     """A space of a store. Safe to use from any number of threads and processes at once.
 
     `path` is a file, a directory (which gets `nacre.db` inside) or `:memory:`; without one, and without a `space`,

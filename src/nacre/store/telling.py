@@ -62,7 +62,8 @@ class Telling(Space):
     ) -> list[JournalEntry]:
         """What was done; `batch` may be the first characters of one. A row that cannot be read is marked `damaged`."""
         told = Told(id, batch, act, actor, instant(since), instant(until))
-        return self._store.journal(self.space, told, newest_first=newest_first, limit=limit)
+        found = self._store.journal(self.space, told, newest_first=newest_first, limit=limit)
+        return list(map(self._numbered, found))
 
     def iterate_journal(
         self,
@@ -74,7 +75,7 @@ class Telling(Space):
         until: Instant | None = None,
     ) -> Iterator[JournalEntry]:
         """Oldest first, however many there are, in bounded memory; what is written meanwhile is left out."""
-        return self._entries(Told(id, None, act, actor, instant(since), instant(until)))
+        return map(self._numbered, self._entries(Told(id, None, act, actor, instant(since), instant(until))))
 
     def export_journal(
         self,
@@ -123,7 +124,7 @@ class Telling(Space):
             meant = [batch.act.batch if isinstance(batch, JournalEntry) else self.resolve_act(batch)]
         else:
             meant = self._last_acts(1 if last is None else last)
-        return self._engine.undo(self.space, meant, why=why)
+        return list(map(self._numbered, self._engine.undo(self.space, meant, why=why)))
 
     def resolve_act(self, prefix: str) -> str:
         """The one act whose batch begins so. Raises `UndoRefused` or `InvalidInput`."""
@@ -147,11 +148,16 @@ class Telling(Space):
             raise InvalidInput(f"A journal cannot be compacted to {days:g} days; give 0 or more.")
         return self._engine.compact(self.space, self._clock() - days * DAY, why=why)
 
+    def _numbered(self, entry: JournalEntry) -> JournalEntry:
+        """Gaps between the numbers would tell a narrowed agent how much others have written."""
+        return entry if self._access is None else replace(entry, seq=0)
+
     def _last_acts(self, wanted: int) -> list[str]:
         if wanted < 1:
             raise InvalidInput(f"{wanted} acts cannot be taken back; give 1 or more.")
+        mine = Told() if self._access is None else Told(actor=self.agent)
         for limit in LOOKED_BACK:
-            entries = self._store.journal(self.space, limit=limit)
+            entries = self._store.journal(self.space, mine, limit=limit)
             found = undoing.last_standing(entries, wanted)
             if len(found) == wanted or limit is None or len(entries) < limit:
                 break

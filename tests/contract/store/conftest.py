@@ -9,12 +9,21 @@ import pytest
 
 from nacre.ports import Store
 from nacre.storage.in_memory import InMemoryStore
-from nacre.storage.sqlite import SQLiteStore
+from nacre.storage.sqlite import Key, SQLiteStore
+
+KEY = Key("0f" * 32)
 
 BACKENDS: Mapping[str, Callable[[Path], Store]] = {
     "sqlite": lambda folder: SQLiteStore(folder / "store.db"),
+    "sqlite_encrypted": lambda folder: SQLiteStore(folder / "store.db", KEY),
     "in_memory": lambda _: InMemoryStore(),
 }
+
+
+@pytest.fixture
+def key(request: pytest.FixtureRequest, store: Store) -> Key | None:  # noqa: ARG001
+    """What a copy of the store opens with."""
+    return KEY if "sqlite_encrypted" in request.node.name else None
 
 
 @pytest.fixture(params=BACKENDS)

@@ -11,7 +11,7 @@ from nacre.errors import InvalidInput, StorageError
 from nacre.model import Filter
 from nacre.ports import Store
 from nacre.storage.in_memory import InMemoryStore
-from nacre.storage.sqlite import SQLiteStore
+from nacre.storage.sqlite import Key, SQLiteStore
 from tests.samples import SPACE, derived, entry, ids, memory, put, unit
 
 EVERYTHING = Filter()
@@ -31,7 +31,7 @@ def test_a_store_that_is_kept_nowhere_says_so(store: Store, tmp_path: Path) -> N
             store.copy_to(tmp_path / "copy.db")
 
 
-def test_a_copy_holds_all_that_the_store_holds(copied: Store, tmp_path: Path) -> None:
+def test_a_copy_holds_all_that_the_store_holds(copied: Store, key: Key | None, tmp_path: Path) -> None:
     with copied.transaction() as transaction:
         transaction.claim_embedder("first", 8)
         transaction.put(memory("a", tags=("x",)), derived("old word", unit(1)))
@@ -40,7 +40,7 @@ def test_a_copy_holds_all_that_the_store_holds(copied: Store, tmp_path: Path) ->
         transaction.put_word("type", "dream", {"seen": 1})
     copied.copy_to(tmp_path / "deep" / "copy.db")
     assert [file.name for file in (tmp_path / "deep").iterdir()] == ["copy.db"]
-    copy = SQLiteStore(tmp_path / "deep" / "copy.db")
+    copy = SQLiteStore(tmp_path / "deep" / "copy.db", key)
     try:
         for space in (SPACE, "there"):
             assert copy.select(space, EVERYTHING) == copied.select(space, EVERYTHING)
@@ -55,7 +55,7 @@ def test_a_copy_holds_all_that_the_store_holds(copied: Store, tmp_path: Path) ->
         copy.close()
 
 
-def test_a_copy_made_while_others_write_parts_no_transaction(copied: Store, tmp_path: Path) -> None:
+def test_a_copy_made_while_others_write_parts_no_transaction(copied: Store, key: Key | None, tmp_path: Path) -> None:
     written, stop = threading.Event(), threading.Event()
 
     def write() -> None:
@@ -76,7 +76,7 @@ def test_a_copy_made_while_others_write_parts_no_transaction(copied: Store, tmp_
         writer.join()
     counts = []
     for number in range(5):
-        copy = SQLiteStore(tmp_path / f"copy-{number}.db")
+        copy = SQLiteStore(tmp_path / f"copy-{number}.db", key)
         kept = ids(copy.select(SPACE, EVERYTHING))
         assert {id[:-1] + "b" for id in kept if id.endswith("a")} == {id for id in kept if id.endswith("b")}
         assert copy.health(thorough=True).problems == ()

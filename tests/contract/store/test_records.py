@@ -57,7 +57,9 @@ def test_ids_like_gives_ids_that_begin_so_and_no_others(store: Store) -> None:
 def various(store: Store) -> Store:
     put(
         store,
-        memory("late", created_at=30.0, importance=0.2, updated_at=31.0, last_accessed=100.0, tags=("x",)),
+        memory(
+            "late", created_at=30.0, importance=0.2, confidence=0.3, updated_at=31.0, last_accessed=100.0, tags=("x",)
+        ),
         memory("early", created_at=10.0, importance=0.9, updated_at=99.0, last_accessed=50.0, tags=("x", "y")),
         memory("middle", created_at=20.0, importance=0.2, updated_at=21.0, last_accessed=70.0, type="episodic"),
         memory("twin", created_at=20.0, importance=0.2, updated_at=21.0, last_accessed=70.0, status="long_term"),
@@ -71,6 +73,7 @@ def various(store: Store) -> Store:
         ("newest", ["late", "twin", "middle", "early"]),
         ("oldest", ["early", "middle", "twin", "late"]),
         ("importance", ["early", "late", "twin", "middle"]),
+        ("confidence", ["twin", "middle", "early", "late"]),
         ("updated", ["early", "late", "twin", "middle"]),
         ("accessed", ["late", "twin", "middle", "early"]),
     ],
@@ -120,6 +123,32 @@ def test_tally_counts_by_type_status_and_tag_most_frequent_first(various: Store)
     assert list(various.tally(SPACE, "status", EVERYTHING).items()) == [("short_term", 3), ("long_term", 1)]
     assert list(various.tally(SPACE, "tags", EVERYTHING).items()) == [("x", 2), ("y", 1)]
     assert various.tally(SPACE, "tags", Filter.where(importance__lt=0.5)) == {"x": 1}
+
+
+def test_tally_counts_the_memories_that_name_an_entity(store: Store) -> None:
+    put(
+        store,
+        memory("a", entities=("Zoë Ek", "Bo", "Bo"), importance=0.9),
+        memory("b", entities=("Bo", "ann's")),
+        memory("c", entities=("Ann",), importance=0.9),
+        memory("d"),
+    )
+    counted = store.tally(SPACE, "entities", EVERYTHING)
+    assert list(counted.items()) == [("Bo", 2), ("Ann", 1), ("Zoë Ek", 1), ("ann's", 1)]
+    assert store.tally(SPACE, "entities", Filter.where(importance__ge=0.9)) == {"Ann": 1, "Bo": 1, "Zoë Ek": 1}
+    assert store.tally("elsewhere", "entities", EVERYTHING) == {}
+
+
+def test_tally_counts_sources_and_contexts_that_apply_or_do_not(store: Store) -> None:
+    put(
+        store,
+        memory("a", source="tested", contexts=("team", "ci"), anti_contexts=("alone",)),
+        memory("b", source="tested", contexts=("ci",)),
+        memory("c", anti_contexts=("ci",)),
+    )
+    assert store.tally(SPACE, "source", EVERYTHING) == {"tested": 2, "": 1}
+    assert list(store.tally(SPACE, "contexts", EVERYTHING).items()) == [("ci", 2), ("team", 1)]
+    assert store.tally(SPACE, "anti_contexts", EVERYTHING) == {"alone": 1, "ci": 1}
 
 
 def test_touch_counts_each_use_and_never_turns_the_clock_back(store: Store) -> None:

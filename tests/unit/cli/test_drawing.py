@@ -1,8 +1,8 @@
-"""Trees of memories, and text for Graphviz."""
+"""Trees of memories."""
 
 from __future__ import annotations
 
-from nacre.cli.drawing import dot, tree
+from nacre.cli.drawing import tree
 from nacre.model import Edge, Graph, Memory
 
 
@@ -39,9 +39,3 @@ def test_plain_strokes_are_ascii() -> None:
 def test_a_chain_longer_than_a_call_stack_is_drawn() -> None:
     chain = graph(*(Edge(f"m{n}", f"m{n + 1}", "related") for n in range(2000)))
     assert len(list(tree(chain, ["m0"]))) == 2001
-
-
-def test_dot_names_every_node_and_tie_in_quotes() -> None:
-    lines = list(dot(graph(Edge('a"', "b\\", "related"))))
-    assert '  "a\\"" [label="text of a\\""];' in lines
-    assert '  "a\\"" -> "b\\\\" [label="related"];' in lines

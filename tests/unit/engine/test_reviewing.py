@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from nacre import Memory, MemoryStore
+from nacre.engine.entities import kind_of
 from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
 from nacre.model import Link
 from nacre.model.review import DECISIONS, KINDS
@@ -20,6 +21,10 @@ OLD, NEW = "The port of the server is 80", "The port of the server is 90"
 def content(store: MemoryStore) -> dict[str, Memory]:
     found = store.iterate(include_trashed=True, include_superseded=True)
     return {memory.id: replace(memory, last_accessed=0.0, access_count=0) for memory in found}
+
+
+def vocabulary(store: MemoryStore) -> list[object]:
+    return [store._store.words(kind) for kind in ("relation", kind_of(store.space))]
 
 
 def acts(store: MemoryStore) -> list[str]:
@@ -36,7 +41,7 @@ def held(store: MemoryStore, id: str) -> Memory:
 def waiting(store: MemoryStore, clock: Ticking) -> MemoryStore:
     """One thing of each kind, and one of no kind."""
     store.remember("An old rule that nobody confirmed", id="stale", type="procedural")
-    store.remember("An old event", id="event", type="episodic")
+    store.remember("An old event", id="event", type="episodic", entities=["Sarah Chen", "S. Chen"])
     clock.at += YEAR
     store.remember(OLD, id="old", tags=["net"], importance=0.9, contexts=["work"], metadata={"a": 1})
     store.remember(NEW, id="new", title="The port", metadata={"b": 2})
@@ -48,6 +53,7 @@ def waiting(store: MemoryStore, clock: Ticking) -> MemoryStore:
 
 ITEMS = {
     "conflict": "new:old", "unvalidated": "doubtful", "stale": "stale", "word": "relation:Refine",
+    "entity": "entity:Sarah Chen:S. Chen",
 }  # fmt: skip
 
 
@@ -59,6 +65,7 @@ def test_everything_that_waits_is_listed_with_why(waiting: MemoryStore) -> None:
         ("unvalidated", "distrusted"),
         ("stale", "stale"),
         ("word", "relation:Refine"),
+        ("entity", "entity:Sarah Chen:S. Chen"),
     ]
     told = [item.why for item in found]
     assert "90" in told[0]
@@ -66,6 +73,7 @@ def test_everything_that_waits_is_listed_with_why(waiting: MemoryStore) -> None:
     assert told[2] == "trust 0.2, never validated"
     assert "366 days" in told[3]
     assert "'refines'" in told[4]
+    assert "initials" in told[5]
     assert found[0].conflict is not None
     assert (found[0].conflict.a.id, found[0].conflict.b.id, found[0].conflict.words) == ("new", "old", ("90", "80"))
     assert all(item.decisions == DECISIONS[item.kind] for item in found)
@@ -100,14 +108,14 @@ def test_contradictions_come_before_updates_and_duplicates_last(store: MemorySto
 def test_every_decision_is_one_act_settles_the_item_and_is_undone_by_one_undo(
     waiting: MemoryStore, kind: str, decision: str
 ) -> None:
-    before, count, words = content(waiting), len(acts(waiting)), waiting._store.words("relation")
+    before, count, words = content(waiting), len(acts(waiting)), vocabulary(waiting)
     assert waiting.decide(ITEMS[kind], decision, into="refines" if kind == "word" else "", why="so decided")
     assert len(acts(waiting)) == count + 1
     assert waiting.journal()[0].act.why == "so decided"
     assert ITEMS[kind] not in [item.id for item in waiting.review()]
-    assert (content(waiting), waiting._store.words("relation")) != (before, words)
+    assert (content(waiting), vocabulary(waiting)) != (before, words)
     waiting.undo()
-    assert (content(waiting), waiting._store.words("relation")) == (before, words)
+    assert (content(waiting), vocabulary(waiting)) == (before, words)
     assert ITEMS[kind] in [item.id for item in waiting.review()]
     assert waiting.health(thorough=True).problems == ()
 

@@ -37,7 +37,7 @@ class Held:
     callback=confidence_range,
     default="0-1",
     metavar="RANGE",
-    help="How firmly it is held: low (below 0.5), medium, high (0.8 and more), or 0.2-0.6.",
+    help="How firmly it is held: very-low … very-high, high- for that and more, or 0.2-0.6.",
 )
 @click.option("--source", metavar="NAME", help="On this evidence: inferred, hearsay, …")
 @click.option("--unvalidated", is_flag=True, help="What nobody ever confirmed.")

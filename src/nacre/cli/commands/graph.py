@@ -30,7 +30,7 @@ MOST_TIED = 20  # seeds of a drawing that names none: more than a screen holds
 @walking
 @click.option("-d", "--depth", type=click.IntRange(min=0), default=1, show_default=True, help="Ties to walk at most.")
 @as_of_option
-@form_option("ascii", "dot", "json")
+@form_option("ascii", "dot", "mermaid", "graphml", "html", "json")
 @door_options
 @click.pass_obj
 def command(
@@ -47,6 +47,9 @@ def command(
     \b
       nacre graph 3f2a --depth 2
       nacre graph -f dot | dot -Tsvg > memories.svg
+      nacre graph -f html > memories.html
+
+    An html page needs no network; graphml is for Gephi, yEd and others, mermaid for Markdown.
     """
     with door.open() as store:
         seeds = [id_named(store, id) for id in ids] or most_tied(store, as_of)
@@ -63,11 +66,16 @@ def command(
 
 
 def draw(graph: Graph, seeds: list[str], form: str | None) -> None:
-    from nacre.cli.drawing import dot, tree
+    from nacre.cli.drawing import tree
+    from nacre.portability.graph_formats import dot, graphml, html, mermaid
 
     plain = not (sys.stdout.encoding or "").lower().startswith("utf")
-    lines = dot(graph) if form == "dot" else tree(graph, seeds, plain=plain)
-    put(printable("\n".join(lines)))
+    if form == "graphml":  # what it says of its own encoding must be true
+        put(graphml(graph).encode("ascii", "xmlcharrefreplace").decode() if plain else graphml(graph))
+    elif form in ("dot", "mermaid", "html"):
+        put({"dot": dot, "mermaid": mermaid, "html": html}[form](graph))
+    else:
+        put(printable("\n".join(tree(graph, seeds, plain=plain))))
 
 
 def most_tied(store: MemoryStore, as_of: float | None) -> list[str]:

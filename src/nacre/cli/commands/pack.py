@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("-b", "--budget", type=int, default=800, show_default=True, help="Tokens that the memories may take.")
 @click.option("--max-items", type=click.IntRange(min=1), default=50, show_default=True, help="Memories at most.")
 @click.option("--header", metavar="TEXT", help="The line above them; empty for none.")
+@click.option("--fence/--no-fence", default=True, show_default=True, help="Say around them that they are data.")
 @strategy_option
 @narrowing
 @form_option("text", "json")
@@ -33,6 +34,7 @@ def command(
     budget: int,
     max_items: int,
     header: str | None,
+    fence: bool,
     strategy: str,
     form: str | None,
     **narrowed: Unpack[Narrowing],
@@ -46,6 +48,7 @@ def command(
             token_budget=budget,
             max_items=max_items,
             header=HEADER if header is None else header,
+            fence=fence,
             strategy=strategy,
             **scope_of(narrowed, door.now()),
         )

@@ -35,7 +35,8 @@ stale_option = click.option(
 def command(
     ctx: click.Context, kinds: tuple[str, ...], stale_days: float, limit: int, listed: bool, form: str | None
 ) -> None:
-    """Decide, one by one, what waits: conflicts, memories that nobody confirmed or that grew stale, and new words.
+    """Decide, one by one, what waits: conflicts, memories that nobody confirmed or that grew stale, new words,
+    and names that may be one.
 
     On a terminal it asks, one key a decision; in a pipe, with --list or with -f it lists. `review decide` is for
     scripts.
@@ -59,7 +60,9 @@ def command(
 @command.command("decide")
 @click.argument("item")
 @click.argument("decision")
-@click.option("--into", default="", metavar="RELATION", help="With `merge` of a word: the relation that it means.")
+@click.option(
+    "--into", default="", metavar="NAME", help="With `merge`: the relation that a word means, or what two names go by."
+)
 @click.option("--text", default="", metavar="TEXT", help="With `merge` of a conflict: what the two say together.")
 @stale_option
 @why_option
@@ -72,6 +75,7 @@ def decide(door: Door, item: str, decision: str, into: str, text: str, stale_day
       of a conflict     keep_both, newer, older, merge, trash_newer, trash_older
       of a memory       validate, trash
       of a word         keep, merge (with --into)
+      of two names      merge (--into says which name stays), distinct
     """
     with door.open_with_model() as store:
         found = item_named(store, item, stale_days)

@@ -1,5 +1,6 @@
 """One SQLite file that any number of processes share."""
 
+from nacre.storage.sqlite.key import Key
 from nacre.storage.sqlite.store import SQLiteStore
 
-__all__ = ["SQLiteStore"]
+__all__ = ["Key", "SQLiteStore"]

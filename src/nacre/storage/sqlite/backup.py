@@ -13,20 +13,22 @@ import apsw
 from nacre.errors import InvalidInput, NotAStore, StorageError
 from nacre.storage.sqlite import schema
 from nacre.storage.sqlite.connection import translated
+from nacre.storage.sqlite.key import Key, unlock
 
 UNFINISHED = ".part"
 # What SQLite keeps beside a file: left behind by another one, it would be read as part of the copy.
 BESIDE = ("-wal", "-shm", "-journal")
 
 
-def copy_to(connection: apsw.Connection, source: Path, target: Path) -> None:
+def copy_to(connection: apsw.Connection, source: Path, target: Path, key: Key | None = None) -> None:
+    """A copy of an encrypted store opens with the same key."""
     temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}{UNFINISHED}")
     try:
         check_free(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         with translated(target):
-            copied(connection, temporary)
-            examine(temporary)
+            copied(connection, temporary, key)
+            examine(temporary, key)
         shutil.copymode(source, temporary)  # a copy tells as much as the store does
         to_disk(temporary)
         temporary.replace(target)
@@ -48,9 +50,10 @@ def check_free(target: Path) -> None:
         raise InvalidInput(f"{target}{taken} is there already, and a copy never replaces anything; give another name.")
 
 
-def copied(connection: apsw.Connection, target: Path) -> None:
+def copied(connection: apsw.Connection, target: Path, key: Key | None) -> None:
     destination = apsw.Connection(str(target))
     try:
+        unlock(destination, target, key)
         # All pages in one step are one snapshot, beside which others go on writing; a copy in several steps begins
         # again with every write, and beside a busy writer would never end.
         with destination.backup("main", connection, "main") as backup:
@@ -59,9 +62,10 @@ def copied(connection: apsw.Connection, target: Path) -> None:
         destination.close()
 
 
-def examine(copy: Path) -> None:
+def examine(copy: Path, key: Key | None) -> None:
     connection = apsw.Connection(str(copy))
     try:
+        unlock(connection, copy, key)
         if int(connection.pragma("application_id")) != schema.APPLICATION_ID:
             raise NotAStore(copy, "the copy is no store of ours")
         found = [str(line) for (line,) in connection.execute("PRAGMA quick_check(1)")]

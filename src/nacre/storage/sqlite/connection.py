@@ -6,6 +6,7 @@ import os
 import threading
 import time
 import weakref
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ import apsw
 
 from nacre.errors import InvalidInput, NotAStore, StorageError, StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable
 from nacre.storage.sqlite import compressed, schema
+from nacre.storage.sqlite.key import NEW, Key, header, is_encrypted, is_plain, unlock
 
 # Measured with four writers and two readers on one file: no "locked" error at 10 s, and waits of milliseconds.
 BUSY_SECONDS = 10.0
@@ -66,9 +68,10 @@ def io_error(path: Path, error: apsw.Error) -> StorageError:
 class Connections:
     """A connection for each thread, closed with its thread or all together. A forked process opens its own."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, key: Key | None = None) -> None:
         _all.add(self)
         self.path = path
+        self.key = key
         self._local = threading.local()
         self._open: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self._lock = threading.Lock()
@@ -108,15 +111,29 @@ class Connections:
     def _connect(self) -> apsw.Connection:
         check_place(self.path)
         with translated(self.path):
-            connection = apsw.Connection(str(self.path))
-            connection.set_busy_timeout(round(BUSY_SECONDS * 1000))
-            schema.check_ours(connection, self.path)
-            if schema.version(connection) < schema.CURRENT:
-                patiently(lambda: schema.prepare(connection, self.path))
-            compressed.register(connection)
-            for pragma in PRAGMAS:
-                connection.execute(f"PRAGMA {pragma}")
-        return connection
+            while True:
+                connection = apsw.Connection(str(self.path))
+                fresh = header(connection) == NEW
+                try:
+                    self._prepare(connection)
+                    if not overtaken(connection):
+                        return connection
+                except (apsw.Error, StorageError) as error:
+                    if not overtaken(connection) and not (fresh and made_meanwhile(self.path, error)):
+                        connection.close()
+                        raise
+                connection.close()
+
+    def _prepare(self, connection: apsw.Connection) -> None:
+        connection.set_busy_timeout(round(BUSY_SECONDS * 1000))
+        unlock(connection, self.path, self.key)
+        schema.check_ours(connection, self.path)
+        if schema.version(connection) < schema.CURRENT:
+            patiently(lambda: schema.prepare(connection, self.path))
+        patiently(lambda: schema.share(connection))
+        compressed.register(connection)
+        for pragma in PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}")
 
 
 def check_place(path: Path) -> None:
@@ -138,6 +155,24 @@ def patiently(attempt: schema.Step) -> None:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
+
+
+def made_meanwhile(path: Path, error: Exception) -> bool:
+    """Whether a file that was empty when it was opened has become the store of another process, with its own salt."""
+    if not isinstance(error, apsw.NotADBError):
+        return False
+    found = header(apsw.Connection(str(path)))
+    return is_plain(found) or is_encrypted(found)
+
+
+def overtaken(connection: apsw.Connection) -> bool:
+    """Whether another file has taken the place of the one that was opened: the store was encrypted, say, meanwhile.
+
+    Asked when the file is shared (`schema.share`): from then on nobody can replace it under us.
+    """
+    moved = array("i", [0])
+    connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, moved.buffer_info()[0])
+    return bool(moved[0])
 
 
 _all: weakref.WeakSet[Connections] = weakref.WeakSet()

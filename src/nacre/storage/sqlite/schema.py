@@ -12,6 +12,7 @@ from nacre.errors import NotAStore, SchemaTooNew
 
 Step: TypeAlias = Callable[[], None]
 
+WAL = "wal"
 APPLICATION_ID = 0x4E414352  # "NACR": tells our file from any other SQLite database
 
 # Columns of `memory` have no declared type on purpose: a declared one would turn "5" into 5 in comparisons, and a
@@ -115,9 +116,16 @@ def check_ours(connection: apsw.Connection, path: Path) -> None:
         raise NotAStore(path, "it is a database of another program")
 
 
+def share(connection: apsw.Connection) -> None:
+    """In WAL mode, where an open file stays locked against being replaced; a change of key that was broken off may have
+    left another mode."""
+    if connection.pragma("journal_mode") != WAL:
+        connection.pragma("journal_mode", WAL)
+
+
 def prepare(connection: apsw.Connection, path: Path) -> None:
     """Creates or upgrades the tables; of two processes at once, the second finds the work done."""
-    connection.pragma("journal_mode", "wal")
+    connection.pragma("journal_mode", WAL)
     connection.execute("BEGIN IMMEDIATE")
     try:
         check_ours(connection, path)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -16,9 +16,10 @@ from nacre.errors import StoreBusy, StoreFull, StoreReadOnly
 from nacre.model import Edge, Filter, JournalEntry, Memory, Told
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
-from nacre.ports import Health, Keys, Match, Order, Place, Posting, Vectors
+from nacre.ports import Health, Keys, Match, Order, Place, Posting, Tallied, Vectors
 from nacre.storage.sqlite import health, journal, links, words
 from nacre.storage.sqlite.connection import Connections, in_passing, translated
+from nacre.storage.sqlite.key import Key
 from nacre.storage.sqlite.rows import SELECTED, SQLValue, from_row
 from nacre.storage.sqlite.transaction import SQLiteTransaction
 from nacre.storage.sqlite.vocabulary import words_of
@@ -31,21 +32,27 @@ ORDERS: dict[Order, str] = {
     "newest": "memory.created_at DESC, memory.row DESC",
     "oldest": "memory.created_at, memory.row",
     "importance": "memory.importance DESC, memory.created_at DESC, memory.row DESC",
+    "confidence": "memory.confidence DESC, memory.created_at DESC, memory.row DESC",
     "updated": "memory.updated_at DESC, memory.row DESC",
     "accessed": "memory.last_accessed DESC, memory.row DESC",
 }
 PAGE = 500
 TALLIES = {
-    "type": "memory.type FROM memory",
-    "status": "memory.status FROM memory",
-    "tags": "tag.name FROM tag JOIN memory ON memory.row = tag.row",
+    "type": "count(*), memory.type FROM memory",
+    "status": "count(*), memory.status FROM memory",
+    "source": "count(*), memory.source FROM memory",
+    "tags": "count(*), tag.name FROM tag JOIN memory ON memory.row = tag.row",
+    "contexts": "count(*), context.name FROM context JOIN memory ON memory.row = context.row AND applies = 1",
+    "anti_contexts": "count(*), context.name FROM context JOIN memory ON memory.row = context.row AND applies = 0",
+    # A list in the record may name one twice.
+    "entities": "count(DISTINCT memory.row), named.value FROM memory, json_each(memory.lists, '$.entities') AS named",
 }
 
 
 class SQLiteStore:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, key: Key | None = None) -> None:
         self.path = path
-        self._connections = Connections(path)
+        self._connections = Connections(path, key)
         self._mirrors: dict[str, Mirror] = {}
         self._lock = threading.Lock()
         self._connections.get()  # a store that cannot be opened says so now, not at its first use
@@ -99,9 +106,9 @@ class SQLiteStore:
         clause, values = conditions(space, where)
         return int(self._rows(f"SELECT count(*) FROM memory WHERE {clause}", values)[0][0])  # type: ignore[arg-type]
 
-    def tally(self, space: str, field: Literal["type", "status", "tags"], where: Filter) -> dict[str, int]:
+    def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
         clause, values = conditions(space, where)
-        rows = self._rows(f"SELECT count(*), {TALLIES[field]} WHERE {clause} GROUP BY 2 ORDER BY 1 DESC, 2", values)
+        rows = self._rows(f"SELECT {TALLIES[field]} WHERE {clause} GROUP BY 2 ORDER BY 1 DESC, 2", values)
         return {str(name): int(count) for count, name in rows}  # type: ignore[arg-type]
 
     def spaces(self) -> dict[str, int]:
@@ -236,7 +243,7 @@ class SQLiteStore:
         from nacre.storage.sqlite import backup
 
         with self._reading() as connection:
-            backup.copy_to(connection, self.path, path)
+            backup.copy_to(connection, self.path, path, self._connections.key)
 
     def close(self) -> None:
         self._connections.close()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from nacre.model import Condition, Filter
-from nacre.model.filter import LIST_FIELDS, Scalar, Value
+from nacre.model.filter import DOTTED, LIST_FIELDS, Scalar, Value, above
 from nacre.storage.sqlite.compressed import PLAIN_TEXT
 from nacre.storage.sqlite.rows import SQLValue
 
@@ -37,6 +38,8 @@ def said(condition: Condition) -> tuple[str, list[SQLValue]]:
     column = said_field(condition.field)
     if condition.op in ("in", "not_in"):
         return said_membership(column, condition.op, several(condition.value))
+    if condition.op == "under":
+        return said_under(column, several(condition.value))
     if condition.op == "unset":
         unset = f"({column} IS NULL OR {column} = '')"
         return (unset if condition.value else f"NOT {unset}"), []
@@ -73,11 +76,29 @@ def said_membership(column: str, op: str, wanted: list[SQLValue]) -> tuple[str, 
 def said_of_list(rows: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:
     if op == "unset":
         return f"{'NOT ' if wanted[0] else ''}EXISTS ({rows})", []
+    if op in DOTTED:
+        higher = [plain(name) for name in sorted(map(str, above(wanted)))] if op == "along" else []  # type: ignore[arg-type]
+        among, values = said_under("+value", wanted, higher)
+        return f"EXISTS (SELECT 1 FROM ({rows}) WHERE {among})", values
     # The plus keeps a column of text from reading the number 5 as "5".
     among = f"+value IN ({', '.join('?' for _ in wanted)})"
     if op == "all":
         return f"(SELECT count(DISTINCT value) FROM ({rows}) WHERE {among}) = {len(set(wanted))}", wanted
     return f"{'NOT ' if op == 'none' else ''}EXISTS (SELECT 1 FROM ({rows}) WHERE {among})", wanted
+
+
+def said_under(
+    column: str, names: list[SQLValue], exactly: Sequence[SQLValue] = ()
+) -> tuple[str, list[SQLValue]]:  # fmt: skip
+    parts = ["0", *(f"{column} IS ?" for _ in exactly)]
+    values = list(exactly)
+    for name in names:
+        parts.append(f"{column} IS ?")
+        values.append(name)
+        if isinstance(name, str):
+            parts.append(f"({column} >= ? AND {column} < ?)")
+            values += [f"{name}.", f"{name}/"]  # the slash is the sign after the dot
+    return f"({' OR '.join(parts)})", values
 
 
 def several(value: Value) -> list[SQLValue]:

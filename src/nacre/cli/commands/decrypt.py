@@ -1,0 +1,32 @@
+"""nacre decrypt"""
+
+from __future__ import annotations
+
+import click
+
+from nacre.cli.asking import sure
+from nacre.cli.door import Door
+from nacre.cli.faults import Refused
+from nacre.cli.options import door_options, yes_option
+from nacre.cli.output import say
+
+
+@click.command("decrypt")
+@yes_option
+@door_options
+@click.pass_obj
+def command(door: Door, yes: bool) -> None:
+    """Make an encrypted store readable without a key again. The setting `key` names the key that it has."""
+    from nacre.cli.keying import check_opens, tell_copies
+    from nacre.wiring import is_encrypted, rekey_store, store_file
+
+    settings = door.settings()
+    file = store_file(settings.store)
+    if not is_encrypted(settings.store):
+        raise Refused(f"{file} is not encrypted; there is nothing to decrypt.")
+    check_opens(settings)
+    if not yes:
+        sure(f"Decrypt {file}? Whoever can read the file can then read every memory.")
+    rekey_store(settings.store, settings.key, "")
+    say(f"Decrypted {file}. Now take `key` out of the settings.")
+    tell_copies(settings, plain=False)

@@ -1,0 +1,115 @@
+"""nacre entities"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from nacre.cli.columns import memory_columns
+from nacre.cli.door import Door
+from nacre.cli.faults import NothingFound
+from nacre.cli.options import door_options, form_option, why_option
+from nacre.cli.output import Column, print_items, say
+from nacre.cli.records import memory_record
+from nacre.model import Memory
+
+if TYPE_CHECKING:
+    from nacre.model.entity import Entity, EntityPair
+    from nacre.store import MemoryStore
+
+ALL = 2**53
+limit_option = click.option(
+    "-n", "limit", type=click.IntRange(min=0), default=50, show_default=True, help="At most; 0 for all."
+)
+
+
+@click.group("entities", invoke_without_command=True)
+@click.option("--suggest", is_flag=True, help="List the names that may be one instead, each pair with the reason.")
+@limit_option
+@form_option()
+@door_options
+@click.pass_context
+def command(ctx: click.Context, suggest: bool, limit: int, form: str | None) -> None:
+    """List whom and what memories speak of, the most mentioned first, each with its other names."""
+    if ctx.invoked_subcommand is not None:
+        return
+    door: Door = ctx.obj
+    with door.open() as store:
+        if suggest:
+            list_suggestions(store, limit, form)
+            return
+        found = store.entities(limit or None)
+    print_items(found, columns(), asdict, form)
+    if not found:
+        say("No memory here names anybody; a program names them: `remember(text, entities=[name])`.")
+
+
+def list_suggestions(store: MemoryStore, limit: int, form: str | None) -> None:
+    found = store.entity_suggestions(limit or None)
+    print_items(found, pair_columns(), asdict, form)
+    say("`nacre review --kind entity` decides them." if found else "No two names here look like one.")
+
+
+@command.command("merge")
+@click.argument("into", metavar="NAME")
+@click.argument("others", nargs=-1, required=True, metavar="OTHER...")
+@why_option
+@door_options
+@click.pass_obj
+def merge(door: Door, into: str, others: tuple[str, ...], why: str) -> None:
+    """Let the OTHER names mean the same as NAME, in one act. The memories' own words stay as written."""
+    with door.open() as store:
+        done = store.merge_entities(into, *others, why=why)
+    say(f"All of them are {into!r} now; `nacre undo` takes it back." if done else f"They are {into!r} already.")
+
+
+@command.command("unalias")
+@click.argument("name")
+@why_option
+@door_options
+@click.pass_obj
+def unalias(door: Door, name: str, why: str) -> None:
+    """Let a NAME that was merged with another be a name of its own again."""
+    with door.open() as store:
+        former = store.resolve_entity(name)
+        if not store.unalias(name, why=why):
+            raise NothingFound(f"{name!r} is nobody's alias; `nacre entities` lists the names.")
+    say(f"{name!r} is not {former!r} any more; `nacre undo` takes it back.")
+
+
+@command.command("about")
+@click.argument("name")
+@limit_option
+@form_option()
+@door_options
+@click.pass_obj
+def about(door: Door, name: str, limit: int, form: str | None) -> None:
+    """List the memories that speak of NAME, by whichever of its names, newest first."""
+    with door.open() as store:
+        known = store.resolve_entity(name)
+        found = store.memories_about(name, limit or ALL)
+    print_items(found, memory_columns(same, door.now()), memory_record, form)
+    if not found:
+        say(f"No memory names {known!r}; `nacre entities` lists whom they name, `nacre recall` searches their texts.")
+
+
+def columns() -> list[Column[Entity]]:
+    return [
+        Column("name", lambda each: each.name, lambda each: each.name, style="cyan"),
+        Column("memories", lambda each: str(each.count), lambda each: str(each.count)),
+        Column("also", lambda each: ", ".join(each.aliases), lambda each: ", ".join(each.aliases), wide=True),
+    ]
+
+
+def pair_columns() -> list[Column[EntityPair]]:
+    return [
+        Column("name", lambda pair: pair.a, lambda pair: pair.a, style="cyan"),
+        Column("other", lambda pair: pair.b, lambda pair: pair.b, style="cyan"),
+        Column("why", lambda pair: pair.reason, lambda pair: pair.reason, wide=True),
+    ]
+
+
+def same(memory: Memory) -> Memory:
+    return memory

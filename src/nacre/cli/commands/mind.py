@@ -1,0 +1,217 @@
+"""nacre mind"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from nacre.cli.door import Door
+from nacre.cli.options import door_options, form_option, together
+from nacre.cli.output import Column, print_items, print_json, put, say
+from nacre.cli.printable import shortened
+from nacre.cli.times import age
+from nacre.model.instants import iso
+
+if TYPE_CHECKING:
+    from nacre.minds.cognitive import CognitiveMemory
+    from nacre.minds.records import (
+        EpisodicMemory,
+        ProceduralMemory,
+        ProspectiveMemory,
+        SemanticFact,
+        WorkingMemorySlot,
+    )
+
+F = TypeVar("F", bound=Callable[..., Any])
+SHOWN = 400  # characters of a text in a table
+ID = 12  # of an id: the prefix of its kind, and what tells it apart
+Line = tuple[str, int]
+
+
+@click.group("mind")
+def command() -> None:
+    """Look into an agent's mind: its six kinds of memory."""
+
+
+def shown_options(function: F) -> F:
+    return together(form_option(), door_options)(function)
+
+
+def limited(default: int) -> Callable[[F], F]:
+    return click.option("-n", "limit", type=click.IntRange(min=1), default=default, show_default=True, help="At most.")
+
+
+@contextmanager
+def opened(door: Door, agent: str) -> Iterator[CognitiveMemory]:
+    from nacre.minds.cognitive import CognitiveMemory
+    from nacre.minds.opening import checked_name
+
+    with replace(door, flags={**door.flags, "space": checked_name(agent)}).open() as store:
+        yield CognitiveMemory(agent, store=store)
+
+
+@command.command("status")
+@click.argument("agent")
+@shown_options
+@click.pass_obj
+def status(door: Door, agent: str, form: str | None) -> None:
+    """Count the memories of each kind."""
+    with opened(door, agent) as mind:
+        counted = mind.get_statistics()
+    if form == "json":
+        print_json(counted)
+        return
+    columns: list[Column[Line]] = [
+        Column("kind", lambda line: line[0], lambda line: line[0], style="cyan"),
+        Column("memories", lambda line: str(line[1]), lambda line: f"{line[1]:,}", right=True),
+    ]
+    print_items(list(counted.items()), columns, list, form)
+
+
+@command.command("working")
+@click.argument("agent")
+@click.argument("task")
+@shown_options
+@click.pass_obj
+def working(door: Door, agent: str, task: str, form: str | None) -> None:
+    """Show what is at hand for a task, the most relevant first."""
+    with opened(door, agent) as mind:
+        found = mind.get_working(task)
+    columns: list[Column[WorkingMemorySlot]] = [
+        identity(),
+        Column("kind", lambda slot: slot.slot_type, lambda slot: slot.slot_type, style="magenta"),
+        Column("rel", lambda slot: f"{slot.relevance:g}", lambda slot: f"{slot.relevance:.2f}", right=True),
+        Column("content", lambda slot: slot.content, lambda slot: shortened(slot.content, SHOWN), wide=True),
+    ]
+    print_items(found, columns, record, form)
+    if not found:
+        say(f"Nothing is at hand for {task!r}.")
+
+
+@command.command("episodes")
+@click.argument("agent")
+@limited(20)
+@click.option("--compressed", is_flag=True, help="Also those that a summary stands for.")
+@shown_options
+@click.pass_obj
+def episodes(door: Door, agent: str, limit: int, compressed: bool, form: str | None) -> None:
+    """List what the agent lived through, the latest first."""
+    with opened(door, agent) as mind:
+        found = mind.get_episodes(limit, include_compressed=compressed)
+    now = door.now()
+    columns: list[Column[EpisodicMemory]] = [
+        identity(),
+        Column("index", lambda each: str(each.temporal_index), lambda each: str(each.temporal_index), right=True),
+        moment(now),
+        Column("source", lambda each: each.source_label, lambda each: each.source_label, style="magenta"),
+        Column("content", lambda each: each.content, lambda each: shortened(each.content, SHOWN), wide=True),
+    ]
+    print_items(found, columns, record, form)
+    if not found:
+        say(f"{agent} has no episodes.")
+
+
+@command.command("facts")
+@click.argument("agent")
+@click.argument("query", default="")
+@limited(10)
+@click.option("--native", is_flag=True, help="By meaning too, best answer first; else by words, surest first.")
+@shown_options
+@click.pass_obj
+def facts(door: Door, agent: str, query: str, limit: int, native: bool, form: str | None) -> None:
+    """List what the agent knows, or what has a word of a question."""
+    with opened(door, agent) as mind:
+        found = mind.search_facts(query, limit, retriever="native" if native else "keyword")
+    columns: list[Column[SemanticFact]] = [
+        identity(),
+        Column("conf", lambda fact: f"{fact.confidence:g}", lambda fact: f"{fact.confidence:.2f}", right=True),
+        Column("concept", lambda fact: fact.concept, lambda fact: fact.concept, style="magenta"),
+        Column("content", lambda fact: fact.content, lambda fact: shortened(fact.content, SHOWN), wide=True),
+    ]
+    print_items(found, columns, record, form)
+    if not found:
+        say(f"{agent} knows nothing of it." if query else f"{agent} has no facts.")
+
+
+@command.command("procedures")
+@click.argument("agent")
+@click.argument("query", default="")
+@limited(5)
+@shown_options
+@click.pass_obj
+def procedures(door: Door, agent: str, query: str, limit: int, form: str | None) -> None:
+    """List how the agent does things, the most used first. What is listed counts as used."""
+    with opened(door, agent) as mind:
+        found = mind.recall_procedure(query, limit)
+    columns: list[Column[ProceduralMemory]] = [
+        identity(),
+        Column("uses", lambda each: str(each.usage_count), lambda each: f"{each.usage_count:,}", right=True),
+        Column("name", lambda each: each.name, lambda each: shortened(each.name), style="magenta"),
+        Column("steps", lambda each: "; ".join(each.steps), lambda each: numbered(each.steps), wide=True, wraps=True),
+    ]
+    print_items(found, columns, record, form)
+    if not found:
+        say(f"{agent} knows no way of doing it." if query else f"{agent} has no procedures.")
+
+
+@command.command("due")
+@click.argument("agent")
+@click.argument("text")
+@shown_options
+@click.pass_obj
+def due(door: Door, agent: str, text: str, form: str | None) -> None:
+    """Trigger the intentions that a text brings up, and list them, the most urgent first."""
+    with opened(door, agent) as mind:
+        found = mind.check_triggers(text)
+    columns: list[Column[ProspectiveMemory]] = [
+        identity(),
+        Column("prio", lambda each: str(each.priority), lambda each: str(each.priority), right=True),
+        Column("action", lambda each: each.action_on_trigger, lambda each: each.action_on_trigger, style="magenta"),
+        Column("about", lambda each: each.description, lambda each: shortened(each.description, SHOWN), wide=True),
+    ]
+    print_items(found, columns, record, form)
+    if not found:
+        say("Nothing is due.")
+
+
+@command.command("consolidate")
+@click.argument("agent")
+@click.option("--batch-size", type=click.IntRange(min=1), default=10, show_default=True, help="Episodes to a summary.")
+@door_options
+@click.pass_obj
+def consolidate(door: Door, agent: str, batch_size: int) -> None:
+    """Make one memory of the oldest episodes, which go to the archive; `nacre undo` takes it back."""
+    with opened(door, agent) as mind:
+        made = mind.consolidate_episodes(batch_size)
+    if made is None:
+        say(f"{agent} has fewer than {batch_size:,} episodes to consolidate; --batch-size takes fewer.")
+        return
+    put(made)
+    say(f"Made one memory of {batch_size:,} episodes; `nacre undo --space {agent}` takes it back.")
+
+
+def identity() -> Column[Any]:
+    return Column("id", lambda each: each.node_id, lambda each: each.node_id[:ID], style="cyan")
+
+
+def moment(now: float) -> Column[Any]:
+    return Column(
+        "created",
+        lambda each: iso(each.created_at.timestamp()),
+        lambda each: age(each.created_at.timestamp(), now),
+    )
+
+
+def numbered(steps: list[str]) -> str:
+    return "\n".join(f"{at}. {step}" for at, step in enumerate(steps, start=1))
+
+
+def record(value: Any) -> dict[str, object]:
+    """Times in ISO 8601, as everywhere at the door."""
+    told = asdict(value)
+    return {name: iso(each.timestamp()) if isinstance(each, datetime) else each for name, each in told.items()}

@@ -1,0 +1,57 @@
+"""What the commands that change a store's key share: where the new key is, and what is to be done afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nacre.cli.faults import Misused
+from nacre.cli.output import say
+from nacre.config import KEY_FILE, Settings
+from nacre.wiring import key_named, make_access, open_store
+
+SETTING = "NACRE_KEY"
+
+
+def chosen_key(named: str | None, new_file: str | None, known: str, option: str) -> str:
+    """The setting that names the new key: as given, of a file that is yet to be made, or as the settings have it.
+
+    What is wrong with it is said now, before anybody is asked.
+    """
+    if named and new_file:
+        raise Misused(f"{option} and --new-key-file name two keys; give one of them.")
+    if new_file:
+        return lasting(KEY_FILE + new_file)
+    setting = lasting(named or known)
+    if not setting:
+        named_by = "file:PATH, env:VARIABLE, keyring:NAME"
+        raise Misused(f"no key was named; give {option} ({named_by}) or --new-key-file PATH.")
+    key_named(setting)
+    return setting
+
+
+def lasting(setting: str) -> str:
+    """A path from here is told as one from anywhere: it goes into the settings."""
+    name = setting.removeprefix(KEY_FILE)
+    return setting if name in (setting, "") else KEY_FILE + str(Path(name).expanduser().absolute())
+
+
+def check_opens(settings: Settings) -> None:
+    """With the key that the settings name, by one who may; what is wrong is said before anybody is asked."""
+    access = make_access(settings, settings.space, settings.agent, settings.session, None)
+    if access is not None:
+        access.demand("change the key of the store")
+    open_store(settings.store, settings).close()
+
+
+def tell_setting(setting: str, settings: Settings) -> None:
+    if lasting(settings.key) == setting:
+        say("The setting `key` names the key already.")
+    else:
+        say(f"Now put  key = '{setting}'  into the settings, or set {SETTING}; and keep a copy of the key elsewhere.")
+
+
+def tell_copies(settings: Settings, *, plain: bool) -> None:
+    """Of what the change does not reach: `plain` where it was not encrypted before."""
+    say(f"Backups made before stay as they were: {'not encrypted' if plain else 'they open with the old key'}.")
+    if plain and settings.journal_mirror:
+        say(f"The mirror of the journal, {settings.journal_mirror}, is not encrypted and tells all that was written.")

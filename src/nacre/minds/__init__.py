@@ -1,0 +1,49 @@
+"""Faces modelled on minds: six kinds of memory, a graph of knowledge, experiences and the patterns in them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nacre.minds.cognitive import CognitiveMemory
+    from nacre.minds.connector import MemoryConnector
+    from nacre.minds.experience import Experience, ExperienceType
+    from nacre.minds.experiences import ExperienceStore
+    from nacre.minds.guarded import CredentialScrubber, SecureMemoryBackend
+    from nacre.minds.knowledge import HierarchicalMemory
+    from nacre.minds.patterns import PatternDetector
+    from nacre.minds.subgraph import KnowledgeSubgraph
+
+# Found when they are asked for: who needs one face need not wait for the others.
+_HOMES = {
+    "CognitiveMemory": "cognitive",
+    "CredentialScrubber": "guarded",
+    "Experience": "experience",
+    "ExperienceStore": "experiences",
+    "ExperienceType": "experience",
+    "HierarchicalMemory": "knowledge",
+    "KnowledgeSubgraph": "subgraph",
+    "MemoryConnector": "connector",
+    "PatternDetector": "patterns",
+    "SecureMemoryBackend": "guarded",
+}
+
+__all__ = [
+    "CognitiveMemory",
+    "CredentialScrubber",
+    "Experience",
+    "ExperienceStore",
+    "ExperienceType",
+    "HierarchicalMemory",
+    "KnowledgeSubgraph",
+    "MemoryConnector",
+    "PatternDetector",
+    "SecureMemoryBackend",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'nacre.minds' has no attribute {name!r}")
+    return getattr(import_module(f"nacre.minds.{_HOMES[name]}"), name)

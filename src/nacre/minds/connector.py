@@ -1,0 +1,200 @@
+"""Opens an agent's experiences, keeps them and gives them back; what is beyond that `ExperienceStore` does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nacre.config import IN_MEMORY
+from nacre.engine.reviewing import trashed
+from nacre.errors import AccessDenied, InvalidInput, NotAStore, QueryCostExceeded, QuotaExceeded, UnknownName, WrongType
+from nacre.minds.experience import (
+    Experience,
+    ExperienceType,
+    begun_id,
+    check,
+    experience_of,
+    is_experience,
+    kept_fields,
+    made_id,
+    type_named,
+)
+from nacre.minds.experience_words import saying_the_same, with_words
+from nacre.minds.opening import Mind, checked_name
+from nacre.minds.tally import EXPERIENCES, Ledger, footprint
+from nacre.model import Filter, Memory
+from nacre.remember.check import share
+from nacre.store import MemoryStore
+
+BACKENDS = ("sqlite", "kuzu")  # the names that agents know; one engine serves both
+USUAL_MEGABYTES = 100.0
+MEGABYTE = 1_000_000
+DUPLICATES_TOLD = 20
+ATTEMPTS = 8  # of an id, where two experiences of one second share a hash
+PAGE = 100
+ACT = "experience"
+
+
+@dataclass(frozen=True, slots=True)
+class AddedExperience:
+    """`stored` is False where it, or with `dedup` its like, stood already. `duplicates` say the same in the same words;
+    `left` went to the trash to make room."""
+
+    experience_id: str
+    stored: bool = True
+    duplicates: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+class MemoryConnector(Mind):
+    """`storage_path` is a folder for the store's file; without one, the agent is a space of the configured store."""
+
+    def __init__(
+        self,
+        agent_name: str,
+        storage_path: Path | str | None = None,
+        max_memory_mb: float = USUAL_MEGABYTES,
+        enable_compression: bool = True,
+        backend: str = "sqlite",
+        *,
+        store: MemoryStore | None = None,
+    ) -> None:
+        if backend not in BACKENDS:
+            raise UnknownName("backend", str(backend), BACKENDS)
+        if isinstance(max_memory_mb, bool) or not isinstance(max_memory_mb, int | float) or max_memory_mb <= 0:
+            raise InvalidInput(f"max_memory_mb must be above 0, not {max_memory_mb!r}.")
+        checked_name(agent_name)  # before anything is created
+        try:
+            super().__init__(agent_name, in_folder(storage_path), store=store)
+        except NotAStore as error:
+            raise NotAStore(storage_path or "The store", f"it may be corrupted: {error}") from error
+        self.storage_path = None if storage_path is None else Path(storage_path).expanduser()
+        self.max_memory_mb = max_memory_mb
+        self.enable_compression = enable_compression
+        self.backend = backend
+        self._records = self.store.acting_as(self.agent_name).store
+        self._ledger = Ledger(self._records, self.store.space)
+
+    @property
+    def connector(self) -> MemoryConnector:
+        return self
+
+    @property
+    def owns_store(self) -> bool:
+        """False when the store was lent."""
+        return self._owns_store
+
+    def store_experience(self, experience: Experience) -> str:
+        """Raises `QuotaExceeded`. Giving the same experience again changes nothing."""
+        return self._write(self._draft(experience)).experience_id
+
+    def get_experience(self, experience_id: str) -> Experience | None:
+        memory = self.store.get(experience_id)
+        return experience_of(memory) if memory is not None and is_experience(memory) else None
+
+    def retrieve_experiences(
+        self, limit: int = PAGE, experience_type: ExperienceType | None = None, min_confidence: float = 0.0
+    ) -> list[Experience]:
+        """Newest first."""
+        return self.search("", experience_type, min_confidence, limit)
+
+    def search(
+        self,
+        query: str = "",
+        experience_type: ExperienceType | None = None,
+        min_confidence: float = 0.0,
+        limit: int = 10,
+    ) -> list[Experience]:
+        """Those that hold every word of the query, in any of its forms; without words all of them. Newest first."""
+        asked = EXPERIENCES if experience_type is None else of_type(experience_type)
+        sure = asked & Filter.where(confidence__ge=share("min_confidence", min_confidence) or None)
+
+        def newest_first(limit: int, offset: int) -> list[Memory]:
+            return self.store.list_recent(limit, offset=offset, where=sure)
+
+        live = sure & Filter.live(self.store.now())
+        found = with_words(self._records, self.store.space, query, live, limit, newest_first)
+        return [experience_of(memory) for memory in found]
+
+    def find_duplicates(self, experience: Experience) -> list[Experience]:
+        """Those of its type that say the same in the same words, whenever that was."""
+        same = self._same(self._draft(experience))
+        return [experience_of(memory) for memory in same if memory.id != experience.experience_id]
+
+    def get_statistics(self) -> dict[str, object]:
+        """`storage_size_kb` is what the experiences take of the file, with their words, vectors and journal."""
+        tally = self._ledger.current()
+        return {
+            "total_experiences": tally.total,
+            "by_type": {each: tally.by_type[each.value] for each in ExperienceType},
+            "storage_size_kb": tally.bytes / 1_000,
+            "compressed_experiences": tally.compressed,
+        }
+
+    def _draft(self, experience: Experience) -> Memory:
+        if not isinstance(experience, Experience):
+            raise WrongType("experience", "Experience", experience)
+        check(experience)
+        fields = kept_fields(experience, self.agent_name)
+        try:
+            return self.store.draft(experience.outcome, **fields)
+        except AccessDenied:
+            # An agent with limited capabilities may not choose an id: it could feel for those that it does not see.
+            del fields["id"]
+            fields["id_prefix"] = begun_id(experience)
+            return self.store.draft(experience.outcome, **fields)
+
+    def _same(self, draft: Memory) -> list[Memory]:
+        live = EXPERIENCES & Filter.live(self.store.now())
+        return saying_the_same(self._records, draft, live, DUPLICATES_TOLD)
+
+    def _write(
+        self, draft: Memory, leaving: tuple[str, ...] = (), compressing: dict[str, Memory] | None = None
+    ) -> AddedExperience:
+        self._check_quota(draft)
+        edits = dict.fromkeys(compressing or (), flagged) | dict.fromkeys(leaving, trashed)
+        while (settled := self._settled(draft)) is not None:
+            try:
+                self.store.write(ACT, new=[settled], edits=edits)
+            except InvalidInput:
+                if not self._records.get(self.store.space, [settled.id]):
+                    raise
+                continue  # somebody took the id in between
+            return AddedExperience(settled.id, left=leaving)
+        return AddedExperience(draft.id, stored=False)
+
+    def _settled(self, draft: Memory) -> Memory | None:
+        """With an id that is free; None when this very experience stands already."""
+        experience = experience_of(draft)
+        for attempt in range(1, ATTEMPTS):
+            standing = self._records.get(self.store.space, [draft.id])
+            if not standing:
+                return draft
+            if (standing[0].title, standing[0].text, standing[0].metadata.get("experience_type")) == (
+                draft.title, draft.text, draft.metadata["experience_type"],
+            ) and standing[0].created_at == draft.created_at:  # fmt: skip
+                return None
+            draft = replace(draft, id=made_id(experience, attempt))
+        return draft
+
+    def _check_quota(self, draft: Memory) -> None:
+        try:
+            held = self._ledger.current().bytes
+        except QueryCostExceeded:
+            return  # an agent that may not count is held to its own quota by the engine
+        if held + footprint(draft) > self.max_memory_mb * MEGABYTE:
+            raise QuotaExceeded(self.max_memory_mb)
+
+
+def in_folder(storage_path: Path | str | None) -> Path | str | None:
+    if storage_path is None or str(storage_path) == IN_MEMORY:
+        return storage_path
+    return f"{Path(storage_path).expanduser()}/"  # the slash says that it is a folder, though it may not be there yet
+
+
+def of_type(given: object) -> Filter:
+    return Filter.where(metadata__experience_type=type_named(given).value)
+
+
+def flagged(memory: Memory) -> Memory:
+    return replace(memory, metadata={**memory.metadata, "compressed": True})

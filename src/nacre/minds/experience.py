@@ -1,0 +1,199 @@
+"""What an agent went through: a context, an outcome and how sure it is of it; and how that is kept as a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from hashlib import blake2b
+from typing import cast
+
+from nacre.errors import InvalidInput, UnknownName, WrongType
+from nacre.model import Memory
+from nacre.model.memory import Json
+from nacre.remember.check import Fields
+
+LONGEST_CONTEXT, LONGEST_OUTCOME = 500, 1000  # characters: an experience is a note, not a document
+PREFIX = "exp_"  # of every experience's id, and of nothing else's: the journal tells by it what it speaks of
+HASH_DIGITS = 6
+# What the memory's metadata holds besides what the caller gave, which lies under a key of its own.
+TYPE, GIVEN, COMPRESSED, EXACT, AWARE, KIND = "experience_type", "given", "compressed", "exact", "aware", "kind"
+
+
+class ExperienceType(StrEnum):
+    SUCCESS = "success"
+    FAILURE = "failure"
+    PATTERN = "pattern"
+    INSIGHT = "insight"
+
+
+# What happened is an episode; what was learnt from it is knowledge.
+MEMORY_TYPES = {
+    ExperienceType.SUCCESS: "episodic",
+    ExperienceType.FAILURE: "episodic",
+    ExperienceType.PATTERN: "semantic",
+    ExperienceType.INSIGHT: "semantic",
+}
+
+
+@dataclass(eq=False)
+class Experience:
+    """Equal by its id. Not frozen: agents add tags and measurements to one until they give it away.
+
+    A timestamp without a zone is local time, as `datetime.now()` gives it.
+    """
+
+    experience_type: ExperienceType
+    context: str
+    outcome: str
+    confidence: float
+    timestamp: datetime = field(default_factory=datetime.now)
+    experience_id: str = ""
+    metadata: dict[str, Json] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        check(self)
+        self.experience_id = self.experience_id or made_id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self.experience_id == other.experience_id if isinstance(other, Experience) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.experience_id)
+
+    def to_dict(self) -> dict[str, Json]:
+        return {
+            "experience_id": self.experience_id,
+            "experience_type": self.experience_type.value,
+            "context": self.context,
+            "outcome": self.outcome,
+            "confidence": self.confidence,
+            "timestamp": self.timestamp.isoformat(),
+            "metadata": dict(self.metadata),
+            "tags": list(self.tags),
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Json]) -> Experience:
+        """Raises `InvalidInput` for what is missing or cannot be an experience."""
+        missing = [name for name in ("experience_type", "context", "outcome", "confidence") if name not in given]
+        if missing:
+            raise InvalidInput(f"An experience needs {', '.join(missing)}; give each by its name.")
+        whole: dict[str, object] = {name: given[name] for name in NAMES if given.get(name) is not None}
+        whole["experience_type"] = type_named(given["experience_type"])
+        if "timestamp" in whole:
+            whole["timestamp"] = read_time(whole["timestamp"])
+        return cls(**whole)  # type: ignore[arg-type]
+
+
+def check(experience: Experience) -> None:
+    """Raises `WrongType` for a value of another kind, and `InvalidInput` for one outside its bounds."""
+    for name, kind in KINDS.items():
+        value = getattr(experience, name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            wanted = kind[-1].__name__ if isinstance(kind, tuple) else kind.__name__
+            raise WrongType(name, wanted, value)
+    for name, longest in (("context", LONGEST_CONTEXT), ("outcome", LONGEST_OUTCOME)):
+        text = getattr(experience, name)
+        if not text.strip():
+            raise InvalidInput(f"An experience's {name} cannot be empty; say it in a sentence.")
+        if len(text) > longest:
+            raise InvalidInput(f"An experience's {name} has {len(text):,} characters; shorten it to {longest:,}.")
+    if not 0 <= experience.confidence <= 1:
+        raise InvalidInput(f"confidence must be from 0 to 1, not {experience.confidence}.")
+    if experience.experience_id and not experience.experience_id.startswith(PREFIX):
+        raise InvalidInput(f"The id {experience.experience_id!r} must begin with {PREFIX!r}; leave it out to have one.")
+
+
+KINDS: dict[str, type | tuple[type, ...]] = {
+    "experience_type": ExperienceType,
+    "context": str,
+    "outcome": str,
+    "confidence": (int, float),
+    "timestamp": datetime,
+    "experience_id": str,
+    "metadata": dict,
+    "tags": list,
+}
+
+
+NAMES = tuple(KINDS)
+
+
+def made_id(experience: Experience, attempt: int = 0) -> str:
+    """exp_YYYYMMDD_HHMMSS_hash6: the same experience always has the same one. Another attempt gives another hash, for
+    the rare case of two in one second that share one."""
+    told = "\0".join((experience.experience_type, experience.context, experience.outcome,
+                      experience.timestamp.isoformat(), str(attempt)))  # fmt: skip
+    digest = blake2b(told.encode("utf-8", "replace"), digest_size=HASH_DIGITS // 2).hexdigest()
+    return begun_id(experience) + digest
+
+
+def begun_id(experience: Experience) -> str:
+    return f"{PREFIX}{experience.timestamp:%Y%m%d_%H%M%S}_"
+
+
+def type_named(given: object) -> ExperienceType:
+    if given not in list(ExperienceType):
+        raise UnknownName("experience type", str(given), [each.value for each in ExperienceType])
+    return ExperienceType(str(given))
+
+
+def read_time(given: object) -> datetime:
+    try:
+        return given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
+    except ValueError as error:
+        raise InvalidInput(f"timestamp: {given!r} is not a time; write it as 2026-03-31T09:00:00.") from error
+
+
+def kept_fields(experience: Experience, agent: str) -> Fields:
+    """The context is the title, so that it stands before the outcome wherever the memory is searched or shown."""
+    metadata: dict[str, Json] = {TYPE: experience.experience_type.value}
+    if experience.experience_type is ExperienceType.PATTERN:
+        metadata[KIND] = "pattern"
+    if experience.metadata:
+        metadata[GIVEN] = experience.metadata
+    # A memory's text has no space around it; where this one has, it is kept beside, and read only while it still fits.
+    if exact := {name: text for name in ("context", "outcome") if (text := getattr(experience, name)) != text.strip()}:
+        metadata[EXACT] = cast(Json, exact)
+    if experience.timestamp.tzinfo is not None:
+        metadata[AWARE] = True
+    return Fields(
+        id=experience.experience_id,
+        agent=agent,
+        title=experience.context,
+        type=MEMORY_TYPES[experience.experience_type],
+        created_at=experience.timestamp.timestamp(),
+        confidence=experience.confidence,
+        tags=experience.tags,
+        metadata=metadata,
+    )
+
+
+def experience_of(memory: Memory) -> Experience:
+    given, exact = memory.metadata.get(GIVEN), memory.metadata.get(EXACT)
+    written = exact if isinstance(exact, dict) else {}
+    found = Experience(
+        type_named(memory.metadata[TYPE]),
+        memory.title[:LONGEST_CONTEXT] or memory.text[:LONGEST_CONTEXT],
+        memory.text[:LONGEST_OUTCOME],
+        memory.confidence,
+        datetime.fromtimestamp(memory.created_at, UTC if memory.metadata.get(AWARE) else None),
+        memory.id,
+        dict(given) if isinstance(given, dict) else {},
+        list(memory.tags),
+    )
+    # What stands in for a secret may be longer than the secret was, and an edit may be longer still: shown whole.
+    found.context = as_written(memory.title, written.get("context")) or found.context
+    found.outcome = as_written(memory.text, written.get("outcome"))
+    return found
+
+
+def as_written(kept: str, written: Json) -> str:
+    return written if isinstance(written, str) and written.strip() == kept else kept
+
+
+def is_experience(memory: Memory) -> bool:
+    return memory.id.startswith(PREFIX) and memory.metadata.get(TYPE) in list(ExperienceType)

@@ -1,0 +1,162 @@
+"""ExperienceStore: an agent's experiences, which keep themselves within bounds and tell what recurs in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+
+from nacre.engine.reviewing import trashed
+from nacre.errors import InvalidInput
+from nacre.minds.connector import ACT, USUAL_MEGABYTES, AddedExperience, MemoryConnector, flagged
+from nacre.minds.experience import COMPRESSED, TYPE, Experience, ExperienceType, experience_of
+from nacre.minds.pattern_keeper import Discover, PatternKeeper, discoveries_of
+from nacre.minds.patterns import THRESHOLD
+from nacre.minds.tally import EXPERIENCES
+from nacre.model import Filter, Memory
+from nacre.model.instants import DAY
+from nacre.store import MemoryStore
+
+COMPRESSED_AFTER_DAYS = 30.0
+PROTECTED_CONFIDENCE = 0.8  # a pattern so sure outlives the bounds
+SWEPT_EVERY = 3_600.0  # seconds; bounds are in days, and an hour late harms nobody
+SWEPT_AT_ONCE = 256  # of one addition; the rest follows with the next
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """What is due: what leaves for the trash, and what is marked as old and takes less room from then on."""
+
+    leaving: Mapping[str, Memory] = field(default_factory=dict)
+    compressing: Mapping[str, Memory] = field(default_factory=dict)
+
+
+class ExperienceStore(MemoryConnector):
+    """`max_age_days` and `max_experiences` keep the newest, and patterns of a confidence of 0.8 and more whatever their
+    age; what leaves goes to the trash in the same act that adds. With `dedup`, what stands already in the same words is
+    not stored again."""
+
+    def __init__(
+        self,
+        agent_name: str,
+        auto_compress: bool = True,
+        max_age_days: float | None = None,
+        max_experiences: int | None = None,
+        max_memory_mb: float = USUAL_MEGABYTES,
+        storage_path: Path | str | None = None,
+        backend: str = "sqlite",
+        *,
+        dedup: bool = False,
+        store: MemoryStore | None = None,
+    ) -> None:
+        for name, bound in (("max_age_days", max_age_days), ("max_experiences", max_experiences)):
+            if bound is not None and bound <= 0:
+                raise InvalidInput(f"{name} must be above 0, not {bound!r}; leave it out for no bound.")
+        super().__init__(agent_name, storage_path, max_memory_mb, auto_compress, backend, store=store)
+        self.auto_compress = auto_compress
+        self.max_age_days = max_age_days
+        self.max_experiences = max_experiences
+        self.dedup = dedup
+        self._swept_at: float | None = None  # when this process last looked for what has grown old
+
+    def add(self, experience: Experience) -> str:
+        """Raises `QuotaExceeded`."""
+        return self.add_result(experience).experience_id
+
+    def add_result(self, experience: Experience) -> AddedExperience:
+        """As `add`, and tells what says the same already and what left to make room. One act."""
+        draft = self._draft(experience)
+        alike = self._same(draft)
+        itself = [memory.id for memory in alike if memory.created_at == draft.created_at]
+        same = tuple(memory.id for memory in alike if memory.id not in (draft.id, *itself))
+        if itself or (self.dedup and same):
+            return AddedExperience((*itself, *same)[0], stored=False, duplicates=same)
+        if self._aged(draft):
+            draft = flagged(draft)
+        upkeep = self._due(draft)
+        kept = trashed(draft) if draft.id in upkeep.leaving else draft
+        leaving = tuple(id for id in upkeep.leaving if id != draft.id)
+        done = self._write(kept, leaving, {id: memory for id, memory in upkeep.compressing.items() if id != draft.id})
+        if done.stored:
+            self._compress([*upkeep.compressing, *((done.experience_id,) if COMPRESSED in draft.metadata else ())])
+        left = (*done.left, *((done.experience_id,) if kept.status == "trashed" and done.stored else ()))
+        return replace(done, duplicates=same, left=left)
+
+    def clean_up(self) -> Upkeep:
+        """Does all that is due at once, in one act, and tells what it was."""
+        upkeep = self._due(None)
+        edits = dict.fromkeys(upkeep.compressing, flagged) | dict.fromkeys(upkeep.leaving, trashed)
+        if edits:
+            self.store.write(ACT, edits=edits, why="beyond the bounds" if upkeep.leaving else "grown old")
+            self._compress(upkeep.compressing)
+        return upkeep
+
+    def recognize_patterns(
+        self, threshold: int = THRESHOLD, *, discover: Discover = discoveries_of
+    ) -> list[Experience]:
+        """What recurs in the experiences, kept as patterns tied to those that showed them. Returns what is new or has
+        grown; asking again changes nothing."""
+        kept = self.patterns(threshold).recognize(discover=discover)
+        return [experience_of(memory) for memory in kept]
+
+    def validate_pattern(self, key: str, success: bool) -> Experience:
+        """Says whether a pattern held when it was applied, which moves its confidence. Raises `MemoryNotFound`."""
+        return experience_of(self.patterns().validate(key, success))
+
+    def patterns(self, threshold: int = THRESHOLD) -> PatternKeeper:
+        return PatternKeeper(self.store, threshold)
+
+    def _due(self, draft: Memory | None) -> Upkeep:
+        """What an addition would bring with it; without one, all that is due whenever it was last looked for."""
+        now = self.store.now()
+        sweeping = draft is None or self._swept_at is None or now - self._swept_at >= SWEPT_EVERY
+        most = None if draft is None else SWEPT_AT_ONCE
+        leaving = self._too_many(draft)
+        compressing: dict[str, Memory] = {}
+        if draft is not None and self._too_old(draft):
+            leaving[draft.id] = draft
+        if sweeping:
+            leaving |= self._grown_too_old(now, most)
+            compressing = self._grown_old(now, most) if self.auto_compress else {}
+            unfinished = most is not None and max(len(leaving), len(compressing)) >= most
+            self._swept_at = None if unfinished else now
+        return Upkeep(leaving, {id: memory for id, memory in compressing.items() if id not in leaving})
+
+    def _too_many(self, draft: Memory | None) -> dict[str, Memory]:
+        """Of those beyond the newest, the ones that nothing protects."""
+        if self.max_experiences is None:
+            return {}
+        beyond = self._ledger.current().total + (draft is not None) - self.max_experiences
+        if beyond <= 0:
+            return {}
+        oldest = self.store.list_recent(beyond, order="oldest", where=EXPERIENCES)
+        ranked = sorted([*oldest, *((draft,) if draft is not None else ())], key=lambda memory: memory.created_at)
+        return {memory.id: memory for memory in ranked[:beyond] if not protected(memory)}
+
+    def _grown_too_old(self, now: float, most: int | None) -> dict[str, Memory]:
+        if self.max_age_days is None:
+            return {}
+        old = self.store.iterate(where=EXPERIENCES & Filter.where(created_at__lt=now - self.max_age_days * DAY))
+        return {memory.id: memory for memory in islice((m for m in old if not protected(m)), most)}
+
+    def _grown_old(self, now: float, most: int | None) -> dict[str, Memory]:
+        due = Filter.where(created_at__lt=now - COMPRESSED_AFTER_DAYS * DAY, metadata__compressed__unset=True)
+        return {memory.id: memory for memory in islice(self.store.iterate(where=EXPERIENCES & due), most)}
+
+    def _too_old(self, draft: Memory) -> bool:
+        bound = self.max_age_days
+        return bound is not None and draft.created_at < self.store.now() - bound * DAY and not protected(draft)
+
+    def _aged(self, draft: Memory) -> bool:
+        return self.auto_compress and draft.created_at < self.store.now() - COMPRESSED_AFTER_DAYS * DAY
+
+    def _compress(self, ids: Iterable[str]) -> None:
+        if wanted := list(ids):
+            with self._records.transaction() as transaction:
+                transaction.compress(self.store.space, wanted)
+
+
+def protected(memory: Memory) -> bool:
+    sure = memory.metadata.get(TYPE) == ExperienceType.PATTERN and memory.confidence >= PROTECTED_CONFIDENCE
+    return memory.pinned or sure

@@ -1,0 +1,233 @@
+"""A new fact and what it means for those that stand: whom it resembles, and whose place it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from nacre.engine.composing import Edit
+from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
+from nacre.minds.subgraph import (
+    CATEGORY,
+    DERIVED_FROM,
+    SIMILAR_TO,
+    SOURCE_ID,
+    SOURCE_LABEL,
+    SUPERSEDED,
+    SUPERSEDED_BY,
+    TRANSITIONED_TO,
+    KnowledgeCategory,
+)
+from nacre.model import Filter, Link, Memory
+from nacre.model.instants import seconds
+from nacre.model.memory import Json
+from nacre.remember.check import label
+from nacre.store import MemoryStore
+from nacre.text.classify import classify
+from nacre.text.entities import extract_entity_name
+from nacre.text.numbers import number_conflict
+from nacre.text.similarity import compute_similarity
+
+FACT = "semantic"
+RECENT = 50  # facts that a new one is compared with; what was learned together belongs together
+RIVALS = 200  # standing facts about one entity that are looked at for a contradiction
+ALIKE, MUCH_ALIKE = 0.3, 0.5  # a tie above the first; above the second it also tells of contradicting numbers
+DOUBTED, LEAST_CONFIDENCE = 0.5, 0.1  # what is left of the confidence in a fact that was superseded
+RESERVED = (CATEGORY, SOURCE_ID, SOURCE_LABEL, SUPERSEDED, SUPERSEDED_BY)
+
+
+class Overtaken(Exception):
+    """Somebody else superseded, between the plan and the act, what the plan is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storing:
+    """One act: the fact with its ties, and what becomes of others."""
+
+    fact: Memory
+    edits: dict[str, Edit] = field(default_factory=dict)
+    heirs: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Succession:
+    newer: Memory
+    older: Memory
+    values: tuple[str, str]  # the newer first
+
+    def link(self) -> Link:
+        said: dict[str, Json] = {
+            "from_value": self.values[0],
+            "to_value": self.values[1],
+            "turn": index_of(self.newer.metadata),
+            "transition_type": "update",
+        }
+        return Link(self.older.id, TRANSITIONED_TO, data=said)
+
+
+def drafted(
+    store: MemoryStore,
+    content: str,
+    concept: str,
+    confidence: float,
+    category: KnowledgeCategory | str | None,
+    source_id: str,
+    tags: Sequence[str] | None,
+    temporal: Mapping[str, Json] | None,
+) -> Memory:
+    """Checked and without its secrets; what is not given is told by the words."""
+    text, about = worded("content", content), worded("concept", concept, empty=True)
+    known = category_named(category) if category is not None else classify(text, about).type
+    name = entity_in(store, text, about)
+    told = timing(temporal)
+    source = label("source_id", source_id)
+    tied = bool(source) and store.get(source) is not None
+    return store.draft(
+        text,
+        id_prefix="sem_",
+        type=FACT,
+        title=about,
+        confidence=confidence,
+        tags=tags or (),
+        entities=[name] if name else [],
+        metadata={**told, CATEGORY: str(known), **({SOURCE_ID: source} if source and not tied else {})},
+        occurred_at=dated(told.get("source_date")),
+        links=[Link(source, DERIVED_FROM)] if tied else [],
+    )
+
+
+def stored(store: MemoryStore, fact: Memory) -> None:
+    """One act. A plan that was overtaken is made again, over what stands then: somebody else got on meanwhile."""
+    while True:
+        plan = planned(store, fact)
+        try:
+            store.write("store_knowledge", new=[plan.fact], edits=plan.edits, heirs=plan.heirs)
+            return
+        except (Overtaken, MemoryNotFound):
+            continue
+
+
+def planned(store: MemoryStore, fact: Memory) -> Storing:
+    recent = store.list_recent(RECENT, type=FACT, include_superseded=True)
+    passed = successions(fact, rivals(store, fact)) if index_of(fact.metadata) else []
+    ties = [each.link() for each in passed if each.newer is fact]
+    whole = Storing(replace(fact, links=(*fact.links, *ties, *resemblances(fact, recent))))
+    for each in passed:
+        whole.heirs[each.older.id] = each.newer.id
+        if each.newer is fact:
+            whole.edits[each.older.id] = if_standing(doubted)
+        else:
+            whole.edits[each.newer.id] = if_standing(tied_by(each.link()))
+    outdated = fact.id in whole.heirs
+    return replace(whole, fact=doubted(whole.fact)) if outdated else whole
+
+
+def rivals(store: MemoryStore, fact: Memory) -> list[Memory]:
+    return about(store, fact.entities[0], RIVALS) if fact.entities else []
+
+
+def entity_in(store: MemoryStore, text: str, concept: str = "") -> str:
+    """What the text is about, in small letters, by the name that its aliases were merged into."""
+    name = extract_entity_name(text, concept)
+    return store.resolve_entity(name).casefold() if name else ""
+
+
+def about(store: MemoryStore, entity: str, limit: int, *, include_superseded: bool = False) -> list[Memory]:
+    """Facts about an entity, through the word index."""
+    found = store.recall(
+        entity, limit, strategy="keyword", type=FACT, where=Filter.where(entities__any=(entity,)),
+        include_superseded=include_superseded, touch=False,
+    )  # fmt: skip
+    copies = [id for hit in found for id in hit.collapsed]
+    return [hit.memory for hit in found] + (store.get_many(copies) if copies else [])
+
+
+def successions(fact: Memory, standing: Sequence[Memory]) -> list[Succession]:
+    """The fact takes the place of those before it that it contradicts. One that is told late has been passed already:
+    by the next of those that came after it."""
+    at = index_of(fact.metadata)
+    found = [(rival, values) for rival in standing if (values := conflicting(fact, rival))]
+    before = [Succession(fact, rival, values) for rival, values in found if 0 < index_of(rival.metadata) < at]
+    after = sorted((each for each in found if index_of(each[0].metadata) > at), key=lambda e: index_of(e[0].metadata))
+    return before + [Succession(rival, fact, values[::-1]) for rival, values in after[:1]]
+
+
+def conflicting(a: Memory, b: Memory) -> tuple[str, str] | None:
+    mine, _, theirs = number_conflict(a.text, b.text, a.title, b.title).partition(" vs ")
+    return (mine, theirs) if mine else None
+
+
+def resemblances(fact: Memory, others: Sequence[Memory]) -> Iterator[Link]:
+    mine = compared(fact)
+    for other in others:
+        score = compute_similarity(mine, compared(other))
+        if score > ALIKE:
+            clash = number_conflict(fact.text, other.text, fact.title, other.title) if score > MUCH_ALIKE else ""
+            said: dict[str, Json] = {"contradiction": True, "conflicting_values": clash} if clash else {}
+            yield Link(other.id, SIMILAR_TO, round(score, 4), said)
+
+
+def compared(memory: Memory) -> dict[str, object]:
+    return {"content": memory.text, "concept": memory.title, "tags": memory.tags}
+
+
+def if_standing(edit: Edit) -> Edit:
+    def checked(memory: Memory) -> Memory:
+        if memory.superseded_by or memory.status == "trashed":
+            raise Overtaken
+        return edit(memory)
+
+    return checked
+
+
+def doubted(memory: Memory) -> Memory:
+    return replace(memory, confidence=max(LEAST_CONFIDENCE, DOUBTED * memory.confidence))
+
+
+def tied_by(link: Link) -> Edit:
+    return lambda memory: replace(
+        memory, links=(*(each for each in memory.links if (each.to, each.rel) != (link.to, link.rel)), link)
+    )
+
+
+def index_of(metadata: Mapping[str, Json]) -> float:
+    """The place in time that was given, 0 where there is none."""
+    index = metadata.get("temporal_index")
+    return index if isinstance(index, int | float) and not isinstance(index, bool) and index > 0 else 0
+
+
+def timing(given: Mapping[str, Json] | None) -> dict[str, Json]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidInput("temporal_metadata must be a mapping such as {'temporal_index': 1}; give that, or nothing.")
+    index = given.get("temporal_index", 0)
+    if isinstance(index, bool) or not isinstance(index, int | float):
+        raise InvalidInput(f"temporal_index must be a number, not {index!r}; give 1 for the first of a series.")
+    for name in RESERVED:
+        if name in given:
+            raise InvalidInput(f"The key {name!r} of temporal_metadata is set by the graph itself; choose another.")
+    return dict(given)
+
+
+def dated(given: Json) -> float | None:
+    """A date that a calendar can read; «Day 1» is none, and stays in the metadata alone."""
+    try:
+        return seconds(given) if isinstance(given, str) else None
+    except InvalidInput:
+        return None
+
+
+def worded(name: str, given: str, *, empty: bool = False) -> str:
+    if not isinstance(given, str):
+        raise InvalidInput(f"The {name} must be text, not {type(given).__name__}; give a sentence.")
+    if not empty and not given.strip():
+        raise InvalidInput(f"The {name} cannot be empty; give some words to remember.")
+    return given.strip()
+
+
+def category_named(given: KnowledgeCategory | str) -> KnowledgeCategory:
+    known = [each.value for each in KnowledgeCategory]
+    if given not in known:
+        raise UnknownName("category", str(given), known)
+    return KnowledgeCategory(given)

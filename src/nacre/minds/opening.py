@@ -1,0 +1,50 @@
+"""How a mind comes by its store: one of its own, narrowed to the agent's space, or one that is lent to it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from nacre.errors import InvalidInput
+from nacre.store import MemoryStore
+
+AGENT_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}")  # also a folder's name on every system
+
+
+class Mind:
+    """An agent's own space of a store. A store that is given is left open by `close`; its space must be the agent's."""
+
+    def __init__(self, agent_name: str, path: Path | str | None = None, *, store: MemoryStore | None = None) -> None:
+        self.agent_name = checked_name(agent_name)
+        self._owns_store = store is None
+        self.store = MemoryStore(path, space=self.agent_name, actor=self.agent_name) if store is None else store
+        if self.store.space != self.agent_name:
+            raise InvalidInput(
+                f"The store's space is {self.store.space!r}, and the agent is {self.agent_name!r}; "
+                "open the store with the agent's name as its space."
+            )
+
+    def close(self) -> None:
+        if self._owns_store:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def checked_name(name: str) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInput("The agent's name cannot be empty; give one such as 'planner'.")
+    if not AGENT_NAME.fullmatch(name):
+        raise InvalidInput(
+            f"The agent's name {name!r} must be alphanumeric, with - and _ after the first character, "
+            "and at most 64 characters long; choose another."
+        )
+    return name

@@ -1,0 +1,171 @@
+"""Tells what recurs among discoveries, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import cast
+
+from nacre.errors import InvalidInput
+from nacre.minds.experience import LONGEST_CONTEXT, Experience, ExperienceType
+from nacre.model.memory import Json
+
+THRESHOLD = 3
+MIN_CONFIDENCE = 0.5
+MAX_EXAMPLES = 5
+# Each occurrence makes it surer; a pattern is never certain, and never quite hopeless.
+BASE, EACH, CEILING, FLOOR = 0.5, 0.1, 0.95, 0.1
+# What was tried: all failures leave 0.7 of it, all successes make 1.1 of it.
+UNPROVEN, PROVEN = 0.7, 0.4
+FAILURES_FORGIVEN, EACH_FAILURE, MOST_BLAME = 5, 0.02, 0.2
+
+Discovery = Mapping[str, Json]
+
+
+@dataclass(slots=True)
+class Pattern:
+    key: str
+    type: str
+    first_seen: datetime
+    occurrences: int = 0
+    examples: list[dict[str, Json]] = field(default_factory=list)
+    successes: int = 0
+    failures: int = 0
+
+    def called(self, name: str) -> bool:
+        return name in (self.key, self.type)
+
+    def confidence(self, threshold: int) -> float:
+        return calculate_pattern_confidence(self.occurrences, threshold, self.successes, self.failures)
+
+
+class PatternDetector:
+    """Counts discoveries of one kind; from `threshold` on they are a pattern. A pattern answers to its key and to the
+    type of its discoveries."""
+
+    def __init__(
+        self, threshold: int = THRESHOLD, min_confidence: float = MIN_CONFIDENCE, max_examples: int = MAX_EXAMPLES
+    ) -> None:
+        if threshold < 1:
+            raise InvalidInput(f"A pattern needs at least 1 occurrence, not {threshold}; give 1 or more.")
+        self.threshold = threshold
+        self.min_confidence = min_confidence
+        self.max_examples = max_examples
+        self._patterns: dict[str, Pattern] = {}
+
+    def add_discovery(self, discovery: Discovery) -> str:
+        """Returns the key under which it counts."""
+        key = extract_pattern_key(discovery)
+        pattern = self._patterns.setdefault(key, Pattern(key, type_of(discovery), datetime.now()))
+        pattern.occurrences += 1
+        if len(pattern.examples) < self.max_examples:
+            pattern.examples.append(dict(discovery))
+        return key
+
+    def get_occurrence_count(self, name: str) -> int:
+        return sum(pattern.occurrences for pattern in self._called(name))
+
+    def is_pattern_recognized(self, name: str) -> bool:
+        return any(pattern.occurrences >= self.threshold for pattern in self._called(name))
+
+    def validate_pattern(self, name: str, success: bool) -> None:
+        """Says whether it held when it was applied. A name that was never discovered is passed over."""
+        for pattern in self._called(name):
+            pattern.successes += bool(success)
+            pattern.failures += not success
+
+    def get_recognized_patterns(self, min_confidence: float | None = None) -> list[Experience]:
+        """Those that recur often enough and, after what was made of them, are still sure enough."""
+        least = self.min_confidence if min_confidence is None else min_confidence
+        recurring = (pattern for pattern in self._patterns.values() if pattern.occurrences >= self.threshold)
+        return [shown(each, self.threshold) for each in recurring if each.confidence(self.threshold) >= least]
+
+    def _called(self, name: str) -> Sequence[Pattern]:
+        return [pattern for pattern in self._patterns.values() if pattern.called(name)]
+
+
+def recognize_patterns(
+    current_discoveries: Iterable[Discovery],
+    known_patterns: Iterable[Experience] | None = None,
+    threshold: int = THRESHOLD,
+) -> list[Experience]:
+    """The patterns among these discoveries, without those that are known."""
+    detector = PatternDetector(threshold)
+    for discovery in current_discoveries:
+        detector.add_discovery(discovery)
+    known = list(known_patterns or ())
+    return [each for each in detector.get_recognized_patterns() if not any(is_known(each, one) for one in known)]
+
+
+def is_known(pattern: Experience, known: Experience) -> bool:
+    """By its key; one that was written by hand, without a key, is known by naming it in its context."""
+    key = known.metadata.get("pattern_key")
+    mine = str(pattern.metadata["pattern_key"])
+    return key == mine if key else mine in known.context
+
+
+def extract_pattern_key(discovery: Discovery) -> str:
+    """What makes two discoveries the same: their type; of links also which kind of link; of documents (.md) also which
+    kind of document, the first word of the file's name: {"type": "missing_example", "file": "tutorial_2.md"} is
+    "tutorial_missing_example". Where a thing stands (file, line, address) otherwise makes no difference."""
+    kind = type_of(discovery)
+    if discovery.get("link_type"):
+        return f"{kind}_{discovery['link_type']}"
+    file = discovery.get("file")
+    if isinstance(file, str) and file.lower().endswith(".md"):
+        name = file.replace("\\", "/").rsplit("/", 1)[-1][: -len(".md")]
+        head = name.split("_", 1)[0]
+        return f"{head}_{kind}" if head else kind
+    return kind
+
+
+def type_of(discovery: Discovery) -> str:
+    if not isinstance(discovery, Mapping):
+        raise InvalidInput(f"A discovery is a mapping with a type, not {type(discovery).__name__}.")
+    return str(discovery.get("type") or "unknown")
+
+
+def calculate_pattern_confidence(
+    occurrences: int, threshold: int = THRESHOLD, successes: int = 0, failures: int = 0
+) -> float:  # fmt: skip
+    """From how often it was seen, and of how often it was tried how often it held. The threshold changes nothing."""
+    del threshold  # part of the known signature
+    base = min(BASE + occurrences * EACH, CEILING)
+    tried = successes + failures
+    if not tried:
+        return base
+    blame = min(max(0, failures - FAILURES_FORGIVEN) * EACH_FAILURE, MOST_BLAME)
+    return min(max(base * (UNPROVEN + PROVEN * successes / tried - blame), FLOOR), CEILING)
+
+
+def shown(pattern: Pattern, threshold: int) -> Experience:
+    metadata: dict[str, Json] = {
+        "pattern_key": pattern.key,
+        "occurrences": pattern.occurrences,
+        "examples": cast(Json, pattern.examples),
+        "first_seen": pattern.first_seen.isoformat(),
+        "successes": pattern.successes,
+        "failures": pattern.failures,
+    }
+    return Experience(
+        ExperienceType.PATTERN,
+        described(pattern.key, pattern.type, pattern.occurrences),
+        advice(pattern.type, pattern.occurrences),
+        pattern.confidence(threshold),
+        pattern.first_seen,
+        metadata=metadata,
+        tags=["pattern"],
+    )
+
+
+def described(key: str, type: str, occurrences: int) -> str:
+    named = f"{type} ({key})" if key != type else type
+    return f"Recurring pattern {named[: LONGEST_CONTEXT - 60]}: seen {occurrences} times"
+
+
+def advice(type: str, occurrences: int) -> str:
+    words = type.replace("_", " ")[:500]
+    return (
+        f"Look out for {words} in similar places and check for it first: this pattern occurs in {occurrences} of them."
+    )

@@ -1,0 +1,134 @@
+"""A graph of memories in the languages of other programs: Graphviz, GraphML, Mermaid, and a page of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from xml.sax.saxutils import escape, quoteattr
+
+from nacre.model import Edge, Graph, Memory
+from nacre.model.instants import iso
+
+LONGEST_LABEL = 60  # characters of a text in a drawing; the whole text is in GraphML and in the page
+LONGEST_SHOWN = 4_000  # in the page, for each memory: what a person reads there
+PAGE, DATA = "graph_page.html", "/*GRAPH*/null"
+# What a terminal would obey, what turns the direction of writing, and what XML has no word for.
+UNSHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+MERMAID_ENTITY = re.compile(r"""["'`#&<>\[\](){}|;\\]""")
+GRAPHML_NODE = {"label": "string", "text": "string", "title": "string", "type": "string", "tags": "string",
+                "state": "string", "created_at": "string", "importance": "double", "confidence": "double"}  # fmt: skip
+GRAPHML_EDGE = {"rel": "string", "weight": "double"}
+
+
+def dot(graph: Graph) -> str:
+    """For Graphviz."""
+    nodes = [f"  {quoted(id)} [label={quoted(label(memory))}];" for id, memory in graph.nodes.items()]
+    ties = [f"  {quoted(e.source)} -> {quoted(e.target)} [label={quoted(e.rel)}];" for e in graph.edges]
+    return "\n".join(["digraph nacre {", "  node [shape=box];", *nodes, *ties, "}"])
+
+
+def mermaid(graph: Graph) -> str:
+    """For Markdown that draws: nodes are numbered, since Mermaid takes few signs in an id."""
+    names = {id: f"n{place}" for place, id in enumerate(graph.nodes)}
+    nodes = [f'  {names[id]}["{in_mermaid(label(memory))}"]' for id, memory in graph.nodes.items()]
+    ties = [f'  {names[e.source]} -->|"{in_mermaid(one_line(e.rel))}"| {names[e.target]}' for e in graph.edges]
+    return "\n".join(["flowchart LR", *nodes, *ties])
+
+
+def graphml(graph: Graph) -> str:
+    """For Gephi, yEd, Cytoscape and NetworkX, with the whole texts."""
+    return "\n".join(
+        [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
+            *(key("node", name, kind) for name, kind in GRAPHML_NODE.items()),
+            *(key("edge", name, kind) for name, kind in GRAPHML_EDGE.items()),
+            '  <graph id="nacre" edgedefault="directed">',
+            *(line for id, memory in graph.nodes.items() for line in graphml_node(id, memory)),
+            *(line for edge in graph.edges for line in graphml_edge(edge)),
+            "  </graph>",
+            "</graphml>",
+        ]
+    )
+
+
+def html(graph: Graph) -> str:
+    """One file that needs nothing else, to be moved, enlarged and searched in any browser; ASCII, wherever it goes."""
+    page = files(__package__).joinpath(PAGE).read_text(encoding="utf-8")
+    whole = {
+        "nodes": [shown(id, memory) for id, memory in graph.nodes.items()],
+        "edges": [[edge.source, edge.target, edge.rel, edge.weight] for edge in graph.edges],
+    }
+    return page.replace(DATA, harmless(json.dumps(whole)))
+
+
+def label(memory: Memory) -> str:
+    line = one_line(f"{memory.title}: {memory.text}" if memory.title else memory.text)
+    short = line if len(line) <= LONGEST_LABEL else line[: LONGEST_LABEL - 1] + "…"
+    return f"{short} ({state(memory)})" if state(memory) else short
+
+
+def state(memory: Memory) -> str:
+    return "trashed" if memory.status == "trashed" else "superseded" if memory.superseded_by else ""
+
+
+def one_line(text: str) -> str:
+    return " ".join(UNSHOWN.sub("", text).split())
+
+
+def quoted(text: str) -> str:
+    whole = UNSHOWN.sub("", text).replace("\r", " ").replace("\n", " ")
+    return '"' + whole.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def in_mermaid(text: str) -> str:
+    """Mermaid's own entities: whatever could end a label, begin markup or be read as an instruction."""
+    return MERMAID_ENTITY.sub(lambda found: f"#{ord(found.group())};", text)
+
+
+def key(of: str, name: str, kind: str) -> str:
+    return f'  <key id="{of}_{name}" for="{of}" attr.name="{name}" attr.type="{kind}"/>'
+
+
+def graphml_node(id: str, memory: Memory) -> Iterator[str]:
+    told: dict[str, object] = {
+        "label": label(memory), "text": memory.text, "title": memory.title, "type": memory.type,
+        "tags": ", ".join(memory.tags), "state": state(memory), "created_at": iso(memory.created_at),
+        "importance": memory.importance, "confidence": memory.confidence,
+    }  # fmt: skip
+    yield f"    <node id={attribute(id)}>"
+    yield from (data("node", name, value) for name, value in told.items() if value != "")
+    yield "    </node>"
+
+
+def graphml_edge(edge: Edge) -> Iterator[str]:
+    yield f"    <edge source={attribute(edge.source)} target={attribute(edge.target)}>"
+    yield data("edge", "rel", edge.rel)
+    yield data("edge", "weight", edge.weight)
+    yield "    </edge>"
+
+
+def data(of: str, name: str, value: object) -> str:
+    # A carriage return would be read back as a line end.
+    return f'      <data key="{of}_{name}">{escape(UNSHOWN.sub("", str(value)), {chr(13): "&#13;"})}</data>'
+
+
+def attribute(text: str) -> str:
+    return quoteattr(UNSHOWN.sub("", text))
+
+
+def shown(id: str, memory: Memory) -> dict[str, object]:
+    cut = memory.text if len(memory.text) <= LONGEST_SHOWN else memory.text[: LONGEST_SHOWN - 1] + "…"
+    return {
+        "id": id, "label": label(memory), "text": UNSHOWN.sub("", cut), "type": memory.type, "tags": list(memory.tags),
+        "state": state(memory), "created": iso(memory.created_at) if memory.created_at else "",
+    }  # fmt: skip
+
+
+def harmless(text: str) -> str:
+    """JSON that no parser of HTML can take for its own: «</script>» in a memory ends no script."""
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text

@@ -1,0 +1,131 @@
+"""What an agent may see and change, as filters: whoever asks through them cannot tell that anything else is there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from nacre.errors import AccessDenied, InvalidInput, UnknownName
+from nacre.model import Condition, Filter
+
+EXPERIENCE_TYPES = ("success", "failure", "pattern", "insight")
+PATTERN = "pattern"
+USUAL_COST = 100  # more than any question costs that is narrowed or bounded
+
+
+class ScopeLevel(StrEnum):
+    """Each includes those before it; what may be read of an agent's own sessions, then of all agents'."""
+
+    SESSION_ONLY = "session_only"
+    CROSS_SESSION_READ = "cross_session_read"
+    CROSS_SESSION_WRITE = "cross_session_write"
+    GLOBAL_READ = "global_read"
+    GLOBAL_WRITE = "global_write"
+
+    @property
+    def rank(self) -> int:
+        return list(ScopeLevel).index(self)
+
+    def includes(self, other: ScopeLevel) -> bool:
+        return self.rank >= other.rank
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCapabilities:
+    """Empty collections leave free, and so does a quota of None; the quota is of what the agent itself holds."""
+
+    scope: ScopeLevel
+    allowed_experience_types: Collection[str] = ()
+    max_query_cost: float = USUAL_COST
+    can_access_patterns: bool = True
+    memory_quota_mb: float | None = None
+    allowed_types: Collection[str] = ()
+    allowed_spaces: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.max_query_cost <= 0 or (self.memory_quota_mb is not None and self.memory_quota_mb <= 0):
+            raise InvalidInput("A limit of an agent's capabilities is 0 or below; give more, or leave it out.")
+
+    def can_store_experience(self, experience_type: str) -> bool:
+        return not self.allowed_experience_types or experience_type in self.allowed_experience_types
+
+    def can_retrieve_experience_type(self, experience_type: str) -> bool:
+        return self.can_store_experience(experience_type) and (
+            self.can_access_patterns or str(experience_type) != PATTERN
+        )
+
+    def can_access_scope(self, scope: ScopeLevel) -> bool:
+        return self.scope.includes(scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An agent with its capabilities, in a session and a space. Raises `AccessDenied` for a space that is not its."""
+
+    agent: str
+    session: str
+    space: str
+    capabilities: AgentCapabilities
+    readable: Filter = field(init=False)
+    writable: Filter = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not self.agent:
+            raise InvalidInput("Capabilities belong to an agent; give its name as `agent`.")
+        can = self.capabilities
+        if can.allowed_spaces and self.space not in can.allowed_spaces:
+            raise AccessDenied(f"The agent {self.agent!r} has no access to the space {self.space!r}; choose another.")
+        if not self.session and not can.scope.includes(ScopeLevel.CROSS_SESSION_WRITE):
+            raise InvalidInput(f"The scope {can.scope} is bound to a session; give its name as `session`.")
+        own, here = Filter.where(agent=self.agent), Filter.where(session=self.session)
+        kinds = admitted_kinds(can)
+        object.__setattr__(self, "readable", read_scope(can.scope, own, here) & kinds)
+        object.__setattr__(self, "writable", write_scope(can.scope, own, here) & kinds)
+
+    @property
+    def sees_all(self) -> bool:
+        return not self.readable.conditions
+
+    @property
+    def unrestricted(self) -> bool:
+        """May do what concerns the store as a whole."""
+        return not self.writable.conditions and not self.capabilities.allowed_spaces
+
+    def demand(self, what: str) -> None:
+        """Raises `AccessDenied` unless the agent may do what concerns everybody."""
+        if not self.unrestricted:
+            raise AccessDenied(
+                f"The agent {self.agent!r} may not {what}: that concerns memories beyond its scope "
+                f"({self.capabilities.scope}). Have it done without an agent's capabilities."
+            )
+
+
+def read_scope(scope: ScopeLevel, own: Filter, here: Filter) -> Filter:
+    if scope.includes(ScopeLevel.GLOBAL_READ):
+        return Filter()
+    return own if scope.includes(ScopeLevel.CROSS_SESSION_READ) else own & here
+
+
+def write_scope(scope: ScopeLevel, own: Filter, here: Filter) -> Filter:
+    if scope.includes(ScopeLevel.GLOBAL_WRITE):
+        return Filter()
+    return own if scope.includes(ScopeLevel.CROSS_SESSION_WRITE) else own & here
+
+
+def admitted_kinds(can: AgentCapabilities) -> Filter:
+    hidden = tuple(each for each in EXPERIENCE_TYPES if not can.can_retrieve_experience_type(each))
+    conditions: list[Condition] = []
+    if can.allowed_types:
+        conditions.append(Condition("type", "in", tuple(map(str, can.allowed_types))))
+    if hidden:
+        conditions.append(Condition("metadata.experience_type", "not_in", hidden))
+    if PATTERN in hidden:
+        conditions.append(Condition("metadata.kind", "ne", PATTERN))
+    return Filter(tuple(conditions))
+
+
+def scope_named(name: str) -> ScopeLevel:
+    if name not in list(ScopeLevel):
+        raise UnknownName("scope", name, [str(each) for each in ScopeLevel])
+    return ScopeLevel(name)

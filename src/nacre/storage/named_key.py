@@ -1,0 +1,90 @@
+"""Finds the key that a setting names: in a file, in the environment, or in the system's keyring."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from nacre.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+FORMS = "file:PATH, env:VARIABLE or keyring:NAME"
+SERVICE = "nacre"  # under which the keyring keeps our names
+OTHERS = 0o077  # what group and everybody may do with a file
+LONGEST_FILE = 65_536  # bytes: a path that was meant for something else is not read to its end
+
+
+def named_key(setting: str) -> str:
+    """The key itself; empty where the setting is. Raises `ConfigError`, which tells no part of a key."""
+    if not setting:
+        return ""
+    kind, _, name = setting.partition(":")
+    source = SOURCES.get(kind)
+    if source is None or not name:
+        raise ConfigError(
+            "The setting `key` does not name where the key is; the key itself never goes into the settings. "
+            f"Write {FORMS}."
+        )
+    return source(name)
+
+
+def from_file(name: str) -> str:
+    file = Path(name).expanduser()
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(LONGEST_FILE + 1)
+            mode = os.fstat(opened.fileno()).st_mode
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ConfigError(f"The key file {file} cannot be read ({reason}). Name the right one in `key`.") from error
+    if os.name != "nt" and mode & OTHERS:
+        log.warning("Others may read the key file %s; run `chmod 600` on it.", file)
+    return legible(content, f"The key file {file}")
+
+
+def from_environment(name: str) -> str:
+    if name not in os.environ:
+        raise ConfigError(f"The variable {name}, which the setting `key` names, is not set. Set it to the key.")
+    return legible(os.fsencode(os.environ[name]), f"The variable {name}")
+
+
+def from_keyring(name: str) -> str:
+    try:
+        import keyring
+        from keyring.errors import KeyringError
+    except ImportError as error:
+        raise ConfigError(
+            "The setting `key` names the keyring, which needs another package. Run `pip install 'nacre[keyring]'`."
+        ) from error
+    try:
+        found: str | None = keyring.get_password(SERVICE, name)
+    except KeyringError as error:
+        raise ConfigError(
+            f"The system's keyring does not answer ({type(error).__name__}). Unlock it, or set `key` to file:PATH."
+        ) from error
+    if not found:
+        raise ConfigError(f"The keyring has no key {name!r}. Run `keyring set {SERVICE} {name}` to keep one there.")
+    return legible(found.encode(), f"The key {name!r} of the keyring")
+
+
+def legible(content: bytes, origin: str) -> str:
+    """Without the line's end that editors and shells add."""
+    if len(content) > LONGEST_FILE:
+        raise ConfigError(f"{origin} is too long for one. Use a passphrase, or a raw key of 64 hex digits.")
+    try:
+        key = content.decode("utf-8").strip("\r\n")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{origin} is no text. Use a passphrase, or a raw key of 64 hex digits.") from None
+    if not key.strip():
+        raise ConfigError(f"{origin} is empty. Put a passphrase into it, or a raw key of 64 hex digits.")
+    return key
+
+
+SOURCES: Mapping[str, Callable[[str], str]] = {
+    "file": from_file,
+    "env": from_environment,
+    "keyring": from_keyring,
+}

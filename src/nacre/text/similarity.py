@@ -1,0 +1,101 @@
+"""How alike two facts are by their words, tags and concepts, and which facts a question asks for; no model needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from nacre.text.stems import STOP_WORDS
+from nacre.text.tokens import UNSPACED_RUN, words
+
+# What a fact says tells most of it, its topic more than its labels.
+WORD_SHARE, TAG_SHARE, CONCEPT_SHARE = 0.5, 0.2, 0.3
+SHORTEST = 3  # letters; shorter words are mostly particles
+DATED_BONUS = 0.15  # less than one word of a question of six: it parts equals and overrules no good match
+DATED_KEYS = ("source_date", "temporal_order")
+# «originally» and «changes» ask what «original» and «change» ask; «afternoon» does not ask for «after».
+ASKS_FOR_TIME = re.compile(
+    r"\b(?:change[sd]?|original(?:ly)?|before|after|previous(?:ly)?|current(?:ly)?|first|initially|updated|revised"
+    r"|intermediate|over\s+time|history|evolution|timeline|when)\b",
+    re.IGNORECASE,
+)
+
+Fact = TypeVar("Fact", bound=Mapping[str, object])
+
+
+def compute_word_similarity(a: str, b: str) -> float:
+    """The share of content words that both have, 0 to 1; 0 where either has none."""
+    return overlap(content_words(a), content_words(b))
+
+
+def compute_tag_similarity(a: Iterable[str], b: Iterable[str]) -> float:
+    """The share of tags that both have, whatever their case, 0 to 1."""
+    return overlap({tag.casefold() for tag in a}, {tag.casefold() for tag in b})
+
+
+def compute_similarity(a: object, b: object) -> float:
+    """0 to 1, of mappings or objects with `content`, `concept` and `tags`; a missing part counts as empty."""
+    return (
+        WORD_SHARE * compute_word_similarity(text_of(a, "content"), text_of(b, "content"))
+        + TAG_SHARE * compute_tag_similarity(tags_of(a), tags_of(b))
+        + CONCEPT_SHARE * compute_word_similarity(text_of(a, "concept"), text_of(b, "concept"))
+    )
+
+
+def rerank_facts_by_query(facts: Sequence[Fact], query: str, top_k: int = 0) -> list[Fact]:
+    """The facts by the share of the question's words they have, equals in the order given; none is left out unless
+    `top_k` is positive.
+
+    A fact tells in `context` and `outcome` (or `concept` and `content`). When the question asks about time, one whose
+    `metadata` dates it is preferred.
+    """
+    asked, about_time = content_words(query), asks_for_time(query)
+    ranked = sorted(facts, key=lambda fact: -relevance(fact, asked, about_time)) if asked else list(facts)
+    return ranked[:top_k] if top_k > 0 else ranked
+
+
+def relevance(fact: Mapping[str, object], asked: Collection[str], about_time: bool) -> float:
+    told = content_words(" ".join(text_of(fact, name) for name in ("context", "outcome", "concept", "content")))
+    if not told:
+        return 0.0
+    return len(told & set(asked)) / len(asked) + (DATED_BONUS if about_time and dated(fact) else 0.0)
+
+
+def asks_for_time(query: str) -> bool:
+    return ASKS_FOR_TIME.search(query) is not None
+
+
+def dated(fact: Mapping[str, object]) -> bool:
+    metadata = fact.get("metadata")
+    told = metadata if isinstance(metadata, Mapping) else {}
+    index = told.get("temporal_index", 0)
+    return (isinstance(index, int | float) and index > 0) or any(told.get(key) for key in DATED_KEYS)
+
+
+def content_words(text: str) -> frozenset[str]:
+    """Without common and very short words; a pair of signs is a word where a script has no spaces."""
+    return frozenset(
+        word
+        for word in words(text)
+        if word not in STOP_WORDS and (len(word) >= SHORTEST or UNSPACED_RUN.match(word) is not None)
+    )
+
+
+def overlap(a: Collection[str], b: Collection[str]) -> float:
+    mine, theirs = set(a), set(b)
+    return len(mine & theirs) / len(mine | theirs) if mine and theirs else 0.0
+
+
+def part(whole: object, name: str) -> object:
+    return whole.get(name) if isinstance(whole, Mapping) else getattr(whole, name, None)
+
+
+def text_of(whole: object, name: str) -> str:
+    found = part(whole, name)
+    return found if isinstance(found, str) else ""
+
+
+def tags_of(whole: object) -> list[str]:
+    found = part(whole, "tags")
+    return [str(tag) for tag in found] if isinstance(found, Iterable) and not isinstance(found, str) else []

@@ -1,0 +1,103 @@
+"""Likeness of facts by words, tags and concepts, and their order for a question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from nacre.text.similarity import (
+    compute_similarity,
+    compute_tag_similarity,
+    compute_word_similarity,
+    rerank_facts_by_query,
+)
+
+
+@dataclass(frozen=True)
+class Node:
+    content: str
+    concept: str = ""
+    tags: tuple[str, ...] = ()
+
+
+def test_words_are_compared_without_common_and_short_ones() -> None:
+    assert compute_word_similarity("the herring is in a barrel", "Herring, barrel!") == 1.0
+    assert compute_word_similarity("salted herring", "fresh herring") == pytest.approx(1 / 3)
+    assert compute_word_similarity("an ox", "an ox") == 0.0  # nothing is left to compare
+
+
+@pytest.mark.parametrize(("a", "b"), [("", ""), ("", "herring"), ("herring", ""), ("of the", "of the")])
+def test_what_says_nothing_is_like_nothing(a: str, b: str) -> None:
+    assert compute_word_similarity(a, b) == 0.0
+
+
+def test_a_script_without_spaces_has_words_too() -> None:
+    assert compute_word_similarity("東京の天気", "東京の天気") == 1.0
+    assert 0 < compute_word_similarity("東京の天気", "東京の地図") < 1
+
+
+def test_tags_are_compared_whatever_their_case() -> None:
+    assert compute_tag_similarity(["Sea", "fish"], ("FISH", "sea")) == 1.0
+    assert compute_tag_similarity(["sea"], ["sea", "fish"]) == 0.5
+    assert compute_tag_similarity([], []) == 0.0
+
+
+def test_the_whole_is_half_words_a_fifth_tags_and_the_rest_concept() -> None:
+    here = {"content": "herring swims", "concept": "fishery", "tags": ["sea"]}
+    assert compute_similarity(here, here) == pytest.approx(1.0)
+    assert compute_similarity(here, {"content": "herring swims"}) == 0.5
+    assert compute_similarity(here, {"tags": ["Sea"]}) == 0.2
+    assert compute_similarity(here, {"concept": "Fishery"}) == 0.3
+
+
+def test_objects_are_compared_as_mappings_are() -> None:
+    node = Node("herring swims", "fishery", ("sea",))
+    assert compute_similarity(node, {"content": "herring swims", "concept": "fishery", "tags": ["sea"]}) == 1.0
+    assert compute_similarity(node, object()) == 0.0
+
+
+def fact(outcome: str, context: str = "", metadata: object = None) -> dict[str, object]:
+    return {"context": context, "outcome": outcome, "metadata": metadata}
+
+
+def outcomes(facts: list[dict[str, object]]) -> list[object]:
+    return [each["outcome"] for each in facts]
+
+
+def test_the_facts_that_have_most_of_the_question_come_first_and_none_is_lost() -> None:
+    facts = [fact("nothing"), fact("herring"), fact("barrel", "herring"), fact("salt herring")]
+    ranked = rerank_facts_by_query(facts, "herring barrel")
+    assert outcomes(ranked) == ["barrel", "herring", "salt herring", "nothing"]
+    assert outcomes(rerank_facts_by_query(facts, "herring barrel", top_k=2)) == ["barrel", "herring"]
+    assert len(facts) == 4 and facts[0]["outcome"] == "nothing"
+
+
+def test_without_a_question_the_order_stays() -> None:
+    facts = [fact("b"), fact("a")]
+    assert rerank_facts_by_query(facts, "") == rerank_facts_by_query(facts, "of the") == facts
+    assert rerank_facts_by_query([], "herring") == []
+
+
+def test_content_and_concept_are_read_as_outcome_and_context_are() -> None:
+    facts: list[dict[str, object]] = [{"content": "cod"}, {"content": "fish", "concept": "herring"}]
+    assert rerank_facts_by_query(facts, "herring")[0] == facts[1]
+
+
+@pytest.mark.parametrize("dated", [{"temporal_index": 2}, {"source_date": "2024-05-01"}, {"temporal_order": "later"}])
+def test_a_question_about_time_prefers_facts_with_a_date(dated: dict[str, object]) -> None:
+    facts = [fact("herring"), fact("herring", metadata=dated)]
+    for asked in ("how did the herring change", "herring over time", "when was herring caught", "originally herring"):
+        assert rerank_facts_by_query(facts, asked)[0] == facts[1], asked
+    for asked in ("where is the herring", "herring in the afternoon", "herring whenever"):
+        assert rerank_facts_by_query(facts, asked)[0] == facts[0], asked
+
+
+def test_a_date_that_tells_nothing_and_odd_metadata_earn_nothing() -> None:
+    facts = [fact("herring"), fact("herring", metadata={"temporal_index": 0}), fact("herring", metadata="2024")]
+    assert rerank_facts_by_query(facts, "herring history") == facts
+
+
+def test_a_date_outweighs_no_better_match() -> None:
+    facts = [fact("herring", metadata={"temporal_index": 1}), fact("salt herring barrel")]
+    assert rerank_facts_by_query(facts, "first salt herring barrel")[0] == facts[1]

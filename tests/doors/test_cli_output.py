@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import yaml
 
 from tests.doors.conftest import CommandLine
 
@@ -66,4 +67,17 @@ def test_every_list_can_be_a_table(nasty: CommandLine, words: list[str]) -> None
 
 
 def test_an_unknown_form_is_misuse(nasty: CommandLine) -> None:
-    assert nasty("list", "-f", "yaml").exit_code == 2
+    assert nasty("list", "-f", "xml").exit_code == 2
+
+
+def test_jsonl_and_yaml_tell_the_same_as_json_and_markdown_draws_a_table(nacre: CommandLine) -> None:
+    for text in ("one | two\nthree", "ünï: [x]", "not: a list"):
+        nacre.ok("remember", text)
+    whole = nacre.json("list")
+    assert [json.loads(line) for line in nacre.ok("list", "-f", "jsonl").splitlines()] == whole
+    assert yaml.safe_load(nacre.ok("list", "-f", "yaml")) == whole
+    one = whole[0]["id"]
+    assert yaml.safe_load(nacre.ok("show", one, "-f", "yaml")) == nacre.json("show", one)
+    rows = nacre.ok("list", "-f", "markdown").splitlines()
+    assert len(rows) == 5 and all(row.startswith("| ") and row.endswith(" |") for row in rows)
+    assert rows[-1].endswith(r"| one \| two three |")

@@ -14,6 +14,7 @@ import click
 from nacre.cli.door import Door
 from nacre.cli.printable import printable
 from nacre.errors import (
+    AccessDenied,
     ConflictError,
     HistoryLost,
     InvalidInput,
@@ -62,6 +63,7 @@ KINDS: tuple[tuple[type[NacreError], type[Fault]], ...] = (
     (MemoryNotFound, NothingFound),
     (HistoryLost, NothingFound),
     (InvalidInput, Misused),
+    (AccessDenied, Refused),
     (SupersedeCycle, Refused),
     (LinkRefused, Refused),
     (ConflictError, Refused),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import click
 
 from nacre.cli.door import Door
-from nacre.cli.output import FORMS
+from nacre.cli.output import DATA, FORMS
 
 if TYPE_CHECKING:
     from nacre.model.memory import Json
@@ -132,7 +132,7 @@ def describing(command: F) -> F:
 
 
 def form_option(*forms: str) -> Callable[[F], F]:
-    choices = forms or FORMS
+    choices = tuple(other for form in forms for other in (DATA if form == "json" else (form,))) or FORMS
     shown = "A table on a terminal and TSV in a pipe, unless you choose." if choices == FORMS else "How to print it."
     return click.option("-f", "--format", "form", type=click.Choice(choices), help=shown)
 

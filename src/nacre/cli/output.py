@@ -1,4 +1,4 @@
-"""Three forms of one answer: a table for people, TSV for pipes, JSON for programs; chosen when it is printed."""
+"""The forms of one answer: tables for people, TSV for pipes, JSON and YAML for programs; chosen when it is printed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Generic, TypeVar
 
 import click
 
-from nacre.cli.printable import one_field, printable
+from nacre.cli.printable import BREAK, one_field, printable
 
 T = TypeVar("T")
 
-FORMS = ("table", "tsv", "json")
+DATA = ("json", "jsonl", "yaml")  # the whole record, for programs
+FORMS = ("table", "tsv", *DATA, "markdown")
 # JSON escapes the older control characters by itself; these a terminal would still obey.
 LATER_CONTROL = re.compile("[\x7f-\x9f]")
 
@@ -42,8 +43,13 @@ def print_items(
     items: Sequence[T], columns: Sequence[Column[T]], record: Callable[[T], object], form: str | None
 ) -> None:
     chosen = chosen_form(form)
-    if chosen == "json":
-        print_json([record(item) for item in items])
+    if chosen in DATA:
+        print_data([record(item) for item in items], chosen)
+    elif chosen == "markdown":
+        print_markdown(
+            [column.name for column in columns if column.brief],
+            ([column.brief(item) for column in columns if column.brief] for item in items),
+        )
     elif chosen == "tsv":
         print_rows([column.exact(item) for column in columns if column.exact] for item in items)
     elif items:
@@ -61,14 +67,41 @@ def print_rows(rows: Iterable[Sequence[str]]) -> None:
         sys.stdout.write("\t".join(one_field(cell) for cell in row) + "\n")
 
 
+def print_data(value: object, form: str | None) -> None:
+    """One of `DATA`; of several records, JSONL writes each on a line of its own."""
+    if form == "jsonl":
+        for each in value if isinstance(value, list) else [value]:
+            sys.stdout.write(json_line(each, universal=writes_unicode()))
+    elif form == "yaml":
+        print_yaml(value)
+    else:
+        print_json(value)
+
+
+def print_yaml(value: object) -> None:
+    import yaml
+
+    plain = json.loads(json.dumps(value))  # YAML would write a tuple, or a word of an enumeration, as what it is
+    sys.stdout.write(harmless(yaml.safe_dump(plain, allow_unicode=writes_unicode(), sort_keys=False, width=120)))
+
+
+def print_markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    for row in (names, ["---"] * len(names), *rows):
+        cells = (BREAK.sub("<br>", printable(cell)).replace("|", r"\|") for cell in row)
+        sys.stdout.write(f"| {' | '.join(cells)} |\n")
+
+
 def print_json(value: object) -> None:
-    # A backslash written for a character that the stream cannot hold would not be JSON: there JSON writes its own.
-    universal = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
-    sys.stdout.write(harmless(json.dumps(value, indent=2, ensure_ascii=not universal)) + "\n")
+    sys.stdout.write(harmless(json.dumps(value, indent=2, ensure_ascii=not writes_unicode())) + "\n")
 
 
-def json_line(value: object) -> str:
-    return harmless(json.dumps(value, ensure_ascii=False)) + "\n"
+def writes_unicode() -> bool:
+    """A backslash written for a character that the stream cannot hold would not be JSON: there JSON writes its own."""
+    return (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+
+
+def json_line(value: object, *, universal: bool = True) -> str:
+    return harmless(json.dumps(value, ensure_ascii=not universal)) + "\n"
 
 
 def harmless(text: str) -> str:

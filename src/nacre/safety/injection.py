@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 
 from nacre.safety.hidden import hidden_signs, visible
@@ -45,13 +46,17 @@ class Sign:
     reason: str
     weight: float
     keywords: tuple[str, ...]  # one of them must be there, in lower case
-    pattern: re.Pattern[str]
+    pattern: str
 
 
 def sign(reason: str, weight: float, keywords: str, *patterns: str) -> Sign:
-    return Sign(
-        reason, weight, tuple(keywords.split("|")), re.compile("|".join(patterns), re.IGNORECASE | re.MULTILINE)
-    )
+    return Sign(reason, weight, tuple(keywords.split("|")), "|".join(patterns))
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """When a keyword is there for the first time: most texts have none, and all together cost a command 20 ms."""
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
 SIGNS = (
@@ -182,7 +187,7 @@ def plain(text: str) -> str:
 def told(text: str, signs: tuple[Sign, ...]) -> Iterator[tuple[str, float]]:
     lowered = text.lower()
     for each in signs:
-        if any(keyword in lowered for keyword in each.keywords) and each.pattern.search(text):
+        if any(keyword in lowered for keyword in each.keywords) and compiled(each.pattern).search(text):
             yield each.reason, each.weight
 
 

@@ -15,7 +15,7 @@ from nacre.engine import Engine, indexing
 from nacre.engine.past import Past, past
 from nacre.engine.remembering import known_policy
 from nacre.errors import EmbeddingError, StoreBusy, StoreFull, StoreReadOnly
-from nacre.model import TYPES, Filter
+from nacre.model import TYPES, Filter, Memory
 from nacre.model.instants import Instant, seconds
 from nacre.model.memory import Json
 from nacre.ports import Clock, Embedder, JournalSink, Reranker, Store
@@ -111,6 +111,10 @@ class Space:
     def may_teach(self) -> bool:
         """Whether the vocabulary, which is everybody's, may be changed through this store."""
         return self._access is None or self._access.unrestricted
+
+    def shown(self, memory: Memory) -> Memory:
+        """As it may leave the store: without secrets that were kept before there was a guard."""
+        return self._guard.shown(memory)
 
     def now(self) -> float:
         return self._clock()

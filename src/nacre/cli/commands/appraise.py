@@ -9,7 +9,7 @@ import click
 from nacre.cli.asking import text_of
 from nacre.cli.door import Door
 from nacre.cli.options import door_options, form_option
-from nacre.cli.output import print_json, put
+from nacre.cli.output import DATA, print_data, put
 from nacre.cli.printable import one_line
 from nacre.errors import InvalidInput
 
@@ -34,8 +34,8 @@ def command(door: Door, words: tuple[str, ...], type: str, role: str, form: str 
     if not text.strip():
         raise InvalidInput("There is no text to appraise; give some, or - to read it from stdin.")
     found, emotion = appraise(text, type=type, role=role), felt(text)
-    if form == "json":
-        print_json(record(found, emotion))
+    if form in DATA:
+        print_data(record(found, emotion), form)
     else:
         put("\n".join(lines(found, emotion)))
 

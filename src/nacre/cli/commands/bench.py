@@ -11,7 +11,7 @@ import click
 
 from nacre.cli.door import Door
 from nacre.cli.options import door_options, form_option
-from nacre.cli.output import Column, print_items, print_json, say
+from nacre.cli.output import DATA, Column, print_data, print_items, say
 from nacre.cli.progress import progress_line
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ def recall(
 
 
 def print_report(found: Report, form: str | None) -> None:
-    if form == "json":
-        print_json(found)
+    if form in DATA:
+        print_data(found, form)
         return
     from nacre.bench.report import rows
 

@@ -11,7 +11,7 @@ from nacre.cli.asking import counted
 from nacre.cli.columns import grouped, short
 from nacre.cli.door import Door
 from nacre.cli.kinds import Number
-from nacre.cli.output import Column, print_json, say
+from nacre.cli.output import DATA, Column, print_data, say
 from nacre.cli.planning import Planning, agreed, planning, show
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def command(
         plan = [each for each in found if engine.earned(each)]
         due, reason = engine.should_consolidate()
         say(f"{reason}.")
-        if asked["form"] == "json":
-            print_json({"due": due, "reason": reason, **asdict(reported(plan, found))})
+        if asked["form"] in DATA:
+            print_data({"due": due, "reason": reason, **asdict(reported(plan, found))}, asked["form"])
         else:
             show(plan, columns(), asdict, asked["limit"], asked["form"])
         carry_out(engine, plan, found, asked)

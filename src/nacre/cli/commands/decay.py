@@ -20,7 +20,7 @@ from nacre.cli.fading import Scored, engine_of, min_score_option, model_options,
 from nacre.cli.kinds import Number, shares
 from nacre.cli.naming import named
 from nacre.cli.options import door_options, form_option
-from nacre.cli.output import print_items, print_json, put, say
+from nacre.cli.output import DATA, print_data, print_items, put, say
 from nacre.model import Memory
 
 if TYPE_CHECKING:
@@ -123,8 +123,8 @@ def plot(
 
         write(found.curves, output, floor=engine.min_score)
         say(f"Drew {counted(len(found.curves), 'curve', 'curves')} to {output}.")
-    elif form == "json":
-        print_json(record(found, days))
+    elif form in DATA:
+        print_data(record(found, days), form)
     else:
         draw(found)
 

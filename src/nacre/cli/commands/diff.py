@@ -11,7 +11,7 @@ from nacre.cli.asking import counted
 from nacre.cli.columns import short
 from nacre.cli.door import Door
 from nacre.cli.options import door_options, form_option
-from nacre.cli.output import Column, print_items, print_json, say
+from nacre.cli.output import DATA, Column, print_data, print_items, say
 from nacre.cli.printable import shortened
 from nacre.cli.records import dated, memory_record
 from nacre.cli.telling import value_of
@@ -45,8 +45,8 @@ def command(door: Door, earlier: str, later: str | None, form: str | None) -> No
     begin, end = moments(earlier, later, door.now())
     with door.open() as store:
         found = store.diff(begin, end)
-    if form == "json":
-        print_json(record(found))
+    if form in DATA:
+        print_data(record(found), form)
     else:
         print_items(list(lines(found)), columns(), list, form)
     for note in found.notes:

@@ -11,7 +11,7 @@ from nacre.cli.asking import counted
 from nacre.cli.door import Door
 from nacre.cli.faults import StoreProblem
 from nacre.cli.options import door_options, form_option
-from nacre.cli.output import print_json, put, say
+from nacre.cli.output import DATA, print_data, put, say
 from nacre.cli.printable import printable
 from nacre.cli.progress import progress_line
 from nacre.errors import NacreError
@@ -33,8 +33,8 @@ def command(ctx: click.Context, fix: bool, form: str | None) -> None:
     if fix and any(finding.mended_by for finding in findings):
         mended(door, findings)
         findings = examine(door.settings())
-    if form == "json":
-        print_json([{"check": each.check, "level": each.level, "says": each.says} for each in findings])
+    if form in DATA:
+        print_data([{"check": each.check, "level": each.level, "says": each.says} for each in findings], form)
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNBROKEN
         for finding in findings:

@@ -13,7 +13,7 @@ from nacre.cli.commands.neighbors import tell_dangling
 from nacre.cli.door import Door
 from nacre.cli.naming import id_named
 from nacre.cli.options import as_of_option, door_options, form_option, walking
-from nacre.cli.output import print_json, put, say
+from nacre.cli.output import DATA, print_data, put, say
 from nacre.cli.printable import printable
 from nacre.cli.records import edge_record, memory_record
 from nacre.model import Graph
@@ -54,8 +54,8 @@ def command(
     with door.open() as store:
         seeds = [id_named(store, id) for id in ids] or most_tied(store, as_of)
         found = store.subgraph(seeds, depth=depth, rel=rels or None, direction=direction, as_of=as_of)
-    if form == "json":
-        print_json(record(found))
+    if form in DATA:
+        print_data(record(found), form)
     else:
         draw(found, seeds, form)
     tell_dangling(found.dangling)

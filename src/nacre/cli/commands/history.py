@@ -11,7 +11,7 @@ from nacre.cli.columns import headline, short
 from nacre.cli.door import Door
 from nacre.cli.naming import id_named
 from nacre.cli.options import as_of_option, door_options, form_option, valid_at_option
-from nacre.cli.output import Column, print_items, print_json, print_rows
+from nacre.cli.output import DATA, Column, print_data, print_items, print_rows
 from nacre.cli.printable import shortened
 from nacre.cli.records import memory_record
 from nacre.cli.times import age
@@ -33,8 +33,8 @@ def command(door: Door, id: str, as_of: float | None, valid_at: float | None, fo
     with door.open() as store:
         told = store.history(id_named(store, id), as_of=as_of, valid_at=valid_at)
     chosen = form or ("table" if sys.stdout.isatty() else "tsv")
-    if chosen == "json":
-        print_json(record(told))
+    if chosen in DATA:
+        print_data(record(told), chosen)
     elif chosen == "tsv":
         print_rows(rows(told))
     else:

@@ -18,7 +18,7 @@ from nacre.cli.door import Door
 from nacre.cli.faults import NothingFound
 from nacre.cli.naming import id_named
 from nacre.cli.options import door_options, form_option, together, why_option, yes_option
-from nacre.cli.output import Column, json_line, print_items, print_json, put, say
+from nacre.cli.output import DATA, Column, json_line, print_data, print_items, put, say
 from nacre.cli.printable import one_line
 from nacre.cli.records import entry_record
 from nacre.cli.telling import changes, reason, subject, what
@@ -108,8 +108,8 @@ def show(door: Door, batch: str, form: str | None) -> None:
             raise NothingFound(str(error)) from error
     if not found:
         raise NothingFound(f"there is no act {short(batch)!r} in the journal; `nacre journal` lists them.")
-    if form == "json":
-        print_json([entry_record(entry) for entry in found])
+    if form in DATA:
+        print_data([entry_record(entry) for entry in found], form)
     else:
         put("\n".join(lines(found, door.now())))
 

@@ -10,7 +10,7 @@ from nacre.cli.columns import excerpt, short
 from nacre.cli.door import Door
 from nacre.cli.naming import named, target_named
 from nacre.cli.options import door_options, form_option, why_option
-from nacre.cli.output import print_json, print_rows, put, say
+from nacre.cli.output import DATA, print_data, print_rows, put, say
 from nacre.cli.printable import printable
 from nacre.model import Linked, Memory
 
@@ -41,9 +41,9 @@ def command(door: Door, source: str, target: str, rel: str, weight: float, why: 
 
 def show(memory: Memory, linked: Linked, other: Memory | None, form: str) -> None:
     tie = linked.link
-    if form == "json":
+    if form in DATA:
         told = {"source": memory.id, "target": tie.to, "rel": tie.rel, "weight": tie.weight, "new": linked.new}
-        print_json(told)
+        print_data(told, form)
     elif form == "tsv":
         print_rows([[memory.id, tie.rel, tie.to, f"{tie.weight:g}"]])
     else:

@@ -15,7 +15,7 @@ import click
 from nacre.cli.door import Door, quiet_log
 from nacre.cli.faults import NothingFound, Refused, StoreProblem
 from nacre.cli.options import door_options, form_option
-from nacre.cli.output import print_items, print_json, put, say
+from nacre.cli.output import DATA, print_data, print_items, put, say
 from nacre.cli.upkeep import line_columns, line_record, lines, result_columns, result_record
 from nacre.config import IN_MEMORY
 from nacre.errors import InvalidInput
@@ -138,14 +138,14 @@ def status(door: Door, form: str | None) -> None:
     with opened(door) as store:
         scheduler = scheduler_of(door, store)
         holder, found = scheduler.lease.holder(), lines(scheduler)
-    if form == "json":
-        print_json({
+    if form in DATA:
+        print_data({
             "pid": None if process is None else process.pid,
             "lease": None if holder is None else {
                 "pid": holder.process.pid, "host": holder.process.host, "until": iso(holder.until)
             },
             "jobs": [line_record(line, now) for line in found],
-        })  # fmt: skip
+        }, form)  # fmt: skip
         return
     print_items(found, line_columns(now), lambda line: line_record(line, now), form)
     say(f"It runs as process {process.pid}." if process else "No maintenance runs in the background.")

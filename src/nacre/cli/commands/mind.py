@@ -12,7 +12,7 @@ import click
 
 from nacre.cli.door import Door
 from nacre.cli.options import door_options, form_option, together
-from nacre.cli.output import Column, print_items, print_json, put, say
+from nacre.cli.output import DATA, Column, print_data, print_items, put, say
 from nacre.cli.printable import shortened
 from nacre.cli.times import age
 from nacre.model.instants import iso
@@ -63,8 +63,8 @@ def status(door: Door, agent: str, form: str | None) -> None:
     """Count the memories of each kind."""
     with opened(door, agent) as mind:
         counted = mind.get_statistics()
-    if form == "json":
-        print_json(counted)
+    if form in DATA:
+        print_data(counted, form)
         return
     columns: list[Column[Line]] = [
         Column("kind", lambda line: line[0], lambda line: line[0], style="cyan"),

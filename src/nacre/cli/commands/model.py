@@ -8,7 +8,7 @@ import click
 
 from nacre.cli.faults import NothingFound
 from nacre.cli.options import door_options, form_option
-from nacre.cli.output import print_json, put, say
+from nacre.cli.output import DATA, print_data, put, say
 from nacre.cli.progress import progress_line
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def status(form: str | None) -> None:
     from nacre.embedding.minilm import provision
 
     found = provision.status()
-    if form == "json":
-        print_json(record(found))
+    if form in DATA:
+        print_data(record(found), form)
     elif found.installed:
         put(described(found))
     if not found.installed:

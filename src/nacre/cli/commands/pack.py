@@ -9,7 +9,7 @@ import click
 from nacre.cli.asking import counted
 from nacre.cli.door import Door
 from nacre.cli.options import Narrowing, door_options, form_option, narrowing, scope_of, strategy_option
-from nacre.cli.output import print_json, put, say
+from nacre.cli.output import DATA, print_data, put, say
 from nacre.cli.printable import printable
 from nacre.cli.records import memory_record
 
@@ -52,8 +52,8 @@ def command(
             strategy=strategy,
             **scope_of(narrowed, door.now()),
         )
-    if form == "json":
-        print_json(pack_record(packed))
+    if form in DATA:
+        print_data(pack_record(packed), form)
     elif packed.text:
         put(printable(packed.text))
     for line in (*packed.notes, summary(packed)):

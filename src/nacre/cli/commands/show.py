@@ -12,7 +12,7 @@ from nacre.cli.disputes import stands
 from nacre.cli.door import Door
 from nacre.cli.naming import named_then
 from nacre.cli.options import as_of_option, door_options, form_option, valid_at_option
-from nacre.cli.output import print_json, put
+from nacre.cli.output import DATA, print_data, put
 from nacre.cli.printable import one_line, printable, shortened
 from nacre.cli.records import TIMES, edge_record, entry_record, memory_record
 from nacre.cli.telling import what
@@ -56,8 +56,8 @@ def command(door: Door, id: str, as_of: float | None, valid_at: float | None, fo
     """Show one memory in full, with its ties and its history. The first characters of its ID suffice."""
     with door.open() as store:
         shown = look_up(store, named_then(store, id, as_of, valid_at), as_of)
-    if form == "json":
-        print_json(record(shown))
+    if form in DATA:
+        print_data(record(shown), form)
     else:
         put("\n".join(lines(shown, door.now())))
 

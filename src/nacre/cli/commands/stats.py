@@ -9,7 +9,7 @@ import click
 
 from nacre.cli.door import Door
 from nacre.cli.options import door_options, form_option
-from nacre.cli.output import Column, print_items, print_json
+from nacre.cli.output import DATA, Column, print_data, print_items
 
 if TYPE_CHECKING:
     from nacre.store.stats import Stats
@@ -25,8 +25,8 @@ def command(door: Door, form: str | None) -> None:
     """Count what is there."""
     with door.open() as store:
         counted = store.stats()
-    if form == "json":
-        print_json(asdict(counted))
+    if form in DATA:
+        print_data(asdict(counted), form)
         return
     columns: list[Column[Line]] = [
         Column("what", lambda line: line[0], lambda line: line[0], style="cyan"),

@@ -11,6 +11,7 @@ from nacre.storage.sqlite.compressed import PLAIN_TEXT
 from nacre.storage.sqlite.rows import SQLValue
 
 MANY = 500  # a statement takes only so many values of its own
+SPARSE = ("session", "superseded_by")  # indexed where they are set, which a bound value does not say
 ORDERS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 LISTS = {
     "tags": "SELECT name AS value FROM tag WHERE tag.row = memory.row",
@@ -44,6 +45,8 @@ def said(condition: Condition) -> tuple[str, list[SQLValue]]:
         unset = f"({column} IS NULL OR {column} = '')"
         return (unset if condition.value else f"NOT {unset}"), []
     value = plain(condition.value)
+    if condition.op == "eq" and condition.field in SPARSE and value:
+        return f"({column} IS ? AND {column} <> '')", [value]
     if condition.op in ("eq", "ne"):
         return f"{column} IS {'NOT ' if condition.op == 'ne' else ''}?", [value]
     if condition.op == "contains":

@@ -79,11 +79,6 @@ class MemoryConnector(Mind):
     def connector(self) -> MemoryConnector:
         return self
 
-    @property
-    def owns_store(self) -> bool:
-        """False when the store was lent."""
-        return self._owns_store
-
     def store_experience(self, experience: Experience) -> str:
         """Raises `QuotaExceeded`. Giving the same experience again changes nothing."""
         return self._write(self._draft(experience)).experience_id

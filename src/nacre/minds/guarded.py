@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self, cast
+from typing import cast
 from uuid import uuid4
 
 from nacre.errors import AccessDenied, InvalidInput
@@ -20,6 +19,7 @@ from nacre.safety.queries import QueryValidator
 from nacre.safety.scrub import DEFAULT, Policy, contains_secret, scrub, scrub_json
 from nacre.safety.search import PLACEHOLDER
 from nacre.store import MemoryStore
+from nacre.store.closing import Closing
 
 SCRUBBED = "credential_scrubbed"  # the tag of an experience that something was taken out of
 UNNAMED = "[REDACTED]"
@@ -78,7 +78,7 @@ class CredentialScrubber:
         return text if self._named else PLACEHOLDER.sub(UNNAMED, text)
 
 
-class SecureMemoryBackend:
+class SecureMemoryBackend(Closing):
     """An agent's experiences through its capabilities. They are enforced beneath it, by the engine, on every way in; it
     holds no other way to the store. Without a `session` it has one of its own, which ends with it.
 
@@ -131,14 +131,6 @@ class SecureMemoryBackend:
     def close(self) -> None:
         self._narrowed.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _refusal(self, what: str, type: str) -> str:
         return (
             f"The agent {self.agent_name!r} is not allowed to {what} {type} experiences; "
@@ -148,7 +140,7 @@ class SecureMemoryBackend:
 
 def reopened(experiences: ExperienceStore) -> tuple[str, Path | None]:
     """A store that was lent, or is nowhere on a disk, cannot be opened a second time."""
-    if not experiences.owns_store or str(experiences.storage_path) == ":memory:":
+    if experiences.lent or str(experiences.storage_path) == ":memory:":
         raise InvalidInput(
             "These experiences are in a store that cannot be opened again; give the agent's name and a storage_path."
         )

@@ -4,39 +4,26 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from nacre.errors import InvalidInput
 from nacre.store import MemoryStore
+from nacre.store.closing import Face
 
 AGENT_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}")  # also a folder's name on every system
 
 
-class Mind:
+class Mind(Face):
     """An agent's own space of a store. A store that is given is left open by `close`; its space must be the agent's."""
 
     def __init__(self, agent_name: str, path: Path | str | None = None, *, store: MemoryStore | None = None) -> None:
         self.agent_name = checked_name(agent_name)
-        self._owns_store = store is None
-        self.store = MemoryStore(path, space=self.agent_name, actor=self.agent_name) if store is None else store
+        own = MemoryStore(path, space=self.agent_name, actor=self.agent_name) if store is None else store
+        super().__init__(own, lent=store is not None)
         if self.store.space != self.agent_name:
             raise InvalidInput(
                 f"The store's space is {self.store.space!r}, and the agent is {self.agent_name!r}; "
                 "open the store with the agent's name as its space."
             )
-
-    def close(self) -> None:
-        if self._owns_store:
-            self.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def checked_name(name: str) -> str:

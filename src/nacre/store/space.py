@@ -6,8 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from nacre.config import Settings
 from nacre.config import settings as read_settings
@@ -22,6 +21,7 @@ from nacre.ports import Clock, Embedder, JournalSink, Reranker, Store
 from nacre.remember.check import label
 from nacre.remember.compare import Alike, Comparison, ConflictFn, Judge, alike_by
 from nacre.remember.derive import derive_or_wait
+from nacre.store.closing import Closing
 from nacre.store.scope import Scope, filter_of
 from nacre.wiring import (
     EmbedFunction,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 CATCH_UP = 32  # waiting memories that a call embeds on its way; some 50 ms
 
 
-class Space:
+class Space(Closing):
     """`path` is a file, a directory (which gets `nacre.db` inside) or `:memory:`; without one, and without a `space`,
     the settings decide. `embedder` is a name, an `Embedder`, or any function from texts to rows of numbers. So do the
     settings for what follows: `on_conflict` is one of note, ignore, warn, supersede and raise. `agent` and `session`
@@ -125,14 +125,6 @@ class Space:
 
     def close(self) -> None:
         self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _filter(self, scope: Scope) -> Filter:
         at = scope.get("as_of")

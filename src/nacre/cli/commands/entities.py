@@ -43,7 +43,7 @@ def command(ctx: click.Context, suggest: bool, limit: int, form: str | None) -> 
         found = store.entities(limit or None)
     print_items(found, columns(), asdict, form)
     if not found:
-        say("No memory here names anybody; a program names them: `remember(text, entities=[name])`.")
+        say("No memory here names anybody; `nacre remember TEXT --entity NAME` does.")
 
 
 def list_suggestions(store: MemoryStore, limit: int, form: str | None) -> None:

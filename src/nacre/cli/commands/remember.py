@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--stdin", is_flag=True, help="Read the text from stdin, as - does.")
 @click.option("--lines", is_flag=True, help="Each line on stdin is a memory of its own.")
 @click.option("-g", "--tag", "tags", metavar="TAG", multiple=True, help="A tag; repeat for several.")
+@click.option("--entity", "entities", metavar="NAME", multiple=True, help="Whom or what it is about; repeat.")
 @describing
 @click.option("--pin", "pinned", is_flag=True, default=None, help="Keep it from fading.")
 @click.option("--id", metavar="ID", help="Your own id for it.")

@@ -12,6 +12,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "list": "List the newest memories, or those you narrow it to.",
         "show": "Show one memory in full, with its ties and its history.",
         "appraise": "Say how much a text is worth keeping, and why.",
+        "lesson": "Keep and find lessons: knowledge with contexts, confidence, a source.",
         "mind": "Look into an agent's mind: its six kinds of memory.",
     },
     "Tie and trace": {

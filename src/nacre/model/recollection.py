@@ -46,7 +46,8 @@ class Reason:
     detail: str = ""
 
     def __str__(self) -> str:
-        return f"{self.signal} {self.score:.2f}" + (f" ({self.detail})" if self.detail else "")
+        share = f"{self.score:.2f}" if abs(self.score) >= 0.095 else f"{self.score:.2g}"  # ranks give hundredths
+        return f"{self.signal} {share}" + (f" ({self.detail})" if self.detail else "")
 
 
 @dataclass(frozen=True, slots=True)

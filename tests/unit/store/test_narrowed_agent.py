@@ -18,7 +18,8 @@ from tests.narrowing import START, Clock, capabilities, outcome, world
 
 Call = Callable[[MemoryStore], object]
 FOREIGN = ("b1", "b2", "b3", "a9")
-UNTOLD = {"close", "now", "embedder", "acting_as", "may_teach", "settings", "shown"}  # they answer nothing that is stored
+# They answer nothing that is stored.
+UNTOLD = {"close", "now", "embedder", "acting_as", "may_teach", "settings", "shown"}
 
 
 def every(call: Callable[[MemoryStore, str], object]) -> Call:

@@ -19,6 +19,7 @@ from nacre.storage.sqlite.where import conditions
 # Most filters admit most memories: look at this many of the nearest before computing who is admitted at all.
 OVERFETCH = 3
 WIDENING = 4
+SPARE = 1.5
 LOOKS = 8  # a store that is written to without a pause needs two; one whose parts disagree must not be asked for ever
 
 
@@ -46,8 +47,10 @@ def nearest(
     only: Numbers | None = None
     while whole and len(found) < limit and tried < index.size:
         # Too few passed the filter, or a few long memories filled the places with their many chunks.
-        only = allowed(connection, space, where) if only is None else only
-        tried *= WIDENING
+        if only is None and len(found) * WIDENING < limit:
+            only = allowed(connection, space, where)  # among these alone, as many as before are enough
+        else:  # as many more as have failed so far, and some to spare
+            tried = int(tried * min(WIDENING, SPARE * limit / max(1, len(found))))
         found, whole = admitted(connection, space, where, index, vector, tried, only)
     return found[:limit], whole
 
@@ -65,8 +68,8 @@ def admitted(
     rows: list[tuple[Any, ...]] = connection.execute(
         f"SELECT {clause}, memory.row, memory.id, chunk.start, chunk.stop"
         " FROM chunk CROSS JOIN memory ON memory.row = chunk.row"
-        f" WHERE chunk.id IN ({', '.join(str(chunk) for chunk, _ in best.values())})",
-        values,
+        " WHERE chunk.id IN (SELECT value FROM json_each(?))",  # as one value, so that it is prepared once
+        (*values, json.dumps([chunk for chunk, _ in best.values()])),
     ).fetchall()
     known = {row: (id, (start, stop)) for fits, row, id, start, stop in rows if fits}
     found = [Match(known[row][0], cosine, known[row][1]) for row, (_, cosine) in best.items() if row in known]
@@ -152,3 +155,23 @@ def vectors_of(
     names: dict[int, str] = {int(row): str(id) for row, id in rows}  # type: ignore[arg-type]
     found = mirror.current(connection, dimensions).of(np.array(list(names), np.int64))
     return {names[row]: kept for row, kept in found.items()}
+
+
+def vectors_in_file(connection: apsw.Connection, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
+    """As `vectors_of`, block by block: to read a page of a large space must not load all of it."""
+    found: dict[str, list[Vectors]] = {}
+    held, halves = np.empty(0, np.int64), np.empty((0, 0), np.float16)
+    with connection:  # one snapshot of the file for all that is read here
+        rows: list[tuple[Any, ...]] = connection.execute(
+            "SELECT chunk.id, memory.id FROM memory CROSS JOIN chunk ON chunk.row = memory.row"
+            " WHERE memory.space = ? AND memory.id IN (SELECT value FROM json_each(?)) AND chunk.embedded"
+            " ORDER BY chunk.id",
+            (space, json.dumps(list(ids))),
+        ).fetchall()
+        for chunk, id in rows:
+            if not len(held) or held[-1] < chunk:
+                held, halves = vectors.block_of(connection, space, chunk)
+            place = int(np.searchsorted(held, chunk))
+            if place < len(held) and held[place] == chunk:
+                found.setdefault(id, []).append(halves[place].astype(np.float32))
+    return {id: np.stack(kept) for id, kept in found.items()}

@@ -101,13 +101,19 @@ def as_bytes(array: Numbers | Halves) -> bytes:
     return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
-def one(connection: apsw.Connection, space: str, chunk: int) -> Vectors | None:
+def block_of(connection: apsw.Connection, space: str, chunk: int) -> tuple[Numbers, Halves]:
+    """The chunks and vectors of the only block that could hold this one; empty where there is none."""
     found = connection.execute(
         "SELECT chunks, owners, vectors FROM block WHERE space = ? AND last >= ? ORDER BY last LIMIT 1", (space, chunk)
     ).fetchone()
     if found is None:
-        return None
+        return np.empty(0, np.int64), np.empty((0, 0), np.float16)
     chunks, _, halves = unpacked(*found)
+    return chunks, halves
+
+
+def one(connection: apsw.Connection, space: str, chunk: int) -> Vectors | None:
+    chunks, halves = block_of(connection, space, chunk)
     place = int(np.searchsorted(chunks, chunk))
     return halves[place].astype(np.float32) if place < len(chunks) and chunks[place] == chunk else None
 

@@ -1,0 +1,1 @@
+"""The commands of `nacre lesson`, each imported when it is run."""

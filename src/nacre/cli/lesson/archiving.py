@@ -1,0 +1,43 @@
+"""nacre lesson archive and unarchive"""
+
+from __future__ import annotations
+
+import click
+
+from nacre.cli.asking import counted
+from nacre.cli.door import Door
+from nacre.cli.lesson.answering import give_one
+from nacre.cli.lesson.merging import UNDO
+from nacre.cli.lesson.opening import ids_named, opened
+from nacre.cli.options import door_options, form_option, why_option
+from nacre.cli.output import say
+from nacre.lessons import Answer
+
+
+@click.command("archive")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@why_option
+@form_option("text", "json")
+@door_options
+@click.pass_obj
+def archive_command(door: Door, ids: tuple[str, ...], why: str, form: str | None) -> None:
+    """Put lessons out of sight; `search --include-archived` still finds them."""
+    with opened(door) as book:
+        tell(book.archive(*ids_named(book, ids), why=why), form, "Archived")
+
+
+@click.command("unarchive")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@why_option
+@form_option("text", "json")
+@door_options
+@click.pass_obj
+def unarchive_command(door: Door, ids: tuple[str, ...], why: str, form: str | None) -> None:
+    """Take lessons out of the archive."""
+    with opened(door) as book:
+        tell(book.unarchive(*ids_named(book, ids), why=why), form, "Took out of the archive")
+
+
+def tell(answer: Answer[int], form: str | None, done: str) -> None:
+    outcome = f"{done} {counted(answer.data, 'lesson', 'lessons')}; {UNDO}"
+    give_one(answer, form, lambda changed: say(outcome if changed else "Nothing to do: that is so already."))

@@ -1,0 +1,42 @@
+"""The book that a command works in, and the lessons that a person names in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nacre.cli.columns import short
+from nacre.cli.door import Door
+from nacre.cli.faults import NothingFound
+from nacre.cli.naming import one
+from nacre.lessons import LessonBook
+from nacre.model import Memory
+from nacre.model.memory import LESSON
+
+
+@contextmanager
+def opened(door: Door, *, model: bool = False) -> Iterator[LessonBook]:
+    """With `model` for what embeds."""
+    with door.open_with_model() if model else door.open() as store, LessonBook(store=store) as book:
+        yield book
+
+
+def lesson_named(book: LessonBook, prefix: str) -> Memory:
+    """The one whose id begins so; in the trash there is none to work with."""
+    memory = named_anywhere(book, prefix)
+    if memory.status == "trashed":
+        id = short(memory.id)
+        raise NothingFound(f"{id} is in the trash; `nacre lesson restore {id}` brings it back.")
+    return memory
+
+
+def named_anywhere(book: LessonBook, prefix: str) -> Memory:
+    memory = one(book.store, book.store.resolve_id(prefix))
+    if memory.type != LESSON:
+        id = short(memory.id)
+        raise NothingFound(f"{id} is a memory of the type {memory.type}, no lesson; `nacre show {id}` shows it.")
+    return memory
+
+
+def ids_named(book: LessonBook, prefixes: tuple[str, ...]) -> list[str]:
+    return list(dict.fromkeys(lesson_named(book, prefix).id for prefix in prefixes))

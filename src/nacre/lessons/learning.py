@@ -1,0 +1,114 @@
+"""Lessons come in, change and go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, TypedDict, Unpack
+
+from nacre.errors import MemoryNotFound, UnknownName
+from nacre.lessons.answer import Answer
+from nacre.lessons.lesson import Lesson, agent_tag, normal_title
+from nacre.lessons.shelf import Shelf, Wording
+from nacre.lessons.suggesting import contexts_beside
+from nacre.model import Memory
+from nacre.model.memory import LESSON, Json
+
+
+class Fields(TypedDict, total=False):
+    """What may be said of a lesson besides its title and content; `confidence` is a level or a number from 0 to 1."""
+
+    tags: Iterable[str]
+    contexts: Iterable[str]
+    anti_contexts: Iterable[str]
+    confidence: str | float | None
+    source: str | None
+    source_notes: str
+    metadata: Mapping[str, Json]
+
+
+class Changes(Fields, total=False):
+    title: str
+    content: str
+
+
+class Learning(Shelf):
+    def learn(
+        self, title: str, content: str, *, id: str | None = None, **fields: Unpack[Fields]
+    ) -> Answer[Lesson]:  # fmt: skip
+        """Keeps a lesson. Tags are normalised and aliases resolved; a new source is created and waits for review. A
+        lesson that says no confidence gets what its source usually bears."""
+        self._open_to_lessons()
+        wording = Wording(self.store)
+        kept = self._kept(wording, {"title": title, "content": content, **fields}, new=True)
+        if id is not None:
+            kept["id"] = id
+        draft = self.store.draft(type=LESSON, **kept)
+        (memory,) = self.store.write("learn", new=[draft], words=wording.taught())
+        suggestions = dict(wording.suggestions)
+        if not memory.contexts and (beside := contexts_beside(self.store, memory)):
+            suggestions["contexts"] = beside
+        return Answer(Lesson.of(memory), tuple(wording.warnings), suggestions)
+
+    def get(self, id: str) -> Answer[Lesson | None]:
+        try:
+            return Answer(self._lesson(id))
+        except MemoryNotFound:
+            return Answer(None)
+
+    def update(self, id: str, **changes: Unpack[Changes]) -> Answer[Lesson]:
+        """Changes what is given; tags and contexts replace those that stood. Embedded again only when title or content
+        changed. Raises `MemoryNotFound`."""
+        memory = self._memory(id)
+        wording = Wording(self.store)
+        kept = self._kept(wording, dict(changes), new=False)
+        if "tags" in kept:  # who wrote it is not the writer's to change
+            kept["tags"] = (*kept["tags"], *agents_of(memory))
+        checked = self.store.draft(**{"text": memory.text, **kept})
+        taken = {name: getattr(checked, name) for name in kept}
+        (after,) = self.store.write(
+            "update", edits={id: lambda stood: replace(stood, **taken)}, words=wording.taught()
+        ) or [memory]
+        return Answer(Lesson.of(after), tuple(wording.warnings), wording.suggestions)
+
+    def delete(self, id: str, *, why: str = "") -> Answer[bool]:
+        """To the trash, from which `restore` brings it back; False when there is no such lesson."""
+        try:
+            self._memory(id)
+        except MemoryNotFound:
+            return Answer(False)
+        return Answer(self.store.forget(id, why=why))
+
+    def restore(self, id: str) -> Answer[bool]:
+        return Answer(self.store.restore(id))
+
+    def _kept(self, wording: Wording, given: dict[str, Any], *, new: bool) -> dict[str, Any]:
+        """Fields of a memory, from those of a lesson."""
+        for name in given:
+            if name not in Changes.__annotations__ and name not in Fields.__annotations__:
+                raise UnknownName("field of a lesson", name, {**Changes.__annotations__, **Fields.__annotations__})
+        kept: dict[str, Any] = {}
+        typical = ""
+        if "source" in given:
+            kept["source"], typical = wording.source(given["source"])
+        if new or given.get("confidence") is not None:
+            kept["confidence"] = wording.confidence(given.get("confidence"), typical or "medium")
+        for name, field in (("contexts", wording.contexts), ("anti_contexts", wording.contexts)):
+            if name in given:
+                kept[name] = field(given[name])
+        if "tags" in given or new:
+            kept["tags"] = wording.tags(given.get("tags"))
+        if new and self.agent:
+            kept["tags"] = (*kept["tags"], agent_tag(self.agent))
+            kept["agent"] = self.agent
+        if "title" in given:
+            kept["title"] = normal_title(given["title"])
+        if "content" in given:
+            kept["text"] = given["content"]
+        if "metadata" in given:
+            kept["metadata"] = wording.metadata(given["metadata"])
+        return kept | {name: given[name] for name in ("source_notes",) if name in given}
+
+
+def agents_of(memory: Memory) -> list[str]:
+    return [tag for tag in memory.tags if tag.startswith("agent:")]

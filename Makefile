@@ -47,5 +47,9 @@ bench-year: $(STAMP)  ## A simulated year of 20,000 memories with maintenance an
 	@$(BIN)/nacre model install
 	@$(BIN)/python benchmarks/year.py
 
+docs: $(STAMP)  ## docs/cli.md from the commands, docs/captures from a terminal
+	@$(BIN)/python scripts/cli_reference.py
+	@$(BIN)/python scripts/captures.py
+
 clean:  ## Remove the environments and caches
 	rm -rf $(VENV) $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -18,6 +18,7 @@ ENVIRONMENT = "NACRE_"
 KEY_FILE = "file:"  # before the path, in the setting `key`
 PATHS = ("store", "journal_mirror", "backup_folder")
 TABLES = ("spaces",)
+DEFAULT = "default"
 UNSPACED = ("store", "space", "key", "embedder", "embedder_url", "embedder_key", *TABLES)  # of the file, not of a space
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
@@ -43,7 +44,9 @@ class Settings:
     `summarizer` (central, extractive, language-model) who writes them. Of `retain_…`, 0
     sets no bound; long texts that were not used for `compress_days` take less room. Backups go to `backup_folder`, by
     default beside the store. A search for lessons gives `lesson_limit`, weighs meaning and words so, and looks beside
-    the words of the question for others (`lesson_expand`: vocabulary, language-model, none)."""
+    the words of the question for others (`lesson_expand`: vocabulary, language-model, none). A client's hooks keep what
+    is said (`hook_capture`) and put what fits before a prompt (`hook_inject`): at most `hook_budget` tokens, of at
+    least `hook_min_relevance`; their helper ends after `hook_idle` seconds without work."""
 
     store: str = ""
     key: str = ""
@@ -106,6 +109,11 @@ class Settings:
     lesson_semantic: float = 0.7
     lesson_keyword: float = 0.3
     lesson_expand: str = "vocabulary"
+    hook_capture: bool = True
+    hook_inject: bool = True
+    hook_budget: float = 500.0
+    hook_min_relevance: float = 0.1  # silences three of four foreign questions, and keeps five of six of its own
+    hook_idle: float = 600.0
     trash_days: float = 30.0
     backup_folder: str = ""
     backup_keep: float = 7.0
@@ -135,6 +143,38 @@ def settings(
     found = replace(found, **from_environment(environment))  # type: ignore[arg-type]
     found = replace(found, **{k: v for k, v in (flags or {}).items() if v is not None})  # type: ignore[arg-type]
     return found if found.store else replace(found, store=str(default_store()))
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """`source` says where the value comes from: a flag, a variable of the environment, a file, or `default`."""
+
+    key: str
+    value: object
+    source: str
+
+
+def explained(flags: Mapping[str, object] | None = None, *, folder: Path | None = None) -> list[Setting]:
+    """Every setting with its source; those of a single space as `spaces.NAME.KEY`. Raises `ConfigError`."""
+    whole, told = settings(flags, folder=folder), dict[str, str]()
+    spaced: dict[str, str] = {}
+    for file in (user_config(), project_file(folder or Path.cwd())):
+        if file is not None and file.is_file():
+            given = from_file(file)
+            told |= dict.fromkeys(given, str(file))
+            spaced |= dict.fromkeys(given.get("spaces", {}), str(file))  # type: ignore[call-overload]
+    told |= {name: ENVIRONMENT + name.upper() for name in from_environment(os.environ)}
+    told |= {name: f"--{name}" for name, value in (flags or {}).items() if value is not None}
+    found = [
+        Setting(each.name, getattr(whole, each.name), told.get(each.name, DEFAULT))
+        for each in fields(Settings)
+        if each.name not in TABLES
+    ]
+    return found + [
+        Setting(f"spaces.{space}.{key}", value, spaced[space])
+        for space, own in whole.spaces.items()
+        for key, value in own.items()
+    ]
 
 
 def user_config() -> Path:

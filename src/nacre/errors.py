@@ -14,6 +14,7 @@ NacreError
 ├── SupersedeCycle (ValueError)
 ├── LinkRefused (ValueError)         a tie that cannot be: to itself, or against `strict_links`
 ├── ConflictError (ValueError)       what `on_conflict="raise"` found; nothing was stored
+├── ImportConflict (ValueError)      ids of an archive that are here already, where that is an error
 ├── UndoRefused (RuntimeError)
 │   └── UndoBlocked                  later acts stand on it; they are named
 ├── HistoryLost (LookupError)        the journal no longer, or not legibly, reaches back so far
@@ -26,6 +27,7 @@ NacreError
 │   ├── StoreFull
 │   ├── StoreBusy
 │   ├── SchemaTooNew
+│   ├── ArchiveRefused               a portable archive that is damaged, foreign or too large
 │   └── EmbeddingMismatch (ValueError)
 ├── EmbeddingError (RuntimeError)
 │   ├── ModelUnavailable             the model is not here and could not be obtained
@@ -143,6 +145,20 @@ class ConflictWarning(UserWarning):
         self.conflicts = tuple(conflicts)
 
 
+class ImportConflict(NacreError, ValueError):
+    """`collisions` are the first of the ids that are here already, `count` is how many there are."""
+
+    def __init__(self, collisions: Sequence[str], count: int) -> None:
+        named = ", ".join(id[:36] for id in collisions[:3])
+        more = " …" if count > 3 else ""
+        super().__init__(
+            f"Nothing was imported: {count:,} of the archive's ids are here already ({named}{more}). "
+            "Skip, overwrite or rename them, or import into another space."
+        )
+        self.collisions = tuple(collisions)
+        self.count = count
+
+
 class UndoRefused(NacreError, RuntimeError):
     pass
 
@@ -225,6 +241,12 @@ class SchemaTooNew(StorageError):
         super().__init__(
             f"{path} has schema {found}, and this program knows schemas up to {known}. Upgrade nacre to open it."
         )
+
+
+class ArchiveRefused(StorageError):
+    def __init__(self, path: Path | str, reason: str, remedy: str) -> None:
+        super().__init__(f"{path} was not taken: {reason}. {remedy}")
+        self.reason = reason
 
 
 class EmbeddingMismatch(StorageError, ValueError):

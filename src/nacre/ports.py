@@ -172,6 +172,10 @@ class Transaction(Protocol):
     def forget_journal(self, space: str, upto: int) -> int:
         """Drops the space's entries up to this one, and remembers that nothing before it can be told any more."""
 
+    def rename_space(self, old: str, new: str) -> None:
+        """Everything that is `old`'s is `new`'s from now on: records, what is derived from them, the journal, the words
+        of its own kinds (`KIND/old`) and its own word of the kind `space`. Nothing may be remembered in `new`."""
+
     def word(self, kind: str, name: str) -> Mapping[str, Json] | None: ...
 
     def put_word(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:

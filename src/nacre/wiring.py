@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nacre.remember.guard import Guard
     from nacre.safety.access import Access, AgentCapabilities
     from nacre.storage.sqlite import Key
+    from nacre.storage.sqlite.restoring import Copy
 
 EmbedFunction: TypeAlias = "Callable[[Sequence[str]], ArrayLike]"
 RERANKERS = ("cross-encoder:DIRECTORY", "language-model")
@@ -76,6 +77,22 @@ def is_encrypted(path: Path | str) -> bool:
     from nacre.storage.sqlite.rekeying import encrypted
 
     return encrypted(store_file(path))
+
+
+def verify_copy(path: Path | str, key: str) -> Copy:
+    """What a copy of a store holds, once all of it could be read; `key` is the setting that names its key, if any."""
+    from nacre.storage.sqlite.restoring import verify
+
+    return verify(Path(path).expanduser(), key_named(key))
+
+
+def restore_store(path: Path | str, copy: Path | str, kept: Path, key: str, copy_key: str) -> Path | None:
+    """Puts a copy in the store's place, under the key that the setting `key` names; see `storage.sqlite.restoring`."""
+    if str(path) == IN_MEMORY:
+        raise InvalidInput("A store that is kept nowhere cannot be restored; name a file with --store.")
+    from nacre.storage.sqlite.restoring import restore
+
+    return restore(store_file(path), Path(copy).expanduser(), kept, key_named(key), key_named(copy_key))
 
 
 def as_known(store: Store, space: str, stood: Mapping[str, Memory | None], derived: Mapping[str, Derived]) -> Store:

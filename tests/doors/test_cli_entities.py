@@ -33,7 +33,7 @@ def test_a_store_without_names_says_how_to_have_some(nacre: CommandLine) -> None
     nacre.ok("remember", "something")
     result = nacre("entities")
     assert (result.stdout, result.exit_code) == ("", 0)
-    assert "entities=[name]" in result.stderr
+    assert "--entity NAME" in result.stderr
     assert "No two names" in nacre("entities", "--suggest").stderr
 
 

@@ -13,6 +13,8 @@ EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
     (errors.UnknownName("status", "zzz", ["a", "b"]), ValueError, "use one of: a, b."),
     (errors.AmbiguousId("ab", ["ab1", "ab2"]), ValueError, "give more characters."),
     (errors.MemoryNotFound("x", "s"), KeyError, "`--space` chooses another space."),
+    (errors.ArchiveRefused("f", "it is cut short", "Export it again."), OSError, "Export it again."),
+    (errors.ImportConflict(["a", "b"], 2), ValueError, "import into another space."),
     (errors.SupersedeCycle("old", "new"), ValueError, "Restore new first."),
     (errors.NotAStore("f", "why"), OSError, "choose another file with --store."),
     (errors.WrongKey("f", given=True), PermissionError, "(file:PATH, env:VARIABLE or keyring:NAME)."),

@@ -35,6 +35,18 @@ def sure(question: str) -> None:
         raise Misused("nothing was done.")
 
 
+def typed_name(warning: str, name: str) -> None:
+    """Ends the command unless the name is typed: for what a hasty `y` should not do."""
+    say(warning)
+    sys.stderr.write(f"Type {printable(name)} to go on: ")
+    sys.stderr.flush()
+    answer = sys.stdin.readline()
+    if answer == "":
+        raise Misused("nobody answered, and nothing was done; --yes answers ahead.")
+    if answer.strip() != name:
+        raise Misused("nothing was done.")
+
+
 def counted(number: int, what: str = "memory", several: str = "memories") -> str:
     return f"{number:,} {what if number == 1 else several}"
 

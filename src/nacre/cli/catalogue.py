@@ -35,6 +35,9 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Change and take back": {
         "edit": "Change a memory, with options or in your editor.",
+        "tag": "Add tags to memories, or take some away.",
+        "bump": "Let memories matter more or less.",
+        "merge": "Let one memory stand for others that say the same.",
         "pin": "Keep memories from fading.",
         "unpin": "Let memories fade like all others again.",
         "archive": "Put memories out of sight without losing them.",
@@ -56,9 +59,18 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "retain": "Keep a space within bounds of age, number and size.",
         "maintenance": "Let a store look after itself: once, or from now on.",
     },
+    "Carry": {
+        "export": "Write memories to a file that any other store can read.",
+        "import": "Bring the memories of such a file into the store.",
+        "info": "Look into such a file without importing it.",
+    },
     "Keep in order": {
         "stats": "Count what is there.",
         "spaces": "List the spaces of the store.",
+        "space": "Create, copy, rename or delete a space.",
+        "backup": "Copy the whole store, check a copy, or put one back.",
+        "config": "See and change the settings, and where each comes from.",
+        "completion": "Let your shell complete commands, options, spaces and ids.",
         "prune-links": "Take away ties so weak that nobody would miss them.",
         "reindex": "Compute words and vectors again, with the present model.",
         "encrypt": "Encrypt the whole store with a key.",

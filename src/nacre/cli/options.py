@@ -150,12 +150,20 @@ def yes_option(command: F) -> F:
     return click.option("-y", "--yes", is_flag=True, help="Do not ask.")(command)
 
 
+def dry_run_option(command: F) -> F:
+    return click.option("--dry-run", is_flag=True, help="Only say what would be done.")(command)
+
+
 def door_options(command: F) -> F:
     """The options of `nacre` itself, taken after the command too, where many people write them."""
+    return together(placing, click.option("--embedder", hidden=True, expose_value=False, callback=late))(command)
+
+
+def placing(command: F) -> F:
+    """Those of them that say where to work."""
     return together(
         click.option("--store", hidden=True, expose_value=False, callback=late),
         click.option("--space", hidden=True, expose_value=False, callback=late),
-        click.option("--embedder", hidden=True, expose_value=False, callback=late),
         click.option("--debug", hidden=True, expose_value=False, callback=late, is_flag=True, default=None),
     )(command)
 

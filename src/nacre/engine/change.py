@@ -13,6 +13,9 @@ from nacre.ports import Derived, Transaction
 # Touches are not acts: a recall between an act and its undo must not stand in the way.
 UNTOLD = ("id", "space", "last_accessed", "access_count")
 TOLD = tuple(name for name in NAMES if name not in UNTOLD)
+SPACE = "space"  # the kind of the word that tells of a space
+SPACE_NAME = "space_name"  # the kind of a journal entry that tells of its new name
+FORMERLY = "formerly"  # in a space's word: the names that copies outside of the store may still know it by
 PLACE = "at"  # where in the order a link that came or went stood
 
 
@@ -68,7 +71,25 @@ class WordChange:
         return JournalEntry(0, act, self.space, self.name, self.before, self.after, self.kind)
 
 
-AnyChange: TypeAlias = Change | WordChange
+@dataclass(frozen=True, slots=True)
+class SpaceRenamed:
+    """Told in the journal of the space under its new name, which the whole journal goes by from then on."""
+
+    old: str
+    new: str
+    embeds: bool = False
+
+    def carry_out(self, transaction: Transaction) -> None:
+        transaction.rename_space(self.old, self.new)
+        known = transaction.word(SPACE, self.new) or {}
+        former = [name for name in (*listed(known.get(FORMERLY)), self.old) if name != self.new]
+        transaction.put_word(SPACE, self.new, {**known, FORMERLY: list(dict.fromkeys(map(str, former)))})
+
+    def told(self, act: Act) -> JournalEntry:
+        return JournalEntry(0, act, self.new, self.new, {"name": self.old}, {"name": self.new}, SPACE_NAME)
+
+
+AnyChange: TypeAlias = Change | WordChange | SpaceRenamed
 
 
 def difference(one: Memory, other: Memory) -> dict[str, Json]:

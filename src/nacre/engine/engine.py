@@ -9,7 +9,7 @@ from typing import TypeAlias
 from uuid import uuid4
 
 from nacre.engine import undoing
-from nacre.engine.change import AnyChange, Change
+from nacre.engine.change import FORMERLY, SPACE, AnyChange, Change
 from nacre.engine.learning import learned
 from nacre.engine.redacting import is_redacted, redacted
 from nacre.engine.superseding import closed_up, restored, superseded
@@ -154,7 +154,8 @@ class Engine:
             entries += [JournalEntry(0, act, space, id, None, None) for id in gone]
             transaction.append(entries)
         if self.sink is not None and gone:
-            self.sink.scrub(space, gone)
+            for name in (space, *former_names(self.store, space)):
+                self.sink.scrub(name, gone)
         self._tell(entries)
 
     def compact(self, space: str, before: float, *, why: str = "") -> int:
@@ -269,6 +270,12 @@ class Engine:
         if memory is None:
             raise MemoryNotFound(id, space)
         return memory
+
+
+def former_names(store: Store, space: str) -> list[str]:
+    """A mirror of the journal may know the space by these."""
+    told = store.words(SPACE).get(space, {}).get(FORMERLY)
+    return [str(name) for name in told] if isinstance(told, list) else []
 
 
 def fits(prepared: Prepared | None, before: Memory, after: Memory) -> bool:

@@ -7,6 +7,7 @@ from nacre.ports import Progress
 from nacre.remember.derive import derive, same_basis
 
 BATCH = 256
+UPKEEP, UNDER_WAY = "upkeep", "reindex"  # the word of the store's vocabulary that stands while a reindexing goes on
 
 
 def catch_up(engine: Engine, limit: int = BATCH) -> int:
@@ -36,12 +37,25 @@ def catch_up_all(engine: Engine, *, progress: Progress | None = None) -> int:
     return done
 
 
-def reindex(engine: Engine, *, progress: Progress | None = None) -> int:
+def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None = None) -> int:
     """Computes the words, chunks and vectors of every space again, with the engine's embedder.
 
-    An interruption loses nothing: what is left waits, and `catch_up_all` goes on with it.
+    An interruption loses nothing: what is left waits, `catch_up_all` goes on with it, and so does the next `reindex`
+    with the same embedder, unless it is told to `restart`.
     """
     engine.embedder.embed([""])  # a model that cannot answer must not cost the vectors of the old one
+    identity = engine.embedder.identity
+    if restart or interrupted(engine) != identity or not engine.store.pending(1):
+        with engine.store.transaction() as transaction:
+            transaction.change_embedder(identity, engine.embedder.dimensions)
+            transaction.put_word(UPKEEP, UNDER_WAY, {"embedder": identity})
+    done = catch_up_all(engine, progress=progress)
     with engine.store.transaction() as transaction:
-        transaction.change_embedder(engine.embedder.identity, engine.embedder.dimensions)
-    return catch_up_all(engine, progress=progress)
+        transaction.put_word(UPKEEP, UNDER_WAY, None)
+    return done
+
+
+def interrupted(engine: Engine) -> str:
+    """The identity of the embedder with which a reindexing was begun and not ended; empty when there is none."""
+    told = engine.store.words(UPKEEP).get(UNDER_WAY, {})
+    return str(told.get("embedder", ""))

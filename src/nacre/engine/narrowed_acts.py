@@ -96,6 +96,10 @@ class NarrowedTransaction:
         self._access.demand("compact the journal")
         return self._below.forget_journal(space, upto)
 
+    def rename_space(self, old: str, new: str) -> None:
+        self._access.demand("rename a space")
+        self._below.rename_space(old, new)
+
     def word(self, kind: str, name: str) -> Mapping[str, Json] | None:
         found = self._below.word(kind, name)
         hidden = not self._access.sees_all and (kind not in (RELATION, "type") or (found or {}).get(FOR_REVIEW))

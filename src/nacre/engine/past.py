@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nacre.engine.change import TOLD, set_back
 from nacre.errors import HistoryLost
@@ -68,7 +68,7 @@ def before(entry: JournalEntry, after: Memory | None) -> Memory | None:
     if entry.before is None:
         return None
     if entry.after is None:
-        return Memory.from_dict(entry.before)
+        return replace(Memory.from_dict(entry.before), space=entry.space)  # it may have been renamed since
     return None if after is None else set_back(after, entry.before, entry.after)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from nacre.engine.change import AnyChange, Change, WordChange, difference, set_back, stands_as
+from nacre.engine.change import SPACE_NAME, AnyChange, Change, SpaceRenamed, WordChange, difference, set_back, stands_as
 from nacre.errors import UndoBlocked, UndoRefused
 from nacre.model import Act, JournalEntry, Memory, Told
 from nacre.model.journal import MEMORY, UNATTENDED
@@ -88,7 +88,7 @@ class Undoing:
         if entry.after is None:
             if current is not None:
                 raise UndoRefused(f"{entry.memory_id} exists again since it was removed; purge it before undoing that.")
-            return Memory.from_dict(entry.before or {})
+            return replace(Memory.from_dict(entry.before or {}), space=entry.space)  # it may have been renamed since
         if current is None or not stands(current, entry):
             raise UndoBlocked(entry.memory_id, self._later(entry), there=current is not None)
         return None if entry.before is None else set_back(current, entry.before, entry.after)
@@ -97,10 +97,24 @@ class Undoing:
         told = Told(memory_id=entry.memory_id, after=entry.seq)
         return standing(self.store.journal(entry.space, told))
 
+    def renamed(self) -> list[AnyChange]:
+        """The change that takes a space's new name back; no other act can be taken back with it."""
+        entry = next((entry for entry in self.entries if entry.kind == SPACE_NAME), None)
+        if entry is None:
+            return []
+        old, new = str((entry.before or {}).get("name")), str((entry.after or {}).get("name"))
+        if len(self.entries) > 1:
+            raise UndoRefused("A space's new name can only be taken back by itself; name that act alone.")
+        if entry.space != new:
+            raise UndoRefused(f"The space is called {entry.space!r} since; take that back first.")
+        if old in self.store.spaces():
+            raise UndoRefused(f"There is a space {old!r} again; rename that one first.")
+        return [SpaceRenamed(new, old)]
+
     def words(self, transaction: Transaction) -> list[AnyChange]:
         now: dict[tuple[str, str], WordChange] = {}
         for entry in self.entries:
-            if entry.kind != MEMORY:
+            if entry.kind not in (MEMORY, SPACE_NAME):
                 key = (entry.kind, entry.memory_id)
                 stood = now[key].before if key in now else transaction.word(*key)
                 current = now[key].after if key in now else stood
@@ -114,7 +128,7 @@ def changes(undoing: Undoing, transaction: Transaction, derived: dict[str, Deriv
     memories = undoing.memories()
     told: list[AnyChange] = [Change(stood, after, derived.get(id)) for id, (stood, after) in memories.items()
                              if stood is not None or after is not None]  # fmt: skip
-    return told + undoing.words(transaction)
+    return told + undoing.words(transaction) + undoing.renamed()
 
 
 def stands(current: Memory, entry: JournalEntry) -> bool:

@@ -101,7 +101,7 @@ class Recalling(Shelf):
         hits = self.store.recall(
             query,
             wanted * FETCHED if moves else wanted,
-            touch=not moves,  # a lesson that is fetched and not told of was not used
+            touch=not moves,  # a lesson that is fetched and not told of is not used
             strategy="rrf" if strategy == "hybrid" else strategy,
             fusion=RankFusion(RANK_OFFSET, known.lesson_semantic, known.lesson_keyword),
             where=where,
@@ -109,8 +109,10 @@ class Recalling(Shelf):
             include_archived=bool(narrowing.get("include_archived")),
             include_superseded=bool(narrowing.get("include_superseded")),
         )
-        warnings = (*wording.warnings, *notes, *hits.notes)
-        return Answer(ranking.ranked(hits, wanted), warnings, wording.suggestions)
+        found = ranking.ranked(hits, wanted)
+        if moves:
+            self.store.touch(*(each.lesson.id for each in found))
+        return Answer(found, (*wording.warnings, *notes, *hits.notes), wording.suggestions)
 
     def list(self, limit: int = 50, **narrowing: Unpack[Narrowing]) -> Answer[tuple[Lesson, ...]]:
         """The newest first."""

@@ -60,6 +60,7 @@ class HierarchicalMemory(Mind):
         `retriever="native"` begins at what `recall` finds instead, by meaning too.
         """
         facts = Retrieval(self.store, query, max_nodes, max_depth, similarity_threshold, retriever).facts()
+        self.store.touch(*(fact.id for fact in facts))
         return KnowledgeSubgraph(self._nodes(facts), as_edges(facts), query)
 
     def get_all_knowledge(self, limit: int = 50) -> list[KnowledgeNode]:

@@ -53,7 +53,10 @@ class Retrieval:
         return list(whole.values())
 
     def recalled(self) -> list[Memory]:
-        return [hit.memory for hit in self.store.recall(self.query, self.max_nodes, type=FACT, include_superseded=True)]
+        return [
+            hit.memory
+            for hit in self.store.recall(self.query, self.max_nodes, type=FACT, include_superseded=True, touch=False)
+        ]
 
     def matching(self) -> list[Memory]:
         """By words and by the name that the question is about; the surest and best matching first."""

@@ -113,6 +113,28 @@ class InMemoryTransaction:
             self._state.journal = [e for e in self._state.journal if e.space != space or e.seq > upto]
         return len(gone)
 
+    def rename_space(self, old: str, new: str) -> None:
+        state = self._state
+
+        def named(space: str) -> str:
+            return new if space == old else space
+
+        def kind_of(kind: str) -> str:
+            own, slash, space = kind.partition("/")
+            return f"{own}{slash}{named(space)}" if slash else kind
+
+        state.memories = {(named(s), id): replace(m, space=named(s)) for (s, id), m in state.memories.items()}
+        state.derived = {(named(s), id): found for (s, id), found in state.derived.items()}
+        state.walks = {(named(s), *tie): count for (s, *tie), count in state.walks.items()}  # type: ignore[misc]
+        state.dropped = {named(s): told for s, told in state.dropped.items()}
+        state.journal = [
+            replace(e, space=named(e.space), kind=kind_of(e.kind)) if e.space == old else e for e in state.journal
+        ]
+        state.vocabulary = {
+            (kind_of(kind), named(name) if kind == "space" else name): data
+            for (kind, name), data in state.vocabulary.items()
+        }
+
     def word(self, kind: str, name: str) -> Mapping[str, Json] | None:
         return self._state.vocabulary.get((kind, name))
 

@@ -28,9 +28,12 @@ class Keeping(Space):
     def spaces(self) -> dict[str, int]:
         return self._store.spaces()
 
-    def reindex(self, *, progress: Progress | None = None) -> int:
-        """Computes everything derived again with the present embedder; returns how many memories."""
-        return indexing.reindex(self._engine, progress=progress)
+    def reindex(self, *, restart: bool = False, progress: Progress | None = None) -> int:
+        """Computes everything derived again with the present embedder; returns how many memories.
+
+        One that was interrupted is gone on with where it ended, unless `restart` begins anew.
+        """
+        return indexing.reindex(self._engine, restart=restart, progress=progress)
 
     def catch_up(self, *, progress: Progress | None = None) -> int:
         """Embeds what was kept while the model was away; returns how many memories."""

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from nacre.engine import linking
 from nacre.engine.linking import WEAK
 from nacre.model import Direction, Edge, Filter, Graph, Link, Linked, Neighborhood, Path
-from nacre.model.instants import Instant
+from nacre.model.instants import Instant, seconds
 from nacre.model.memory import Json
 from nacre.recall import walk
 from nacre.recall.walk import Walk, relations_asked
 from nacre.remember.check import named, natural, written
+from nacre.store.scope import held_at
 from nacre.store.space import Space
 
 Relations = str | Iterable[str] | None
@@ -46,10 +47,12 @@ class Linking(Space):
         depth: int = 1,
         include_hidden: bool = False,
         as_of: Instant | None = None,
+        valid_at: Instant | None = None,
     ) -> Neighborhood:
         """What ties lead to, each memory once, nearest first; what is trashed, superseded or expired stays hidden and
-        leads nowhere unless it is asked for. The ties that are walked are counted."""
-        going = self._walk(rel, direction, include_hidden, as_of)
+        leads nowhere unless it is asked for. With `valid_at` only what held then is walked, whatever replaced it since.
+        The ties that are walked are counted."""
+        going = self._walk(rel, direction, include_hidden, as_of, valid_at)
         found, led = walk.neighbors(going, id, natural("depth", depth))
         if led:
             going.store.walked(self.space, led)
@@ -64,9 +67,10 @@ class Linking(Space):
         direction: Direction = "both",
         include_hidden: bool = True,
         as_of: Instant | None = None,
+        valid_at: Instant | None = None,
     ) -> Graph:
         """The seeds, what lies within `depth` of them, and every tie between these; at depth 0 the seeds alone."""
-        going = self._walk(rel, direction, include_hidden, as_of)
+        going = self._walk(rel, direction, include_hidden, as_of, valid_at)
         return walk.subgraph(going, list(dict.fromkeys(ids)), natural("depth", depth))
 
     def path(
@@ -78,9 +82,10 @@ class Linking(Space):
         direction: Direction = "both",
         include_hidden: bool = False,
         as_of: Instant | None = None,
+        valid_at: Instant | None = None,
     ) -> Path | None:
         """A shortest way along ties from one memory to another; None when there is none."""
-        going = self._walk(rel, direction, include_hidden, as_of)
+        going = self._walk(rel, direction, include_hidden, as_of, valid_at)
         found = walk.path(going, start, end)
         if found is not None and found.edges:
             going.store.walked(self.space, found.edges)
@@ -109,6 +114,15 @@ class Linking(Space):
         """Takes these ties away in one act; one that was walked since it was planned stays. Returns how many went."""
         return linking.prune(self._engine, self.space, edges, why=why)
 
-    def _walk(self, rel: Relations, direction: Direction, include_hidden: bool, as_of: Instant | None) -> Walk:
-        where = Filter() if include_hidden else self._filter({"as_of": as_of})
+    def _walk(
+        self,
+        rel: Relations,
+        direction: Direction,
+        include_hidden: bool,
+        as_of: Instant | None,
+        valid_at: Instant | None,
+    ) -> Walk:
+        where = Filter() if include_hidden else self._filter({"as_of": as_of, "valid_at": valid_at})
+        if valid_at is not None:
+            where &= held_at(seconds(valid_at))
         return Walk(self._known(as_of), self.space, direction, relations_asked(rel), where)

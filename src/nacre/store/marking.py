@@ -1,14 +1,18 @@
-"""Marks on memories: pinned or not, in the archive or not; several at once, in one act."""
+"""Marks on memories: pinned, in the archive, tagged, worth more or less; several at once, in one act."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import cast
 
+from nacre.errors import InvalidInput
 from nacre.model import JournalEntry, Memory, Told
+from nacre.remember.check import checked, labels, number, share
 from nacre.store.space import Space
 
 ARCHIVED = "archived"
+PLACES = 6  # of an importance: three steps of 0.1 are 0.3, not 0.30000000000000004
 UNTOLD = "long_term"  # where the journal no longer says: somebody wants it, so that it should last
 
 
@@ -37,6 +41,30 @@ class Marking(Space):
             return replace(memory, status=former[memory.id]) if memory.status == ARCHIVED else memory
 
         return self._mark("unarchive", ids, edit, why)
+
+    def tag(self, *ids: str, add: Iterable[str] = (), remove: Iterable[str] = (), why: str = "") -> list[Memory]:
+        """Adds tags and takes others away. The words that are searched follow; no vector is computed again."""
+        given, _ = self._guard.fields(checked({"tags": tuple(add)}, ()))
+        more, less = cast("tuple[str, ...]", given["tags"]), labels("tags", tuple(remove))
+        if not more and not less:
+            raise InvalidInput("No tag was named; say which to add or to remove.")
+
+        def edit(memory: Memory) -> Memory:
+            return replace(memory, tags=tuple(tag for tag in dict.fromkeys((*memory.tags, *more)) if tag not in less))
+
+        return self._mark("tag", ids, edit, why)
+
+    def bump(self, *ids: str, by: float | None = None, to: float | None = None, why: str = "") -> list[Memory]:
+        """Lets them matter more or less: `by` adds to the importance, which stays within 0 and 1, `to` sets it."""
+        if (by is None) == (to is None):
+            raise InvalidInput("Say either by how much the importance changes, or to what; not both.")
+        fixed, step = None if to is None else share("importance", to), 0.0 if by is None else number("by", by, -1, 1)
+
+        def edit(memory: Memory) -> Memory:
+            bumped = min(1.0, max(0.0, round(memory.importance + step, PLACES))) if fixed is None else fixed
+            return replace(memory, importance=bumped)
+
+        return self._mark("bump", ids, edit, why)
 
     def _mark(self, act: str, ids: Sequence[str], edit: Callable[[Memory], Memory], why: str) -> list[Memory]:
         present = [memory for memory in self._engine.existing(self.space, ids) if memory.status != "trashed"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Unpack, cast
 from uuid import uuid4
 
-from nacre.engine import remembering
+from nacre.engine import merging, remembering
 from nacre.engine.composing import Composed, Edit, WordEdit, compose
 from nacre.engine.linking import check as check_links
 from nacre.engine.remembering import Handling
@@ -135,6 +135,17 @@ class Remembering(Space):
     def supersede(self, old: str, new: str, *, why: str = "") -> None:
         """`new` replaces `old`, which stays but is no longer recalled. Raises `SupersedeCycle`."""
         self._engine.supersede(self.space, old, new, why=why)
+
+    def merge(self, keep: str, *others: str, text: str = "", why: str = "") -> Memory:
+        """Lets `keep` take the place of the others, with their tags, ties and what else only they knew, in one act;
+        `text` is what it says from now on, by default what it says. Raises `MemoryNotFound` and `InvalidInput`."""
+        given, _ = self._guard.fields(checked({"text": text} if text else {}, ()))
+        doubts = self._guard.doubts(given)
+
+        def said(memory: Memory) -> Memory:
+            return marked(edited(memory, given), doubts, trust_given=False)
+
+        return merging.merge(self._engine, self.space, keep, others, said, why=why)
 
     def restore(self, *ids: str, why: str = "") -> bool:
         """Undoes a `forget` or a `supersede`, of several memories in one act; False when there is neither."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from nacre.config import Settings
 from nacre.config import settings as read_settings
@@ -122,6 +123,13 @@ class Space(Closing):
     def acting_as(self, actor: str) -> Engine:
         """The engine with another name in the journal: for what acts on the store of its own accord."""
         return self._engine if self._access is not None else replace(self._engine, actor=actor)
+
+    def signed(self, actor: str) -> Self:
+        """The same store, nothing opened twice, whose acts the journal tells under another name; a narrowed one keeps
+        its own."""
+        other = copy(self)
+        other._engine = self.acting_as(actor)
+        return other
 
     def close(self) -> None:
         self._store.close()

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nacre.model import Filter
+from nacre.model.instants import DAY, iso
 from nacre.ports import Store
 
 TOP_TAGS = 15
+GROWTH_WEEKS = 26  # half a year: as many columns as a line of text has room for
+WEEK = 7 * DAY
+MONDAY = 4 * DAY  # the first one of the epoch, which began on a Thursday
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """`active` is what a recall can find; `by_type` and `top_tags` count those."""
+    """`active` is what a recall can find; `by_type`, `top_tags` and `growth` count those. `growth` goes by the Monday
+    (UTC) of the week in which they were created, for the last half year."""
 
     space: str
     total: int
@@ -26,6 +31,7 @@ class Stats:
     waiting_for_model: int
     embedder: str
     bytes_on_disk: int
+    growth: Mapping[str, int] = field(default_factory=dict)
 
 
 def gather_stats(store: Store, space: str, now: float) -> Stats:
@@ -43,4 +49,17 @@ def gather_stats(store: Store, space: str, now: float) -> Stats:
         waiting_for_model=health.pending,
         embedder=health.embedder,
         bytes_on_disk=health.bytes_on_disk,
+        growth=growth(store, space, live, now),
     )
+
+
+def growth(store: Store, space: str, live: Filter, now: float) -> dict[str, int]:
+    """Every week from the first that has some, the empty ones too: a gap is part of the picture."""
+    last = now - (now - MONDAY) % WEEK
+    weeks = [last - back * WEEK for back in reversed(range(GROWTH_WEEKS))]
+    counts = {
+        iso(begin)[:10]: store.count(space, live & Filter.where(created_at__ge=begin, created_at__lt=begin + WEEK))
+        for begin in weeks
+    }
+    first = next((at for at, count in enumerate(counts.values()) if count), len(counts))
+    return dict(list(counts.items())[first:])

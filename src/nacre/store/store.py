@@ -9,10 +9,11 @@ from nacre.store.linking import Linking
 from nacre.store.marking import Marking
 from nacre.store.remembering import Remembering
 from nacre.store.reviewing import Reviewing
+from nacre.store.spacing import Spacing
 from nacre.store.telling import Telling
 
 
-class MemoryStore(Remembering, Finding, Linking, Marking, Telling, Reviewing, Entities, Keeping):
+class MemoryStore(Remembering, Finding, Linking, Marking, Telling, Reviewing, Entities, Spacing, Keeping):
     """A space of a store. Safe to use from any number of threads and processes at once.
 
     `path` is a file, a directory (which gets `nacre.db` inside) or `:memory:`; without one, and without a `space`,

@@ -18,8 +18,16 @@ from tests.narrowing import START, Clock, capabilities, outcome, world
 
 Call = Callable[[MemoryStore], object]
 FOREIGN = ("b1", "b2", "b3", "a9")
-# They answer nothing that is stored.
-UNTOLD = {"close", "now", "embedder", "acting_as", "may_teach", "settings", "shown"}
+UNTOLD = {
+    "close",
+    "now",
+    "embedder",
+    "acting_as",
+    "signed",
+    "may_teach",
+    "settings",
+    "shown",
+}  # they answer nothing that is stored
 
 
 def every(call: Callable[[MemoryStore, str], object]) -> Call:
@@ -39,6 +47,7 @@ CALLS: dict[str, Call] = {
     "count": lambda s: (s.count(), s.count(tag="hidden"), s.count(include_trashed=True), s.count(as_of=START + 15)),
     "tally": lambda s: [s.tally("tags"), s.tally("entities"), s.tally("source", include_trashed=True)],
     "vocabulary": lambda s: s.vocabulary("tag"),
+    "touch": every(lambda s, id: s.touch(id)),
     "stats": lambda s: s.stats(),
     "health": lambda s: s.health(thorough=True),
     "spaces": lambda s: s.spaces(),
@@ -73,6 +82,11 @@ CALLS: dict[str, Call] = {
     "find_conflicts": lambda s: s.find_conflicts(),
     "note_conflicts": lambda s: s.note_conflicts(s.find_conflicts()),
     "backup": lambda s: s.backup("copies/"),
+    "space_notes": lambda s: s.space_notes(),
+    "create_space": lambda s: s.create_space("other", "what it is for"),
+    "copy_space": lambda s: (s.copy_space("other", dry_run=True), s.copy_space("other")),
+    "rename_space": lambda s: s.rename_space("other"),
+    "delete_space": lambda s: (outcome(s.delete_space), outcome(lambda: s.delete_space(purge=True))),
     "reindex": lambda s: s.reindex(),
     "catch_up": lambda s: s.catch_up(),
     "compact": lambda s: s.compact(older_than_days=0),
@@ -89,10 +103,13 @@ CALLS: dict[str, Call] = {
     "prune_links": lambda s: s.prune_links(s.weak_links(below=2.0)),
     "pin": every(lambda s, id: s.pin(id)),
     "unpin": every(lambda s, id: s.unpin(id)),
+    "tag": every(lambda s, id: s.tag(id, add=["mine"])),
+    "bump": every(lambda s, id: s.bump(id, by=0.1)),
     "archive": every(lambda s, id: s.archive(id)),
     "unarchive": every(lambda s, id: s.unarchive(id)),
     "validate": every(lambda s, id: s.validate(id)),
     "supersede": every(lambda s, id: s.supersede(id, "a2")),
+    "merge": every(lambda s, id: (outcome(s.merge, "a2", id), outcome(s.merge, id, "a1"))),
     "restore": every(lambda s, id: s.restore(id)),
     "forget": every(lambda s, id: s.forget(id)),
     "redact": every(lambda s, id: s.redact(id)),
@@ -190,7 +207,15 @@ def test_nothing_of_the_others_changes_whatever_the_agent_tries(tmp_path: Path) 
 
 def test_what_concerns_the_whole_store_is_refused(tmp_path: Path) -> None:
     ada = opened(tmp_path / "store.db", Clock())
-    for name in ("backup", "reindex", "register_type", "register_relation"):
+    for name in (
+        "backup",
+        "reindex",
+        "register_type",
+        "register_relation",
+        "create_space",
+        "copy_space",
+        "rename_space",
+    ):
         with pytest.raises(AccessDenied):
             CALLS[name](ada)
 

@@ -64,11 +64,11 @@ def command(
     say(f"{'Changed' if changed else 'Nothing changed in'} {short(after.id)}: {excerpt(after)}")
 
 
-def in_editor(text: str, configured: str) -> str | None:
+def in_editor(text: str, configured: str, *, extension: str = ".md") -> str | None:
     """None when it was closed without saving."""
     editor = configured or os.environ.get("VISUAL") or os.environ.get("EDITOR") or present()
     try:
-        return click.edit(text, editor=editor, extension=".md")
+        return click.edit(text, editor=editor, extension=extension)
     except click.ClickException as error:
         raise Misused(
             f"the editor did not work ({error.format_message()}); set $EDITOR, or give the new text with --text."

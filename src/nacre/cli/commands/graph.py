@@ -12,7 +12,7 @@ from nacre.cli.asking import counted
 from nacre.cli.commands.neighbors import tell_dangling
 from nacre.cli.door import Door
 from nacre.cli.naming import id_named
-from nacre.cli.options import as_of_option, door_options, form_option, walking
+from nacre.cli.options import as_of_option, door_options, form_option, valid_at_option, walking
 from nacre.cli.output import DATA, print_data, put, say
 from nacre.cli.printable import printable
 from nacre.cli.records import edge_record, memory_record
@@ -30,6 +30,7 @@ MOST_TIED = 20  # seeds of a drawing that names none: more than a screen holds
 @walking
 @click.option("-d", "--depth", type=click.IntRange(min=0), default=1, show_default=True, help="Ties to walk at most.")
 @as_of_option
+@valid_at_option
 @form_option("ascii", "dot", "mermaid", "graphml", "html", "json")
 @door_options
 @click.pass_obj
@@ -40,6 +41,7 @@ def command(
     direction: Direction,
     depth: int,
     as_of: float | None,
+    valid_at: float | None,
     form: str | None,
 ) -> None:
     """Draw memories and the ties between them; without an ID, the most tied ones of the space.
@@ -52,8 +54,10 @@ def command(
     An html page needs no network; graphml is for Gephi, yEd and others, mermaid for Markdown.
     """
     with door.open() as store:
-        seeds = [id_named(store, id) for id in ids] or most_tied(store, as_of)
-        found = store.subgraph(seeds, depth=depth, rel=rels or None, direction=direction, as_of=as_of)
+        seeds = [id_named(store, id) for id in ids] or most_tied(store, as_of, valid_at)
+        found = store.subgraph(
+            seeds, depth=depth, rel=rels or None, direction=direction, as_of=as_of, valid_at=valid_at
+        )
     if form in DATA:
         print_data(record(found), form)
     else:
@@ -78,10 +82,10 @@ def draw(graph: Graph, seeds: list[str], form: str | None) -> None:
         put(printable("\n".join(tree(graph, seeds, plain=plain))))
 
 
-def most_tied(store: MemoryStore, as_of: float | None) -> list[str]:
+def most_tied(store: MemoryStore, as_of: float | None, valid_at: float | None) -> list[str]:
     ties: Counter[str] = Counter()
     there = set()
-    for memory in store.iterate(as_of=as_of):
+    for memory in store.iterate(as_of=as_of, valid_at=valid_at):
         there.add(memory.id)
         ties[memory.id] += len(memory.links)
         ties.update(link.to for link in memory.links)

@@ -94,6 +94,9 @@ def tail(door: Door, id: str | None, limit: int, everything: bool, form: str | N
         say("Nothing in the journal fits." if any(narrowed.values()) else "Nothing was done here yet.")
 
 
+command.add_command(tail, "list")
+
+
 @command.command("show")
 @click.argument("batch")
 @form_option("text", "json")

@@ -110,7 +110,14 @@ def start(door: Door) -> None:
 
 
 @command.command("stop")
-@click.option("--timeout", type=click.FloatRange(min=0), default=daemon.STOPPING_SECONDS, show_default=True)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    default=daemon.STOPPING_SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for the job that it is at.",
+)
 @door_options
 @click.pass_obj
 def stop(door: Door, timeout: float) -> None:

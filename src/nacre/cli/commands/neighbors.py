@@ -9,7 +9,7 @@ import click
 from nacre.cli.columns import headline, short
 from nacre.cli.door import Door
 from nacre.cli.naming import id_named
-from nacre.cli.options import as_of_option, door_options, form_option, hidden_option, walking
+from nacre.cli.options import as_of_option, door_options, form_option, hidden_option, valid_at_option, walking
 from nacre.cli.output import Column, print_items, say
 from nacre.cli.records import memory_record
 from nacre.model import Neighbor
@@ -26,6 +26,7 @@ ARROWS = {"out": "→", "in": "←"}
 @click.option("-d", "--depth", type=click.IntRange(min=1), default=1, show_default=True, help="Ties to walk at most.")
 @hidden_option
 @as_of_option
+@valid_at_option
 @form_option()
 @door_options
 @click.pass_obj
@@ -37,6 +38,7 @@ def command(
     depth: int,
     hidden: bool,
     as_of: float | None,
+    valid_at: float | None,
     form: str | None,
 ) -> None:
     """List the memories that ties lead to from the one with this ID, nearest first."""
@@ -48,6 +50,7 @@ def command(
             depth=depth,
             include_hidden=hidden,
             as_of=as_of,
+            valid_at=valid_at,
         )
     print_items(list(found), columns(), record, form)
     if not found:

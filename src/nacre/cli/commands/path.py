@@ -11,7 +11,7 @@ from nacre.cli.columns import headline, short
 from nacre.cli.door import Door
 from nacre.cli.faults import NothingFound
 from nacre.cli.naming import id_named
-from nacre.cli.options import as_of_option, door_options, form_option, hidden_option, walking
+from nacre.cli.options import as_of_option, door_options, form_option, hidden_option, valid_at_option, walking
 from nacre.cli.output import Column, print_items
 from nacre.cli.records import edge_record, memory_record
 from nacre.model import Edge, Memory, Path
@@ -42,6 +42,7 @@ class Station:
 @walking
 @hidden_option
 @as_of_option
+@valid_at_option
 @form_option()
 @door_options
 @click.pass_obj
@@ -53,12 +54,15 @@ def command(
     direction: Direction,
     hidden: bool,
     as_of: float | None,
+    valid_at: float | None,
     form: str | None,
 ) -> None:
     """Find a shortest way along ties from the memory START to END. Ends with code 1 where there is none."""
     with door.open() as store:
         ends = id_named(store, start), id_named(store, end)
-        found = store.path(*ends, rel=rels or None, direction=direction, include_hidden=hidden, as_of=as_of)
+        found = store.path(
+            *ends, rel=rels or None, direction=direction, include_hidden=hidden, as_of=as_of, valid_at=valid_at
+        )
     print_items(stations(found) if found else [], columns(), record, form)
     if found is None:
         raise NothingFound(f"no ties lead from {short(ends[0])} to {short(ends[1])}.")

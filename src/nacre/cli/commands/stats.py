@@ -9,7 +9,7 @@ import click
 
 from nacre.cli.door import Door
 from nacre.cli.options import door_options, form_option
-from nacre.cli.output import DATA, Column, print_data, print_items
+from nacre.cli.output import DATA, Column, chosen_form, print_data, print_items, put
 
 if TYPE_CHECKING:
     from nacre.store.stats import Stats
@@ -22,7 +22,7 @@ Line = tuple[str, str]
 @door_options
 @click.pass_obj
 def command(door: Door, form: str | None) -> None:
-    """Count what is there."""
+    """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
     with door.open() as store:
         counted = store.stats()
     if form in DATA:
@@ -32,13 +32,32 @@ def command(door: Door, form: str | None) -> None:
         Column("what", lambda line: line[0], lambda line: line[0], style="cyan"),
         Column("count", lambda line: line[1], lambda line: line[1]),
     ]
-    print_items(lines(counted), columns, list, form)
+    drawn = chosen_form(form) == "table"
+    print_items(whole(counted) if drawn else lines(counted), columns, list, form)
+    if drawn:
+        draw(counted)
+
+
+def draw(stats: Stats) -> None:
+    from nacre.cli.charts import bars, sparkline
+
+    for title, counts in (("types", stats.by_type), ("tags", stats.top_tags)):
+        if counts:
+            put("\n".join(["", title, *bars(counts)]))
+    if stats.growth:
+        first = next(iter(stats.growth))
+        put(f"\nmemories a week since {first}\n  {sparkline(list(stats.growth.values()))}")
+
+
+def whole(stats: Stats) -> list[Line]:
+    plain = {name.replace("_", " "): value for name, value in asdict(stats).items() if not isinstance(value, dict)}
+    return [(name, str(value)) for name, value in plain.items()]
 
 
 def lines(stats: Stats) -> list[Line]:
-    whole = {name.replace("_", " "): value for name, value in asdict(stats).items() if not isinstance(value, dict)}
     return [
-        *((name, str(value)) for name, value in whole.items()),
+        *whole(stats),
         *((f"type {name}", str(count)) for name, count in stats.by_type.items()),
         *((f"tag {name}", str(count)) for name, count in stats.top_tags.items()),
+        *((f"week {monday}", str(count)) for monday, count in stats.growth.items()),
     ]

@@ -207,6 +207,8 @@ class SQLiteStore:
         if not bound:
             return {}
         with self._reading() as connection:
+            if space not in self._mirrors:
+                return search.vectors_in_file(connection, space, ids)
             return search.vectors_of(connection, self._mirror(space, connection), int(bound[0][0]), ids)  # type: ignore[arg-type]
 
     def pending(self, limit: int) -> list[Memory]:

@@ -11,11 +11,13 @@ from nacre.errors import EmbeddingMismatch
 from nacre.model import JournalEntry, Memory
 from nacre.model.memory import Json
 from nacre.ports import Derived, Vectors
-from nacre.storage.sqlite import compressed, journal, links
+from nacre.storage.sqlite import compressed, journal, links, renaming
 from nacre.storage.sqlite.rows import COLUMNS, SELECTED, from_row, to_row
 from nacre.storage.sqlite.vocabulary import words_of
 
 INSERT = f"INSERT INTO memory({', '.join(COLUMNS)}, generation) VALUES ({', '.join('?' for _ in COLUMNS)}, 0)"
+# Eight blocks of vectors: an act on a million memories holds no more than these at once.
+VECTORS_HELD = 2_048
 UPDATE = f"UPDATE memory SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 
 
@@ -96,6 +98,10 @@ class SQLiteTransaction:
     def forget_journal(self, space: str, upto: int) -> int:
         return journal.drop(self._connection, space, upto)
 
+    def rename_space(self, old: str, new: str) -> None:
+        self.flush()
+        renaming.rename(self._connection, old, new)
+
     def word(self, kind: str, name: str) -> Mapping[str, Json] | None:
         return words_of(self._connection, kind, name).get(name)
 
@@ -108,7 +114,7 @@ class SQLiteTransaction:
             )
 
     def flush(self) -> None:
-        """Vectors are written last and together, so that a batch of a thousand makes four blocks and not a thousand."""
+        """Vectors are written together, so that a batch of a thousand makes four blocks and not a thousand."""
         if not self._gone and not self._new:
             return
         import numpy as np
@@ -162,6 +168,8 @@ class SQLiteTransaction:
             )
             if derived.vectors is not None:
                 self._new[space].append((self._connection.last_insert_rowid(), row, derived.vectors[place]))
+        if len(self._new.get(space, ())) >= VECTORS_HELD:
+            self.flush()
         if embedded:
             self._connection.execute(
                 "UPDATE memory SET generation = (SELECT value FROM meta WHERE key = 'generation') WHERE row = ?", (row,)

@@ -1,0 +1,148 @@
+"""nacre backup"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from nacre.cli.asking import counted, sure
+from nacre.cli.door import Door, quiet_log
+from nacre.cli.options import door_options, dry_run_option, form_option, yes_option
+from nacre.cli.output import DATA, Column, print_data, print_items, put, say
+from nacre.cli.times import age
+from nacre.model.instants import iso
+
+if TYPE_CHECKING:
+    from nacre.lifecycle.restoring import Kept
+    from nacre.storage.sqlite.restoring import Copy
+
+MEGABYTE = 1_000_000
+key_option = click.option(
+    "--key", metavar="WHERE", help="The key of the copy, if it is another: file:PATH, env:VARIABLE or keyring:NAME."
+)
+
+
+@click.group("backup")
+def command() -> None:
+    """Copy the whole store, check a copy, or put one back. A copy has all spaces, the journal and the vectors."""
+
+
+@command.command("create")
+@click.argument("path", required=False)
+@door_options
+@click.pass_obj
+def create(door: Door, path: str | None) -> None:
+    """Copy the store while others go on writing. Prints where the copy is.
+
+    PATH is a file or a folder. Without it the copy goes to the setting `backup_folder`, by default beside the store,
+    where the last few are kept (the setting `backup_keep`).
+    """
+    from nacre.lifecycle.jobs import backups_of
+
+    with door.open() as store:
+        made = store.backup(path) if path else backups_of(door.settings()).make(store, door.now())
+    put(str(made))
+    say(f"Copied and checked, {size(made.stat().st_size)}.")
+
+
+@command.command("list")
+@form_option()
+@door_options
+@click.pass_obj
+def list_command(door: Door, form: str | None) -> None:
+    """List the copies of this store, newest first, and what earlier restores left beside it."""
+    from nacre.lifecycle.restoring import copies
+
+    found = copies(door.settings())
+    print_items(found, columns(door.now()), record, form)
+    if not found:
+        say("There are no copies yet; `nacre backup create` makes one.")
+
+
+@command.command("verify")
+@click.argument("file")
+@key_option
+@form_option("text", "json")
+@door_options
+@click.pass_obj
+def verify_command(door: Door, file: str, key: str | None, form: str | None) -> None:
+    """Read a copy from end to end, change nothing, and tell what it holds. Ends with code 4 when it is damaged."""
+    from nacre.lifecycle.restoring import verify
+
+    quiet_log(debug=door.debug)
+    found = verify(door.settings(), file, key=key)
+    if form in DATA:
+        print_data(described(file, found), form)
+    else:
+        put(f"{file} is whole: {holds(found, door.now())}.")
+
+
+@command.command("restore")
+@click.argument("file")
+@key_option
+@dry_run_option
+@yes_option
+@door_options
+@click.pass_obj
+def restore_command(door: Door, file: str, key: str | None, dry_run: bool, yes: bool) -> None:
+    """Put a copy in the place of the store. The present file is kept beside it under another name.
+
+    The copy is checked first, and nothing is changed while another process has the store open. An encrypted store stays
+    encrypted with its own key, whatever the copy was.
+    """
+    from nacre.lifecycle.restoring import restore, verify
+    from nacre.wiring import store_file
+
+    quiet_log(debug=door.debug)
+    settings = door.settings()
+    told = f"{holds(verify(settings, file, key=key), door.now())}"
+    if dry_run:
+        say(f"{store_file(settings.store)} would become {told}; nothing was changed.")
+        return
+    if not yes:
+        sure(f"Put {file} ({told}) in the place of {store_file(settings.store)}? The present file is kept beside it.")
+    kept = restore(settings, file, door.now(), key=key)
+    say(f"{store_file(settings.store)} is restored: {told}.")
+    if kept is not None:
+        put(str(kept))
+        say("What was there before is kept under this name; `nacre backup restore` puts it back.")
+
+
+def holds(copy: Copy, now: float) -> str:
+    written = f", last written {age(copy.last_at, now)}" if copy.last_at is not None else ""
+    secret = ", encrypted" if copy.encrypted else ""
+    return f"{counted(copy.memories)} in {counted(len(copy.spaces), 'space', 'spaces')}{written}{secret}"
+
+
+def described(file: str, copy: Copy) -> dict[str, object]:
+    return {
+        "file": file,
+        "schema": copy.schema,
+        "encrypted": copy.encrypted,
+        "bytes": copy.bytes_on_disk,
+        "last_at": None if copy.last_at is None else iso(copy.last_at),
+        "memories": copy.memories,
+        "spaces": copy.spaces,
+    }
+
+
+def columns(now: float) -> list[Column[Kept]]:
+    return [
+        Column("made", lambda kept: iso(kept.made_at), lambda kept: age(kept.made_at, now)),
+        Column("size", lambda kept: str(kept.bytes_on_disk), lambda kept: size(kept.bytes_on_disk), right=True),
+        Column("kind", kind, kind, style="magenta"),
+        Column("file", lambda kept: str(kept.file), lambda kept: str(kept.file), wide=True, wraps=True),
+    ]
+
+
+def kind(kept: Kept) -> str:
+    return "replaced" if kept.replaced else "copy"
+
+
+def record(kept: Kept) -> dict[str, object]:
+    return {"made": iso(kept.made_at), "bytes": kept.bytes_on_disk, "kind": kind(kept), "file": str(kept.file)}
+
+
+def size(bytes: int) -> str:
+    return f"{bytes / MEGABYTE:,.1f} MB"

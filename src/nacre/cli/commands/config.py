@@ -1,0 +1,204 @@
+"""nacre config"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nacre.cli.door import Door
+from nacre.cli.faults import Misused, NothingFound
+from nacre.cli.options import door_options, form_option
+from nacre.cli.output import DATA, Column, print_data, print_items, put, say
+from nacre.config import PROJECT_FILE, TABLES, Setting, explained, from_file, project_file, user_config
+from nacre.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nacre.config import Settings
+
+SECRET = ("embedder_key", "language_model_key")
+project_option = click.option(
+    "--project", is_flag=True, help=f"In the nearest {PROJECT_FILE} upwards, or a new one here, not in your own file."
+)
+
+
+@click.group("config")
+def command() -> None:
+    """See and change the settings, and where each comes from.
+
+    A flag wins over the environment (NACRE_STORE, …), this over the nearest .nacre.toml upwards, this over your own
+    config.toml, and that over the default. Settings of one space alone are called spaces.NAME.KEY.
+    """
+
+
+@command.command("list")
+@click.option("--changed", is_flag=True, help="Only those that are not as the program has them by default.")
+@form_option()
+@door_options
+@click.pass_obj
+def list_command(door: Door, changed: bool, form: str | None) -> None:
+    """List every setting with its value and its source. Keys of services are not shown."""
+    found = [each for each in explained(door.flags) if not changed or each.source != "default"]
+    columns: list[Column[Setting]] = [
+        Column("key", lambda each: each.key, lambda each: each.key, style="cyan"),
+        Column("value", shown, shown, wide=True, wraps=True),
+        Column("source", lambda each: each.source, lambda each: each.source, style="magenta"),
+    ]
+    print_items(found, columns, record, form)
+    if not found:
+        say("Everything is as the program has it by default; `nacre config set KEY VALUE` changes that.")
+
+
+@command.command("get")
+@click.argument("key")
+@form_option("text", "json")
+@door_options
+@click.pass_obj
+def get(door: Door, key: str, form: str | None) -> None:
+    """Print one setting, and on stderr where it comes from."""
+    known = {each.key: each for each in explained(door.flags)}
+    if key not in known:
+        if key.partition(".")[0] in TABLES:
+            raise NothingFound(f"no file sets {key}; `nacre config set {key} VALUE` does.")
+        raise unknown(key, list(known))
+    found = known[key]
+    if form in DATA:
+        print_data({"key": key, "value": found.value, "source": found.source}, form)
+    else:
+        put(plain(found.value))
+        say(f"from {found.source}")
+
+
+@command.command("set")
+@click.argument("key")
+@click.argument("value")
+@project_option
+@door_options
+@click.pass_obj
+def set_command(door: Door, key: str, value: str, project: bool) -> None:
+    """Write one setting to your own file, or with --project to that of this folder. All else in it stays as it is."""
+    from nacre.cli.settings_values import check_value
+    from nacre.install.settings_file import set_value
+
+    file = chosen_file(project)
+    check_key(key)
+    check_value(key.rpartition(".")[2], value)
+    set_value(file, key, value)
+    say(f"{file} now sets {key}.")
+    tell_overruled(door, key, file)
+
+
+@command.command("unset")
+@click.argument("key")
+@project_option
+@door_options
+@click.pass_obj
+def unset_command(door: Door, key: str, project: bool) -> None:
+    """Take one setting out of your own file, or with --project out of that of this folder."""
+    from nacre.install.settings_file import unset
+
+    file = chosen_file(project)
+    check_key(key)
+    if not unset(file, key):
+        raise NothingFound(f"{file} does not set {key}.")
+    now = {each.key: each for each in explained(door.flags)}.get(key)
+    say(f"{file} no longer sets {key}." + (f" It is {shown(now) or 'empty'} now, from {now.source}." if now else ""))
+
+
+@command.command("path")
+@form_option("text", "json")
+@door_options
+@click.pass_obj
+def path(door: Door, form: str | None) -> None:  # noqa: ARG001 (every command takes the door)
+    """Print where the settings are: your own file, and this folder's where there is one."""
+    own, nearest = user_config(), project_file(Path.cwd())
+    if form in DATA:
+        print_data({"user": str(own), "user_exists": own.is_file(), "project": str(nearest) if nearest else None}, form)
+        return
+    put(str(own))
+    if nearest is not None:
+        put(str(nearest))
+    if not own.is_file():
+        say("Your own file is not there yet; `nacre config set KEY VALUE` makes it.")
+
+
+@command.command("edit")
+@project_option
+@door_options
+@click.pass_obj
+def edit(door: Door, project: bool) -> None:
+    """Open the file in your editor. What cannot be read as settings afterwards is not taken."""
+    from nacre.cli.commands.edit import in_editor
+
+    file = chosen_file(project)
+    before = file.read_text("utf-8") if file.is_file() else ""
+    after = in_editor(before, editor_of(door), extension=".toml")
+    if after is None or after == before:
+        say("Nothing changed.")
+        return
+    take_over(file, after)
+    say(f"Changed {file}.")
+
+
+def editor_of(door: Door) -> str:
+    try:
+        settings: Settings = door.settings()
+    except ConfigError:  # the very file that is to be mended
+        return ""
+    return settings.editor
+
+
+def take_over(file: Path, text: str) -> None:
+    """Read first under another name, which stays when it cannot be read: nobody types it twice."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f".{file.name}.draft")
+    draft.write_text(text, "utf-8")
+    try:
+        from_file(draft)
+    except ConfigError as error:
+        raise Misused(f"{file} is as it was: {error} What you wrote is in {draft}.") from error
+    if file.exists():
+        draft.chmod(file.stat().st_mode & 0o777)
+    draft.replace(file.resolve())
+
+
+def chosen_file(project: bool) -> Path:
+    return (project_file(Path.cwd()) or Path.cwd() / PROJECT_FILE) if project else user_config()
+
+
+def check_key(key: str) -> None:
+    from nacre.install.settings_file import keys, parted
+
+    if parted(key)[-1] not in keys():
+        raise unknown(key, list(keys()))
+
+
+def unknown(key: str, known: list[str]) -> Misused:
+    near = get_close_matches(key.rpartition(".")[2].lower().replace("-", "_"), known, n=1, cutoff=0.5)
+    remedy = f"did you mean {near[0]!r}?" if near else "`nacre config list` has them all."
+    return Misused(f"there is no setting {key!r}; {remedy}")
+
+
+def tell_overruled(door: Door, key: str, file: Path) -> None:
+    found = {each.key: each for each in explained(door.flags)}.get(key)
+    if found is not None and Path(found.source).absolute() != file.absolute():
+        say(f"It is {shown(found)} all the same: {found.source} wins over this file.")
+
+
+def plain(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def shown(setting: Setting) -> str:
+    if setting.key.rpartition(".")[2] in SECRET and setting.value:
+        return "(set, not shown)"
+    return plain(setting.value)
+
+
+def record(setting: Setting) -> dict[str, object]:
+    hidden = setting.key.rpartition(".")[2] in SECRET and setting.value
+    return {"key": setting.key, "value": None if hidden else setting.value, "source": setting.source}

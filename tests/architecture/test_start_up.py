@@ -1,0 +1,94 @@
+"""What a command may import before it answers: a shell feels every tenth of a second."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.embedding.minilm import provision
+
+# Modules, of others and of the standard library, that take tens of milliseconds to import.
+HEAVY = frozenset(
+    "numpy onnxruntime rich yaml rapidfuzz prompt_toolkit asyncio mcp pydantic httpx starlette matplotlib keyring"
+    " tomllib xml".split()
+)
+ALWAYS = HEAVY - {"numpy", "onnxruntime", "tomllib"}
+CHILD = """
+import sys
+from nacre.cli.main import nacre
+try:
+    nacre.main(sys.argv[1:], prog_name="nacre", standalone_mode=False)
+finally:
+    print("imported", *sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+    print("ours", *sorted(name for name in sys.modules if name.startswith("nacre")), file=sys.stderr)
+"""
+
+
+def imported(*words: str, **environment: str) -> tuple[set[str], set[str]]:
+    """The packages that were imported, and the modules of our own."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, *words],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    told = {
+        kind: set(names) for kind, *names in map(str.split, done.stderr.splitlines()) if kind in ("imported", "ours")
+    }
+    return told["imported"], told["ours"]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    with MemoryStore(tmp_path / "s.db", embedder="hashing") as store:
+        store.remember("the kettle is on")
+    return str(tmp_path / "s.db")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"]])
+def test_help_needs_click_and_no_command(words: list[str]) -> None:
+    found, ours = imported(*words)
+    assert found & (HEAVY | {"apsw", "platformdirs"}) == set()
+    assert not any(name.startswith(("nacre.store", "nacre.engine", "nacre.cli.commands")) for name in ours)
+
+
+@pytest.mark.parametrize("words", [["list"], ["show", "NAMED"], ["journal"], ["undo"], ["space", "list"], ["stats"]])
+def test_what_only_reads_or_marks_needs_no_numbers_and_no_model(store: str, words: list[str]) -> None:
+    with MemoryStore(store, embedder="hashing") as opened:
+        (memory,) = opened.list_recent()
+    named = [memory.id if word == "NAMED" else word for word in words]
+    found, ours = imported(*named, NACRE_STORE=store, NACRE_EMBEDDER="minilm")
+    allowed = {"numpy"} if words == ["undo"] else set[str]()
+    assert "apsw" in found
+    assert found & HEAVY - allowed == set()
+    assert "nacre.recall.recall" not in ours
+
+
+def test_a_recall_needs_numbers_and_nothing_that_draws_or_speaks(store: str) -> None:
+    found, _ = imported("recall", "kettle", NACRE_STORE=store, NACRE_EMBEDDER="hashing")
+    assert "numpy" in found
+    assert found & (ALWAYS | {"onnxruntime", "tomllib"}) == set()
+
+
+def test_a_recall_by_meaning_needs_the_runtime_of_the_model_beside(tmp_path: Path) -> None:
+    if not provision.status().installed:
+        pytest.skip("the model is not installed here")
+    with MemoryStore(tmp_path / "m.db", embedder="minilm") as store:
+        store.remember("the kettle is on")
+    found, _ = imported("recall", "kettle", NACRE_STORE=str(tmp_path / "m.db"), NACRE_EMBEDDER="minilm")
+    assert {"numpy", "onnxruntime"} <= found
+    assert found & ALWAYS == set()
+
+
+def test_the_child_would_notice(store: str) -> None:
+    found, _ = imported("list", "-f", "yaml", NACRE_STORE=store)
+    assert "yaml" in found
+    found, _ = imported("list", "-f", "table", NACRE_STORE=store)
+    assert "rich" in found

@@ -1,0 +1,71 @@
+"""A space under another name: everything that was its own goes along, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre.model import Filter, Link
+from nacre.ports import Store
+from tests.samples import SPACE, derived, entry, ids, memory, unit
+
+EVERYTHING = Filter()
+
+
+def filled(store: Store) -> None:
+    with store.transaction() as transaction:
+        transaction.claim_embedder("first", 8)
+        transaction.put(memory("a", "text", tags=("x",), links=(Link("b"),)), derived("old word", unit(1)))
+        transaction.put(memory("b", "other"), derived("new word", unit(0, 1)))
+        transaction.append([entry("a")])
+        transaction.put_word(f"tag/{SPACE}", "x", {"told": 1})
+        transaction.put_word(f"tag/deep/{SPACE}", "x", {"told": 2})
+        transaction.put_word("type", SPACE, {})
+        transaction.put_word("space", SPACE, {"description": "d"})
+
+
+def test_all_that_was_its_own_is_found_under_the_new_name(store: Store) -> None:
+    filled(store)
+    store.walked(SPACE, store.edges(SPACE))
+    with store.transaction() as transaction:
+        transaction.rename_space(SPACE, "new")
+    assert store.spaces() == {"new": 2}
+    assert store.select(SPACE, EVERYTHING) == [] and store.journal(SPACE) == []
+    assert [each.space for each in store.get("new", ["a", "b"])] == ["new", "new"]
+    assert ids(store.by_words("new", ["old"], EVERYTHING, 5)) == ["a"]
+    assert ids(store.by_vector("new", unit(0, 1), EVERYTHING, 1)) == ["b"]
+    assert [(edge.source, edge.target, edge.walks) for edge in store.edges("new")] == [("a", "b", 1)]
+    assert [(each.memory_id, each.space) for each in store.journal("new")] == [("a", "new")]
+    assert store.health(thorough=True).problems == ()
+
+
+def test_words_of_other_spaces_and_kinds_stay(store: Store) -> None:
+    filled(store)
+    with store.transaction() as transaction:
+        transaction.rename_space(SPACE, "new")
+    assert store.words("tag/new") == {"x": {"told": 1}} and store.words(f"tag/{SPACE}") == {}
+    assert store.words(f"tag/deep/{SPACE}") == {"x": {"told": 2}}
+    assert store.words("type") == {SPACE: {}}
+    assert store.words("space") == {"new": {"description": "d"}}
+
+
+def test_a_renaming_that_fails_leaves_the_old_name(store: Store) -> None:
+    filled(store)
+
+    def fail() -> None:
+        with store.transaction() as transaction:
+            transaction.rename_space(SPACE, "new")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert store.spaces() == {SPACE: 2}
+    assert ids(store.by_vector(SPACE, unit(0, 1), EVERYTHING, 1)) == ["b"]
+
+
+def test_another_space_is_not_touched(store: Store) -> None:
+    filled(store)
+    with store.transaction() as transaction:
+        transaction.put(memory("a", "elsewhere", space="third"), derived("third word", unit(1)))
+        transaction.rename_space(SPACE, "new")
+    assert store.spaces() == {"new": 2, "third": 1}
+    assert ids(store.by_vector("third", unit(1), EVERYTHING, 5)) == ["a"]

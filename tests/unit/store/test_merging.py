@@ -1,0 +1,116 @@
+"""Tags, importance and merging: one act each, and no vector is computed again where the text stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nacre import Link, MemoryStore
+from nacre.errors import InvalidInput, MemoryNotFound
+from tests.embedders import WordBag
+
+
+@pytest.fixture
+def embedder() -> WordBag:
+    return WordBag()
+
+
+@pytest.fixture(params=["file", "memory"])
+def store(request: pytest.FixtureRequest, embedder: WordBag, tmp_path: Path) -> MemoryStore:
+    path = tmp_path / "s.db" if request.param == "file" else ":memory:"
+    return MemoryStore(path, embedder=embedder, on_conflict="ignore")
+
+
+def test_tags_and_importance_change_without_a_vector_being_computed(store: MemoryStore, embedder: WordBag) -> None:
+    one, two = store.remember("the mill grinds rye", tags=["mill"]), store.remember("the oven is cold")
+    before = {id: rows.tolist() for id, rows in store.vectors([one.id, two.id]).items()}
+    embedder.asked.clear()
+    store.tag(one.id, two.id, add=["bread", "rye"], remove=["mill"])
+    store.bump(one.id, by=0.2)
+    store.bump(two.id, to=0.9)
+    assert embedder.asked == []
+    assert {id: rows.tolist() for id, rows in store.vectors([one.id, two.id]).items()} == before
+    assert [each.tags for each in store.get_many([one.id, two.id])] == [("bread", "rye")] * 2
+    assert {hit.memory.id for hit in store.recall("bread", strategy="keyword")} == {one.id, two.id}
+
+
+def test_an_importance_stays_within_0_and_1(store: MemoryStore) -> None:
+    memory = store.remember("x", importance=0.8)
+    assert [store.bump(memory.id, by=by)[0].importance for by in (0.1, 0.5, -0.3)] == [0.9, 1.0, 0.7]
+    assert store.bump(memory.id, by=-1)[0].importance == 0
+    assert store.bump(memory.id, by=-0.1) == []
+    for by, to in ((None, 1.5), (float("nan"), None), (None, None), (0.1, 0.2)):
+        with pytest.raises(InvalidInput):
+            store.bump(memory.id, by=by, to=to)
+
+
+def test_tagging_is_one_act_for_all_of_them(store: MemoryStore) -> None:
+    ids = [store.remember(text).id for text in ("one", "two")]
+    store.tag(*ids, add=["a"])
+    assert len({entry.act.batch for entry in store.journal(act="tag")}) == 1
+    store.undo()
+    assert store.count(tag="a") == 0
+    with pytest.raises(InvalidInput):
+        store.tag(ids[0])
+    with pytest.raises(MemoryNotFound):
+        store.tag("nobody", add=["a"])
+
+
+def test_a_secret_does_not_become_a_tag(store: MemoryStore) -> None:
+    secret = "ghp_" + "a1B2c3D4" * 5
+    memory = store.remember("x")
+    (tagged,) = store.tag(memory.id, add=[secret])
+    assert secret not in str(tagged)
+
+
+def test_the_one_that_stays_knows_what_the_others_knew(store: MemoryStore, embedder: WordBag) -> None:
+    end = store.remember("elsewhere")
+    keep = store.remember("the gate opens at eight", tags=["gate"], importance=0.4)
+    first = store.remember("opens at eight", tags=["hours"], importance=0.9, links=[Link(end.id, "refines")])
+    second = store.remember("eight o'clock, the gate", tags=["gate", "clock"], links=[Link(first.id)], pinned=True)
+    store.link(keep.id, second.id, "conflicts")
+    embedder.asked.clear()
+    merged = store.merge(keep.id, first.id, second.id, why="the same thrice")
+    assert (merged.text, merged.importance, merged.pinned) == (keep.text, 0.9, True)
+    assert merged.tags == ("gate", "hours", "clock")
+    assert {(link.to, link.rel) for link in merged.links} == {
+        (end.id, "refines"),
+        (first.id, "supersedes"),
+        (second.id, "supersedes"),
+    }
+    assert {each.superseded_by for each in store.get_many([first.id, second.id])} == {keep.id}
+    assert embedder.asked == []
+    assert store.review(kinds="conflict") == []
+    assert [version.id for version in store.history(keep.id).versions][-1] == keep.id
+
+
+def test_one_undo_takes_a_merge_back_whole(store: MemoryStore) -> None:
+    memories = [store.remember(text, tags=[text]) for text in ("one", "two", "three")]
+    ids = [memory.id for memory in memories]
+    before = store.get_many(ids)
+    store.merge(*ids, text="one, two and three")
+    assert store.count() == 1
+    store.undo()
+    assert store.get_many(ids) == before
+    assert {hit.memory.id for hit in store.recall("two", strategy="keyword")} == {ids[1]}
+
+
+def test_a_new_text_is_guarded_and_searched(store: MemoryStore) -> None:
+    one, two = store.remember("one"), store.remember("two")
+    secret = "ghp_" + "a1B2c3D4" * 5
+    merged = store.merge(one.id, two.id, text=f"one and two, {secret}")
+    assert secret not in merged.text
+    assert [hit.memory.id for hit in store.recall("two", strategy="keyword")] == [one.id]
+
+
+def test_what_no_longer_stands_cannot_be_merged(store: MemoryStore) -> None:
+    one, two, three = (store.remember(text) for text in ("one", "two", "three"))
+    store.forget(two.id)
+    store.supersede(three.id, one.id)
+    for others in ([two.id], [three.id], [one.id], []):
+        with pytest.raises(InvalidInput):
+            store.merge(one.id, *others)
+    with pytest.raises(MemoryNotFound):
+        store.merge(one.id, "nobody")
+    assert store.journal(act="merge") == []

@@ -59,10 +59,17 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "retain": "Keep a space within bounds of age, number and size.",
         "maintenance": "Let a store look after itself: once, or from now on.",
     },
+    "Let agents in": {
+        "mcp": "Serve this memory to agents over the Model Context Protocol.",
+        "hook": "Answer a client's hooks: recall for its prompts, keep what is said.",
+        "install": "Set this memory up in an agent's program.",
+        "uninstall": "Take it out of an agent's program again.",
+    },
     "Carry": {
         "export": "Write memories to a file that any other store can read.",
         "import": "Bring the memories of such a file into the store.",
         "info": "Look into such a file without importing it.",
+        "ingest": "Keep conversations and notes that lie in files.",
     },
     "Keep in order": {
         "stats": "Count what is there.",

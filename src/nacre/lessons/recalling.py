@@ -123,7 +123,7 @@ class Recalling(Shelf):
             include_archived=bool(narrowing.get("include_archived")),
             include_superseded=bool(narrowing.get("include_superseded")),
         )
-        return Answer(tuple(map(Lesson.of, found)), tuple(wording.warnings), wording.suggestions)
+        return Answer(tuple(map(self._shown, found)), tuple(wording.warnings), wording.suggestions)
 
     def _filter(self, narrowing: Narrowing) -> tuple[Filter, Wording]:
         for name in narrowing:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nacre.errors import LinkRefused
 from nacre.lessons.answer import Answer
-from nacre.lessons.lesson import Lesson, Related
+from nacre.lessons.lesson import Related
 from nacre.lessons.shelf import Shelf
 from nacre.lessons.vocabulary import normal
 from nacre.model import Direction, Link, Memory
@@ -42,7 +42,7 @@ class Relating(Shelf):
         found = self.store.neighbors(id, rel=rels, direction=direction, depth=depth, include_hidden=hidden)
         return Answer(
             tuple(
-                Related(Lesson.of(each.memory), each.rel, each.direction, each.depth)
+                Related(self._shown(each.memory), each.rel, each.direction, each.depth)
                 for each in found
                 if each.memory.type == LESSON and each.memory.status != "trashed"
             )

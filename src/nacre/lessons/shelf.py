@@ -53,7 +53,11 @@ class Shelf(Face):
         return memory
 
     def _lesson(self, id: str) -> Lesson:
-        return Lesson.of(self._memory(id))
+        return self._shown(self._memory(id))
+
+    def _shown(self, memory: Memory) -> Lesson:
+        """Without secrets that were kept before there was a guard."""
+        return Lesson.of(self.store.shown(memory))
 
     def _words(self, kind: str) -> Vocabulary:
         return Vocabulary(self.store, kind)

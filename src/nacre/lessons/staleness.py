@@ -53,7 +53,7 @@ class Staleness(Shelf):
             source__under=None if source is None else self._words(SOURCE).family(source),
         )
         found = sorted(self.store.iterate(where=where), key=lambda memory: (-memory.confidence, memory.created_at))
-        return Answer(tuple(map(Lesson.of, found)))
+        return Answer(tuple(map(self._shown, found)))
 
     def review(self, stale_days: float = STALE_DAYS) -> Answer[tuple[ReviewDue, ...]]:
         """What somebody should look at again: first what another lesson contradicts, then what nobody has said or

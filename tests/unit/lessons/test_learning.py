@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
+from nacre.config import Settings
 from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
 from nacre.lessons import LessonBook
 from nacre.lessons.vocabulary import REVIEW
@@ -281,3 +282,15 @@ def test_a_store_that_was_given_stays_open_when_the_book_is_closed() -> None:
     with LessonBook(store=store) as book:
         book.learn("One", "text")
     assert store.count() == 1
+
+
+def test_a_secret_that_was_kept_before_there_was_a_guard_is_not_shown(tmp_path: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    careless = MemoryStore(tmp_path / "s.db", settings=Settings(embedder="hashing", secrets="allow"))
+    old = LessonBook(store=careless).learn("Deploy by hand", f"The token is {token}").data.id
+    new = LessonBook(store=careless).learn("Deploy by a job", "The job has its own").data.id
+    LessonBook(store=careless).link(new, old)
+    careless.close()
+    book = LessonBook(store=MemoryStore(tmp_path / "s.db", settings=Settings(embedder="hashing")))
+    shown = (book.get(old), book.list(), book.related(new), book.recall("token deploy"))
+    assert all(token not in str(answer) and "[REDACTED" in str(answer) for answer in shown)

@@ -1,0 +1,76 @@
+"""What `install` and `uninstall` share: the installer of a client, made from the options and the settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nacre.cli.door import Door
+from nacre.cli.faults import Misused
+from nacre.cli.options import F, together
+
+if TYPE_CHECKING:
+    from nacre.config import Settings
+    from nacre.install.clients.installer import Installer
+
+SERVER = "nacre"
+OF_THE_STORE = ("key", "embedder", "embedder_url")  # without these a server might not open it, or not find in it
+
+
+def client_options(command: F) -> F:
+    return together(
+        click.option("--project", is_flag=True, help="For the project in this folder alone, not for you everywhere."),
+        click.option("--server-name", default=SERVER, show_default=True, metavar="NAME", help="The server's name."),
+    )(command)
+
+
+def client_argument(command: F) -> F:
+    return click.argument("client", metavar="CLIENT", required=False)(command)
+
+
+def installer_of(door: Door, client: str, *, project: bool, server_name: str, profile: str = "") -> Installer:
+    from nacre.install.clients.registry import installer_for
+
+    kind = installer_for(client)
+    folder = Path.cwd() if project else None
+    if folder is not None and kind.project_path(folder) is None:
+        raise Misused(f"{kind.title} knows no settings of a project; leave out --project.")
+    found = settings_for(door, folder)
+    return kind(
+        store=found.store,
+        space="" if found.space == "default" else found.space,
+        settings_path="",
+        server_name=server_name,
+        extra_env=environment_of(door),
+        profile=profile,
+        folder=folder,
+        overwrite_unparseable=False,
+    )
+
+
+def settings_for(door: Door, folder: Path | None) -> Settings:
+    """A server for all projects must not take the store of the one that this command happens to be called in."""
+    from nacre.config import settings
+
+    return settings(door.flags, folder=folder or Path(Path.cwd().anchor))
+
+
+def environment_of(door: Door) -> Mapping[str, str]:
+    """What only this shell knows, and a client that is started elsewhere would not."""
+    from nacre.config import ENVIRONMENT
+
+    names = {ENVIRONMENT + name.upper(): name for name in OF_THE_STORE}
+    given = {variable: door.flags.get(name) or os.environ.get(variable, "") for variable, name in names.items()}
+    return {variable: value for variable, value in given.items() if value.strip()}
+
+
+def named(client: str | None) -> str:
+    from nacre.install.clients.registry import INSTALLERS
+
+    if client is None:
+        raise Misused(f"name a client: {', '.join(INSTALLERS)}; `nacre install --list` tells which are here.")
+    return client

@@ -1,0 +1,165 @@
+"""nacre ingest"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nacre.cli.asking import counted
+from nacre.cli.door import ACTOR, Door
+from nacre.cli.faults import NothingFound
+from nacre.cli.options import door_options
+from nacre.cli.output import FORMS, Column, print_items, say
+from nacre.cli.progress import progress_line
+from nacre.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from nacre.portability.ingest.formats import Format
+    from nacre.portability.ingest.keeping import Tally
+    from nacre.store import MemoryStore
+
+NAMES = ("claude-code", "chatgpt", "claude", "jsonl", "markdown")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    path: Path
+    format: str
+    space: str
+    tally: Tally
+
+
+@click.command("ingest")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(path_type=Path))
+@click.option("--format", "name", type=click.Choice(NAMES), help="The files' format; else each one tells it.")
+@click.option("--dry-run", is_flag=True, help="Say what would be kept, and keep nothing.")
+@click.option("--include-tools", "tools", is_flag=True, help="Also what tools were asked and answered, and thoughts.")
+@click.option("-f", "form", type=click.Choice(FORMS), help="How to print what was done.")
+@door_options
+@click.pass_obj
+def command(
+    door: Door, paths: tuple[Path, ...], name: str | None, dry_run: bool, tools: bool, form: str | None
+) -> None:
+    """Keep conversations and notes that lie in files: transcripts of Claude Code, exports of ChatGPT and Claude, lines
+    of JSON, Markdown. Folders are walked.
+
+    What was ingested before is not kept twice, and an edited note changes its memory. Transcripts go into the space of
+    the project where they took place, unless --space names one.
+
+    \b
+      nacre ingest ~/.claude/projects
+      nacre ingest conversations.json --dry-run
+      nacre ingest notes/ --space me
+    """
+    found = told_apart(paths, name)
+    done = []
+    with door.open_with_model() as store, progress_line() as progress:
+        from nacre.portability.ingest.keeping import Ingest
+
+        for path, format in found:
+            space = space_for(door, format, path, store)
+            with within(door, store, space) as there:
+                tally = Ingest(there, format, path, dry_run).run(tools=tools, progress=progress)
+            done.append(Read(path, format.name, space, tally))
+    print_items(done, columns(), record, form)
+    for line in summary(done, dry_run=dry_run):
+        say(line)
+
+
+def told_apart(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Format]]:
+    from nacre.portability.ingest.formats import detected, files, format_named
+
+    found, others = [], 0
+    for path, named in files(paths):
+        format = format_named(name) if name else detected(path)
+        if format is not None:
+            found.append((path, format))
+        elif named:
+            raise InvalidInput(
+                f"{path} is in no format that is known ({', '.join(NAMES)}); --format says which one it is."
+            )
+        else:
+            others += 1
+    if others:
+        say(f"{counted(others, 'file', 'files')} in no known format left out.")
+    if not found:
+        raise NothingFound("there is nothing to ingest; name transcripts, exports or notes.")
+    return found
+
+
+def space_for(door: Door, format: Format, path: Path, store: MemoryStore) -> str:
+    folder = format.folder_of(path) if format.folder_of is not None else None
+    if "space" in door.flags or folder is None:
+        return store.space
+    from nacre.portability.project import space_of
+
+    return space_of(folder, store.spaces())
+
+
+def within(door: Door, store: MemoryStore, space: str) -> MemoryStore:
+    from nacre.store import MemoryStore
+
+    return MemoryStore(settings=replace(door.settings(), space=space), actor=ACTOR, embedder=store.embedder)
+
+
+def columns() -> list[Column[Read]]:
+    def count(name: str) -> Column[Read]:
+        def told(each: Read) -> str:
+            return str(getattr(each.tally, name))
+
+        return Column(name, told, told, right=True)
+
+    return [
+        Column("file", lambda each: str(each.path), lambda each: each.path.name, wide=True),
+        Column("format", lambda each: each.format, lambda each: each.format),
+        Column("space", lambda each: each.space, lambda each: each.space),
+        *map(count, ("new", "unchanged", "changed", "gone")),
+        Column("skipped", skipped, skipped, right=True),
+        count("broken"),
+    ]
+
+
+def skipped(each: Read) -> str:
+    return str(each.tally.skipped.total())
+
+
+def record(each: Read) -> dict[str, object]:
+    tally = each.tally
+    return {
+        "file": str(each.path),
+        "format": each.format,
+        "space": each.space,
+        "new": tally.new,
+        "unchanged": tally.unchanged,
+        "changed": tally.changed,
+        "gone": tally.gone,
+        "skipped": dict(tally.skipped),
+        "broken": tally.broken,
+        "faults": tally.faults,
+    }
+
+
+def summary(done: list[Read], *, dry_run: bool) -> list[str]:
+    tallies = [each.tally for each in done]
+    new, unchanged, changed, gone = (
+        sum(getattr(tally, name) for tally in tallies) for name in ("new", "unchanged", "changed", "gone")
+    )
+    told = [f"{path.path}: {fault}" for path in done for fault in path.tally.faults]
+    broken = sum(tally.broken for tally in tallies)
+    if broken > len(told):
+        told.append(f"and {broken - len(told):,} more that cannot be read.")
+    reasons: dict[str, int] = {}
+    for tally in tallies:
+        for reason, count in tally.skipped.items():
+            reasons[reason] = reasons.get(reason, 0) + count
+    if reasons:
+        told.append(
+            "Left out: " + ", ".join(f"{reason} ({count:,})" for reason, count in sorted(reasons.items())) + "."
+        )
+    kept = f"{new:,} new, {unchanged:,} unchanged, {changed:,} changed"
+    removed = f", {gone:,} gone from their notes (in the trash)" if gone else ""
+    ending = "; nothing was kept (--dry-run)." if dry_run else "."
+    return [*told, f"{counted(len(done), 'file', 'files')}: {kept}{removed}{ending}"]

@@ -1,0 +1,132 @@
+"""nacre mcp"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nacre.cli.door import Door
+from nacre.cli.options import door_options, form_option
+from nacre.cli.output import DATA, Column, print_data, print_items, say
+from nacre.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from nacre.mcp.costs import Cost
+
+PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
+
+
+@click.command("mcp")
+@click.option("--profile", type=click.Choice(PROFILES), default="core", show_default=True, help="Which tools to show.")
+@click.option("--http", metavar="HOST:PORT", help="Serve many clients over HTTP instead of one over stdin.")
+@click.option("--token-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Holds the token.")
+@click.option(
+    "--allow-host", "names", multiple=True, metavar="NAME", help="A further name of this machine; repeatable."
+)
+@click.option("--list", "listing", is_flag=True, help="Print the tools and what they cost an agent, and end.")
+@form_option()
+@door_options
+@click.pass_obj
+def command(
+    door: Door,
+    profile: str,
+    http: str | None,
+    token_file: Path | None,
+    names: tuple[str, ...],
+    listing: bool,
+    form: str | None,
+) -> None:
+    """Serve this memory to agents over the Model Context Protocol.
+
+    \b
+      nacre mcp                             over stdin and stdout, for one client
+      nacre mcp --profile full              more tools
+      nacre mcp --http 127.0.0.1:8765       for any number of clients
+      nacre mcp --list                      the tools, and what they cost
+
+    Over HTTP a client must show a token. Without --token-file one is made and shown once; a host that others can
+    reach needs the file. NACRE_AGENT, NACRE_SESSION and NACRE_SCOPE narrow what the server shows.
+    """
+    if listing:
+        list_tools(profile, form)
+    elif http is None:
+        serve_stdio(door, profile)
+    else:
+        serve_http(door, profile, http, token_file, names)
+
+
+def serve_stdio(door: Door, profile: str) -> None:
+    parent = os.getppid()
+    gc.disable()  # nothing that is imported is ever garbage: a tenth of the time until a client is answered
+    from nacre.mcp.desk import Desk
+    from nacre.mcp.profiles import profile_named
+    from nacre.mcp.serving import make_server
+    from nacre.mcp.stdio import serve_stdio
+
+    log_to_stderr(debug=door.debug)
+    desk = Desk(door.settings())
+    server = make_server(profile_named(profile), desk)
+    gc.freeze()
+    gc.enable()
+    if sys.stdin.isatty():
+        say("A client should start this and speak to it over stdin; Ctrl-C ends it. `nacre mcp --help` tells more.")
+    serve_stdio(server, desk, parent)
+
+
+def serve_http(door: Door, profile: str, http: str, token_file: Path | None, names: Sequence[str]) -> None:
+    from nacre.mcp.bearer import make_token, token_in
+    from nacre.mcp.desk import Desk
+    from nacre.mcp.http import Place, serve_http
+    from nacre.mcp.profiles import profile_named
+    from nacre.mcp.serving import make_server
+
+    place = Place.of(http)
+    if token_file is None and not place.local:
+        raise InvalidInput(f"{place.host} can be reached by others; arrange a token with --token-file FILE.")
+    token, made = (make_token(), True) if token_file is None else token_in(token_file)
+    log_to_stderr(debug=door.debug)
+    desk = Desk(door.settings())
+    server = make_server(profile_named(profile), desk)
+    if made:
+        say(f"Token: {token}" if token_file is None else f"A token was made and written to {token_file}.")
+    serve_http(server, desk, place, token, lambda url: say(f"Serving {profile} at {url}"), names)
+
+
+def log_to_stderr(*, debug: bool) -> None:
+    """stdout belongs to the protocol. What clients do is theirs; what goes wrong here is told."""
+    import logging
+
+    logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, format="%(name)s: %(message)s")
+
+
+def list_tools(profile: str, form: str | None) -> None:
+    from nacre.mcp.costs import costs
+    from nacre.mcp.profiles import profile_named
+
+    told = {name: costs(profile_named(name)) for name in PROFILES}
+    if form in DATA:
+        totals = {name: sum(each.tokens for each in found) for name, found in told.items()}
+        print_data({"profile": profile, "tools": [record(each) for each in told[profile]], "totals": totals}, form)
+        return
+    print_items(told[profile], columns(), record, form)
+    for name, found in told.items():
+        total, results = sum(each.tokens for each in found), sum(each.schema for each in found)
+        say(f"{name}: {len(found)} tools, about {total:,} tokens, {results:,} of them for the shapes of results")
+
+
+def columns() -> list[Column[Cost]]:
+    return [
+        Column("tool", lambda cost: cost.name, lambda cost: cost.name, style="cyan"),
+        Column("tokens", lambda cost: str(cost.tokens), lambda cost: f"{cost.tokens:,}", right=True),
+        Column("about", lambda cost: cost.about, lambda cost: cost.about, wide=True, wraps=True),
+    ]
+
+
+def record(cost: Cost) -> dict[str, object]:
+    return {"tool": cost.name, "tokens": cost.tokens, "result_tokens": cost.schema, "about": cost.about}

@@ -1,0 +1,150 @@
+"""What a hook's own process does: asks the helper, or answers by words alone; it never fails its client."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nacre.hooks.channel import ask, channel_at
+from nacre.hooks.places import Places, note
+from nacre.hooks.request import Request
+
+if TYPE_CHECKING:
+    from nacre.config import Settings
+    from nacre.model.memory import Json
+
+LIMIT_SECONDS = 2.0  # a client that waits longer is one that a person waits for
+LIMIT_VARIABLE = "NACRE_HOOK_LIMIT"  # seconds; for slow machines and for tests
+WORKING_SHARE = 0.6  # of the limit, for what may stop between two acts
+STARTING_SECONDS = 30.0  # no second helper is started within this time
+WITHOUT_CONSOLE = 0x8 if sys.platform == "win32" else 0  # DETACHED_PROCESS
+
+
+def run(event: str, flags: Mapping[str, str]) -> str:
+    """What to print. Never raises; whatever goes wrong is a line in the log."""
+    limit = seconds_allowed()
+    over = threading.Timer(limit, give_up, (event, limit))
+    over.daemon = True
+    over.start()
+    try:
+        return answered(Request.here(event, read_payload(), flags), time.monotonic() + limit * WORKING_SHARE)
+    except Exception as error:  # noqa: BLE001 - no fault of ours may stop a client
+        note(event, f"{type(error).__name__}: {error}")
+        return ""
+    finally:
+        over.cancel()
+
+
+def seconds_allowed() -> float:
+    try:
+        return float(os.environ.get(LIMIT_VARIABLE) or LIMIT_SECONDS)
+    except ValueError:
+        return LIMIT_SECONDS
+
+
+def give_up(event: str, limit: float) -> None:
+    """What was committed stays, what was not is rolled back: a store does not mind."""
+    note(event, f"Given up after {limit:g} s; the next hook goes on.")
+    os._exit(0)
+
+
+def read_payload() -> Mapping[str, Json]:
+    """Raises `ValueError` when it is no JSON object."""
+    told = json.loads(sys.stdin.buffer.read() or b"{}")
+    if not isinstance(told, dict):
+        raise ValueError("what came on stdin is no JSON object")
+    return told
+
+
+def answered(request: Request, until: float) -> str:
+    settings = request.settings()
+    if not (settings.hook_inject if request.injects else settings.hook_capture):
+        return ""
+    file = store_path(settings.store)
+    places = Places.of(file)
+    told = ask(channel_at(places.address), request.to_json(), LIMIT_SECONDS)
+    if told is not None:
+        return str(told.get("output") or "")
+    start(file, places, settings)
+    return by_itself(request, until)
+
+
+def store_path(setting: str) -> Path:
+    from nacre.config import IN_MEMORY, STORE_FILE
+
+    if setting == IN_MEMORY:
+        raise ValueError("a store that is kept nowhere has nothing for a hook; name a file with NACRE_STORE")
+    file = Path(setting).expanduser()  # as `wiring.store_file`, which is dear to import
+    return (file / STORE_FILE if file.is_dir() or setting.endswith(("/", "\\")) else file).absolute()
+
+
+def start(file: Path, places: Places, settings: Settings) -> None:
+    """One of many hooks starts the helper, and the helper itself makes sure that it is the only one."""
+    if not first_to_start(places.starting):
+        return
+    import subprocess
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    process = subprocess.Popen(
+        # -P: a folder called nacre where the client works is not taken for it.
+        [sys.executable, "-P", "-m", "nacre.hooks.companion", str(file), str(settings.hook_idle), settings.embedder],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=file.parent,
+        start_new_session=True,
+        creationflags=WITHOUT_CONSOLE,
+    )
+    process.returncode = 0  # it outlives us: nobody is meant to wait for it
+
+
+def first_to_start(mark: Path) -> bool:
+    for _ in range(2):
+        try:
+            os.close(os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            return True
+        except FileExistsError:
+            try:
+                if time.time() - mark.stat().st_mtime < STARTING_SECONDS:
+                    return False
+                mark.unlink()  # whoever wrote it never came to be
+            except FileNotFoundError:
+                continue
+    return False
+
+
+def by_itself(request: Request, until: float) -> str:
+    """Without waiting for a model: what has no vector yet is found by its words."""
+    from dataclasses import replace
+
+    from nacre.hooks import answering
+    from nacre.hooks.readiness import WhenReady
+    from nacre.store import MemoryStore
+    from nacre.wiring import make_embedder, store_file
+
+    known = request.settings()
+    if request.injects and not store_file(known.store).exists():
+        return ""  # nothing is remembered yet, and a question makes no store
+    embedder = WhenReady(make_embedder(known))
+    space = request.space(lambda: spaces_in(known))
+    with MemoryStore(settings=replace(known, space=space), actor="hook", embedder=embedder) as store:
+        if request.injects:
+            return answering.injection(store, request)
+        answering.capture(store, request, until=until)
+    return ""
+
+
+def spaces_in(settings: Settings) -> list[str]:
+    from nacre.wiring import open_store
+
+    store = open_store(settings.store, settings)
+    try:
+        return list(store.spaces())
+    finally:
+        store.close()

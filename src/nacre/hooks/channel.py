@@ -1,0 +1,129 @@
+"""One line of JSON to the helper and one back: by a Unix socket, or where there is none by a loopback port."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # a hook that only asks need not load the model of a memory
+    from nacre.model.memory import Json
+
+
+LONGEST_MESSAGE = 8_000_000  # bytes: a prompt with a pasted file
+WAITING = 16  # connections that wait to be accepted
+HOST = "127.0.0.1"
+
+
+class Channel(Protocol):
+    def connect(self, timeout: float) -> tuple[socket.socket, str]:
+        """With the token to be sent along. Raises `OSError` when nobody listens."""
+
+    def listen(self) -> tuple[socket.socket, str]:
+        """With the token to be asked for, empty where none is needed. Raises `OSError`."""
+
+    def close(self) -> None:
+        """Nobody finds the way any more."""
+
+
+class UnixChannel:
+    """The folder is its owner's alone, and so is the socket."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def connect(self, timeout: float) -> tuple[socket.socket, str]:
+        asking = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        asking.settimeout(timeout)
+        try:
+            asking.connect(str(self.path))
+        except OSError:
+            asking.close()
+            raise
+        return asking, ""
+
+    def listen(self) -> tuple[socket.socket, str]:
+        self.close()
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = os.umask(0o177)
+        try:
+            listening.bind(str(self.path))
+        finally:
+            os.umask(before)
+        listening.listen(WAITING)
+        return listening, ""
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self.path.unlink()
+
+
+class LoopbackChannel:
+    """Anybody on the machine can connect; only who can read the user's file has the token."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def connect(self, timeout: float) -> tuple[socket.socket, str]:
+        try:
+            port, token = self.path.read_text("ascii").split()
+            return socket.create_connection((HOST, int(port)), timeout), token
+        except ValueError as error:
+            raise ConnectionRefusedError(f"{self.path} tells no port") from error
+
+    def listen(self) -> tuple[socket.socket, str]:
+        import secrets  # only here: it costs a hook that asks 10 ms
+
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listening.bind((HOST, 0))
+        listening.listen(WAITING)
+        token = secrets.token_hex(16)
+        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(file, "w", encoding="ascii") as told:
+            told.write(f"{listening.getsockname()[1]} {token}")
+        temporary.replace(self.path)
+        return listening, token
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self.path.unlink()
+
+
+def channel_at(path: Path) -> Channel:
+    return LoopbackChannel(path) if sys.platform == "win32" else UnixChannel(path)
+
+
+def ask(channel: Channel, message: Mapping[str, Json], timeout: float) -> Mapping[str, Json] | None:
+    """None when nobody listens. Raises `OSError` when there is somebody and no answer."""
+    try:
+        asking, token = channel.connect(timeout)
+    except OSError:
+        return None
+    with asking:
+        send(asking, {**message, "token": token})
+        return receive(asking)
+
+
+def send(connection: socket.socket, message: Mapping[str, Json]) -> None:
+    connection.sendall(json.dumps(message).encode() + b"\n")
+
+
+def receive(connection: socket.socket) -> Mapping[str, Json]:
+    """Raises `OSError` when no whole message comes."""
+    held = bytearray()
+    while not held.endswith(b"\n"):
+        part = connection.recv(65_536)
+        held += part
+        if not part or len(held) > LONGEST_MESSAGE:
+            raise ConnectionAbortedError("no whole message came")
+    try:
+        found = json.loads(held)
+    except ValueError as error:
+        raise ConnectionAbortedError("what came is no JSON") from error
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,79 @@
+"""Where the hooks and their helper meet: one address for each store, and one log, which only their user can read."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from nacre import __version__
+
+LOG_BYTES = 1_000_000
+LONGEST_ADDRESS = 100  # bytes; a Unix socket's path may have 104 to 108
+NAME_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """`address` is a socket, or on Windows a file that tells a port and a token; whoever holds `lock` is the helper."""
+
+    address: Path
+    lock: Path
+    starting: Path
+
+    @classmethod
+    def of(cls, store: Path) -> Places:
+        """A helper of another version is another one: after an update the old one is not asked, and ends idle."""
+        named = f"{__version__} {store.expanduser().absolute()}"
+        stem = blake2b(named.encode(), digest_size=NAME_BYTES).hexdigest()
+        folder = runtime_folder()
+        return cls(folder / f"{stem}.sock", folder / f"{stem}.lock", folder / f"{stem}.starting")
+
+
+def runtime_folder() -> Path:
+    """A folder of the user's own; in a shared place somebody else's is never used."""
+    if sys.platform == "win32":
+        return made(state_folder() / "run")
+    given = os.environ.get("XDG_RUNTIME_DIR", "")
+    if given and Path(given).is_dir() and len(given.encode()) + 40 < LONGEST_ADDRESS:
+        return made(Path(given) / "nacre")
+    import tempfile
+
+    return made(Path(tempfile.gettempdir()) / f"nacre-{os.getuid()}")
+
+
+def made(folder: Path) -> Path:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if sys.platform != "win32":
+        found = folder.lstat()
+        if found.st_uid != os.getuid() or not folder.is_dir() or folder.is_symlink():
+            raise PermissionError(f"{folder} belongs to somebody else")
+        if found.st_mode & 0o077:
+            folder.chmod(0o700)
+    return folder
+
+
+def state_folder() -> Path:
+    from platformdirs import user_state_path
+
+    return user_state_path("nacre", appauthor=False)
+
+
+def log_file() -> Path:
+    return state_folder() / "hooks.log"
+
+
+def note(event: str, what: str) -> None:
+    """A line in the log; never raises, since there is nobody to tell. What was said in a conversation is not in it."""
+    with suppress(OSError):
+        file = log_file()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.exists() and file.stat().st_size > LOG_BYTES:
+            file.replace(file.with_suffix(".log.1"))
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        with file.open("a", encoding="utf-8", errors="backslashreplace") as log:
+            log.write(f"{at} {os.getpid()} {event}: {' '.join(what.split())}\n")

@@ -1,0 +1,127 @@
+"""Rewrites another program's file: whole or not at all, with the old one kept beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from nacre.errors import ConfigError
+
+BACKUP = ".nacre-backup"
+ATTEMPTS = 5  # a running client rewrites its file now and then, not five times in a row
+
+
+class InTheWay(ValueError):
+    """A text that can be read, and holds something that cannot be changed in place; says what to do about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """`backup` holds what the file held before; None where there was no file, or nothing was to do."""
+
+    file: Path
+    changed: bool
+    backup: Path | None = None
+
+
+def rewrite(file: Path, edit: Callable[[str], str], *, replace_unreadable: bool = False) -> Rewritten:
+    """`edit` gets the text, empty where there is no file, and raises `ValueError` for one that it cannot read.
+
+    Such a file is left alone with a `ConfigError`, or replaced by the edit of an empty text. A link is followed; mode
+    and line ends stay; an edit that leaves nothing removes the file.
+    """
+    real = file.resolve()
+    for _ in range(ATTEMPTS):
+        before = bytes_of(real)
+        after = edited(real, before, edit, replace_unreadable=replace_unreadable)
+        if after == (before or b""):
+            return Rewritten(file, changed=False)
+        if before is not None and not os.access(real, os.W_OK):
+            raise ConfigError(f"{file} is read-only; make it writable, or change it where it comes from.")
+        if bytes_of(real) == before:
+            backup = kept(real, before) if before is not None else None
+            replace(real, after)
+            return Rewritten(file, changed=True, backup=backup)
+    raise ConfigError(f"{file} is being rewritten by another program; close that program and repeat.")
+
+
+def edited(file: Path, before: bytes | None, edit: Callable[[str], str], *, replace_unreadable: bool) -> bytes:
+    try:
+        return edit((before or b"").decode("utf-8")).encode("utf-8")
+    except InTheWay as error:
+        raise ConfigError(f"{file} was left as it is: {error}.") from error
+    except ValueError as error:
+        if replace_unreadable:
+            return edit("").encode("utf-8")
+        raise unreadable(file, error) from error
+
+
+def unreadable(file: Path, reason: Exception) -> ConfigError:
+    told = f"{reason}".splitlines()[0]
+    return ConfigError(
+        f"{file} cannot be read ({told}), and was left as it is. "
+        "Mend it, or have it replaced with --force; what it holds is kept beside it."
+    )
+
+
+def text_of(file: Path) -> str:
+    """Raises `ConfigError` for bytes that are no text."""
+    try:
+        return (bytes_of(file.resolve()) or b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise unreadable(file, error) from error
+
+
+def bytes_of(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def kept(file: Path, content: bytes) -> Path:
+    """A copy beside the file; an older copy is never overwritten, and an equal one is enough."""
+    number = 1
+    while True:
+        backup = file.with_name(file.name + BACKUP + (f"-{number}" if number > 1 else ""))
+        if not backup.exists():
+            write(backup, content, mode_of(file))
+            return backup
+        if backup.read_bytes() == content:
+            return backup
+        number += 1
+
+
+def replace(file: Path, content: bytes) -> None:
+    if not content:
+        file.unlink(missing_ok=True)
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    fresh = file.with_name(f".{file.name}.{uuid4().hex[:8]}")
+    try:
+        write(fresh, content, mode_of(file))
+        fresh.replace(file)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def write(file: Path, content: bytes, mode: int | None) -> None:
+    """On the disk before it returns. A mode is given from the first byte on: what is private never lies open."""
+    opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
+    try:
+        with os.fdopen(opened, "wb") as out:
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
+        if mode is not None:
+            file.chmod(mode)
+    except OSError:
+        file.unlink()
+        raise
+
+
+def mode_of(file: Path) -> int | None:
+    return file.stat().st_mode & 0o777 if file.exists() else None

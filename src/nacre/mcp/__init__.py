@@ -1,0 +1,1 @@
+"""The door for agents that speak the Model Context Protocol."""

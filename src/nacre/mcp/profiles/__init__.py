@@ -1,0 +1,17 @@
+"""The profiles: which tools a server shows, one module each."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from nacre.errors import UnknownName
+from nacre.mcp.tool import Profile
+
+PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
+
+
+def profile_named(name: str) -> Profile:
+    if name not in PROFILES:
+        raise UnknownName("profile", name, PROFILES)
+    found: Profile = import_module(f"nacre.mcp.profiles.{name}").PROFILE
+    return found

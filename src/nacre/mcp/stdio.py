@@ -1,0 +1,85 @@
+"""Serves one client over stdin and stdout, and ends when the client does, however that came about."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import sys
+import threading
+import time
+from typing import Any, NoReturn
+
+import anyio
+from mcp.server import Server
+from mcp.server.stdio import stdio_server
+
+from nacre.mcp.desk import Desk
+
+log = logging.getLogger("nacre")
+
+LOOK_SECONDS = 0.2  # between two looks whether the parent still lives
+# What is under way when the client is gone may finish; a write that takes longer is rolled back as after a crash.
+GRACE_SECONDS = 0.5
+
+
+def serve_stdio(server: Server[Any], desk: Desk, parent: int) -> NoReturn:
+    """`parent` is the process that started this one, asked for early: it may be gone by now."""
+    watch_client(parent)
+    try:
+        anyio.run(serve, server)
+    except* OSError as gone:
+        log.debug("The client went away: %s", gone.exceptions)
+    except* KeyboardInterrupt:
+        log.debug("Interrupted.")
+    threading.Timer(GRACE_SECONDS, end).start()
+    desk.close()
+    end()
+
+
+async def serve(server: Server[Any]) -> None:
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+def watch_client(parent: int) -> None:
+    """A thread of its own: it must see the end even while the loop is busy, or while a sibling holds the pipe open."""
+    watching = threading.Thread(target=wait_for_end, args=(private_copy(0), parent), daemon=True)
+    watching.start()
+
+
+def private_copy(descriptor: int) -> int | None:
+    """The transport puts another file in the place of stdin while it serves; None where nothing can be watched."""
+    if not hasattr(select, "poll"):
+        return None
+    try:
+        return os.dup(descriptor)
+    except OSError:
+        return None
+
+
+def wait_for_end(descriptor: int | None, parent: int) -> NoReturn:
+    while os.getppid() == parent and not hung_up(descriptor):
+        pass
+    time.sleep(GRACE_SECONDS)
+    end()
+
+
+def hung_up(descriptor: int | None) -> bool:
+    """Waits a moment; reads nothing, so that no byte is lost to the transport."""
+    if descriptor is None:
+        time.sleep(LOOK_SECONDS)
+        return False
+    watched = select.poll()
+    watched.register(descriptor, 0)  # a hang-up is told unasked
+    return bool(watched.poll(LOOK_SECONDS * 1000))
+
+
+def end() -> NoReturn:
+    """At once: threads that load a model or wait for a lock are not waited for, and must not outlive the client."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            continue
+    os._exit(0)

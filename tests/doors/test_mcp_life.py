@@ -1,0 +1,228 @@
+"""A stdio server ends with its client, however the client ended, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from nacre.store import MemoryStore
+from tests.doors.mcp_agents import environment, server_command
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and process ids as POSIX has them")
+SECOND = 1.0
+NOISE = 1.0  # what a busy machine adds to any waiting
+
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "bare", "version": "1"},
+}
+CLIENT = """
+import subprocess, sys, time
+server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+print(server.pid, flush=True)
+server.stdin.write(sys.stdin.readline().encode())
+server.stdin.flush()
+server.stdout.readline()
+print("greeted", flush=True)
+time.sleep(60)
+"""
+
+PARENT = """
+import subprocess, sys, time
+server = subprocess.Popen(sys.argv[2:], stdin=int(sys.argv[1]), stdout=subprocess.PIPE)
+print(server.pid, flush=True)
+server.stdout.readline()
+print("greeted", flush=True)
+time.sleep(60)
+"""
+
+
+class Pipe:
+    """A client that speaks the protocol byte by byte."""
+
+    def __init__(self, store: Path, home: Path, **settings: str) -> None:
+        env = {**os.environ, **environment(home, **settings)}
+        self.process = subprocess.Popen(
+            server_command(store), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+        )
+        self.asked = 0
+        self.ask("initialize", HELLO)
+        self.send("notifications/initialized")
+
+    def send(self, method: str, params: object = None, **further: object) -> None:
+        message = {"jsonrpc": "2.0", "method": method, **further, **({"params": params} if params else {})}
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def ask(self, method: str, params: object = None) -> Any:
+        assert self.process.stdout is not None
+        self.asked += 1
+        self.send(method, params, id=self.asked)
+        return json.loads(self.process.stdout.readline())
+
+    def close(self) -> None:
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+
+
+def call(name: str, **arguments: object) -> dict[str, object]:
+    return {"name": name, "arguments": arguments}
+
+
+def test_it_ends_when_stdin_ends_even_while_the_model_loads(tmp_path: Path) -> None:
+    pipe = Pipe(tmp_path / "store.db", tmp_path, NACRE_EMBEDDER="minilm", NACRE_MODEL_DIR=str(tmp_path / "none"))
+    assert pipe.ask("tools/list")["result"]["tools"]
+    started = time.monotonic()
+    assert pipe.process.stdin is not None
+    pipe.process.stdin.close()
+    assert pipe.process.wait(10) == 0
+    assert time.monotonic() - started < SECOND + NOISE
+    pipe.close()
+
+
+def test_it_ends_when_its_client_is_killed(tmp_path: Path) -> None:
+    client = subprocess.Popen(
+        [sys.executable, "-c", CLIENT, *server_command(tmp_path / "store.db")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment(tmp_path)},
+    )
+    assert client.stdin is not None and client.stdout is not None
+    client.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}) + "\n")
+    client.stdin.flush()
+    server = int(client.stdout.readline())
+    assert client.stdout.readline().strip() == "greeted"
+    client.kill()
+    client.wait()
+    assert gone(server, SECOND + NOISE)
+    client.stdin.close()
+    client.stdout.close()
+
+
+def test_it_ends_with_its_parent_even_where_a_sibling_holds_the_pipe(tmp_path: Path) -> None:
+    read, held_open = os.pipe()
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO})
+    os.write(held_open, hello.encode() + b"\n")
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(read), *server_command(tmp_path / "store.db")],
+        pass_fds=[read],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment(tmp_path)},
+    )
+    assert parent.stdout is not None
+    server = int(parent.stdout.readline())
+    assert parent.stdout.readline().strip() == "greeted"
+    parent.kill()
+    parent.wait()
+    assert gone(server, SECOND + NOISE)
+    os.close(read)
+    os.close(held_open)
+    parent.stdout.close()
+
+
+def gone(pid: int, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        if Path(f"/proc/{pid}/stat").exists() and ") Z " in Path(f"/proc/{pid}/stat").read_text():
+            return True  # dead, and nobody has asked how yet
+        time.sleep(0.02)
+    os.kill(pid, signal.SIGKILL)
+    return False
+
+
+def test_what_was_asked_before_the_end_is_still_kept(tmp_path: Path) -> None:
+    pipe = Pipe(tmp_path / "store.db", tmp_path)
+    pipe.ask("tools/call", call("status"))
+    pipe.send("tools/call", call("remember", text="The last word before the end"), id=99)
+    time.sleep(0.05)
+    assert pipe.process.stdin is not None
+    pipe.process.stdin.close()
+    assert pipe.process.wait(10) == 0
+    pipe.close()
+    with MemoryStore(tmp_path / "store.db", embedder="hashing") as store:
+        assert [memory.text for memory in store.list_recent()] == ["The last word before the end"]
+
+
+def test_a_call_that_waits_for_a_lock_does_not_keep_it_alive(tmp_path: Path) -> None:
+    pipe = Pipe(tmp_path / "store.db", tmp_path)
+    pipe.ask("tools/call", call("status"))
+    writer = apsw.Connection(str(tmp_path / "store.db"))
+    writer.execute("BEGIN IMMEDIATE")
+    pipe.send("tools/call", call("remember", text="This has to wait"), id=99)
+    time.sleep(0.3)
+    started = time.monotonic()
+    assert pipe.process.stdin is not None
+    pipe.process.stdin.close()
+    assert pipe.process.wait(10) == 0
+    assert time.monotonic() - started < SECOND + NOISE
+    writer.execute("ROLLBACK")
+    writer.close()
+    pipe.close()
+
+
+def test_a_line_that_is_no_message_and_an_unknown_method_are_survived(tmp_path: Path) -> None:
+    pipe = Pipe(tmp_path / "store.db", tmp_path)
+    assert pipe.process.stdin is not None and pipe.process.stdout is not None
+    pipe.process.stdin.write(b"this is no JSON\n")
+    assert pipe.ask("tools/unheard_of")["error"]
+    assert pipe.ask("tools/call", call("status"))["result"]["structuredContent"]["memories"] == 0
+    pipe.process.stdin.close()
+    assert pipe.process.wait(10) == 0
+    pipe.close()
+
+
+def test_a_store_that_cannot_be_opened_is_a_tool_error_and_not_the_end(tmp_path: Path) -> None:
+    (tmp_path / "store.db").write_bytes(b"certainly no database, and long enough to be looked at" * 40)
+    pipe = Pipe(tmp_path / "store.db", tmp_path)
+    assert pipe.ask("tools/list")["result"]["tools"]
+    answer = pipe.ask("tools/call", call("status"))["result"]
+    assert answer["isError"] and str(tmp_path) in answer["content"][0]["text"]
+    (tmp_path / "store.db").unlink()
+    assert not pipe.ask("tools/call", call("status"))["result"].get("isError")
+    assert pipe.process.stdin is not None
+    pipe.process.stdin.close()
+    pipe.process.wait(10)
+    pipe.close()
+
+
+def test_the_first_recall_answers_from_words_while_the_model_is_away_and_says_so(tmp_path: Path) -> None:
+    pipe = Pipe(tmp_path / "store.db", tmp_path, NACRE_EMBEDDER="minilm", NACRE_MODEL_DIR=str(tmp_path / "none"),
+                PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0")  # fmt: skip
+    pipe.ask("tools/call", call("remember", text="Barnacles grow on the northern hull"))
+    told = pipe.ask("tools/call", call("recall", query="barnacles on the hull"))["result"]["structuredContent"]
+    assert [each["text"] for each in told["memories"]] == ["Barnacles grow on the northern hull"]
+    assert "words alone" in told["notes"][0]
+    assert pipe.process.stdin is not None
+    pipe.process.stdin.close()
+    assert pipe.process.wait(10) == 0
+    pipe.close()
+
+
+def test_nothing_heavy_is_imported_before_a_client_is_greeted() -> None:
+    code = (
+        "import sys\nfrom nacre.config import Settings\nfrom nacre.mcp.desk import Desk\n"
+        "from nacre.mcp.profiles import profile_named\nfrom nacre.mcp.serving import listed, make_server\n"
+        "import nacre.mcp.stdio\nprofile = profile_named('core')\nmake_server(profile, Desk(Settings()))\n"
+        "listed(profile)\n"
+        "print([name for name in ('numpy', 'onnxruntime', 'apsw', 'rich', 'nacre.store') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

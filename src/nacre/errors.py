@@ -44,9 +44,19 @@ from pathlib import Path
 
 
 class NacreError(Exception):
+    def __reduce__(self) -> tuple[object, ...]:
+        # Constructors take facts, not the message: a copy, in another process too, is made without them.
+        return rebuilt, (type(self), self.args), self.__dict__
+
     def __str__(self) -> str:
         # KeyError quotes its message and OSError rewrites it; a person reads ours as it was written.
         return str(self.args[0]) if self.args else type(self).__name__
+
+
+def rebuilt(kind: type[NacreError], args: tuple[object, ...]) -> NacreError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    return error
 
 
 class InvalidInput(NacreError, ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 
 import pytest
 
@@ -40,6 +41,12 @@ def test_a_message_reads_as_written_and_ends_with_the_remedy(
     assert isinstance(error, errors.NacreError)
     assert str(error).endswith(remedy)
     assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("error", [example[0] for example in EXAMPLES], ids=lambda value: type(value).__name__)
+def test_an_error_reaches_another_process_as_it_is(error: errors.NacreError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 
 
 def test_the_drawn_tree_is_the_real_one() -> None:

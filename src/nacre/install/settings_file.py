@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 from nacre.config import TABLES, Settings, converted, from_file, spaces_of
 from nacre.errors import ConfigError
+from nacre.install.clients.files import replace
 
 DELETE = "\x7f"  # JSON leaves it as it is, TOML must have it escaped
 
@@ -169,15 +169,7 @@ def replace_file(file: Path, before: str, after: str, path: Sequence[str], wante
             f"{file} is written in a way that this program cannot change by itself; nothing was changed. "
             "`nacre config edit` opens it."
         )
-    file.parent.mkdir(parents=True, exist_ok=True)
-    fresh = file.with_name(f".{file.name}.{uuid4().hex[:8]}")
-    try:
-        fresh.write_text(after, "utf-8", newline="")
-        if file.exists():
-            fresh.chmod(file.stat().st_mode & 0o777)
-        fresh.replace(file.resolve())
-    finally:
-        fresh.unlink(missing_ok=True)
+    replace(file.resolve(), after.encode("utf-8"))
 
 
 def settled(text: str) -> object:

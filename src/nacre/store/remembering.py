@@ -32,10 +32,11 @@ class Remembering(Space):
         *,
         on_conflict: str | None = None,
         contradiction_fn: ConflictFn | None = None,
+        replaces: str | None = None,
         **fields: Unpack[Fields],
     ) -> Memory:
         """Keeps a text. What it conflicts with is handled as `on_conflict` says; `remember_result` tells what."""
-        return self._remember({**fields, "text": text}, on_conflict, contradiction_fn).memory
+        return self._remember({**fields, "text": text}, on_conflict, contradiction_fn, replaces).memory
 
     def remember_result(
         self,
@@ -43,21 +44,31 @@ class Remembering(Space):
         *,
         on_conflict: str | None = None,
         contradiction_fn: ConflictFn | None = None,
+        replaces: str | None = None,
         **fields: Unpack[Fields],
     ) -> RememberResult:
         """As `remember`, and tells what it conflicts with and what became of that.
 
         `note` (the default) keeps both and puts the conflict into the review queue; `ignore` does not look; `warn`
         gives a Python warning; `supersede` lets it take the place of what it surely contradicts or updates, notes what
-        is doubtful, and merges it into what says the same; `raise` stores nothing and raises `ConflictError`.
+        is doubtful, and merges it into what says the same; `raise` stores nothing and raises `ConflictError`. A memory
+        that it `replaces` is superseded in the same act, and nothing is compared.
         """
-        return self._remember({**fields, "text": text}, on_conflict, contradiction_fn)
+        return self._remember({**fields, "text": text}, on_conflict, contradiction_fn, replaces)
 
     def _remember(
-        self, given: Mapping[str, object], on_conflict: str | None, contradiction_fn: ConflictFn | None
+        self,
+        given: Mapping[str, object],
+        on_conflict: str | None,
+        contradiction_fn: ConflictFn | None,
+        replaces: str | None,
     ) -> RememberResult:
         self._catch_up()
         draft, notes = self._draft(given, suggesting=True)
+        if replaces is not None:
+            written = self.write("remember", new=[draft], heirs={replaces: draft.id})
+            heir = next(memory for memory in written if memory.id == draft.id)
+            return RememberResult(heir, (), "superseded", notes)
         result = remembering.remember(self._engine, draft, self._handling(on_conflict, contradiction_fn))
         return replace(result, notes=notes + result.notes) if notes else result
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import apsw
@@ -10,7 +9,7 @@ import pytest
 
 from nacre.errors import InvalidInput, NotAStore, StoreBusy, StoreUnreachable, WrongKey
 from nacre.model import Filter
-from nacre.storage.sqlite import Key, SQLiteStore, connection
+from nacre.storage.sqlite import Key, SQLiteStore, connection, restoring
 from nacre.storage.sqlite.restoring import restore, verify
 from tests.samples import SPACE, derived, entry, memory, put, unit
 
@@ -131,7 +130,7 @@ def test_a_failure_on_the_way_leaves_the_store_as_it_was(tmp_path: Path, monkeyp
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(shutil, "copy2", fail)
+    monkeypatch.setattr(restoring, "write_copy", fail)
     with pytest.raises(OSError, match="as it was"):
         restore(store, copy, tmp_path / "kept.db", None, None)
     assert held(store, None) == ["now"]

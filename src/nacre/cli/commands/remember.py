@@ -10,6 +10,7 @@ import click
 from nacre.cli.asking import counted, read_stdin, text_of
 from nacre.cli.door import Door
 from nacre.cli.faults import Refused
+from nacre.cli.naming import id_named
 from nacre.cli.options import describing, door_options, given_only
 from nacre.cli.output import put, say
 from nacre.cli.progress import progress_line
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     help="Where it conflicts with what stands: note it for review, do not look, only warn, replace that, or refuse."
     " The setting on_conflict decides unless given; --lines does not look.",
 )
+@click.option("--replaces", metavar="ID", help="The memory whose place it takes; both in one act.")
 @door_options
 @click.pass_obj
 def command(
@@ -44,6 +46,7 @@ def command(
     stdin: bool,
     lines: bool,
     on_conflict: str | None,
+    replaces: str | None,
     **described: object,
 ) -> None:
     """Keep a text, or what comes on stdin, and print its id.
@@ -55,24 +58,25 @@ def command(
     """
     if not (words or stdin or lines):
         raise click.UsageError("Give the text to remember, or - to read it from stdin.")
-    if lines and (words not in ((), ("-",)) or described["id"]):
-        raise click.UsageError("--lines reads every text from stdin, and makes the ids itself.")
+    if lines and (words not in ((), ("-",)) or described["id"] or replaces):
+        raise click.UsageError("--lines reads every text from stdin, makes the ids itself, and replaces nothing.")
     known = door.settings()
     fields = {"type": known.default_type, **given_only(described)}
     with door.open_with_model() as store:
         if lines:
             keep_lines(store, fields, on_conflict or "ignore")
         else:
-            keep(store, text_of(words, stdin=stdin), fields, on_conflict or known.on_conflict)
+            old = None if replaces is None else id_named(store, replaces)
+            keep(store, text_of(words, stdin=stdin), fields, on_conflict or known.on_conflict, old)
 
 
-def keep(store: MemoryStore, text: str, fields: dict[str, object], policy: str) -> None:
+def keep(store: MemoryStore, text: str, fields: dict[str, object], policy: str, replaces: str | None = None) -> None:
     from nacre.cli.disputes import refused, tell
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConflictWarning)  # it is told below, in a person's words
-            result = store.remember_result(text, on_conflict=policy, **cast("Fields", fields))
+            result = store.remember_result(text, on_conflict=policy, replaces=replaces, **cast("Fields", fields))
     except ConflictError as error:
         refused(error.conflicts)
         raise Refused("nothing was stored; --on-conflict note stores it beside them.") from error

@@ -43,7 +43,7 @@ def rewrite(file: Path, edit: Callable[[str], str], *, replace_unreadable: bool 
             raise ConfigError(f"{file} is read-only; make it writable, or change it where it comes from.")
         if bytes_of(real) == before:
             backup = kept(real, before) if before is not None else None
-            replace(real, after)
+            replace(real, after) if after else real.unlink(missing_ok=True)
             return Rewritten(file, changed=True, backup=backup)
     raise ConfigError(f"{file} is being rewritten by another program; close that program and repeat.")
 
@@ -96,9 +96,6 @@ def kept(file: Path, content: bytes) -> Path:
 
 
 def replace(file: Path, content: bytes) -> None:
-    if not content:
-        file.unlink(missing_ok=True)
-        return
     file.parent.mkdir(parents=True, exist_ok=True)
     fresh = file.with_name(f".{file.name}.{uuid4().hex[:8]}")
     try:

@@ -45,10 +45,8 @@ def remember(
     }  # fmt: skip
     fields = {name: value for name, value in given.items() if value is not None}
     old = visit.id(replaces) if replaces else ""
-    kept = visit.store.remember_result(text, on_conflict="ignore" if old else None, **fields)
-    if old:
-        visit.store.supersede(old, kept.memory.id, why="replaced by an agent")
-    action = "superseded" if old else kept.action
+    kept = visit.store.remember_result(text, replaces=old or None, **fields)
+    action = kept.action
     found_conflicts = [visit.clean(each) for each in kept.conflicts]
     said = [f"{action}: {short(kept.memory.id)}", *kept.notes]
     if found_conflicts:

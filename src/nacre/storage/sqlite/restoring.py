@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -93,7 +94,7 @@ def restore(path: Path, copy: Path, kept: Path, key: Key | None, copy_key: Key |
         with translated(path):
             if not file.exists() or file.stat().st_size == 0:
                 check_place(file)
-                put_in_place(file, copy, copy_key, key, None)
+                put_in_place(file, copy, copy_key, key)
                 return None
             return swapped(file, path, copy, kept, key, copy_key)
     except StorageError:
@@ -105,14 +106,17 @@ def restore(path: Path, copy: Path, kept: Path, key: Key | None, copy_key: Key |
 
 def swapped(file: Path, path: Path, copy: Path, kept: Path, key: Key | None, copy_key: Key | None) -> Path:
     present_key = key if looks_encrypted(file) else None
-    try:
-        with alone(file, path, present_key) as holder:
-            sweep(file)
-            put_in_place(file, copy, copy_key, key, kept, holder)
-    except (apsw.NotADBError, apsw.CorruptError):
-        # Nothing that could be locked: what lies there is damaged, and nobody can be working in it.
-        keep_beside(file.with_name(file.name + WAL), kept.with_name(kept.name + WAL))
-        put_in_place(file, copy, copy_key, key, kept)
+    with ExitStack() as held:
+        try:
+            holder = held.enter_context(alone(file, path, present_key))
+        except (apsw.NotADBError, apsw.CorruptError):
+            # Nothing that could be locked: what lies there is damaged, and nobody can be working in it.
+            keep_damaged(file, kept)
+            put_in_place(file, copy, copy_key, key)
+            return kept
+        sweep(file)
+        keep_beside(file, kept, present_key)
+        put_in_place(file, copy, copy_key, key, holder)
     return kept
 
 
@@ -129,15 +133,13 @@ def put_in_place(
     copy: Path,
     copy_key: Key | None,
     key: Key | None,
-    kept: Path | None,
     holder: apsw.Connection | None = None,
 ) -> None:
     fresh = file.with_name(f".{file.name}.{uuid4().hex[:8]}{UNFINISHED}")
     try:
         write_copy(copy, copy, copy_key if looks_encrypted(copy) else None, fresh, key)
-        if kept is not None:
+        if file.exists():
             shutil.copymode(file, fresh)
-            keep_beside(file, kept)
         if holder is not None:
             take_place(fresh, file, holder)
         else:
@@ -149,15 +151,28 @@ def put_in_place(
         fresh.unlink(missing_ok=True)
 
 
-def keep_beside(file: Path, kept: Path) -> None:
-    """A copy, byte by byte: with a second name for one file, a crash before it is replaced would leave a store that
-    can be opened by both, each with a log of its own, and that destroys it."""
-    if not file.exists():
-        return
+def keep_beside(file: Path, kept: Path, key: Key | None) -> None:
+    """What the store holds, read through the driver: whoever opened and closed the file beside it would take away the
+    locks that this process holds on it, and others would write what is about to be replaced."""
     unfinished = kept.with_name(f".{kept.name}{UNFINISHED}")
     try:
-        shutil.copy2(file, unfinished)
-        to_disk(unfinished)
+        write_copy(file, file, key, unfinished, key)
         unfinished.replace(kept)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def keep_damaged(file: Path, kept: Path) -> None:
+    """Byte by byte: with a second name for one file, a crash before it is replaced would leave a store that can be
+    opened by both, each with a log of its own, and that destroys it."""
+    for part in ("", WAL):
+        source, target = file.with_name(file.name + part), kept.with_name(kept.name + part)
+        unfinished = target.with_name(f".{target.name}{UNFINISHED}")
+        if not source.exists():
+            continue
+        try:
+            shutil.copy2(source, unfinished)
+            to_disk(unfinished)
+            unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)

@@ -70,6 +70,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "import": "Bring the memories of such a file into the store.",
         "info": "Look into such a file without importing it.",
         "ingest": "Keep conversations and notes that lie in files.",
+        "compat": "Run programs that were written for an older system.",
     },
     "Keep in order": {
         "stats": "Count what is there.",

@@ -82,6 +82,9 @@ class Learning(Shelf):
     def restore(self, id: str) -> Answer[bool]:
         return Answer(self.store.restore(id))
 
+    def _titled(self, title: str) -> str:
+        return normal_title(title)
+
     def _kept(self, wording: Wording, given: dict[str, Any], *, new: bool) -> dict[str, Any]:
         """Fields of a memory, from those of a lesson."""
         for name in given:
@@ -102,7 +105,7 @@ class Learning(Shelf):
             kept["tags"] = (*kept["tags"], agent_tag(self.agent))
             kept["agent"] = self.agent
         if "title" in given:
-            kept["title"] = normal_title(given["title"])
+            kept["title"] = self._titled(given["title"])
         if "content" in given:
             kept["text"] = given["content"]
         if "metadata" in given:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -41,7 +41,7 @@ MEMORY_TYPES = {
 class Experience:
     """Equal by its id. Not frozen: agents add tags and measurements to one until they give it away.
 
-    A timestamp without a zone is local time, as `datetime.now()` gives it.
+    A timestamp without a zone is local time, as `datetime.now()` gives it. None stands for what is not given.
     """
 
     experience_type: ExperienceType
@@ -54,6 +54,9 @@ class Experience:
     tags: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        for name, made in DEFAULTS.items():
+            if getattr(self, name) is None:
+                setattr(self, name, made())
         check(self)
         self.experience_id = self.experience_id or made_id(self)
 
@@ -120,6 +123,12 @@ KINDS: dict[str, type | tuple[type, ...]] = {
 
 
 NAMES = tuple(KINDS)
+DEFAULTS: dict[str, Callable[[], object]] = {
+    "timestamp": datetime.now,
+    "experience_id": str,
+    "metadata": dict,
+    "tags": list,
+}
 
 
 def made_id(experience: Experience, attempt: int = 0) -> str:

@@ -26,7 +26,7 @@ from nacre.store import MemoryStore
 from nacre.text.classify import classify
 from nacre.text.entities import extract_entity_name
 from nacre.text.numbers import number_conflict
-from nacre.text.similarity import compute_similarity
+from nacre.text.similarity import compute_similarity, compute_word_similarity
 
 FACT = "semantic"
 RECENT = 50  # facts that a new one is compared with; what was learned together belongs together
@@ -123,7 +123,12 @@ def planned(store: MemoryStore, fact: Memory) -> Storing:
 
 
 def rivals(store: MemoryStore, fact: Memory) -> list[Memory]:
-    return about(store, fact.entities[0], RIVALS) if fact.entities else []
+    """What is about the same: by its name or, where a text names nobody for certain, by its concept."""
+    if fact.entities:
+        return about(store, fact.entities[0], RIVALS)
+    same = with_words(store, fact.title, RIVALS, Filter.where(title=fact.title)) if fact.title else []
+    # A concept may be as wide as «settings»: only what is said of it in much the same words has a place to take.
+    return [other for other in same if compute_word_similarity(fact.text, other.text) > ALIKE]
 
 
 def entity_in(store: MemoryStore, text: str, concept: str = "") -> str:
@@ -134,10 +139,16 @@ def entity_in(store: MemoryStore, text: str, concept: str = "") -> str:
 
 def about(store: MemoryStore, entity: str, limit: int, *, include_superseded: bool = False) -> list[Memory]:
     """Facts about an entity, through the word index."""
+    named = Filter.where(entities__any=(entity,))
+    return with_words(store, entity, limit, named, include_superseded=include_superseded)
+
+
+def with_words(
+    store: MemoryStore, words: str, limit: int, where: Filter, *, include_superseded: bool = False
+) -> list[Memory]:
     found = store.recall(
-        entity, limit, strategy="keyword", type=FACT, where=Filter.where(entities__any=(entity,)),
-        include_superseded=include_superseded, touch=False,
-    )  # fmt: skip
+        words, limit, strategy="keyword", type=FACT, where=where, include_superseded=include_superseded, touch=False
+    )
     copies = [id for hit in found for id in hit.collapsed]
     return [hit.memory for hit in found] + (store.get_many(copies) if copies else [])
 

@@ -48,15 +48,24 @@ class TFIDFSimilarity:
 
     def calculate(self, text1: str, text2: str) -> float:
         """From 0, nothing in common, to 1, the same words."""
-        one, other = self.weighed(text1), self.weighed(text2)
+        return self.compared(self.weighed(text1), self.weighed(text2))
+
+    def compared(self, one: Rarity, other: Rarity) -> float:
         if one == other:
             return 1.0 if one else 0.0
         shared = sum(weight * other[stem] for stem, weight in one.items() if stem in other)
         return min(1.0, shared / (length(one) * length(other))) if shared else 0.0
 
     def weighed(self, text: str) -> dict[str, float]:
-        wanted = set(content_stems(text))
-        return {stem: count * self.rarity(stem) for stem, count in Counter(stems(text)).items() if stem in wanted}
+        return self.weights(counted(text))
+
+    def weights(self, counts: Mapping[str, int]) -> dict[str, float]:
+        return {stem: count * self.rarity(stem) for stem, count in counts.items()}
+
+
+def counted(text: str) -> dict[str, int]:
+    wanted = set(content_stems(text))
+    return {stem: count for stem, count in Counter(stems(text)).items() if stem in wanted}
 
 
 def length(weights: Mapping[str, float]) -> float:
@@ -115,6 +124,7 @@ class SemanticSearchEngine:
     def __init__(self, experiences: Iterable[Experience] = ()) -> None:
         self._experiences: dict[str, Experience] = {}
         self._indexed: dict[str, frozenset[str]] = {}  # the stems it was indexed with, whatever is edited later
+        self._counted: dict[str, dict[str, int]] = {}
         self._postings: dict[str, dict[str, None]] = defaultdict(dict)
         self._similarity = TFIDFSimilarity()
         for experience in experiences:
@@ -132,7 +142,7 @@ class SemanticSearchEngine:
         """Takes the place of one with the same id."""
         self.remove_experience(experience.experience_id)
         id, found = experience.experience_id, frozenset(stems(experience.context))
-        self._experiences[id], self._indexed[id] = experience, found
+        self._experiences[id], self._indexed[id], self._counted[id] = experience, found, counted(experience.context)
         self._similarity.count(found, 1)
         for stem in found:
             self._postings[stem][id] = None
@@ -142,6 +152,7 @@ class SemanticSearchEngine:
         if self._experiences.pop(experience_id, None) is None:
             return False
         gone = self._indexed.pop(experience_id)
+        del self._counted[experience_id]
         self._similarity.count(gone, -1)
         for stem in gone:
             self._postings[stem].pop(experience_id, None)
@@ -152,6 +163,7 @@ class SemanticSearchEngine:
     ) -> list[Experience]:
         """What shares no word with the query is not found."""
         ids = dict.fromkeys(id for stem in content_stems(query) for id in self._postings.get(stem, ()))
-        found = (self._experiences[id] for id in ids)
-        scored = [(calculate_relevance(each, query, now=now, similarity=self._similarity), each) for each in found]
+        rare, asked = self._similarity, self._similarity.weighed(query)
+        alike = {id: rare.compared(rare.weights(self._counted[id]), asked) for id in ids}
+        scored = [(weighted(self._experiences[id], share, now), self._experiences[id]) for id, share in alike.items()]
         return best(scored, top_k, min_similarity)

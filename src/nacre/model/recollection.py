@@ -35,6 +35,7 @@ class Query:
     overfetch: int = 4
     recency_basis: str = "created"
     fusion: RankFusion = field(default_factory=RankFusion)
+    collapse: bool = True  # notes of the same words stand once
 
 
 @dataclass(frozen=True, slots=True)

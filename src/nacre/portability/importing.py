@@ -13,11 +13,11 @@ from nacre.engine.streaming import carry_out
 from nacre.errors import AccessDenied, ArchiveRefused, EmbeddingError, StorageError, UnknownName
 from nacre.model import Memory
 from nacre.model.memory import Json
-from nacre.portability.archive import AHKAI, MOST_NAMED, ImportSummary
+from nacre.portability.archive import AHKAI, MOST_NAMED, NACRE, ImportSummary
 from nacre.portability.checking import Checking
 from nacre.portability.incoming import POLICIES, Incoming, Standing
 from nacre.portability.packed_vectors import unpacked
-from nacre.portability.reading import Archive, BadRow, MemoryRow
+from nacre.portability.reading import Archive, BadRow, MemoryRow, Source
 from nacre.portability.surveying import Survey, surveyed
 from nacre.portability.vocabulary import RELATION, TYPE
 from nacre.ports import Derived, Progress, Store
@@ -48,17 +48,39 @@ def import_archive(
 
     Raises `ArchiveRefused` for a file that is damaged, foreign or beyond the limits, and `ImportConflict`.
     """
+    check_allowed(store, on_conflict)
+    return import_rows(
+        store, Archive(path), on_conflict=on_conflict, regenerate_vectors=regenerate_vectors, dry_run=dry_run, why=why,
+        progress=progress,
+    )  # fmt: skip
+
+
+def check_allowed(store: MemoryStore, policy: str) -> None:
+    """Raises `AccessDenied`, and `UnknownName` for another policy."""
     if not store.may_teach:
         raise AccessDenied(
             f"The agent {store.agent!r} may not import an archive: it brings ids and words that concern others. "
             "Have it done without an agent's capabilities."
         )
-    if on_conflict not in POLICIES:
-        raise UnknownName("policy for ids that are here already", on_conflict, POLICIES)
+    if policy not in POLICIES:
+        raise UnknownName("policy for ids that are here already", policy, POLICIES)
+
+
+def import_rows(
+    store: MemoryStore,
+    source: Source,
+    *,
+    on_conflict: str,
+    regenerate_vectors: bool,
+    dry_run: bool,
+    why: str,
+    progress: Progress | None,
+) -> ImportSummary:
+    """What an import of any source comes to, once it is allowed and the source is open."""
     engine = store.acting_as(ACTOR)
     engine.check_embedder()
     guard = make_guard(store.settings)
-    survey = surveyed(store, Archive(path), guard, on_conflict, progress)
+    survey = surveyed(store, source, guard, on_conflict, progress)
     importing = Importing(store, engine, guard, survey, on_conflict, regenerate_vectors)
     importing.prepare()
     return importing.foreseen(progress) if dry_run else importing.run(why, progress)
@@ -146,8 +168,8 @@ class Importing:
                 progress(min(done, self.survey.rows), self.survey.rows, "importing memories")
 
     def _dated(self, row: MemoryRow) -> MemoryRow:
-        """AI-Houkai's rows may say nothing of their time; ours leave out only what is zero."""
-        if self.survey.archive.header.form != AHKAI or "created_at" in row.fields:
+        """Other programs' rows may say nothing of their time; ours leave out only what is zero."""
+        if self.survey.archive.header.form == NACRE or "created_at" in row.fields:
             return row
         now = self.store.now()
         return replace(row, fields={"last_accessed": now, **row.fields, "created_at": now, "updated_at": now})
@@ -191,6 +213,7 @@ class Importing:
 
     def _notes(self, incoming: Incoming) -> Iterator[str]:
         checking, header = incoming.checking, self.survey.archive.header
+        yield from self.survey.archive.notes
         if checking.scrubbed:
             yield f"{checking.scrubbed:,} were taken without what looked like a secret."
         if checking.doubted:

@@ -88,7 +88,7 @@ class Incoming:
                 raise InvalidInput("its id came before in this file.")
             return self._placed(memory, row)
         except InvalidInput as error:
-            self.counts.fault(row.line, str(error))
+            self.counts.fault(row.line, f"{row.name}: {error}" if row.name else str(error))
             return None
 
     def _placed(self, memory: Memory, row: MemoryRow) -> Change | None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import NoReturn, Protocol, TypeAlias
 
 from nacre.errors import ArchiveRefused, InvalidInput
 from nacre.portability import ahkai
@@ -20,11 +20,13 @@ LONGEST_SHOWN = 80  # characters of a name in a message or a list
 
 @dataclass(frozen=True, slots=True)
 class MemoryRow:
-    """`fields` are named as a memory's, and unchecked; `vectors` as the form writes them, None where there are none."""
+    """`fields` are named as a memory's, and unchecked; `vectors` as the form writes them, None where there are none.
+    `name` tells a fault apart where a line's number would not."""
 
     line: int
     fields: Mapping[str, object]
     vectors: object = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,28 @@ class BadRow:
 Row: TypeAlias = MemoryRow | WordRow | BadRow
 
 
+class Source(Protocol):
+    """What an import reads. `rows` may be asked for again and gives the same; `notes` is what else is to be said."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def header(self) -> Header: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+    def rows(self, progress: Progress | None = None) -> Iterator[Row]: ...
+
+
 class Archive:
     """Opened by reading its header; `rows` may be asked for again, and verifies the whole file each time.
 
     Raises `ArchiveRefused` for a file that is none, of a later version, damaged or beyond the limits.
     """
+
+    notes: tuple[str, ...] = ()
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path).expanduser()

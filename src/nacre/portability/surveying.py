@@ -9,7 +9,7 @@ from typing import NamedTuple
 from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput
 from nacre.portability.archive import LARGEST_WORDS, MOST_NAMED, MOST_TYPES, MOST_WORDS
 from nacre.portability.incoming import Counts, needs_ids, numbered
-from nacre.portability.reading import Archive, MemoryRow, WordRow
+from nacre.portability.reading import MemoryRow, Source, WordRow
 from nacre.portability.vocabulary import TYPE, Word, checked_word
 from nacre.ports import Progress
 from nacre.remember.guard import Guard
@@ -21,7 +21,7 @@ PAGE = 500  # ids that are looked up at once
 class Survey(NamedTuple):
     """What the first reading found; it verified the file."""
 
-    archive: Archive
+    archive: Source
     ids: set[int]
     rows: int
     vectors: int
@@ -30,7 +30,7 @@ class Survey(NamedTuple):
 
 
 def surveyed(
-    store: MemoryStore, archive: Archive, guard: Guard, policy: str, progress: Progress | None = None
+    store: MemoryStore, archive: Source, guard: Guard, policy: str, progress: Progress | None = None
 ) -> Survey:
     """Raises `ImportConflict` where the policy says so."""
     ids: set[int] = set()

@@ -15,7 +15,7 @@ WORD = re.compile(r"\w+")
 
 def choose(hits: Sequence[Hit], query: Query) -> list[Hit]:
     kept = [hit for hit in hits if hit.relevance >= query.min_relevance]
-    kept = capped(collapsed(kept), query.per_session)
+    kept = capped(collapsed(kept) if query.collapse else kept, query.per_session)
     return diverse(kept, query.k, query.diversity) if query.diversity else kept[: query.k]
 
 

@@ -22,6 +22,7 @@ CONTEXT_BONUS = 1.1
 OUT_OF_TIME = 0.7
 WIDEST_MOODS = math.sqrt(8)  # the distance between the corners of valence and arousal
 UNKNOWN_MOOD = 0.5
+NOISE = 1e-6  # of a score: the cosines of equal vectors differ so by where they lie in the matrix
 
 
 def weigh(hits: Sequence[Hit], asked: Asked, query: Query) -> list[Hit]:
@@ -29,7 +30,19 @@ def weigh(hits: Sequence[Hit], asked: Asked, query: Query) -> list[Hit]:
     weighed = [fitted(hit, asked, query) for hit in hits] if query.strategy == "auto" else list(hits)
     if query.emotion is not None:
         weighed = in_mood(weighed, query.emotion, query.emotion_weight)
-    return sorted(weighed, key=lambda hit: (-hit.score, -hit.memory.importance, -hit.memory.created_at))
+    places = leveled([hit.score for hit in weighed])
+    return sorted(weighed, key=lambda hit: (places[hit.score], -hit.memory.importance, -hit.memory.created_at))
+
+
+def leveled(scores: Sequence[float]) -> dict[float, int]:
+    """The place of each score, best first; those that only rounding tells apart share one."""
+    places: dict[float, int] = {}
+    last = math.inf
+    for score in sorted(scores, reverse=True):
+        near = math.isclose(score, last, rel_tol=NOISE)
+        places[score] = len(places) if not near else places[last]
+        last = score
+    return places
 
 
 def fitted(hit: Hit, asked: Asked, query: Query) -> Hit:

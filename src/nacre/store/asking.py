@@ -30,6 +30,7 @@ class Asking(Scope, total=False):
     overfetch: int
     recency_basis: str
     fusion: RankFusion | None
+    collapse: bool
 
 
 OWN = frozenset(Asking.__annotations__) - frozenset(Scope.__annotations__)

@@ -36,6 +36,14 @@ def test_the_timestamp_is_now_unless_it_is_given() -> None:
     assert before <= Experience(ExperienceType.INSIGHT, "a", "b", 1).timestamp <= datetime.now()
 
 
+def test_none_stands_for_what_is_not_given() -> None:
+    given: Any = None
+    bare = Experience(ExperienceType.INSIGHT, "a", "b", 1, given, given, given, given)
+    assert isinstance(bare.timestamp, datetime)
+    assert (bare.metadata, bare.tags) == ({}, [])
+    assert bare.experience_id.startswith("exp_")
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -262,3 +262,19 @@ def test_closing_leaves_a_lent_store_open_and_closes_its_own(tmp_path: Path, mon
 def test_other_faces_see_the_facts(mind: HierarchicalMemory) -> None:
     mind.store_knowledge("The crane lifts forty tons", "crane")
     assert [hit.memory.title for hit in mind.store.recall("crane")] == ["crane"]
+
+
+def test_where_nobody_is_named_for_certain_the_concept_tells_whose_place_a_fact_takes(mind: HierarchicalMemory) -> None:
+    old = mind.store_knowledge("Skerry has 9 buoys in the water", "Skerry buoys", temporal_metadata=turn(1))
+    new = mind.store_knowledge("Skerry has 12 buoys in the water", "Skerry buoys", temporal_metadata=turn(2))
+    assert not kept(mind, new).entities
+    assert kept(mind, old).superseded_by == new
+
+
+@pytest.mark.parametrize(
+    ("content", "concept"), [("The tide table lists 30 ports", "harbour"), ("The crane lifts 12 tons", "crane")]
+)
+def test_a_wide_concept_is_no_reason_to_take_a_place(mind: HierarchicalMemory, content: str, concept: str) -> None:
+    old = mind.store_knowledge("The crane lifts 9 tons", "harbour", temporal_metadata=turn(1))
+    mind.store_knowledge(content, concept, temporal_metadata=turn(2))
+    assert not kept(mind, old).superseded_by

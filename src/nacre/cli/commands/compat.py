@@ -1,0 +1,63 @@
+"""nacre compat"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from nacre.cli.output import put, say
+
+# The commands that the older systems installed, and where each begins.
+PROGRAMS = {
+    "houkai": "ai_houkai.cli.main:_main",
+    "ai-houkai-mcp": "ai_houkai.mcp_server.server:run",
+    "ai-houkai-install-claude-code": "ai_houkai.installers.claude_code:_main",
+    "mnemosyne-server": "mnemosyne.cli:main",
+    "ai-lessons": "ai_lessons.cli:main",
+    "ai-lessons-mcp": "ai_lessons.mcp_server:run",
+}
+
+
+@click.group("compat")
+def command() -> None:
+    """Programs that were written for AI-Houkai, Mnemosyne, amplihack-memory-lib or ai-lessons, on this memory.
+
+    \b
+      nacre compat alias                    what such a program needs to begin with
+      nacre compat run houkai list          the older commands themselves
+    """
+
+
+@command.command("alias")
+@click.argument("systems", nargs=-1, metavar="[SYSTEM]...")
+@click.option("--python", "way", flag_value="python", default="python", help="Lines for the program itself (default).")
+@click.option("--site", "way", flag_value="site", help="A line for a .pth file, where the program cannot be changed.")
+@click.option("--force", is_flag=True, help="Also in the place of a package that is really installed.")
+def alias(systems: tuple[str, ...], way: str, force: bool) -> None:
+    """Print what lets a program import the older packages, all four unless you name some.
+
+    \b
+      nacre compat alias ai_houkai
+      nacre compat alias --site > "$(python -c 'import site; print(site.getsitepackages()[0])')/nacre-compat.pth"
+    """
+    from nacre.compat.aliases import named
+
+    given = [repr(named(system)) for system in systems] + ["force=True"] * force
+    call = f"nacre.compat.install({', '.join(given)})"
+    if way == "python":
+        put(f"import nacre.compat\n\n{call}")
+        return
+    put(f"import nacre.compat; {call}")
+    say("Put this line into a file nacre-compat.pth in the site-packages of the program's Python.")
+
+
+@command.command("run", context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("program", type=click.Choice(list(PROGRAMS)))
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def run(program: str, words: tuple[str, ...]) -> None:
+    """Run a command of an older system with the words that follow it: houkai, ai-lessons, mnemosyne-server, …"""
+    place, _, function = PROGRAMS[program].partition(":")
+    sys.argv = [program, *words]
+    sys.exit(getattr(import_module(f"nacre.compat.{place}"), function)())

@@ -1,0 +1,5 @@
+"""`python -m ai_houkai.cli`."""
+
+from .main import _main
+
+_main()

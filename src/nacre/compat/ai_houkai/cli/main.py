@@ -1,0 +1,34 @@
+"""Where `houkai` begins: says what to install when the command line's own parts are missing."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+MISSING = "The command line `houkai` needs typer; install it with: pip install 'nacre[compat]'"
+
+
+def __getattr__(name: str) -> Any:
+    """`app` is made when it is asked for: the memory itself needs no typer."""
+    if name != "app":
+        raise AttributeError(name)
+    try:
+        from .commands import app
+    except ModuleNotFoundError as error:
+        if error.name != "typer":
+            raise
+        raise ImportError(MISSING) from error
+    return app
+
+
+def _main() -> None:
+    try:
+        app = __getattr__("app")
+    except ImportError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(1)
+    app()
+
+
+if __name__ == "__main__":
+    _main()

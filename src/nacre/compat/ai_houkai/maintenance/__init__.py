@@ -1,0 +1,1 @@
+"""Forgetting and reflection by the clock, under AI-Houkai's names."""

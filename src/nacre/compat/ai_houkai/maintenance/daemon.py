@@ -1,0 +1,34 @@
+"""The file that tells a maintenance process, its start and its end."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from nacre.lifecycle import daemon, processes
+
+get_pid = daemon.get_pid
+stop_daemon = daemon.stop_daemon
+
+
+def write_pid(pid_path: str | Path, pid: int) -> None:
+    """The number alone, as other programs read it."""
+    Path(pid_path).parent.mkdir(parents=True, exist_ok=True)
+    Path(pid_path).write_text(str(pid), "utf-8")
+
+
+def remove_pid(pid_path: str | Path) -> None:
+    daemon.remove_pid(pid_path)
+
+
+def is_alive(pid_path: str | Path) -> bool:
+    pid = get_pid(pid_path)
+    return pid is not None and processes.is_alive(pid)
+
+
+def spawn_detached(store_path: str, collection: str, log_path: str, pid_path: str) -> int:
+    """Starts `houkai maintenance run` on its own; returns its number."""
+    command = [sys.executable, "-m", "nacre.compat.ai_houkai.cli", "--store", store_path, "--collection", collection]
+    pid = daemon.spawn_detached([*command, "maintenance", "run"], log_path)
+    write_pid(pid_path, pid)
+    return pid

@@ -1,0 +1,93 @@
+"""Runs decay and reflection when they are due; one that fails never keeps the other from running."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..memory_system.decay import DecayEngine
+from ..memory_system.reflection import ReflectionEngine
+from ..memory_system.store import MemoryStore
+from .state import MaintenanceState
+
+log = logging.getLogger("nacre")
+
+STATE = "~/.ai_houkai/maintenance.state.json"
+
+
+@dataclass
+class TickResult:
+    ran_decay: bool = False
+    ran_reflect: bool = False
+    decayed: int = 0
+    reflected: int = 0
+    decay_error: str | None = None
+    reflect_error: str | None = None
+
+    def summary(self) -> str:
+        told = []
+        if self.ran_decay:
+            told.append(f"decay: FAILED ({self.decay_error})" if self.decay_error else f"decay: {self.decayed} pruned")
+        if self.ran_reflect:
+            failed = f"reflect: FAILED ({self.reflect_error})"
+            told.append(failed if self.reflect_error else f"reflect: {self.reflected} summaries")
+        return ", ".join(told) or "nothing to do"
+
+
+@dataclass
+class MaintenanceScheduler:
+    """Intervals are in seconds; None switches a job off. Reflections are only counted unless `reflect_apply`."""
+
+    store: MemoryStore
+    decay_every: float | None = 86_400
+    reflect_every: float | None = 604_800
+    tick_interval: float = 300
+    state_path: str | Path = STATE
+    decay_rate: float = 0.1
+    min_score: float = 0.05
+    protect_types: tuple[str, ...] = ("procedural",)
+    min_cluster_size: int = 3
+    reflect_apply: bool = False
+
+    def tick(self, now: float | None = None) -> TickResult:
+        at = time.time() if now is None else now
+        state = MaintenanceState.load(self.state_path)
+        result = TickResult()
+        if self.decay_every is not None and state.next_run_at(state.last_decay_at, self.decay_every, at) <= at:
+            result.ran_decay = True
+            result.decayed, result.decay_error = tried(lambda: self._decay(at))
+            if result.decay_error is None:
+                state.last_decay_at, state.total_decayed = at, state.total_decayed + result.decayed
+        if self.reflect_every is not None and state.next_run_at(state.last_reflect_at, self.reflect_every, at) <= at:
+            result.ran_reflect = True
+            result.reflected, result.reflect_error = tried(self._reflect)
+            if result.reflect_error is None and self.reflect_apply:
+                state.last_reflect_at, state.total_reflected = at, state.total_reflected + result.reflected
+        state.save(self.state_path)
+        return result
+
+    def run_forever(self, stop_event: threading.Event | None = None) -> None:
+        stop = stop_event or threading.Event()
+        while not stop.is_set():
+            log.info("maintenance: %s", self.tick().summary())
+            stop.wait(self.tick_interval)
+
+    def _decay(self, now: float) -> int:
+        engine = DecayEngine(self.store, self.decay_rate, self.min_score, self.protect_types)
+        return len(engine.prune(now=now))
+
+    def _reflect(self) -> int:
+        engine = ReflectionEngine(self.store, min_cluster_size=self.min_cluster_size)
+        return len(engine.reflect(dry_run=not self.reflect_apply, consolidate=self.reflect_apply))
+
+
+def tried(job: Callable[[], int]) -> tuple[int, str | None]:
+    try:
+        return job(), None
+    except Exception as error:  # whatever it is: the other job must not wait for somebody to mend this one
+        log.exception("A job of the maintenance failed.")
+        return 0, str(error) or type(error).__name__

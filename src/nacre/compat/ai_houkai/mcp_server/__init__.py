@@ -1,0 +1,1 @@
+"""AI-Houkai's MCP server."""

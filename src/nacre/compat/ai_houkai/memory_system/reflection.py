@@ -1,0 +1,47 @@
+"""AI-Houkai's reflection: similar episodes become one semantic memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from nacre.lifecycle.reflection import ReflectionEngine as NativeEngine
+from nacre.model import Memory as NativeMemory
+
+from .records import Memory
+from .store import MemoryStore
+
+ACTOR = "reflection"
+
+
+@dataclass
+class ReflectionEngine:
+    store: MemoryStore
+    similarity_threshold: float = 0.75
+    min_cluster_size: int = 2
+    summarizer: Callable[[list[Memory]], str] | None = None
+
+    def clusters(self) -> list[list[Memory]]:
+        return [[Memory.of(each) for each in group] for group in self._native().clusters()]
+
+    def reflect(self, dry_run: bool = False, consolidate: bool | Literal["soft", "hard"] = False) -> list[Memory]:
+        """`consolidate` lets each summary take its episodes' place; "hard" deletes them."""
+        written = [Memory.of(each) for each in self._native().reflect(dry_run, consolidate)]
+        if not dry_run:
+            with self.store.as_actor(ACTOR):
+                for memory in written:
+                    sources = [link.to for link in memory.links if link.rel == "derived_from"]
+                    told = {"sources": sources, "consolidate": consolidate}
+                    self.store._log("reflect", memory.id, after=memory.to_dict(), meta=told)
+        return written
+
+    def _native(self) -> NativeEngine:
+        writer = "extractive" if self.summarizer is None else self._summarized
+        # Every call looks at all episodes here, whatever was made of them before.
+        return NativeEngine(self.store.native, self.similarity_threshold, self.min_cluster_size, writer, again=True)
+
+    def _summarized(self, memories: Sequence[NativeMemory]) -> str:
+        if self.summarizer is None:
+            raise TypeError("There is no summarizer; give one.")
+        return self.summarizer([Memory.of(each) for each in memories])

@@ -1,0 +1,125 @@
+"""Configuration as ai-lessons has it: a YAML file beside the database, and what it means to a store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from nacre.config import Settings
+from nacre.errors import ConfigError
+
+DEFAULT_AI_DIR = Path.home() / ".ai"
+DEFAULT_LESSONS_DIR = DEFAULT_AI_DIR / "lessons"
+DEFAULT_DB_PATH = DEFAULT_LESSONS_DIR / "knowledge.db"
+DEFAULT_CONFIG_PATH = DEFAULT_LESSONS_DIR / "config.yaml"
+MINILM, MINILM_DIMENSIONS = "all-MiniLM-L6-v2", 384
+DIMENSIONS = {
+    "all-mpnet-base-v2": 768,
+    "text-embedding-3-small": 1536,
+    "text-embedding-3-large": 3072,
+    "text-embedding-ada-002": 1536,
+}
+
+
+@dataclass
+class EmbeddingConfig:
+    """`api_key` may name a variable of the environment: ${OPENAI_API_KEY}."""
+
+    backend: str = "sentence-transformers"
+    model: str = MINILM
+    api_key: str | None = None
+    dimensions: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.api_key and self.api_key.startswith("${") and self.api_key.endswith("}"):
+            self.api_key = os.environ.get(self.api_key[2:-1])
+        if self.dimensions is None:
+            self.dimensions = DIMENSIONS.get(self.model, MINILM_DIMENSIONS)
+
+
+@dataclass
+class SearchConfig:
+    default_limit: int = 10
+    hybrid_weight_semantic: float = 0.7
+    hybrid_weight_keyword: float = 0.3
+
+
+@dataclass
+class Config:
+    """`tag_aliases` and `known_tags` are taught to the book when it is opened."""
+
+    db_path: Path = field(default_factory=lambda: DEFAULT_DB_PATH)
+    embedding: EmbeddingConfig = field(default_factory=EmbeddingConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    tag_aliases: dict[str, str] = field(default_factory=dict)
+    known_tags: list[str] = field(default_factory=list)
+
+    @classmethod
+    def load(cls, config_path: Path | None = None) -> Config:
+        """Raises `ConfigError` when the file cannot be read as YAML."""
+        file = DEFAULT_CONFIG_PATH if config_path is None else Path(config_path)
+        told = read(file) if file.exists() else {}
+        return cls(
+            db_path=Path(told.get("db_path") or DEFAULT_DB_PATH).expanduser(),
+            embedding=EmbeddingConfig(**known(EmbeddingConfig, told.get("embedding"))),
+            search=SearchConfig(**known(SearchConfig, told.get("search"))),
+            tag_aliases=dict(told.get("tag_aliases") or {}),
+            known_tags=list(told.get("known_tags") or []),
+        )
+
+    def save(self, config_path: Path | None = None) -> None:
+        file = DEFAULT_CONFIG_PATH if config_path is None else Path(config_path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        told: dict[str, Any] = {name: value for name, value in asdict(self).items() if value}
+        told["embedding"] = {name: value for name, value in told["embedding"].items() if value is not None}
+        told["db_path"] = str(self.db_path)
+        file.write_text(yaml.safe_dump(told, sort_keys=False, allow_unicode=True), "utf-8")
+
+
+def read(file: Path) -> dict[str, Any]:
+    try:
+        told = yaml.safe_load(file.read_text("utf-8")) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{file} cannot be read as YAML ({' '.join(str(error).split())}); mend it.") from error
+    if not isinstance(told, dict):
+        raise ConfigError(f"{file} holds no settings; write them as `search:` and `embedding:`.")
+    return told
+
+
+def known(kind: type, told: Mapping[str, Any] | None) -> dict[str, Any]:
+    names = {each.name for each in fields(kind)}
+    return {name: value for name, value in (told or {}).items() if name in names and value is not None}
+
+
+def settings_of(config: Config) -> Settings:
+    """Nothing of the user's own settings: what a program for ai-lessons does, its own configuration decides."""
+    from .embeddings import backend_of
+
+    chosen = backend_of(config.embedding)
+    return Settings(
+        store=str(config.db_path),
+        embedder=chosen.name,
+        embedder_url=chosen.url,
+        embedder_key=chosen.key,
+        lesson_limit=config.search.default_limit,
+        lesson_semantic=config.search.hybrid_weight_semantic,
+        lesson_keyword=config.search.hybrid_weight_keyword,
+    )
+
+
+_config: Config | None = None
+
+
+def get_config() -> Config:
+    return reload_config() if _config is None else _config
+
+
+def reload_config() -> Config:
+    global _config
+    _config = Config.load()
+    return _config

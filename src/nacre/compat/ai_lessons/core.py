@@ -1,0 +1,237 @@
+"""What ai-lessons can do, as functions on the configured database; each also takes a configuration of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from secrets import randbits
+from typing import Any
+
+from nacre.errors import InvalidInput, LinkRefused, MemoryNotFound, SupersedeCycle, UnknownName
+from nacre.lessons import Answer
+from nacre.lessons import Lesson as Kept
+from nacre.lessons.relating import relation_named
+from nacre.lessons.tables import nearest
+from nacre.lessons.vocabulary import TAG, Vocabulary, normal
+from nacre.portability.foreign.ai_lessons import level
+
+from .config import Config
+from .db import book_of, init_db
+from .embeddings import embed_text as embed_text
+from .search import SearchResult as SearchResult
+from .search import graph_walk as graph_walk
+from .search import hybrid_search as hybrid_search
+from .search import keyword_search as keyword_search
+from .search import vector_search as vector_search
+from .ulid import RANDOM_BITS, ulid
+
+STRATEGIES = {"hybrid": hybrid_search, "semantic": vector_search, "keyword": keyword_search, "graph": graph_walk}
+Names = list[str] | None
+BETWEEN_LEVELS = {"inferred": "low-medium", "documented": "medium-high"}  # as two sources were described there
+
+
+@dataclass
+class Lesson:
+    id: str
+    title: str
+    content: str
+    confidence: str | None = None
+    source: str | None = None
+    source_notes: str | None = None
+    tags: list[str] = field(default_factory=list)
+    contexts: list[str] = field(default_factory=list)
+    anti_contexts: list[str] = field(default_factory=list)
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+@dataclass
+class SourceType:
+    name: str
+    description: str | None = None
+    typical_confidence: str | None = None
+
+
+@dataclass
+class ConfidenceLevel:
+    name: str
+    ordinal: int
+
+
+@dataclass
+class Tag:
+    name: str
+    count: int = 0
+
+
+def lesson(kept: Kept) -> Lesson:
+    return Lesson(
+        kept.id, kept.title, kept.content, kept.confidence, kept.source or None, kept.source_notes or None,
+        list(kept.tags), list(kept.contexts), list(kept.anti_contexts),
+        datetime.fromtimestamp(kept.created_at, UTC), datetime.fromtimestamp(kept.updated_at, UTC),
+    )  # fmt: skip
+
+
+def ensure_initialized(config: Config | None = None) -> None:
+    init_db(config)
+
+
+def _run_migrations(config: Config | None = None) -> None:
+    """Opening brings a store up to date, and takes over the database of an older ai-lessons."""
+    init_db(config)
+
+
+def _generate_id() -> str:
+    return ulid(time.time(), randbits(RANDOM_BITS))
+
+
+def add_lesson(
+    title: str, content: str, tags: Names = None, contexts: Names = None, anti_contexts: Names = None,
+    confidence: str | None = None, source: str | None = None, source_notes: str | None = None,
+    config: Config | None = None,
+) -> str:  # fmt: skip
+    described = given(
+        tags=tags, contexts=contexts, anti_contexts=anti_contexts, confidence=confidence, source=source,
+        source_notes=source_notes,
+    )  # fmt: skip
+    return book_of(config).learn(title, content, **described).data.id
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def get_lesson(lesson_id: str, config: Config | None = None) -> Lesson | None:
+    found = book_of(config).get(lesson_id).data
+    return None if found is None else lesson(found)
+
+
+def update_lesson(
+    lesson_id: str, title: str | None = None, content: str | None = None, tags: Names = None, contexts: Names = None,
+    anti_contexts: Names = None, confidence: str | None = None, source: str | None = None,
+    source_notes: str | None = None, config: Config | None = None,
+) -> bool:  # fmt: skip
+    """False when there is no such lesson."""
+    changes = given(
+        title=title, content=content, tags=tags, contexts=contexts, anti_contexts=anti_contexts,
+        confidence=confidence, source=source, source_notes=source_notes,
+    )  # fmt: skip
+    try:
+        book_of(config).update(lesson_id, **changes)
+    except MemoryNotFound:
+        return False
+    return True
+
+
+def delete_lesson(lesson_id: str, config: Config | None = None) -> bool:
+    return book_of(config).delete(lesson_id).data
+
+
+def recall(
+    query: str, tags: Names = None, contexts: Names = None, confidence_min: str | None = None,
+    source: str | None = None, limit: int | None = None, strategy: str = "hybrid", config: Config | None = None,
+) -> list[SearchResult]:  # fmt: skip
+    if strategy not in STRATEGIES:
+        raise UnknownName("search strategy", strategy, STRATEGIES)
+    return STRATEGIES[strategy](query, limit, tags, contexts, confidence_min, source, config)
+
+
+def get_related(lesson_id: str, depth: int = 1, relations: Names = None, config: Config | None = None) -> list[Lesson]:
+    try:
+        found = book_of(config).related(lesson_id, depth=depth, relations=relations, include_superseded=True)
+    except MemoryNotFound:
+        return []
+    return [lesson(each.lesson) for each in found.data]
+
+
+def link_lessons(from_id: str, to_id: str, relation: str, config: Config | None = None) -> bool:
+    """False when the link is there already, or one of the two is not. No confidence changes by it."""
+    book = book_of(config)
+    if not (book.get(from_id).data and book.get(to_id).data):
+        return False
+    try:
+        return book.store.link(from_id, to_id, relation_named(relation)).new
+    except (LinkRefused, SupersedeCycle):
+        return False
+
+
+def unlink_lessons(from_id: str, to_id: str, relation: str | None = None, config: Config | None = None) -> int:
+    try:
+        return book_of(config).unlink(from_id, to_id, relation).data
+    except MemoryNotFound:
+        return 0
+
+
+def list_tags(with_counts: bool = False, config: Config | None = None) -> list[Tag]:
+    used = [each for each in book_of(config).tags().data if each.count]
+    if with_counts:
+        return [Tag(each.name, each.count) for each in used]
+    return [Tag(name) for name in sorted(each.name for each in used)]
+
+
+def merge_tags(from_tag: str, to_tag: str, config: Config | None = None) -> int:
+    """On how many lessons; 0 when nobody has the tag."""
+    try:
+        return book_of(config).merge_tags(from_tag, to_tag).data
+    except InvalidInput:
+        return 0
+
+
+def list_sources(config: Config | None = None) -> list[SourceType]:
+    found = sorted(book_of(config).sources().data, key=lambda each: each.name)
+    return [
+        SourceType(each.name, each.description or None, BETWEEN_LEVELS.get(each.name, each.typical_confidence))
+        for each in found
+    ]
+
+
+def add_source(
+    name: str, description: str | None = None, typical_confidence: str | None = None, config: Config | None = None
+) -> bool:
+    """False when there is one of that name."""
+    if _validate_reference("source_types", name, config):
+        return False
+    book_of(config).add_source(name, description or "", level(typical_confidence))
+    return True
+
+
+def list_confidence_levels(config: Config | None = None) -> list[ConfidenceLevel]:
+    return [ConfidenceLevel(level.name, level.ordinal) for level in book_of(config).levels().data]
+
+
+def add_reference(
+    table: str, name: str, ordinal: int | None = None, description: str = "", config: Config | None = None
+) -> None:
+    """A value of a table of one's own, such as priority_levels; the table is made with its first."""
+    book_of(config).add_reference(table, name, ordinal, description)
+
+
+def _resolve_tag_aliases(tags: list[str], config: Config | None = None) -> list[str]:
+    return list(Vocabulary(book_of(config).store, TAG).resolved(tags))
+
+
+def _names_in(table: str, config: Config | None) -> list[str]:
+    book = book_of(config)
+    known: dict[str, Callable[[], Answer[Any]]] = {
+        "tags": book.tags, "lesson_tags": book.tags, "contexts": book.contexts, "lesson_contexts": book.contexts,
+        "source_types": book.sources, "confidence_levels": book.levels,
+    }  # fmt: skip
+    return [each.name for each in (known[table]() if table in known else book.references(table)).data]
+
+
+def _validate_reference(table: str, value: str, config: Config | None = None) -> bool:
+    return normal(value) in _names_in(table, config)
+
+
+def _suggest_similar(table: str, value: str, config: Config | None = None) -> list[str]:
+    return list(nearest(normal(value), _names_in(table, config)))
+
+
+def reembed_lesson(lesson_id: str, config: Config | None = None) -> None:
+    book_of(config).reembed(lesson_id)
+
+
+def reembed_all(config: Config | None = None) -> None:
+    book_of(config).reembed()

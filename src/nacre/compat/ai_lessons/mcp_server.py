@@ -1,0 +1,90 @@
+"""The lesson tools over the Model Context Protocol, on the configured database, also under their published names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any, NoReturn
+
+from mcp_types import TextContent
+from mcp_types import Tool as ListedTool
+from pydantic import ValidationError
+
+from nacre.errors import NacreError
+from nacre.lessons import LessonBook
+from nacre.mcp.calling import as_json, checked, misfit, refused, tool_named
+from nacre.mcp.desk import Desk
+from nacre.mcp.profiles.lessons import ENVELOPE, PROFILE
+from nacre.mcp.serving import listed, make_server
+from nacre.mcp.stdio import serve, serve_stdio
+from nacre.mcp.tool import Given, Tool
+from nacre.mcp.visit import Visit
+from nacre.model.memory import Json
+
+from .config import get_config, settings_of
+from .db import Book, book_of, init_db
+
+PUBLISHED = {"get": "get_lesson", "update": "update_lesson", "delete": "delete_lesson"}
+
+
+@dataclass(frozen=True, slots=True)
+class LessonVisit(Visit):
+    def lessons(self) -> LessonBook:
+        return Book(store=self.store)
+
+
+def own(tool: Tool) -> Tool:
+    """Works in a book of our own, so that titles and ids are what they are in `core`."""
+
+    @wraps(tool.run)
+    def run(visit: Visit, **arguments: Any) -> Given:
+        return tool.run(LessonVisit(visit.store, visit.progress, visit.model), **arguments)
+
+    return replace(tool, run=run)
+
+
+def confidence_levels(visit: Visit) -> dict[str, Json]:
+    found = visit.lessons().levels()
+    return {**found.to_dict(), "data": [{"name": each.name, "ordinal": each.ordinal} for each in found.data]}
+
+
+LEVELS = Tool("confidence_levels", confidence_levels, "The levels of confidence, the least sure first.", ENVELOPE)
+TOOLS = tuple(map(own, (*PROFILE.tools, LEVELS)))
+NAMED = tuple(replace(tool, name=PUBLISHED[tool.name]) for tool in TOOLS if tool.name in PUBLISHED)
+SERVED = replace(PROFILE, tools=(*TOOLS, *NAMED))
+
+
+async def list_tools() -> list[ListedTool]:
+    return list(listed(SERVED).tools)
+
+
+async def call_tool(name: str, arguments: Mapping[str, Any]) -> list[TextContent]:
+    """The answer in its envelope, whatever happens."""
+    try:
+        tool = tool_named(SERVED, name)
+        visit = Visit(book_of().store, lambda done, total, what: None)  # noqa: ARG005 (nobody watches)
+        return [TextContent(text=as_json(tool.run(visit, **checked(tool, arguments))))]
+    except NacreError as error:
+        return [each for each in refused(SERVED, str(error)).content if isinstance(each, TextContent)]
+    except ValidationError as error:
+        return [each for each in refused(SERVED, misfit(name, error)).content if isinstance(each, TextContent)]
+
+
+def desk() -> Desk:
+    init_db()  # its aliases must be known before the first call
+    return Desk(settings_of(get_config()))
+
+
+async def main() -> None:
+    await serve(make_server(SERVED, desk()))
+
+
+def run() -> NoReturn:
+    parent, opened = os.getppid(), desk()
+    serve_stdio(make_server(SERVED, opened), opened, parent)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,103 @@
+"""Lets `import ai_houkai` find `nacre.compat.ai_houkai`: the older names, for programs that cannot be changed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import InspectLoader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, spec_from_loader
+from types import CodeType, ModuleType
+
+from nacre.errors import UnknownName
+
+HOME = "nacre.compat"
+SYSTEMS = ("ai_houkai", "mnemosyne", "amplihack_memory", "ai_lessons")
+
+
+class Alias(InspectLoader):
+    """The module of another name, and no copy of it: what is changed under one name is seen under the other."""
+
+    def __init__(self, target: ModuleSpec) -> None:
+        self.target = target
+
+    def exec_module(self, module: ModuleType) -> None:
+        """The import system gives what it finds under the name afterwards, and drops the empty one it made."""
+        sys.modules[module.__name__] = import_module(self.target.name)
+
+    def is_package(self, fullname: str) -> bool:  # noqa: ARG002 (the protocol's signature)
+        return self.target.submodule_search_locations is not None
+
+    def get_source(self, fullname: str) -> str | None:  # noqa: ARG002
+        loader = self.target.loader
+        return loader.get_source(self.target.name) if isinstance(loader, InspectLoader) else None
+
+    def get_code(self, fullname: str) -> CodeType | None:  # noqa: ARG002
+        """For `python -m`."""
+        loader = self.target.loader
+        return loader.get_code(self.target.name) if isinstance(loader, InspectLoader) else None
+
+
+class Aliases(MetaPathFinder):
+    """Stands before all other finders: of a package that is found here, no other may load a part a second time."""
+
+    def __init__(self) -> None:
+        self.systems: dict[str, bool] = {}  # whether each also takes the place of a package that is installed
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        root = fullname.partition(".")[0]
+        if root not in self.systems or not (is_ours(root) if path is not None else self._may(root, target)):
+            return None
+        found = find_spec(f"{HOME}.{fullname}")
+        return None if found is None else spec_from_loader(fullname, Alias(found), origin=found.origin)
+
+    def _may(self, root: str, target: ModuleType | None) -> bool:
+        if self.systems[root]:
+            return True
+        others = (finder for finder in sys.meta_path if finder is not self)
+        found = (finder.find_spec(root, None, target) for finder in others)
+        return not any(spec is not None and spec.origin is not None for spec in found)  # a mere folder has none
+
+
+ALIASES = Aliases()
+
+
+def install(*systems: str, force: bool = False) -> None:
+    """From now on these packages, or all four, are imported from here. One that is really installed keeps its name,
+    unless `force`. Raises `UnknownName`."""
+    names = [named(system) for system in systems] or list(SYSTEMS)
+    ALIASES.systems |= dict.fromkeys(names, force)
+    if ALIASES not in sys.meta_path:
+        sys.meta_path.insert(0, ALIASES)
+    for name in names if force else ():
+        if not is_ours(name):
+            dropped(name)
+
+
+def uninstall(*systems: str) -> None:
+    """The names are free again; modules that a program has already stay with it."""
+    for name in [named(system) for system in systems] or list(SYSTEMS):
+        if ALIASES.systems.pop(name, None) is not None and is_ours(name):
+            dropped(name)
+    if not ALIASES.systems and ALIASES in sys.meta_path:
+        sys.meta_path.remove(ALIASES)
+
+
+def named(system: str) -> str:
+    """A package, or what is installed for it: ai-houkai and amplihack-memory-lib are meant too."""
+    name = system.lower().replace("-", "_").removesuffix("_lib")
+    if name not in SYSTEMS:
+        raise UnknownName("system", system, SYSTEMS)
+    return name
+
+
+def is_ours(root: str) -> bool:
+    return root in sys.modules and sys.modules[root] is sys.modules.get(f"{HOME}.{root}")
+
+
+def dropped(root: str) -> None:
+    for name in [name for name in sys.modules if name == root or name.startswith(f"{root}.")]:
+        del sys.modules[name]

@@ -1,0 +1,37 @@
+"""How a memory of that system is opened: in its own places, by what the caller says, never by the user's settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from nacre.config import Settings
+from nacre.minds.opening import Mind
+from nacre.ports import Embedder
+from nacre.store import MemoryStore
+from nacre.wiring import EmbedFunction
+
+Embedding: TypeAlias = "Embedder | EmbedFunction | str | None"
+
+
+def usual_place(*parts: str) -> Path:
+    return Path.home().joinpath(".amplihack", *parts)
+
+
+def bare(agent_name: str) -> str:
+    return agent_name.strip() if isinstance(agent_name, str) else agent_name
+
+
+class Placed(Mind):
+    embedding: Embedding = None
+
+    def _opened(self, path: Path | str | None) -> MemoryStore:
+        name = self.agent_name
+        return MemoryStore(path, space=name, actor=name, embedder=self.embedding, settings=Settings())
+
+
+class Open:
+    """A native value that may be changed: those of the older system were never frozen."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)

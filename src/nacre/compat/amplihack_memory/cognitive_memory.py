@@ -1,0 +1,92 @@
+"""CognitiveMemory: the six kinds of memory of one agent, in a database of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from nacre.engine.composing import Composed
+from nacre.minds import records
+from nacre.minds.cognitive import CognitiveMemory as Native
+from nacre.minds.facts import RECENT, SIMILAR
+from nacre.minds.matching import KEYWORDS
+from nacre.minds.records import PENDING, RESOLVED, TRIGGERED
+from nacre.minds.working import CAPACITY
+from nacre.model import Memory
+from nacre.model.memory import Json
+from nacre.text.negation import negation_diff
+from nacre.text.similarity import SHORTEST, overlap
+
+from . import memory_types
+from ._opening import Embedding, Placed, bare, usual_place
+from .similarity import _tokenize as _tokenize
+
+WORKING_MEMORY_CAPACITY = CAPACITY
+SIMILARITY_THRESHOLD, SIMILARITY_CANDIDATE_LIMIT = SIMILAR, RECENT
+MAX_SEARCH_KEYWORDS, MIN_TOKEN_LENGTH = KEYWORDS, SHORTEST
+GRAPH_FETCH_MULTIPLIER = 3  # for those who read it; a search here looks at as many whatever the limit
+PROSPECTIVE_STATUS_PENDING, PROSPECTIVE_STATUS_TRIGGERED, PROSPECTIVE_STATUS_RESOLVED = PENDING, TRIGGERED, RESOLVED
+_compute_similarity = overlap
+SHARED_WORDS = 2  # that two texts must have before one can deny the other
+
+Telling = TypeVar("Telling", bound=Callable[..., Any])
+
+
+def told_as(kind: type[memory_types.Local], method: Telling) -> Telling:
+    """The method, whose native records become records of this kind."""
+
+    @wraps(method)
+    def telling(*given: Any, **named: Any) -> Any:
+        return [kind(**vars(each)) for each in method(*given, **named)]
+
+    return cast(Telling, telling)
+
+
+class CognitiveMemory(Placed, Native):
+    """What working memory gives up is deleted for good. `buffer_pool_size` and `max_db_size` bounded another database;
+    the engine beneath needs no such bounds."""
+
+    def __init__(
+        self, agent_name: str, db_path: Path | str | None = None, buffer_pool_size: int = 0, max_db_size: int = 0,
+        *, embedder: Embedding = None,
+    ) -> None:  # fmt: skip
+        del buffer_pool_size, max_db_size
+        agent, self.embedding = bare(agent_name), embedder
+        self.db_path = usual_place("memory", agent, "cognitive.db") if db_path is None else Path(db_path)
+        super().__init__(agent, self.db_path)
+
+    def _act(
+        self, name: str, drafts: Sequence[Memory], decide: Callable[[], Composed | None], *, why: str = ""
+    ) -> list[Memory]:
+        done = super()._act(name, drafts, decide, why=why)
+        if given_up := [memory.id for memory in done if memory.status == "trashed"]:
+            self.store.purge(*given_up)
+        return done
+
+    def store_fact(
+        self, concept: str, content: str, confidence: float = 1.0, source_id: str = "",
+        tags: Iterable[str] | None = None, temporal_metadata: Mapping[str, Json] | None = None,
+        source_episode_id: str | None = None,
+    ) -> str:  # fmt: skip
+        source = source_id or source_episode_id or ""
+        return super().store_fact(concept, content, confidence, source, tags, temporal_metadata)
+
+    get_recent_sensory = told_as(memory_types.SensoryItem, Native.get_recent_sensory)
+    get_working = told_as(memory_types.WorkingMemorySlot, Native.get_working)
+    get_episodes = told_as(memory_types.EpisodicMemory, Native.get_episodes)
+    get_consolidated = told_as(memory_types.ConsolidatedEpisode, Native.get_consolidated)
+    lineage = told_as(memory_types.EpisodicMemory, Native.lineage)
+    search_facts = told_as(memory_types.SemanticFact, Native.search_facts)
+    recall_procedure = told_as(memory_types.ProceduralMemory, Native.recall_procedure)
+    check_triggers = told_as(memory_types.ProspectiveMemory, Native.check_triggers)
+    get_prospective = told_as(memory_types.ProspectiveMemory, Native.get_prospective)
+
+    def get_all_facts(self, limit: int = 50) -> list[records.SemanticFact]:
+        """The surest first."""
+        return self.search_facts("", limit)
+
+
+def _detect_contradiction(text_a: str, text_b: str) -> bool:
+    return len(_tokenize(text_a) & _tokenize(text_b)) >= SHARED_WORDS and negation_diff(text_a, text_b)

@@ -1,0 +1,55 @@
+"""MemoryConnector: an agent's experiences, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from nacre.minds import connector
+from nacre.minds.numbering import ALL
+from nacre.store import MemoryStore
+
+from ._opening import Embedding, Placed, bare, usual_place
+from .exceptions import translated
+from .experience import Experience, ExperienceType
+
+DATABASE = "experiences.db"
+USUAL_MEGABYTES = 100
+
+
+class MemoryConnector(Placed, connector.MemoryConnector):
+    """`backend` is sqlite or kuzu; one engine serves both, from one file, so that either finds what the other kept."""
+
+    def __init__(
+        self, agent_name: str, storage_path: Path | str | None = None, max_memory_mb: float = USUAL_MEGABYTES,
+        enable_compression: bool = True, backend: str = "sqlite", *, embedder: Embedding = None,
+    ) -> None:  # fmt: skip
+        self.embedding = embedder
+        agent, place = bare(agent_name), storage_path or usual_place("memory", str(agent_name).strip())
+        connector.MemoryConnector.__init__(self, agent, place, max_memory_mb, enable_compression, backend)
+
+    def _opened(self, path: Path | str | None) -> MemoryStore:
+        """Raises `PermissionError` where nothing can be written."""
+        folder = Path(path or "")
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(f"The folder {folder} cannot be written; choose another storage_path.")
+        return super()._opened(folder / DATABASE)
+
+    @property
+    def db_path(self) -> Path:
+        return Path(self.storage_path or "") / DATABASE
+
+    @property
+    def backend_type(self) -> str:
+        return self.backend
+
+    def store_experience(self, experience: Experience) -> str:
+        with translated():
+            return super().store_experience(experience)
+
+    def retrieve_experiences(
+        self, limit: int | None = None, experience_type: ExperienceType | None = None, min_confidence: float = 0.0
+    ) -> list[Experience]:
+        """Newest first; all of them unless there is a limit."""
+        return super().retrieve_experiences(ALL if limit is None else limit, experience_type, min_confidence)

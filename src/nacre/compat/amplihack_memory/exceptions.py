@@ -1,0 +1,43 @@
+"""The errors that users of experiences catch, each a `MemoryError`, and how ours become them at the border."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nacre import errors
+
+
+class MemoryError(Exception): ...
+
+
+class ExperienceNotFoundError(MemoryError): ...
+
+
+class InvalidExperienceError(MemoryError): ...
+
+
+class MemoryQuotaExceededError(MemoryError): ...
+
+
+class SecurityViolationError(MemoryError): ...
+
+
+class QueryCostExceededError(MemoryError): ...
+
+
+THEIRS: dict[type[errors.NacreError], type[Exception]] = {  # the narrower kind first
+    errors.InvalidInput: InvalidExperienceError,
+    errors.QuotaExceeded: MemoryQuotaExceededError,
+    errors.QueryCostExceeded: QueryCostExceededError,
+    errors.AccessDenied: SecurityViolationError,
+}
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """A value of the wrong kind stays a `TypeError`."""
+    try:
+        yield
+    except errors.WrongType:
+        raise
+    except tuple(THEIRS) as error:
+        raise next(theirs for ours, theirs in THEIRS.items() if isinstance(error, ours))(str(error)) from error

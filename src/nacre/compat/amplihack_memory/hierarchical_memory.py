@@ -1,0 +1,97 @@
+"""HierarchicalMemory: an agent's knowledge as a graph, in a database of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar
+
+from nacre.minds import knowledge, subgraph
+from nacre.minds.knowledge_retrieving import containing
+from nacre.minds.knowledge_storing import ALIKE
+from nacre.minds.subgraph import KnowledgeCategory
+from nacre.model import Memory
+from nacre.model.memory import Json
+from nacre.text.classify import classify
+from nacre.text.similarity import SHORTEST
+from nacre.text.tokens import words
+
+from ._opening import Embedding, Open, Placed, bare, usual_place
+from .contradiction import detect_contradiction
+from .entity_extraction import extract_entity_name
+
+MemoryCategory = KnowledgeCategory
+
+
+class KnowledgeNode(Open, subgraph.KnowledgeNode):
+    """`created_at` is UTC in ISO 8601, without a zone."""
+
+
+class KnowledgeEdge(Open, subgraph.KnowledgeEdge): ...
+
+
+class KnowledgeSubgraph(Open, subgraph.KnowledgeSubgraph): ...
+
+
+class MemoryClassifier:
+    """The native rules, and the words beyond them that the published classifier knows, as whole words."""
+
+    FURTHER_WORDS: ClassVar[Mapping[MemoryCategory, tuple[str, ...]]] = {
+        MemoryCategory.PROCEDURAL: ("process", "method"),
+        MemoryCategory.PROSPECTIVE: ("should", "intend", "schedule"),
+        MemoryCategory.EPISODIC: ("experience", "saw", "noticed"),
+    }
+
+    def classify(self, content: str, concept: str = "") -> MemoryCategory:
+        told, said = classify(content, concept).type, set(words(f"{concept} {content}"))
+        for category, further in self.FURTHER_WORDS.items():
+            if told == category or not said.isdisjoint(further):
+                return category
+        return MemoryCategory.SEMANTIC
+
+
+class HierarchicalMemory(Placed, knowledge.HierarchicalMemory):
+    def __init__(self, agent_name: str, db_path: Path | str | None = None, *, embedder: Embedding = None) -> None:
+        agent, self.embedding = bare(agent_name), embedder
+        self.db_path = usual_place("hierarchical_memory", agent) if db_path is None else Path(db_path)
+        super().__init__(agent, self.db_path)
+        self._classifier = MemoryClassifier()
+
+    def store_knowledge(
+        self, content: str, concept: str = "", confidence: float = 0.8, category: MemoryCategory | str | None = None,
+        source_id: str = "", tags: Sequence[str] | None = None, temporal_metadata: Mapping[str, Json] | None = None,
+    ) -> str:  # fmt: skip
+        known = self._classifier.classify(content, concept) if category is None else category
+        return super().store_knowledge(content, concept, confidence, known, source_id, tags, temporal_metadata)
+
+    store_fact = store_knowledge
+
+    def retrieve_subgraph(
+        self, query: str, max_nodes: int = 20, max_depth: int = 1, similarity_threshold: float = ALIKE,
+        *, retriever: str = "keyword",
+    ) -> KnowledgeSubgraph:  # fmt: skip
+        found = super().retrieve_subgraph(query, max_nodes, max_depth, similarity_threshold, retriever=retriever)
+        return KnowledgeSubgraph(found.nodes, [KnowledgeEdge(**asdict(edge)) for edge in found.edges], query)
+
+    def search_by_concept(self, keywords: Sequence[str], limit: int = 30) -> list[subgraph.KnowledgeNode]:
+        """By concept or content, the newest first; words of one or two signs are passed over."""
+        wanted = [word for each in keywords if len(word := each.strip().casefold()) >= SHORTEST]
+        found = {memory.id: memory for memory in containing(self.store, wanted, limit)}
+        return self._nodes(sorted(found.values(), key=lambda memory: -memory.created_at)[:limit])
+
+    def execute_aggregation(self, query_type: str, entity_filter: str = "") -> dict[str, Any]:
+        found = super().execute_aggregation(query_type, entity_filter)
+        items = found.get("items")
+        return {**found, "total_facts": sum(items.values())} if isinstance(items, dict) else found
+
+    def get_statistics(self) -> dict[str, Any]:
+        found = super().get_statistics()
+        return {**found, "total_experiences": found["total_nodes"]}
+
+    def _nodes(self, memories: Sequence[Memory]) -> list[subgraph.KnowledgeNode]:
+        told = super()._nodes(memories)
+        return [KnowledgeNode(**{**asdict(node), "created_at": node.created_at.removesuffix("Z")}) for node in told]
+
+    _extract_entity_name = staticmethod(extract_entity_name)
+    _detect_contradiction = staticmethod(detect_contradiction)

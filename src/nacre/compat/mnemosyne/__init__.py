@@ -1,0 +1,1 @@
+"""Mnemosyne under its own module paths: short- and long-term memory with emotion, on one engine."""

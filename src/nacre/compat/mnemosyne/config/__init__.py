@@ -1,0 +1,1 @@
+"""Where Mnemosyne's settings come from."""

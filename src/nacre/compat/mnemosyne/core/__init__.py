@@ -1,0 +1,1 @@
+"""Mnemosyne's values and its consolidation."""

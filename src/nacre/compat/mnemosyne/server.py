@@ -1,0 +1,158 @@
+"""Mnemosyne's MCP server: its eight tools over one store, for a client or to be called directly."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from mcp_types import TextContent
+from mcp_types import Tool as ListedTool
+from pydantic import ValidationError
+
+from nacre.config import Settings as NativeSettings
+from nacre.errors import NacreError, UnknownName
+from nacre.mcp.calling import checked, misfit, tool_named
+from nacre.mcp.desk import Desk
+from nacre.mcp.profiles import mnemosyne as profile
+from nacre.mcp.serving import listed, make_server
+from nacre.mcp.stdio import serve
+from nacre.mcp.visit import Visit
+from nacre.model.memory import Json
+from nacre.store import MemoryStore
+
+from .config.settings import Settings
+from .core.consolidator import MemoryConsolidator
+from .core.constants import MEMORY_SUMMARY_LENGTH
+from .core.models import ConsolidationConfig, EmotionalContext, Memory, MemoryType
+from .storage.chroma_store import ChromaMemoryStore
+
+KINDS = [kind.value for kind in MemoryType]
+TOLD = ("id", "content", "summary", "memory_type", "tags", "emotional_context", "importance_score", "relevance_score",
+        "created_at")  # fmt: skip
+memory_store: ChromaMemoryStore | None = None
+_settings: Settings | None = None
+
+
+def initialize(persist_directory: str | None = None, settings: Settings | None = None) -> None:
+    global memory_store, _settings
+    _settings = settings or Settings()
+    memory_store = ChromaMemoryStore(persist_directory, None, _settings.storage, _settings.retrieval)
+
+
+def _ensure_initialized() -> ChromaMemoryStore:
+    if memory_store is None:
+        raise RuntimeError("Server not initialized; call initialize() first.")
+    return memory_store
+
+
+def _config(**given: float | None) -> ConsolidationConfig:
+    told = _settings.consolidation.model_dump() if _settings else {}
+    return ConsolidationConfig(**{**told, **{name: value for name, value in given.items() if value is not None}})
+
+
+def _felt(given: Mapping[str, Any] | None) -> EmotionalContext | None:
+    return EmotionalContext(*profile.feeling(dict(given)), given.get("quadrant", "neutral")) if given else None
+
+
+def store_memory(
+    visit: Visit,  # noqa: ARG001
+    content: str,
+    summary: str | None = None,
+    memory_type: str = "episodic",
+    tags: list[str] | None = None,
+    emotional_context: dict[str, Any] | None = None,
+) -> dict[str, Json]:
+    if memory_type not in KINDS:
+        raise UnknownName("memory type", memory_type, KINDS)
+    memory = Memory(content=content, summary=summary or content[:MEMORY_SUMMARY_LENGTH], tags=tags or [])
+    memory.memory_type, memory.emotional_context = MemoryType(memory_type), _felt(emotional_context)
+    memory.importance_score = memory.compute_importance()
+    _ensure_initialized().add_memory(memory)
+    return {"id": memory.id, "importance_score": memory.importance_score, "status": "stored"}
+
+
+def search_memories(
+    visit: Visit,  # noqa: ARG001
+    query: str,
+    n_results: int = 10,
+    use_hybrid: bool = True,
+    emotional_context: dict[str, Any] | None = None,
+    emotion_weight: float = 0.3,
+) -> dict[str, Json]:
+    store, felt = _ensure_initialized(), _felt(emotional_context)
+    if use_hybrid:
+        found = store.search_memories_hybrid(query, n_results, emotional_context=felt, emotion_weight=emotion_weight)
+    else:
+        found = store.search_memories(query, n_results)
+    return {"query": query, "hybrid_search": use_hybrid, "results": [_told(memory) for memory in found]}
+
+
+def _told(memory: Memory) -> dict[str, Json]:
+    near = 1.0 - memory.metadata.get("relevance_distance", 1.0)
+    told = {**memory.to_dict(), "relevance_score": memory.metadata.get("relevance_score", near)}
+    return {name: told[name] for name in TOLD}
+
+
+def consolidate_memories(
+    visit: Visit,  # noqa: ARG001
+    importance_threshold: float | None = None,
+    similarity_threshold: float | None = None,
+) -> dict[str, Json]:
+    config = _config(importance_threshold=importance_threshold, similarity_threshold=similarity_threshold)
+    return MemoryConsolidator(_ensure_initialized(), config).consolidate().to_dict()
+
+
+def delete_memory(visit: Visit, memory_id: str) -> dict[str, Json]:  # noqa: ARG001
+    return {"deleted": _ensure_initialized().delete_memory(memory_id), "memory_id": memory_id}
+
+
+OURS = {each.__name__: each for each in (store_memory, search_memories, consolidate_memories, delete_memory)}
+PROFILE = replace(
+    profile.PROFILE, tools=tuple(replace(tool, run=OURS.get(tool.name, tool.run)) for tool in profile.TOOLS)
+)
+
+
+class ServedStore(Desk):
+    def _open(self) -> MemoryStore:
+        return _ensure_initialized().memories
+
+
+desk = ServedStore(NativeSettings())
+server = make_server(PROFILE, desk)
+
+
+async def list_tools() -> list[ListedTool]:
+    return listed(PROFILE).tools
+
+
+async def call_tool(name: str, arguments: Mapping[str, Any]) -> list[TextContent]:
+    """Whatever a caller did wrong is told as `{"error": …}`."""
+    _ensure_initialized()
+    try:
+        told = await answer(name, arguments)
+    except NacreError as error:
+        told = {"error": str(error)}
+    except ValidationError as error:
+        told = {"error": misfit(name, error)}
+    return [TextContent(text=json.dumps(told, indent=2))]
+
+
+async def answer(name: str, arguments: Mapping[str, Any]) -> Any:
+    tool = tool_named(PROFILE, name)
+    visit = Visit(_ensure_initialized().memories, lambda *done: None)  # noqa: ARG005
+    return await asyncio.to_thread(tool.run, visit, **checked(tool, arguments))
+
+
+def __getattr__(name: str) -> Any:
+    """Each tool's own `_handle_NAME`, which takes the arguments as a mapping."""
+    tool = {"_handle_get_stats": "get_memory_stats"}.get(name, name.removeprefix("_handle_"))
+    if not name.startswith("_handle_") or tool not in {each.name for each in PROFILE.tools}:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return lambda args=None: answer(tool, args or {})
+
+
+async def run_server() -> None:
+    await serve(server)

@@ -1,0 +1,252 @@
+"""Mnemosyne's store: two terms in one space, searched by meaning, or by meaning and words together."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nacre.config import Settings as NativeSettings
+from nacre.errors import MemoryNotFound
+from nacre.model import Memory as Record
+from nacre.model import RankFusion
+from nacre.recall.quality import QualityWeights, quality
+from nacre.recall.weigh import UNKNOWN_MOOD, WIDEST_MOODS
+from nacre.store import MemoryStore
+from nacre.text.stems import STOP_WORDS
+
+from ..config.settings import RetrievalSettings, StorageSettings
+from ..core.models import EmotionalContext, Memory, MemoryStatus
+from .records import fields_of, memory_of, record_of
+
+if TYPE_CHECKING:
+    from nacre.ports import Embedder
+    from nacre.wiring import EmbedFunction
+
+CHROMADB_AVAILABLE = TRANSFORMERS_AVAILABLE = BM25_AVAILABLE = True
+MINILM = "all-MiniLM-L6-v2"
+OUR_EMBEDDERS = ("minilm", "hashing")
+SHORT_TERM, LONG_TERM = ("short_term", "consolidating"), ("long_term", "archived")
+IN: dict[MemoryStatus | None, tuple[str, ...]] = {
+    None: SHORT_TERM + LONG_TERM,
+    **{status: (status.value,) for status in MemoryStatus},
+    MemoryStatus.SHORT_TERM: SHORT_TERM,
+    MemoryStatus.LONG_TERM: LONG_TERM,
+}
+Scores = list[tuple[str, float]]
+Found = list[tuple[Record, float]]
+
+
+@dataclass(frozen=True)
+class Collection:
+    name: str
+    memories: MemoryStore
+    statuses: tuple[str, ...]
+
+    def count(self) -> int:
+        return self.memories.count(status=self.statuses)
+
+
+@dataclass(frozen=True)
+class Client:
+    memories: MemoryStore
+
+    def close(self) -> None:
+        self.memories.close()
+
+    def reset(self) -> bool:
+        self.memories.delete_space(purge=True)
+        return True
+
+
+class ChromaMemoryStore:
+    """`embedding_model` may also be one of our embedders, or a function from texts to rows. `memories` is the native
+    store underneath. A search counts as a use of what it returns."""
+
+    def __init__(
+        self,
+        persist_directory: str | Path | None = None,
+        embedding_model: str | Embedder | EmbedFunction | None = None,
+        settings: StorageSettings | None = None,
+        retrieval_settings: RetrievalSettings | None = None,
+    ) -> None:
+        told = settings or StorageSettings()
+        self.retrieval_settings = retrieval_settings or RetrievalSettings()
+        self.persist_directory = Path(persist_directory or told.persist_directory)
+        self.persist_directory.mkdir(parents=True, exist_ok=True)
+        self.memories = MemoryStore(
+            self.persist_directory,
+            space=f"{told.short_term_collection}+{told.long_term_collection}",
+            embedder=embedder_named(embedding_model or told.embedding_model),
+            # What Mnemosyne was not told, it does not guess.
+            settings=NativeSettings(importance="fixed", emotion="off", default_type="episodic", on_conflict="ignore"),
+            actor="mnemosyne",
+        )
+        self.client = Client(self.memories)
+        self.short_term = Collection(told.short_term_collection, self.memories, SHORT_TERM)
+        self.long_term = Collection(told.long_term_collection, self.memories, LONG_TERM)
+        self.embedding_model = self.memories.embedder
+        # Words are indexed with the memory itself; the flag only says whether they were searched since.
+        self._bm25_available, self._bm25_dirty = True, True
+
+    def add_memory(self, memory: Memory) -> None:
+        """An id that is there already keeps what it has."""
+        self._bm25_dirty = True
+        if self.memories.get(memory.id) is None:
+            self.memories.remember(memory.content, **fields_of(memory))
+
+    def get_memory(self, memory_id: str) -> Memory | None:
+        found = self.memories.get(memory_id)
+        return None if found is None or found.status == "trashed" else memory_of(self.memories.shown(found))
+
+    def count_memories(self, status: MemoryStatus | None = None) -> int:
+        return self.memories.count(status=IN[status])
+
+    def get_all_short_term(self, limit: int = 1000) -> list[Memory]:
+        found = self.memories.list_recent(limit, order="oldest", status=SHORT_TERM)
+        return [memory_of(self.memories.shown(each)) for each in found]
+
+    def get_short_term_count(self) -> int:
+        return self.short_term.count()
+
+    def get_embeddings_batch(self, memory_ids: Sequence[str]) -> dict[str, list[float]]:
+        from nacre.lifecycle.clustering import mean_direction
+
+        return {id: mean_direction(rows).tolist() for id, rows in self.memories.vectors(memory_ids).items()}
+
+    def promote_memory(self, memory_id: str) -> bool:
+        found = self.memories.get(memory_id)
+        if found is None or found.status not in SHORT_TERM:
+            return False
+        self._bm25_dirty = True
+        try:
+            return self.memories.edit(memory_id, status="long_term", why="promoted").status == "long_term"
+        except MemoryNotFound:
+            return False
+
+    def delete_memory(self, memory_id: str) -> bool:
+        return self.batch_delete([memory_id]) > 0
+
+    def batch_delete(self, memory_ids: Sequence[str]) -> int:
+        self._bm25_dirty = True
+        return self.memories.purge(*memory_ids)
+
+    def search_memories(
+        self, query: str, n_results: int = 10, status_filter: MemoryStatus | None = None
+    ) -> list[Memory]:
+        found = self._found(query, n_results, status_filter, "semantic")
+        return self._used(found, n_results, lambda cosine: {"relevance_distance": distance(cosine)})
+
+    def search_memories_hybrid(
+        self,
+        query: str,
+        n_results: int = 10,
+        status_filter: MemoryStatus | None = None,
+        vector_weight: float | None = None,
+        bm25_weight: float | None = None,
+        use_quality_scoring: bool = True,
+        emotional_context: EmotionalContext | None = None,
+        emotion_weight: float | None = None,
+    ) -> list[Memory]:
+        """Weights that are not given are those of the retrieval settings."""
+        told = self.retrieval_settings
+        meaning = told.vector_weight if vector_weight is None else vector_weight
+        words = told.bm25_weight if bm25_weight is None else bm25_weight
+        mood = told.emotion_weight if emotion_weight is None else emotion_weight
+        reranking = use_quality_scoring or emotional_context is not None
+        wanted = n_results * (told.candidate_multiplier if reranking else 1)
+        found = self._fused(query, wanted, status_filter, meaning, words)
+        if reranking:  # ranks give hundredths, beside which age or mood alone would decide
+            best = max((score for _, score in found), default=0.0) or 1.0
+            found = [(record, score / best) for record, score in found]
+        if use_quality_scoring:
+            found = [(record, self._quality(record, score)) for record, score in found]
+        if emotional_context is not None and mood > 0:
+            found = [
+                (record, (1 - mood) * score + mood * self._emotional_similarity(emotional_context, felt))
+                for record, score in found
+                for felt in (memory_of(record).emotional_context,)
+            ]
+        return self._used(found, n_results, lambda score: {"relevance_score": score})
+
+    def _fused(self, query: str, wanted: int, status: MemoryStatus | None, meaning: float, words: float) -> Found:
+        self._bm25_dirty = False
+        if self._bm25_available and words > 0:
+            return self._found(query, wanted, status, "rrf", RankFusion(meaning=meaning, words=words))
+        near = self._found(query, wanted, status, "semantic")
+        return [(record, 1 / (1 + distance(cosine))) for record, cosine in near]
+
+    def _found(
+        self, query: str, wanted: int, status: MemoryStatus | None, strategy: str, fusion: RankFusion | None = None
+    ) -> Found:
+        """Copies of one text stand each for itself."""
+        hits = self.memories.recall(query, wanted, touch=False, status=IN[status], strategy=strategy, fusion=fusion)
+        copies = {each.id: each for each in self.memories.get_many([id for hit in hits for id in hit.collapsed])}
+        same = ((hit, (hit.memory, *(self.memories.shown(copies[id]) for id in hit.collapsed))) for hit in hits)
+        return [(record, hit.score) for hit, records in same for record in records]
+
+    def _used(self, found: Found, n_results: int, told: Callable[[float], dict[str, float]]) -> list[Memory]:
+        """Best first, what is archived last."""
+        ranked = sorted(found, key=lambda each: (each[0].status == "archived", -each[1]))[: max(0, n_results)]
+        self.memories.touch(*(record.id for record, _ in ranked))
+        memories = [(memory_of(record), score) for record, score in ranked]
+        for memory, score in memories:
+            memory.metadata |= told(score)
+        return [memory for memory, _ in memories]
+
+    def _tokenize(self, text: str, remove_stop_words: bool = True) -> list[str]:
+        common = STOP_WORDS - {"am"} if remove_stop_words else ()
+        return [word for word in re.findall(r"\w+", text.lower()) if len(word) > 1 and word not in common]
+
+    def _bm25_search(self, query: str, n_results: int = 10) -> Scores:
+        return [(record.id, score) for record, score in self._found(query, n_results, None, "keyword")]
+
+    def _reciprocal_rank_fusion(
+        self,
+        vector_results: Scores,
+        bm25_results: Scores,
+        k: int = 60,
+        vector_weight: float = 0.5,
+        bm25_weight: float = 0.5,
+    ) -> Scores:
+        fused: dict[str, float] = {}
+        for weight, ranking in ((vector_weight, vector_results), (bm25_weight, bm25_results)):
+            for rank, (id, _) in enumerate(ranking, start=1):
+                fused[id] = fused.get(id, 0.0) + weight / (k + rank)
+        return sorted(fused.items(), key=lambda each: -each[1])
+
+    def _compute_quality_score(self, memory: Memory, base_score: float) -> float:
+        return self._quality(record_of(memory), base_score)
+
+    def _quality(self, record: Record, relevance: float) -> float:
+        r = self.retrieval_settings
+        weights = QualityWeights(
+            r.relevance_weight, r.recency_weight, r.importance_weight, r.recency_decay_rate, r.max_recency_hours,
+            r.max_content_length, r.semantic_type_factor, r.assistant_role_factor, r.user_role_factor,
+        )  # fmt: skip
+        return quality(record, relevance, self.memories.now(), weights)
+
+    def _emotional_similarity(self, query: EmotionalContext | None, memory: EmotionalContext | None) -> float:
+        if query is None or memory is None:
+            return UNKNOWN_MOOD
+        one, other = (query.valence, query.arousal), (memory.valence, memory.arousal)
+        if not self.retrieval_settings.use_angular_similarity:
+            return 1 - math.dist(one, other) / WIDEST_MOODS
+        lengths = math.hypot(*one) * math.hypot(*other)
+        return (1 + (one[0] * other[0] + one[1] * other[1]) / lengths) / 2 if lengths else UNKNOWN_MOOD
+
+
+def distance(cosine: float) -> float:
+    """While the model is away the score is one of words, which may be more than 1."""
+    return max(0.0, 1.0 - cosine)
+
+
+def embedder_named(given: str | Embedder | EmbedFunction) -> str | Embedder | EmbedFunction:
+    if given == MINILM:
+        return "minilm"
+    if isinstance(given, str) and given not in OUR_EMBEDDERS and ":" not in given:
+        return f"sentence-transformers:{given}"
+    return given

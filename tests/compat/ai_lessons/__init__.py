@@ -1,0 +1,1 @@
+"""Code as it was written for ai-lessons."""

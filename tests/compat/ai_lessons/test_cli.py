@@ -1,0 +1,138 @@
+"""The command `ai-lessons` in real processes, as it is called from a shell."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SETUP = "embedding: {backend: hashing}\ntag_aliases: {ovens: kiln}\nknown_tags: [jira]\n"
+
+
+@pytest.fixture
+def lessons(elsewhere: Path) -> Path:
+    folder = elsewhere / ".ai" / "lessons"
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text(SETUP)
+    return folder
+
+
+def ran(*words: str, input: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "nacre.compat.ai_lessons.cli", *words]
+    done = subprocess.run(command, input=input, capture_output=True, text=True, env=os.environ, check=False, timeout=60)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.mark.accepts("L7", "L9")
+@pytest.mark.usefixtures("lessons")
+def test_the_commands_that_verify_an_installation_work_as_written() -> None:
+    assert "0" in ran("stats").stdout
+    ran("tags")
+    assert "hearsay" in ran("sources").stdout
+    words = "--content Testing --tags test --confidence low --source tested"
+    id = ran("add", "--title", "Test lesson", *words.split()).stdout.strip()
+    assert len(id) == 26
+    assert "Test lesson" in ran("search", "test").stdout
+    assert "test" in ran("tags", "--counts").stdout
+    ran("delete", id)
+    ran("show", id, code=1)
+
+
+@pytest.mark.accepts("L7", "L8")
+@pytest.mark.usefixtures("lessons")
+def test_a_tag_that_nobody_knows_is_kept_with_a_warning() -> None:
+    done = ran("add", "-t", "Close tickets", "-c", "Then they are gone.", "--tags", "jra,ovens")
+    assert "tag 'jra' not recognized, did you mean 'jira'?" in done.stderr
+    shown = json.loads(ran("show", done.stdout.strip(), "--format", "json").stdout)
+    assert "kiln" in str(shown) and "ovens" not in str(shown)
+
+
+@pytest.mark.accepts("L7")
+@pytest.mark.usefixtures("lessons")
+def test_content_comes_from_stdin_and_the_older_options_are_understood() -> None:
+    one = ran("add", "--title=Cool slowly", "--context", "workshop", "--anti-context", "raku", "--source-notes",
+              "twice", "--source", "tested", input="Draughts crack.").stdout.strip()  # fmt: skip
+    two = ran("add", "-t", "Load loosely", "-c", "Pots stick.").stdout.strip()
+    told = ran("show", one, "--format", "json").stdout
+    assert all(word in told for word in ("Draughts crack.", "workshop", "raku", "twice"))
+    ran("link", one, two, "--relation", "derived_from")
+    assert "Load loosely" in ran("related", one, "-d", "2", "-r", "derived_from").stdout
+    ran("unlink", one, two)
+    assert "Load loosely" not in ran("related", one).stdout
+    ran("update", two, "-t", "Load very loosely", "--tags", "ware")
+    assert "Load very loosely" in ran("search", "pots", "--tags", "ware", "--limit", "1").stdout
+    assert "workshop" in ran("contexts").stdout
+
+
+@pytest.mark.accepts("L7")
+@pytest.mark.usefixtures("lessons")
+def test_sources_are_added_reviewed_and_merged() -> None:
+    ran("sources", "--add", "chart", "--description", "off a chart")
+    ran("manage", "add-source", "table", "--typical-confidence", "low-medium")
+    assert "already exists" in ran("manage", "add-source", "table", code=1).stderr
+    ran("add", "-t", "Cone six", "-c", "1222 degrees.", "--source", "dream")
+    assert "dream" in ran("sources", "--review").stdout
+    ran("sources", "--merge", "dream", "chart")
+    assert "dream" not in ran("sources").stdout
+    assert "3. medium" in ran("confidence").stdout
+    assert "0 lessons affected" in ran("manage", "merge-tags", "a", "b").stdout
+
+
+@pytest.mark.accepts("L7", "L8")
+@pytest.mark.usefixtures("lessons")
+def test_what_is_exported_can_be_imported_and_embedded_again() -> None:
+    id = ran("add", "-t", "Cool slowly", "-c", "Draughts crack.", "--tags", "kiln").stdout.strip()
+    ran("add", "-t", "Who pays", "-c", "The client.", "--tags", "sensitive")
+    told = ran("export", "--format", "json", "--exclude-tags", "sensitive").stdout
+    assert [each["id"] for each in json.loads(told)["lessons"]] == [id]
+    ran("delete", id)
+    ran("import", input=told)
+    ran("reembed", "--all")
+    ran("reembed", "--lesson", id)
+    assert "format: nacre-lessons" in ran("export", "--format", "yaml").stdout
+
+
+@pytest.mark.accepts("L8")
+@pytest.mark.usefixtures("lessons")
+def test_links_are_drawn_and_those_that_nobody_walks_are_pruned() -> None:
+    one, two, three = (ran("add", "-t", f"Rule {name}", "-c", name).stdout.strip() for name in ("one", "two", "three"))
+    ran("link", one, two, "--relation", "related_to")
+    ran("link", two, three, "--relation", "related_to")
+    assert "digraph" in ran("graph", "-f", "dot").stdout
+    ran("related", one)
+    ran("graph", "--prune", "--min-traversals", "0")
+    assert "Rule two" in ran("related", one).stdout
+    assert "Rule three" not in ran("related", two).stdout
+
+
+@pytest.mark.accepts("L8")
+@pytest.mark.usefixtures("lessons")
+def test_lessons_are_audited_reviewed_and_put_away() -> None:
+    id = ran("add", "-t", "Bold claim", "-c", "Surely.", "--confidence", "high", "--source", "inferred").stdout.strip()
+    assert "Bold claim" in ran("audit", "--confidence", "high", "--source", "inferred").stdout
+    ran("review", "--stale-days", "365", "--list")
+    ran("archive", id)
+    assert "Bold claim" not in ran("search", "claim").stdout
+    assert "Bold claim" in ran("search", "claim", "--include-archived").stdout
+
+
+@pytest.mark.accepts("L7", "L9")
+def test_init_makes_database_and_configuration(elsewhere: Path) -> None:
+    told = ran("init").stdout
+    folder = elsewhere / ".ai" / "lessons"
+    assert str(folder / "knowledge.db") in told and (folder / "knowledge.db").exists()
+    assert "all-MiniLM-L6-v2" in (folder / "config.yaml").read_text()
+
+
+@pytest.mark.accepts("L7")
+@pytest.mark.usefixtures("lessons")
+def test_help_lists_every_command_and_an_unknown_one_is_refused() -> None:
+    told = ran("--help").stdout
+    assert all(f"\n  {name} " in told for name in ("add", "search", "import", "reembed", "update", "manage", "init"))
+    assert "--interactive" in ran("add", "--help").stdout
+    ran("divine", code=2)

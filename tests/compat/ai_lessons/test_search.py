@@ -1,0 +1,131 @@
+"""Searching: by words, meaning or both, narrowed before anything is compared."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nacre.compat.ai_lessons import core, search
+from nacre.compat.ai_lessons.config import Config
+
+WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30)  # those are refused
+
+
+@pytest.fixture
+def shelf(config: Config) -> dict[str, str]:
+    def add(title: str, content: str, **more: object) -> str:
+        return core.add_lesson(title, content, config=config, **more)  # type: ignore[arg-type]
+
+    return {
+        "cool": add("Cool the kiln slowly", "A cold draught cracks the glaze.", tags=["kiln"], contexts=["workshop"],
+                    anti_contexts=["raku"], confidence="high", source="tested", source_notes="twice"),
+        "load": add("Load the kiln loosely", "Pots that touch stick together.", tags=["kiln", "ware"],
+                    confidence="low", source="hearsay"),
+        "mix": add("Mix glaze by weight", "Volumes lie when the powder is damp.", tags=["glaze"], contexts=["raku"]),
+    }  # fmt: skip
+
+
+@pytest.mark.accepts("L3", "L5")
+def test_a_result_carries_all_that_is_known_of_its_lesson(config: Config, shelf: dict[str, str]) -> None:
+    first = core.recall("why does glaze crack in a cold draught", config=config)[0]
+    assert isinstance(first, search.SearchResult) and first.id == shelf["cool"] and first.score > 0
+    assert (first.confidence, first.source, first.source_notes) == ("high", "tested", "twice")
+    assert (first.tags, first.contexts, first.anti_contexts) == (["kiln"], ["workshop"], ["raku"])
+
+
+@pytest.mark.accepts("L3")
+@pytest.mark.parametrize("strategy", ["hybrid", "semantic", "keyword", "graph"])
+def test_every_strategy_finds_by_its_own_function_too(config: Config, shelf: dict[str, str], strategy: str) -> None:
+    found = core.recall("load the kiln loosely", strategy=strategy, config=config)
+    named = {"hybrid": search.hybrid_search, "semantic": search.vector_search,
+             "keyword": search.keyword_search, "graph": search.graph_walk}[strategy]  # fmt: skip
+    assert found[0].id == shelf["load"]
+    assert [each.id for each in named("load the kiln loosely", config=config)] == [each.id for each in found]
+
+
+@pytest.mark.accepts("L3")
+def test_an_unknown_strategy_is_a_value_error(config: Config) -> None:
+    with pytest.raises(ValueError, match="telepathy"):
+        core.recall("kiln", strategy="telepathy", config=config)
+
+
+@pytest.mark.accepts("L5")
+@pytest.mark.parametrize(
+    ("narrowed", "expected"),
+    [
+        ({"tags": ["glaze", "ware"]}, {"load", "mix"}),
+        ({"contexts": ["workshop"]}, {"cool"}),
+        ({"contexts": ["raku"]}, {"mix"}),
+        ({"confidence_min": "medium"}, {"cool", "mix"}),
+        ({"source": "hearsay"}, {"load"}),
+        ({"tags": ["kiln"], "confidence_min": "very-high"}, set()),
+    ],
+)
+def test_filters_narrow(
+    config: Config, shelf: dict[str, str], narrowed: dict[str, object], expected: set[str]
+) -> None:  # fmt: skip
+    found = core.recall("kiln and glaze", config=config, **narrowed)  # type: ignore[arg-type]
+    assert {each.id for each in found} == {shelf[name] for name in expected}
+
+
+@pytest.mark.accepts("L3")
+def test_filters_go_by_place_and_by_either_name(config: Config, shelf: dict[str, str]) -> None:
+    by_place = search.keyword_search("kiln", 5, ["ware"], None, None, "hearsay", config)
+    by_name = search.keyword_search("kiln", tags=["ware"], source="hearsay", config=config)
+    assert [each.id for each in by_place] == [each.id for each in by_name] == [shelf["load"]]
+
+
+@pytest.mark.accepts("L5", "L8")
+def test_no_match_is_lost_behind_nearer_lessons_of_other_tags(config: Config) -> None:
+    for number in range(40):
+        core.add_lesson(f"Kiln shelf {number}", "Brush the kiln shelf with wash.", tags=["shelf"], config=config)
+    wanted = core.add_lesson("Peephole", "Look in once.", tags=["watching"], config=config)
+    found = core.vector_search("brush the kiln shelf", 1, ["watching"], config=config)
+    assert [each.id for each in found] == [wanted]
+
+
+@pytest.mark.accepts("L2", "L5")
+def test_the_limit_is_the_configured_one_unless_given(config: Config, shelf: dict[str, str]) -> None:
+    config.search.default_limit = 2
+    assert len(core.recall("kiln glaze", config=config)) == 2
+    assert len(core.recall("kiln glaze", limit=1, config=config)) == 1
+    assert core.recall("kiln glaze", limit=0, config=config) == []
+    assert len(shelf) == 3
+
+
+@pytest.mark.accepts("L2", "L5", "L8")
+def test_the_weights_are_those_of_reciprocal_ranks(config: Config, shelf: dict[str, str]) -> None:
+    config.search.hybrid_weight_semantic, config.search.hybrid_weight_keyword = 0.0, 1.0
+    by_words = core.recall("powder damp", config=config)[0]
+    assert by_words.id == shelf["mix"] and by_words.score == pytest.approx(1 / 61)
+
+
+@pytest.mark.accepts("L5", "L8")
+def test_an_alias_is_asked_for_as_what_it_stands_for(config: Config) -> None:
+    config.tag_aliases = {"ovens": "kiln"}
+    id = core.add_lesson("Cool it", "Slowly.", tags=["OVENS"], config=config)
+    assert core._resolve_tag_aliases(["Ovens", "kiln", "new"], config) == ["kiln", "new"]
+    assert [each.id for each in core.recall("cool", tags=["ovens"], config=config)] == [id]
+    assert core.list_tags(config=config) == [core.Tag("kiln")]
+
+
+@pytest.mark.accepts("L9")
+@given(query=WORDS, tags=st.lists(WORDS, max_size=3))
+def test_no_query_and_no_tag_is_too_strange(config: Config, query: str, tags: list[str]) -> None:
+    known = {tag.name for tag in core.list_tags(config=config)}
+    id = core.add_lesson(f"About {query}", "Something.", tags=tags, config=config)
+    assert {tag.name for tag in core.list_tags(config=config)} - known <= {*core._resolve_tag_aliases(tags, config)}
+    assert all(each.score > 0 for each in core.recall(query, tags=tags, config=config))
+    assert core.delete_lesson(id, config)
+
+
+@pytest.mark.accepts("L9")
+@given(depth=st.integers(1, 8))
+def test_a_walk_goes_as_far_as_it_is_told(config: Config, depth: int) -> None:
+    ids = [core.add_lesson(f"Step {number}", "Then the next.", config=config) for number in range(6)]
+    for one, next_one in pairwise(ids):
+        core.link_lessons(one, next_one, "leads_to", config)
+    assert [each.id for each in core.get_related(ids[0], depth, config=config)] == ids[1 : depth + 1]

@@ -1,0 +1,1 @@
+"""Code written for amplihack-memory-lib, on one engine."""

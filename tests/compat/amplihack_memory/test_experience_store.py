@@ -1,0 +1,118 @@
+"""ExperienceStore and Experience under their own names."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.compat.amplihack_memory import (
+    Experience,
+    ExperienceStore,
+    ExperienceType,
+    InvalidExperienceError,
+    MemoryConnector,
+    MemoryQuotaExceededError,
+)
+from tests.compat.amplihack_memory.living import lived
+
+pytestmark = pytest.mark.accepts("A5")
+
+
+def test_a_store_tells_how_it_was_made(experiences: ExperienceStore, tmp_path: Path) -> None:
+    assert (experiences.agent_name, experiences.auto_compress, experiences.max_memory_mb) == ("gardener", True, 100)
+    assert (experiences.max_age_days, experiences.max_experiences) == (None, None)
+    assert isinstance(experiences.connector, MemoryConnector)
+    assert experiences.connector.storage_path == tmp_path / "experiences"
+
+
+def test_words_types_and_confidence_find_experiences_newest_first(experiences: ExperienceStore) -> None:
+    experiences.add(lived("Missing labels in the beds", "Mixed seedlings", ExperienceType.PATTERN, 0.9, days_ago=2))
+    experiences.add(lived("Labelled the beds", "Found everything", confidence=0.6, days_ago=1))
+    assert [each.confidence for each in experiences.search("label")] == [0.6, 0.9]
+    assert [each.confidence for each in experiences.search("label", min_confidence=0.8)] == [0.9]
+    assert len(experiences.search("beds", experience_type=ExperienceType.PATTERN)) == 1
+    assert len(experiences.search("", limit=1)) == 1
+
+
+def test_equal_words_at_different_times_stay_two_records(experiences: ExperienceStore) -> None:
+    one, other = experiences.add(lived(days_ago=1)), experiences.add(lived())
+    assert one != other
+    assert len(experiences.search("beans")) == 2
+
+
+def test_what_is_beyond_the_bounds_is_deleted_and_sure_patterns_stay(tmp_path: Path) -> None:
+    with ExperienceStore("gardener", max_experiences=3, storage_path=tmp_path, embedder="hashing") as store:
+        pattern = store.add(lived("Frost follows a clear night", "Cover", ExperienceType.PATTERN, 0.95, days_ago=60))
+        ids = [store.add(lived(f"Row {row}", days_ago=10 - row)) for row in range(5)]
+        store._cleanup()
+        assert [each.experience_id for each in store.search("")] == [*reversed(ids[2:]), pattern]
+        assert store.store.get_many(ids[:2]) == []
+
+
+def test_what_is_too_old_is_deleted(tmp_path: Path) -> None:
+    with ExperienceStore("gardener", max_age_days=30, storage_path=tmp_path, embedder="hashing") as store:
+        store.add(lived("Long ago", days_ago=31))
+        store.add(lived("Lately"))
+        store._cleanup()
+        assert [each.context for each in store.search("")] == ["Lately"]
+
+
+def test_old_experiences_are_compressed_and_counted(experiences: ExperienceStore) -> None:
+    experiences.add(lived("Old " * 90, days_ago=31))
+    experiences.add(lived(type=ExperienceType.INSIGHT))
+    told = experiences.get_statistics()
+    assert set(told) == {"total_experiences", "by_type", "storage_size_kb", "compressed_experiences"}
+    assert (told["total_experiences"], told["compressed_experiences"]) == (2, 1)
+    assert told["by_type"] == {ExperienceType.SUCCESS: 1, ExperienceType.FAILURE: 0, ExperienceType.PATTERN: 0,
+                               ExperienceType.INSIGHT: 1}  # fmt: skip
+
+
+def test_a_full_store_says_so(tmp_path: Path) -> None:
+    with (
+        ExperienceStore("gardener", max_memory_mb=0.01, storage_path=tmp_path, embedder="hashing") as store,
+        pytest.raises(MemoryQuotaExceededError),
+    ):
+        for day in range(20):
+            store.add(lived("x" * 400, "y" * 400, days_ago=day))
+
+
+def test_what_was_spoilt_after_it_was_made_is_refused(experiences: ExperienceStore) -> None:
+    for name, value in (("context", " "), ("outcome", ""), ("confidence", 1.5)):
+        spoilt = lived()
+        setattr(spoilt, name, value)
+        with pytest.raises(InvalidExperienceError, match=name):
+            experiences.add(spoilt)
+    no_experience: Any = "sowed"
+    with pytest.raises(TypeError):
+        experiences.add(no_experience)
+    assert experiences.search("") == []
+
+
+def test_an_experience_has_defaults_an_id_and_a_mapping() -> None:
+    made = Experience(ExperienceType.INSIGHT, "Sowed", "Sprouted", 0.5)
+    assert made.timestamp.tzinfo is None and made.timestamp <= datetime.now()
+    assert [len(part) for part in made.experience_id.split("_")] == [3, 8, 6, 6]
+    assert (made.metadata, made.tags) == ({}, [])
+    again = Experience.from_dict(made.to_dict())
+    assert again == made and again.timestamp == made.timestamp
+    assert made.to_dict()["experience_type"] == "insight"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "error"),
+    [
+        ("context", "", ValueError),
+        ("context", "x" * 501, ValueError),
+        ("outcome", "y" * 1001, ValueError),
+        ("confidence", 1.1, ValueError),
+        ("experience_type", "success", TypeError),
+        ("timestamp", "2026-02-14", TypeError),
+    ],
+)
+def test_a_field_that_cannot_be_is_refused(field: str, value: Any, error: type[Exception]) -> None:
+    fields = {"experience_type": ExperienceType.SUCCESS, "context": "a", "outcome": "b", "confidence": 0.5}
+    with pytest.raises(error):
+        Experience(**{**fields, field: value})

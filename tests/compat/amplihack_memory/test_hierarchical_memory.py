@@ -1,0 +1,158 @@
+"""HierarchicalMemory and MemoryClassifier under their own names."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.compat.amplihack_memory import HierarchicalMemory, KnowledgeEdge, KnowledgeNode, KnowledgeSubgraph
+from nacre.compat.amplihack_memory.hierarchical_memory import MemoryCategory, MemoryClassifier
+from nacre.model.memory import Json
+
+pytestmark = pytest.mark.accepts("A2")
+
+
+def counted(graph: HierarchicalMemory, apples: int, turn: int) -> str:
+    time: dict[str, Json] = {"temporal_index": turn, "source_date": f"2026-0{turn}-01"}
+    return graph.store_knowledge(f"Greta counted {apples} apples", "Greta apples", temporal_metadata=time)
+
+
+def relations(found: KnowledgeSubgraph) -> set[str]:
+    return {edge.relationship for edge in found.edges}
+
+
+@pytest.mark.parametrize(("name", "said"), [("", "cannot be empty"), ("  ", "cannot be empty"), ("../x", "alphanum")])
+def test_a_name_that_is_none_is_refused(tmp_path: Path, name: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        HierarchicalMemory(name, db_path=tmp_path / "graph")
+
+
+def test_without_a_path_the_graph_lies_under_the_users_home() -> None:
+    with HierarchicalMemory("gardener", embedder="hashing") as graph:
+        assert graph.db_path == Path.home() / ".amplihack" / "hierarchical_memory" / "gardener"
+        assert graph.db_path.exists()
+
+
+def test_empty_content_is_refused_and_an_empty_question_finds_nothing(graph: HierarchicalMemory) -> None:
+    with pytest.raises(ValueError, match="cannot be empty"):
+        graph.store_knowledge(" ")
+    assert graph.retrieve_subgraph("").nodes == []
+
+
+def test_a_fact_comes_back_as_an_open_record_with_its_source(graph: HierarchicalMemory) -> None:
+    source = graph.store_episode("A long talk about compost", "Radio: Gardens")
+    id = graph.store_knowledge("Compost wants air", "compost", 0.9, source_id=source, tags=["soil"])
+    [node] = graph.retrieve_subgraph("compost").nodes
+    assert isinstance(node, KnowledgeNode)
+    assert (node.node_id, node.content, node.concept, node.confidence) == (id, "Compost wants air", "compost", 0.9)
+    assert (node.source_id, node.tags, node.metadata["source_label"]) == (source, ["soil"], "Radio: Gardens")
+    setattr(node, "confidence", 0.2)  # noqa: B010
+    assert node.confidence == 0.2
+
+
+def test_times_are_utc_without_a_zone(graph: HierarchicalMemory) -> None:
+    graph.store_knowledge("Compost wants air", "compost")
+    [node] = graph.get_all_knowledge()
+    age = datetime.now(UTC).replace(tzinfo=None) - datetime.fromisoformat(node.created_at)
+    assert timedelta(seconds=-1) < age < timedelta(minutes=1)
+
+
+def test_a_later_count_supersedes_an_earlier_one_and_tells_the_change(graph: HierarchicalMemory) -> None:
+    old, new = counted(graph, 9, 1), counted(graph, 10, 2)
+    found = graph.retrieve_subgraph("apples")
+    assert {"SUPERSEDES", "TRANSITIONED_TO", "SIMILAR_TO"} <= relations(found)
+    change = next(edge for edge in found.edges if edge.relationship == "TRANSITIONED_TO")
+    assert (change.source_id, change.target_id) == (new, old)
+    assert (change.metadata["from_value"], change.metadata["to_value"]) == ("10", "9")
+    passed = next(node for node in found.nodes if node.node_id == old)
+    assert passed.metadata["superseded"] is True
+    assert passed.confidence == pytest.approx(0.4)
+
+
+def test_an_index_of_zero_supersedes_nothing(graph: HierarchicalMemory) -> None:
+    counted(graph, 9, 1)
+    graph.store_knowledge("Greta counted 10 apples", "Greta apples", temporal_metadata={"temporal_index": 0})
+    found = graph.retrieve_subgraph("apples")
+    assert "SUPERSEDES" not in relations(found)
+    assert any(edge.metadata.get("contradiction") for edge in found.edges)
+
+
+def test_the_context_for_a_model_numbers_facts_and_warns_of_contradictions() -> None:
+    said = {"a": ("Ten rows were sown", 2), "b": ("Nine rows were dug", 1)}
+    nodes: list[Any] = [
+        KnowledgeNode(id, MemoryCategory.SEMANTIC, content, "rows", metadata={"temporal_index": turn})
+        for id, (content, turn) in said.items()
+    ]
+    clash = KnowledgeEdge("a", "b", "SIMILAR_TO", metadata={"contradiction": True, "conflicting_values": "10 vs 9"})
+    told = KnowledgeSubgraph(nodes, [clash], "rows")
+    assert "WARNING" in told.to_llm_context() and "10 vs 9" in told.to_llm_context()
+    lines = told.to_llm_context(chronological=True)
+    assert lines.index("Nine rows") < lines.index("Ten rows")
+    assert KnowledgeSubgraph(query="rows").to_llm_context() == "No relevant knowledge found."
+
+
+def test_the_experience_aliases_give_mappings(graph: HierarchicalMemory) -> None:
+    graph.store_fact("Slugs love hostas", "slugs", 0.7)
+    graph.store_fact("Slugs shun copper", "slugs", 0.6)
+    assert len(graph.search_facts("slugs", max_nodes=1)) == 1
+    first = graph.get_all_facts()[0]
+    assert (first["content"], first["concept"], first["confidence"]) == ("Slugs shun copper", "slugs", 0.6)
+
+
+def test_facts_are_found_by_entity_and_by_concept(graph: HierarchicalMemory) -> None:
+    graph.store_knowledge("Sarah Chen grafts pears", "Sarah Chen work")
+    assert [node.content for node in graph.retrieve_by_entity("Sarah Chen")] == ["Sarah Chen grafts pears"]
+    assert graph.retrieve_by_entity("Nobody Known") == []
+    assert [node.concept for node in graph.search_by_concept(["grafts"])] == ["Sarah Chen work"]
+    assert [node.concept for node in graph.search_by_concept(["work", "of"])] == ["Sarah Chen work"]
+    assert graph.search_by_concept([]) == graph.search_by_concept(["of"]) == []
+    assert graph._extract_entity_name("Sarah Chen grafts pears", "") == "sarah chen"
+
+
+def test_counts_tell_what_is_known(graph: HierarchicalMemory) -> None:
+    for plant in ("Beans", "Peas"):
+        graph.store_knowledge(f"{plant} climb poles", "climbers")
+    assert graph.execute_aggregation("count_total")["count"] == 2
+    assert graph.execute_aggregation("list_concepts")["items"] == ["climbers"]
+    by_concept = graph.execute_aggregation("count_by_concept")
+    assert (by_concept["items"], by_concept["total_facts"]) == ({"climbers": 2}, 2)
+    told = graph.get_statistics()
+    assert (told["agent_name"], told["semantic_nodes"], told["total_experiences"]) == ("gardener", 2, 2)
+
+
+def test_the_whole_graph_goes_out_and_comes_back_under_both_names(graph: HierarchicalMemory, tmp_path: Path) -> None:
+    counted(graph, 9, 1)
+    counted(graph, 10, 2)
+    data = json.loads(json.dumps(graph.export_graph()))
+    assert data["statistics"]["semantic_node_count"] == 2
+    with HierarchicalMemory("heir", db_path=tmp_path / "heir", embedder="hashing") as heir:
+        done = heir.import_graph(data)
+        assert (done["semantic_nodes_imported"], done["errors"]) == (2, 0)
+        assert relations(heir.retrieve_subgraph("apples")) == relations(graph.retrieve_subgraph("apples"))
+    assert graph.import_from_json(graph.export_to_json(), merge=True)["skipped"] == 2
+
+
+@pytest.mark.accepts("A3")
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("A recipe and the steps for quince jam", MemoryCategory.PROCEDURAL),
+        ("Our method for grafting pears", MemoryCategory.PROCEDURAL),
+        ("The goal is a wall of roses", MemoryCategory.PROSPECTIVE),
+        ("We should prune on Monday", MemoryCategory.PROSPECTIVE),
+        ("An event was observed at the pond", MemoryCategory.EPISODIC),
+        ("I noticed mildew", MemoryCategory.EPISODIC),
+        ("A plan with steps", MemoryCategory.PROCEDURAL),
+        ("Plants drink through their roots", MemoryCategory.SEMANTIC),
+    ],
+)
+def test_words_tell_the_category_as_whole_words_and_in_order(
+    graph: HierarchicalMemory, text: str, category: MemoryCategory
+) -> None:
+    assert MemoryClassifier().classify(text) is category
+    graph.store_knowledge(text)
+    assert [node.category for node in graph.get_all_knowledge()] == [category]

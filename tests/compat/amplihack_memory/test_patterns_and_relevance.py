@@ -1,0 +1,88 @@
+"""What recurs among discoveries, and which experiences matter now."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre.compat.amplihack_memory import ExperienceType
+from nacre.compat.amplihack_memory.pattern_recognition import (
+    PatternDetector,
+    calculate_pattern_confidence,
+    extract_pattern_key,
+    recognize_patterns,
+)
+from nacre.compat.amplihack_memory.semantic_search import (
+    SemanticSearchEngine,
+    TFIDFSimilarity,
+    calculate_relevance,
+    retrieve_relevant_experiences,
+)
+from tests.compat.amplihack_memory.living import lived
+
+
+@pytest.mark.accepts("A11")
+def test_three_discoveries_are_a_pattern() -> None:
+    detector = PatternDetector()
+    for bed in range(3):
+        assert not detector.is_pattern_recognized("late_frost")
+        detector.add_discovery({"type": "late_frost", "bed": bed})
+    assert (detector.threshold, detector.get_occurrence_count("late_frost")) == (3, 3)
+    [pattern] = detector.get_recognized_patterns()
+    assert pattern.experience_type is ExperienceType.PATTERN
+    assert "late_frost" in pattern.context
+    assert (pattern.confidence, pattern.metadata["occurrences"]) == (0.8, 3)
+
+
+@pytest.mark.accepts("A11")
+def test_what_was_made_of_a_pattern_moves_its_confidence() -> None:
+    assert calculate_pattern_confidence(3, 3) == 0.8
+    assert calculate_pattern_confidence(100, 3) == 0.95
+    detector = PatternDetector(min_confidence=0.5)
+    for _ in range(3):
+        detector.add_discovery({"type": "late_frost"})
+        detector.add_discovery({"type": "early_frost"})
+    detector.validate_pattern("early_frost", success=True)
+    assert max(each.confidence for each in detector.get_recognized_patterns()) == pytest.approx(0.8 * 1.1)
+    for _ in range(10):
+        detector.validate_pattern("late_frost", success=False)
+    [held] = detector.get_recognized_patterns(min_confidence=0.5)
+    assert "early_frost" in held.context
+
+
+@pytest.mark.accepts("A11")
+def test_known_patterns_are_not_recognised_again() -> None:
+    found = [{"type": "late_frost"}] * 3 + [{"type": "hail"}] * 2
+    [pattern] = recognize_patterns(found)
+    assert recognize_patterns(found, known_patterns=[pattern]) == []
+    assert len(recognize_patterns(found, threshold=2)) == 2
+    assert extract_pattern_key({"type": "torn_link", "link_type": "outer"}) == "torn_link_outer"
+    assert extract_pattern_key({"type": "no_example", "file": "guide_3.md"}) == "guide_no_example"
+
+
+@pytest.mark.accepts("A12")
+def test_relevance_weighs_kind_confidence_and_age() -> None:
+    query = "beans in the frost"
+    plain = calculate_relevance(lived(), query)
+    assert calculate_relevance(lived(type=ExperienceType.PATTERN), query) == pytest.approx(1.5 * plain, rel=1e-3)
+    assert calculate_relevance(lived(type=ExperienceType.INSIGHT), query) == pytest.approx(1.3 * plain, rel=1e-3)
+    assert calculate_relevance(lived(confidence=0.2), query) < plain
+    assert calculate_relevance(lived(days_ago=400), query) == pytest.approx(0.7 * plain, rel=1e-3)
+
+
+@pytest.mark.accepts("A12")
+def test_the_most_relevant_experiences_come_first() -> None:
+    corpus = [lived("Painted the shed"), lived("Sowed beans"), lived("Sowed beans in frost")]
+    assert retrieve_relevant_experiences(corpus, "beans frost", top_k=2) == [corpus[2], corpus[1]]
+    assert retrieve_relevant_experiences(corpus, "beans frost", min_similarity=0.6) == [corpus[2]]
+    engine = SemanticSearchEngine(corpus[:2])
+    engine.add_experience(corpus[2])
+    assert engine.is_indexed() and engine.corpus_size == 3
+    assert engine.search("beans frost", top_k=1) == [corpus[2]]
+
+
+@pytest.mark.accepts("A12")
+def test_texts_are_alike_by_their_words_whatever_the_case() -> None:
+    likeness = TFIDFSimilarity()
+    assert likeness.calculate("Sowed beans", "SOWED BEANS") == 1.0
+    assert likeness.calculate("Sowed beans", "") == 0.0
+    assert 0 < likeness.calculate("Sowed beans", "Ate beans") < 1

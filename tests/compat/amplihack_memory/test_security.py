@@ -1,0 +1,170 @@
+"""Capabilities, credentials, queries, and the backend that enforces them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nacre.compat.amplihack_memory import (
+    AgentCapabilities,
+    CredentialScrubber,
+    ExperienceStore,
+    ExperienceType,
+    MemoryQuotaExceededError,
+    QueryCostExceededError,
+    QueryValidator,
+    ScopeLevel,
+    SecureMemoryBackend,
+    SecurityViolationError,
+)
+from tests.compat.amplihack_memory.living import lived
+
+pytestmark = pytest.mark.accepts("A10")
+
+SIGNS = "q7WmX2bTz9LkR4vHn8YcJ5dPs3GfA6eUo1NiKw0B"
+WORD = "open" + "sesame7"
+CREDENTIALS = {
+    "aws": "AKIA" + "IOSFODNN7EXAMPLE",
+    "openai": "sk-" + SIGNS,
+    "github": "gh" + "o_" + SIGNS,
+    "azure": "AccountKey=" + SIGNS * 2 + "abcdef" + "==",
+    "password": "password: " + WORD,
+    "token": "token=" + WORD,
+    "api_key": "api_key: " + WORD,
+    "secret": "secret = " + WORD,
+    "pem": "-----BEGIN OPENSSH PRIVATE " + "KEY-----",
+    "db_url": f"mongodb://gardener:{WORD}@db.internal/beds",
+}
+
+
+def able(**given: Any) -> AgentCapabilities:
+    usual: dict[str, Any] = {
+        "scope": ScopeLevel.SESSION_ONLY,
+        "allowed_experience_types": [ExperienceType.SUCCESS, ExperienceType.FAILURE],
+        "max_query_cost": 20,
+        "can_access_patterns": False,
+        "memory_quota_mb": 10,
+    }
+    return AgentCapabilities(**{**usual, **given})
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "error", "said"),
+    [
+        ("scope", "session_only", TypeError, "scope must be ScopeLevel enum"),
+        ("allowed_experience_types", ExperienceType.SUCCESS, TypeError, "must be list"),
+        ("allowed_experience_types", ["success"], TypeError, "must contain ExperienceType enums"),
+        ("max_query_cost", 0, ValueError, "max_query_cost must be positive integer"),
+        ("memory_quota_mb", -5, ValueError, "memory_quota_mb must be positive integer"),
+    ],
+)
+def test_capabilities_say_what_is_wrong_with_them(field: str, value: object, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        able(**{field: value})
+
+
+def test_capabilities_judge_experiences_and_types() -> None:
+    some, all = able(), able(allowed_experience_types=[], can_access_patterns=True)
+    pattern = lived(type=ExperienceType.PATTERN)
+    assert some.can_store_experience(lived()) and not some.can_store_experience(pattern)
+    assert all.can_store_experience(pattern) and all.can_retrieve_experience_type(ExperienceType.PATTERN)
+    assert some.can_retrieve_experience_type(ExperienceType.FAILURE)
+    assert not some.can_retrieve_experience_type(ExperienceType.PATTERN)
+    unpatterned = able(allowed_experience_types=[ExperienceType.PATTERN])
+    assert not unpatterned.can_retrieve_experience_type(ExperienceType.PATTERN)
+
+
+def test_a_scope_includes_those_before_it() -> None:
+    levels = list(ScopeLevel)
+    for at, scope in enumerate(levels):
+        reached = [able(scope=scope).can_access_scope(each) for each in levels]
+        assert reached == [place <= at for place in range(5)]
+
+
+@pytest.mark.parametrize("kind", sorted(CREDENTIALS))
+def test_a_credential_is_found_and_becomes_a_plain_mark(kind: str) -> None:
+    scrubber, text = CredentialScrubber(), f"We used {CREDENTIALS[kind]} in the shed"
+    assert scrubber.contains_credentials(text) is True
+    clean, changed = scrubber._scrub_text(text)
+    assert changed and clean.count("[REDACTED]") == 1
+    assert not any(part in clean for part in (SIGNS, WORD, "EXAMPLE", "BEGIN"))
+    assert scrubber.scrub_text(clean) == clean
+
+
+def test_plain_words_about_secrets_are_left_alone() -> None:
+    for text in ("No credentials here", "The password reset took a day", "It used 500 tokens; token count: 12"):
+        assert CredentialScrubber().contains_credentials(text) is False
+
+
+def test_a_scrubbed_experience_is_a_tagged_copy() -> None:
+    given = lived(f"Key {CREDENTIALS['aws']} and {CREDENTIALS['openai']}", "It opened")
+    given.tags.append("shed")
+    clean, changed = CredentialScrubber().scrub_experience(given)
+    assert changed and clean.context == "Key [REDACTED] and [REDACTED]"
+    assert (clean.tags, given.tags) == (["shed", "credential_scrubbed"], ["shed"])
+    assert clean.experience_id == given.experience_id
+    assert CredentialScrubber().scrub_experience(lived())[1] is False
+
+
+@pytest.mark.parametrize(
+    ("sql", "cost"),
+    [
+        ("SELECT * FROM beds LIMIT 5", 11),
+        ("SELECT name FROM beds", 21),
+        ("SELECT name FROM beds JOIN rows ON 1 JOIN seeds ON 1 LIMIT 5", 11),
+        ("SELECT name FROM beds WHERE id IN (SELECT id FROM rows) LIMIT 5", 4),
+        ("SELECT name FROM beds ORDER BY name LIMIT 5", 3),
+    ],
+)
+def test_a_query_costs_the_published_points(sql: str, cost: int) -> None:
+    validator = QueryValidator()
+    assert validator.estimate_cost(sql) == cost
+    validator.validate_query(sql, max_cost=cost)
+    with pytest.raises(QueryCostExceededError, match=rf"Query cost \({cost}\) exceeds limit \({cost - 1}\)"):
+        validator.validate_query(sql, max_cost=cost - 1)
+
+
+@pytest.mark.parametrize("word", ["DELETE FROM", "UPDATE", "INSERT INTO", "DROP TABLE", "CREATE TABLE", "delete from"])
+def test_only_a_select_is_safe(word: str) -> None:
+    assert QueryValidator().is_safe_query("select name from beds")
+    assert not QueryValidator().is_safe_query(f"{word} beds")
+    assert not QueryValidator().is_safe_query(f"SELECT 1; {word} beds")
+
+
+def test_the_backend_scrubs_what_it_keeps(experiences: ExperienceStore) -> None:
+    given = lived(f"Opened the shed with {CREDENTIALS['password']}")
+    assert SecureMemoryBackend(experiences, able()).add_experience(given) == given.experience_id
+    [kept] = experiences.connector.retrieve_experiences()
+    assert kept.context == "Opened the shed with password: [REDACTED]"
+    assert kept.tags == ["credential_scrubbed"]
+
+
+def test_the_backend_refuses_types_that_are_not_allowed_and_never_shows_them(experiences: ExperienceStore) -> None:
+    backend = SecureMemoryBackend(experiences, able())
+    experiences.add(lived("Beans froze", type=ExperienceType.PATTERN))
+    experiences.add(lived("Beans sprouted", days_ago=1))
+    experiences.add(lived("Beans rotted", type=ExperienceType.FAILURE, days_ago=2))
+    with pytest.raises(SecurityViolationError, match="not allowed to store"):
+        backend.add_experience(lived(type=ExperienceType.INSIGHT))
+    with pytest.raises(SecurityViolationError, match="not allowed to retrieve"):
+        backend.search("beans", experience_type=ExperienceType.PATTERN)
+    assert [each.context for each in backend.search("beans")] == ["Beans sprouted", "Beans rotted"]
+    assert [each.context for each in backend.search("beans", limit=1)] == ["Beans sprouted"]
+    assert len(backend.search("beans", experience_type=ExperienceType.FAILURE)) == 1
+
+
+def test_the_backend_holds_the_agent_to_its_quota(experiences: ExperienceStore) -> None:
+    for number in range(400):
+        experiences.add(lived("x" * 450 + str(number), "y" * 990))
+    with pytest.raises(MemoryQuotaExceededError, match="1 MB"):
+        SecureMemoryBackend(experiences, able(memory_quota_mb=1)).add_experience(lived())
+
+
+def test_the_backend_judges_custom_queries(experiences: ExperienceStore) -> None:
+    backend = SecureMemoryBackend(experiences, able(max_query_cost=20))
+    backend.validate_custom_query("SELECT * FROM experiences LIMIT 10")
+    with pytest.raises(SecurityViolationError, match="Only SELECT queries"):
+        backend.validate_custom_query("DELETE FROM experiences")
+    with pytest.raises(QueryCostExceededError):
+        backend.validate_custom_query("SELECT * FROM experiences")

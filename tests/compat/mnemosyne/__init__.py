@@ -1,0 +1,1 @@
+"""Mnemosyne's behaviour, item by item, through its own module paths."""

@@ -38,4 +38,4 @@ def test_ten_sessions_and_two_servers_share_a_store(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_fifty_sessions_and_eight_servers_share_a_store(tmp_path: Path) -> None:
-    check_crowd(tmp_path, sessions=50, servers=8, rounds=10)
+    check_crowd(tmp_path, sessions=50, servers=8, rounds=40)

@@ -44,6 +44,7 @@ def lessons(nacre: CommandLine) -> dict[str, dict[str, object]]:
     return {each["title"]: each for each in nacre.json("lesson", "list")["data"]}
 
 
+@pytest.mark.accepts("L7.1", "L7.7")
 def test_a_lesson_is_asked_for_shown_and_kept(book: CommandLine) -> None:
     seen, code = add(*asked(title="close what is done." + ENTER), (KEYS, "s"))
     assert code == 0, seen
@@ -54,6 +55,7 @@ def test_a_lesson_is_asked_for_shown_and_kept(book: CommandLine) -> None:
     assert "Close what is done" in preview and "Nobody else will" in preview and "workflow" in preview
 
 
+@pytest.mark.accepts("L7.7")
 @pytest.mark.parametrize("end", [ENTER + "." + ENTER, ESC_ENTER, CTRL_D])
 def test_several_lines_end_in_three_ways(book: CommandLine, end: str) -> None:
     _, code = add(*asked(content="First." + ENTER + ENTER + "Second.5" + end), (KEYS, "s"))
@@ -61,6 +63,7 @@ def test_several_lines_end_in_three_ways(book: CommandLine, end: str) -> None:
     assert lessons(book)["Close what is done"]["content"] == "First.\n\nSecond.5"
 
 
+@pytest.mark.accepts("L7.7")
 def test_words_are_completed_from_the_book(book: CommandLine) -> None:
     answers = asked(
         tags="wor" + TAB + ", jr" + TAB + ENTER, contexts="board" + TAB + ENTER, source="doc" + TAB + ENTER,
@@ -86,6 +89,7 @@ def test_where_several_words_fit_the_menu_offers_them_and_tab_goes_through_it(bo
     assert "worn" not in seen
 
 
+@pytest.mark.accepts("L7.7")
 @pytest.mark.parametrize(("key", "tag"), [("y", "jira"), ("n", "jra")])
 def test_a_misspelt_tag_is_mended_with_one_key(book: CommandLine, key: str, tag: str) -> None:
     answers = list(asked(tags="jra" + ENTER))

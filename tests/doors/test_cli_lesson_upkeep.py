@@ -73,6 +73,7 @@ def aged(nacre: CommandLine) -> CommandLine:
     return nacre
 
 
+@pytest.mark.accepts("L8.16")
 def test_stale_lessons_are_listed_with_the_question(aged: CommandLine) -> None:
     aged.ok("lesson", "add", "--title", "New", "--content", "New", "--id", "new")
     told = aged.json("lesson", "review")["data"]
@@ -108,6 +109,7 @@ def test_an_archived_lesson_is_out_of_sight_until_it_is_asked_for(book: CommandL
     assert set(ids(book, "list")) == {"guess", "rumour"}
 
 
+@pytest.mark.accepts("L7.6")
 def test_vectors_are_computed_again_for_one_or_all(book: CommandLine) -> None:
     assert "1 memory again" in book("lesson", "reembed", "--lesson", "gue").stderr
     assert "3 memories again" in book("lesson", "reembed", "--all").stderr

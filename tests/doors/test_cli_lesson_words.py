@@ -33,6 +33,7 @@ def named(nacre: CommandLine, command: str, *words: str) -> dict[str, Any]:
 # tags
 
 
+@pytest.mark.accepts("L7.4")
 def test_tags_are_listed_by_name_or_by_use(book: CommandLine) -> None:
     assert [row.split("\t")[0] for row in book.ok("lesson", "tags").splitlines()] == ["api.jira", "javascript", "js"]
     assert book.ok("lesson", "tags", "--counts").splitlines()[0].split("\t")[:2] == ["javascript", "2"]
@@ -44,6 +45,7 @@ def test_an_empty_book_has_no_tags_and_says_so(nacre: CommandLine) -> None:
     assert (result.exit_code, result.stdout) == (0, "") and "No lesson has a tag" in result.stderr
 
 
+@pytest.mark.accepts("L8.4")
 def test_tags_are_merged_after_a_question_and_the_merge_undone(book: CommandLine) -> None:
     refused = book("lesson", "tags", "--merge", "js", "javascript", input="n\n")
     assert refused.exit_code == 2 and "on 1 lesson?" in refused.stderr
@@ -89,6 +91,7 @@ def test_a_known_tag_is_not_warned_of(book: CommandLine) -> None:
     assert "known already" in book("lesson", "tags", "--know", "rust").stderr
 
 
+@pytest.mark.accepts("L8.4")
 def test_proposals_are_listed_in_a_pipe_until_they_are_settled(book: CommandLine) -> None:
     result = book("lesson", "tags", "--review")
     assert result.stdout.split("\t")[:2] == ["js", "javascript"] and "--merge OLD NEW" in result.stderr

@@ -41,6 +41,7 @@ def called(module: ModuleType, name: str, **arguments: object) -> Any:
     return json.loads(module._dispatch_tool(name, json.dumps(arguments)))
 
 
+@pytest.mark.accepts("H19.1", "H19.2")
 @pytest.mark.parametrize("agent", AGENTS)
 def test_every_agent_has_the_same_three_tools(agent: str, example: Callable[[str], ModuleType]) -> None:
     module = example(agent)
@@ -60,6 +61,7 @@ def test_what_a_model_got_wrong_is_told_to_the_model(arguments: str, example: Ca
     assert list(told) == ["error"] and told["error"]
 
 
+@pytest.mark.accepts("H19.3")
 def test_the_examples_import_with_any_sdk_and_touch_no_network() -> None:
     script = """
 import socket, sys, types
@@ -112,6 +114,7 @@ def gpt_says(text: str | None, *calls: tuple[str, dict[str, object]]) -> dict[st
     return {"id": "x", "object": "chat.completion", "created": 1, "model": "g", "choices": [choice]}
 
 
+@pytest.mark.accepts("H19.2")
 def test_claude_remembers_through_the_real_sdk(store: MemoryStore, example: Callable[[str], ModuleType]) -> None:
     model = Scripted(
         claude_says({"type": "text", "text": "Noted."}, claude_calls("remember", text="Ann drinks green tea.")),
@@ -126,6 +129,7 @@ def test_claude_remembers_through_the_real_sdk(store: MemoryStore, example: Call
     assert {tool["name"] for tool in model.asked[0]["tools"]} == {"remember", "recall", "forget"}
 
 
+@pytest.mark.accepts("H19.2")
 def test_openai_recalls_through_the_real_sdk(store: MemoryStore, example: Callable[[str], ModuleType]) -> None:
     store.remember("Ann drinks green tea.")
     model = Scripted(gpt_says(None, ("recall", {"query": "what does Ann drink?"})), gpt_says("Green tea."))
@@ -136,6 +140,7 @@ def test_openai_recalls_through_the_real_sdk(store: MemoryStore, example: Callab
     assert tool["tool_call_id"] == "c0" and "green tea" in tool["content"]
 
 
+@pytest.mark.accepts("H19.2")
 def test_ollama_needs_no_key(example: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert str(example("ollama_agent").client().base_url) == "http://localhost:11434/v1/"

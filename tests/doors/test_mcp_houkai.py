@@ -63,6 +63,7 @@ def test_there_are_fifteen_tools_with_the_arguments_of_the_reference(agent: Agen
         assert told == {key: value for key, value in arguments.items() if value not in (..., None)}
 
 
+@pytest.mark.accepts("H17.2", "H17.3")
 def test_remember_and_recall(agent: Agent) -> None:
     id = keep(agent, "  The mint stamps coins at dawn ", tags=["mint"], importance=7, source="tour")
     (found,) = agent.ok("recall", query="mint stamps coins", k=1)
@@ -78,6 +79,7 @@ def test_remember_and_recall(agent: Agent) -> None:
     assert agent.ok("recall", query="mint", k=0) == []
 
 
+@pytest.mark.accepts("H17.2")
 def test_a_conflict_that_should_raise_stores_nothing_and_is_returned(agent: Agent) -> None:
     keep(agent, "The furnace burns at 900 degrees")
     before = agent.ok("stats")["count"]
@@ -89,6 +91,7 @@ def test_a_conflict_that_should_raise_stores_nothing_and_is_returned(agent: Agen
     assert warned["stored"] and warned["conflicts"]
 
 
+@pytest.mark.accepts("H17.4")
 def test_recall_pack(agent: Agent) -> None:
     keep(agent, "Ingots cool on the iron rack")
     packed = agent.ok("recall_pack", query="ingots on the rack", token_budget=60)
@@ -98,6 +101,7 @@ def test_recall_pack(agent: Agent) -> None:
     assert packed["used_tokens"] == sum(item["tokens"] for item in packed["items"]) <= packed["budget"] == 60
 
 
+@pytest.mark.accepts("H17.5", "H17.6")
 def test_forget_and_list_recent(agent: Agent) -> None:
     id = keep(agent, "The bellows leak")
     (first,) = agent.ok("list_recent", limit=1)
@@ -108,11 +112,13 @@ def test_forget_and_list_recent(agent: Agent) -> None:
     assert id not in [each["id"] for each in agent.ok("list_recent")]
 
 
+@pytest.mark.accepts("H17.7")
 def test_stats(agent: Agent, place: Path) -> None:
     told = agent.ok("stats")
     assert set(told) == {"count", "path", "collection"} and told["path"] == str(place / "store.db")
 
 
+@pytest.mark.accepts("H17.8", "H17.9", "H17.10")
 def test_link_unlink_and_neighbors(agent: Agent) -> None:
     a, b = keep(agent, "Dies wear out"), keep(agent, "Dies are made of steel")
     assert agent.ok("link", src_id=a, dst_id=b) == {"ok": True, "src_id": a, "dst_id": b, "rel": "related"}
@@ -125,6 +131,7 @@ def test_link_unlink_and_neighbors(agent: Agent) -> None:
     assert agent.ok("unlink", src_id=a, dst_id=b) == {"removed": 0}
 
 
+@pytest.mark.accepts("H17.11", "H17.12")
 def test_find_conflicts_and_supersede(agent: Agent) -> None:
     old, new = keep(agent, "Visitors enter by gate 2"), keep(agent, "Visitors enter by gate 6")
     (found, *_) = agent.ok("find_conflicts", memory_id=new)
@@ -140,6 +147,7 @@ def test_find_conflicts_and_supersede(agent: Agent) -> None:
     assert hidden[old]["superseded_by"] == new
 
 
+@pytest.mark.accepts("H17.13", "H17.14")
 def test_maintenance_and_the_journal(agent: Agent) -> None:
     done = agent.ok("maintenance_tick")
     assert set(done) == {"summary", "ran_decay", "ran_reflect", "decayed", "reflected", "decay_error", "reflect_error"}
@@ -151,6 +159,7 @@ def test_maintenance_and_the_journal(agent: Agent) -> None:
     assert {each["op"] for each in agent.ok("journal_tail", op="remember", since_seconds=3600)} == {"remember"}
 
 
+@pytest.mark.accepts("H17.15", "H17.16")
 def test_memories_go_to_an_archive_and_come_back(agent: Agent, place: Path) -> None:
     id = keep(agent, "Old coins lie in the cellar", tags=["cellar"])
     archive = place / "cellar.ahkai"

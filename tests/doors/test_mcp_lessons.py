@@ -35,6 +35,7 @@ def test_there_are_ten_tools(agent: Agent) -> None:
     assert list(agent.tools()) == TOOLS
 
 
+@pytest.mark.accepts("L9.3")
 def test_a_lesson_is_learned_found_read_changed_and_deleted(agent: Agent) -> None:
     id = learned(
         agent,

@@ -59,6 +59,7 @@ def test_below_the_rescoring_size_the_index_is_exact(
     assert np.allclose(exact[chunks - 1], cosines, atol=1e-5)
 
 
+@pytest.mark.accepts("L8.12")
 def test_above_it_nearly_all_of_the_best_are_found_on_data_with_neighbours() -> None:
     random = np.random.default_rng(7)
     centres = random_rows(random, 300, 384)

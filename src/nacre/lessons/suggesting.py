@@ -27,7 +27,7 @@ def contexts_for(store: MemoryStore, text: str, tags: Iterable[str] = (), *, but
     """The contexts of lessons on this matter, or with these tags, the most frequent first; of `but`'s own, none."""
     counted: Counter[str] = Counter()
     if text.strip():
-        for hit in store.recall(text[:READ], ALIKE, touch=False, min_relevance=LEAST_LIKE, where=LESSONS):
+        for hit in store.recall(text[:READ], ALIKE, touch=False, rerank=False, min_relevance=LEAST_LIKE, where=LESSONS):
             if hit.memory.id != but:
                 counted.update(dict.fromkeys(hit.memory.contexts, BY_MATTER))
     for memory in tagged(store, tags):

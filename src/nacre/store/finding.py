@@ -75,8 +75,11 @@ class Finding(Space):
     def stats(self) -> Stats:
         return gather_stats(self._store, self.space, self._clock())
 
-    def recall(self, query: str, k: int = 5, *, touch: bool = True, **asking: Unpack[Asking]) -> Recollection:
-        """The memories that answer best, each with why. A hit counts as a use unless `touch` is False.
+    def recall(
+        self, query: str, k: int = 5, *, touch: bool = True, rerank: bool = True, **asking: Unpack[Asking]
+    ) -> Recollection:
+        """The memories that answer best, each with why. A hit counts as a use unless `touch` is False; the configured
+        reranker, if any, reads the best ones unless `rerank` is.
 
         With `as_of` it answers as the store would have then, which never counts as a use; with `valid_at`, from what
         held at that time.
@@ -91,7 +94,8 @@ class Finding(Space):
         now = self._clock()
         asked = query_of(query, k, own, self._filter(scope), now)
         known = self._known(scope.get("as_of"), searched=True)
-        found = recall(asked, space=self.space, store=known, embedder=self.embedder, reranker=self._reranker)
+        reranker = self._reranker if rerank else None
+        found = recall(asked, space=self.space, store=known, embedder=self.embedder, reranker=reranker)
         if touch and found:
             ids = [hit.memory.id for hit in found]
             known.touch(self.space, ids, now)

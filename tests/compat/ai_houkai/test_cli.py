@@ -48,7 +48,7 @@ def houkai(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Houkai:
     return Houkai(tmp_path / "chroma")
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.1")
 def test_all_commands_and_groups_are_there(houkai: Houkai) -> None:
     said = houkai("--help")
     assert all(name in said for name in (*COMMANDS, "maintenance", "journal"))
@@ -56,7 +56,7 @@ def test_all_commands_and_groups_are_there(houkai: Houkai) -> None:
     assert houkai("--version")
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.9", "H20.24")
 def test_a_text_is_kept_from_an_argument_or_stdin_and_its_id_printed(houkai: Houkai) -> None:
     first = houkai("remember", "the sky is blue", "-t", "episodic", "-g", "sky", "-g", "blue", "-i", "0.8", "-s", "me")
     second = houkai("remember", "-", given="from stdin\n")
@@ -67,7 +67,7 @@ def test_a_text_is_kept_from_an_argument_or_stdin_and_its_id_printed(houkai: Hou
     assert (last["type"], last["tags"], last["importance"], last["source"]) == ("episodic", ["sky", "blue"], 0.8, "me")
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.4", "H20.10")
 def test_a_pipe_gets_tsv_and_json_is_an_array(houkai: Houkai) -> None:
     houkai("remember", "roses are red", "--type", "episodic")
     head, row = houkai("recall", "roses").splitlines()
@@ -77,7 +77,7 @@ def test_a_pipe_gets_tsv_and_json_is_an_array(houkai: Houkai) -> None:
     assert found["score"] > 0
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.11")
 def test_a_pack_is_text_or_json(houkai: Houkai) -> None:
     houkai("remember", "roses are red")
     assert "- (semantic) roses are red" in houkai("pack", "roses", "--budget", "100")
@@ -85,7 +85,7 @@ def test_a_pack_is_text_or_json(houkai: Houkai) -> None:
     assert (told["budget"], told["used_tokens"]) == (100, sum(item["tokens"] for item in told["items"]))
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.12")
 def test_a_list_is_narrowed_and_sorted(houkai: Houkai) -> None:
     houkai("remember", "one", "-t", "episodic", "-i", "0.9")
     houkai("remember", "two", "-g", "x", "-i", "0.2")
@@ -96,7 +96,7 @@ def test_a_list_is_narrowed_and_sorted(houkai: Houkai) -> None:
     assert "No memories found" in houkai("list", "--tag", "none")
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.5", "H20.13")
 def test_a_memory_is_named_by_the_start_of_its_id(houkai: Houkai, opened: Opened) -> None:
     id = houkai("remember", "to be shown")
     assert "to be shown" in houkai("show", id[:8])
@@ -109,7 +109,7 @@ def test_a_memory_is_named_by_the_start_of_its_id(houkai: Houkai, opened: Opened
             resolve_id_prefix(store, wrong)
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.7", "H20.14")
 def test_what_deletes_asks_first(houkai: Houkai) -> None:
     id = houkai("remember", "to be deleted")
     houkai("forget", id[:8], given="n\n", code=1)
@@ -118,7 +118,7 @@ def test_what_deletes_asks_first(houkai: Houkai) -> None:
     assert houkai.json("list") == []
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.15")
 def test_an_editor_changes_the_text_and_keeps_id_and_ties(
     houkai: Houkai, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,7 +137,7 @@ def test_an_editor_changes_the_text_and_keeps_id_and_ties(
     assert houkai.json("recall", "cats", "-k", "1")[0]["id"] == id
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.16")
 def test_tags_and_importance_are_changed_alone(houkai: Houkai) -> None:
     id = houkai("remember", "hardware note", "--tag", "old")
     assert houkai("tag", id[:8], "--add", "new", "--remove", "old").endswith("new")
@@ -146,7 +146,7 @@ def test_tags_and_importance_are_changed_alone(houkai: Houkai) -> None:
     assert "→ 0.90" in houkai("bump", id[:8], "=0.9")
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.17")
 def test_ties_are_made_walked_drawn_and_removed(houkai: Houkai) -> None:
     a, b = houkai("remember", "parent"), houkai("remember", "child")
     assert "refines" in houkai("link", a[:8], b[:8], "--rel", "refines")
@@ -157,7 +157,7 @@ def test_ties_are_made_walked_drawn_and_removed(houkai: Houkai) -> None:
     assert "Removed 1" in houkai("unlink", a[:8], b[:8])
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.13", "H20.18")
 def test_succession_is_made_and_undone(houkai: Houkai) -> None:
     old, new = houkai("remember", "old"), houkai("remember", "new")
     houkai("supersede", old[:8], new[:8])
@@ -167,7 +167,7 @@ def test_succession_is_made_and_undone(houkai: Houkai) -> None:
     assert "restored" in houkai("restore", old[:8])
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.18")
 def test_conflicts_are_settled_one_by_one(houkai: Houkai) -> None:
     for _ in range(3):
         houkai("remember", "use ruff for linting")
@@ -176,7 +176,7 @@ def test_conflicts_are_settled_one_by_one(houkai: Houkai) -> None:
     assert len(houkai.json("list")) == 1
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.7", "H20.8", "H20.19", "H20.20")
 def test_pruning_and_reflecting_only_show_unless_applied(houkai: Houkai) -> None:
     for _ in range(3):
         houkai("remember", "deployed the api", "-t", "episodic", "-i", "0.01")
@@ -191,7 +191,7 @@ def test_pruning_and_reflecting_only_show_unless_applied(houkai: Houkai) -> None
     assert "Deleted 4" in houkai("prune", "--min-score", "0.5", "--apply", "--yes")
 
 
-@pytest.mark.accepts("H15", "H20")
+@pytest.mark.accepts("H15.5", "H20.7", "H20.21")
 def test_archives_go_out_are_looked_into_and_come_in(houkai: Houkai, tmp_path: Path) -> None:
     houkai("remember", "to be carried", "--tag", "x")
     file = str(tmp_path / "dump.ahkai")
@@ -204,13 +204,13 @@ def test_archives_go_out_are_looked_into_and_come_in(houkai: Houkai, tmp_path: P
     assert "Error" in other("import", file, "--on-conflict", "bogus", "--yes", code=1)
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.21")
 def test_a_backup_is_a_store_of_its_own(houkai: Houkai) -> None:
     houkai("remember", "worth a copy")
     assert len(Houkai(Path(houkai("backup"))).json("list")) == 1
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.22")
 def test_stats_count(houkai: Houkai) -> None:
     houkai("remember", "one", "--type", "procedural", "--tag", "x")
     told = houkai.json("stats")
@@ -219,7 +219,7 @@ def test_stats_count(houkai: Houkai) -> None:
     assert told["store_size_bytes"] > 0
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.23")
 def test_the_journal_is_shown_and_undone_by_time(houkai: Houkai) -> None:
     houkai("remember", "to be undone")
     ts = houkai("journal", "tail", "-n", "1", "--op", "remember").splitlines()[-1].split("\t")[0]
@@ -230,7 +230,7 @@ def test_the_journal_is_shown_and_undone_by_time(houkai: Houkai) -> None:
     assert "Error" in houkai("journal", "show", "1.0", code=1)
 
 
-@pytest.mark.accepts("H16", "H20")
+@pytest.mark.accepts("H16.6", "H20.3")
 def test_maintenance_is_done_and_told(houkai: Houkai, tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(
         '[maintenance]\nreflect_every = "off"\n[maintenance.decay]\nmin_score = 0.2\n'
@@ -245,7 +245,7 @@ def test_maintenance_is_done_and_told(houkai: Houkai, tmp_path: Path) -> None:
     assert "Nothing" in houkai("maintenance", "stop")
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.2", "H20.3")
 def test_flags_go_before_the_environment_and_that_before_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,7 +270,7 @@ def test_flags_go_before_the_environment_and_that_before_the_file(
     assert flagged.exit_code == 0 and (tmp_path / "flag").is_dir()
 
 
-@pytest.mark.accepts("H20")
+@pytest.mark.accepts("H20.6")
 def test_ages_and_importance_are_readable() -> None:
     import time
 
@@ -286,7 +286,7 @@ def test_ages_and_importance_are_readable() -> None:
     assert (fmt_importance(0.6), fmt_importance(1.0)) == ("███░░", "█████")
 
 
-@pytest.mark.accepts("H1", "H20")
+@pytest.mark.accepts("H1.9")
 def test_without_typer_the_command_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('no typer', name='typer')\n")
     ran = subprocess.run(
@@ -299,14 +299,14 @@ def test_without_typer_the_command_says_what_to_install(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stderr.strip()) == (1, main.MISSING)
 
 
-@pytest.mark.accepts("H1")
+@pytest.mark.accepts("H1.8")
 def test_memory_and_server_import_no_typer_and_no_rich() -> None:
     wanted = "nacre.compat.ai_houkai.memory_system, nacre.compat.ai_houkai.mcp_server.server"
     check = f"import sys, {wanted}; assert not {{'typer', 'rich'}} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", check], check=True)
 
 
-@pytest.mark.accepts("H3")
+@pytest.mark.accepts("H3.2")
 def test_a_users_own_settings_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NACRE_ON_CONFLICT", "raise")
     monkeypatch.setenv("NACRE_SPACE", "elsewhere")

@@ -21,7 +21,7 @@ def last(store: MemoryStore, op: str) -> JournalEntry:
     return list(store.journal.read(op=op))[-1]
 
 
-@pytest.mark.accepts("H14", "H3")
+@pytest.mark.accepts("H3.9", "H14.1")
 def test_every_change_is_told_with_who_made_it(store: MemoryStore, tmp_path: Path) -> None:
     a, b = store.remember("one"), store.remember("two")
     store.link(a.id, b.id)
@@ -39,14 +39,14 @@ def test_every_change_is_told_with_who_made_it(store: MemoryStore, tmp_path: Pat
     assert "one" in next(store.journal.read()).summary()
 
 
-@pytest.mark.accepts("H14", "H3")
+@pytest.mark.accepts("H3.9", "H14.1")
 def test_a_journal_that_is_off_writes_nothing(opened: Opened, tmp_path: Path) -> None:
     store = opened(journal_enabled=False, journal_path=tmp_path / "own.log")
     store.remember("silent")
     assert not store.journal.path.exists()
 
 
-@pytest.mark.accepts("H14")
+@pytest.mark.accepts("H14.2", "H14.6")
 def test_reading_narrows_and_passes_over_what_is_damaged(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j.log")
     for number in range(5):
@@ -62,7 +62,7 @@ def test_reading_narrows_and_passes_over_what_is_damaged(tmp_path: Path) -> None
     assert JournalEntry.from_dict(json.loads(entry().to_line())) == entry()
 
 
-@pytest.mark.accepts("H14")
+@pytest.mark.accepts("H14.1", "H14.5", "H14.6")
 def test_what_has_grown_is_set_aside_and_packed(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j.log", rotate_mb=0.001)
     for number in range(10):
@@ -77,7 +77,7 @@ def test_what_has_grown_is_set_aside_and_packed(tmp_path: Path) -> None:
         assert json.loads(packed.readline())["op"] == "remember"
 
 
-@pytest.mark.accepts("H14")
+@pytest.mark.accepts("H14.5")
 def test_archives_that_are_too_old_are_removed(tmp_path: Path) -> None:
     import os
 
@@ -92,13 +92,13 @@ def test_archives_that_are_too_old_are_removed(tmp_path: Path) -> None:
     assert not archive.exists()
 
 
-@pytest.mark.accepts("H14")
+@pytest.mark.accepts("H14.5")
 def test_a_journal_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     Journal(tmp_path / "file" / "j.log").append(entry())
 
 
-@pytest.mark.accepts("H14")
+@pytest.mark.accepts("H14.7")
 def test_undoing_takes_each_change_back(store: MemoryStore) -> None:
     a, b = store.remember("alpha", tags=["x"]), store.remember("beta")
     store.link(a.id, b.id, "refines")
@@ -124,7 +124,7 @@ def test_undoing_takes_each_change_back(store: MemoryStore) -> None:
     assert store.undo(last(store, "undo")) is False
 
 
-@pytest.mark.accepts("H15")
+@pytest.mark.accepts("H15.1", "H15.2")
 def test_an_archive_carries_memories_to_another_store(store: MemoryStore, opened: Opened, tmp_path: Path) -> None:
     a = store.remember("first", tags=["x"], importance=0.7)
     b = store.remember("second")
@@ -143,7 +143,7 @@ def test_an_archive_carries_memories_to_another_store(store: MemoryStore, opened
     assert last(store, "export").meta["count"] == 2
 
 
-@pytest.mark.accepts("H15")
+@pytest.mark.accepts("H15.3")
 def test_the_first_line_says_what_the_file_is(store: MemoryStore, tmp_path: Path) -> None:
     store.remember("one")
     store.export(tmp_path / "dump.bin")
@@ -155,7 +155,7 @@ def test_the_first_line_says_what_the_file_is(store: MemoryStore, tmp_path: Path
     assert source["embedding_dim"] == len(row["vector"]) > 0
 
 
-@pytest.mark.accepts("H15")
+@pytest.mark.accepts("H15.1", "H15.3")
 def test_an_export_is_narrowed_by_type_tag_time_and_succession(store: MemoryStore, tmp_path: Path) -> None:
     store.remember("one", type="episodic", tags=["keep"])
     old, new = store.remember("two", tags=["keep"]), store.remember("three", tags=["drop"])
@@ -167,7 +167,7 @@ def test_an_export_is_narrowed_by_type_tag_time_and_succession(store: MemoryStor
     assert store.export(file, since=time.time() + 60).count == 0
 
 
-@pytest.mark.accepts("H15")
+@pytest.mark.accepts("H15.1", "H15.2", "H15.4")
 def test_ids_that_are_here_already_are_handled_as_asked(store: MemoryStore, tmp_path: Path) -> None:
     memory = store.remember("original")
     store.export(tmp_path / "x.ahkai")
@@ -183,7 +183,7 @@ def test_ids_that_are_here_already_are_handled_as_asked(store: MemoryStore, tmp_
     assert store.count() == 2
 
 
-@pytest.mark.accepts("H15")
+@pytest.mark.accepts("H15.1", "H15.4")
 def test_vectors_of_another_model_are_taken_only_when_they_may_be_computed_again(
     store: MemoryStore, opened: Opened, tmp_path: Path
 ) -> None:
@@ -199,7 +199,7 @@ def test_vectors_of_another_model_are_taken_only_when_they_may_be_computed_again
     assert other.recall("hello", k=1)
 
 
-@pytest.mark.accepts("H15")
+@pytest.mark.accepts("H15.4")
 def test_a_newer_or_foreign_file_is_refused_and_a_bad_line_is_counted(
     store: MemoryStore, opened: Opened, tmp_path: Path
 ) -> None:

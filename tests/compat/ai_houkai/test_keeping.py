@@ -35,7 +35,7 @@ def episodes(store: MemoryStore) -> list[Memory]:
     ]
 
 
-@pytest.mark.accepts("H12")
+@pytest.mark.accepts("H12.3", "H12.6")
 @pytest.mark.parametrize(
     ("importance", "days", "score"), [(0.9, 1, 0.81), (0.9, 7, 0.45), (0.9, 30, 0.04), (0.5, 1, 0.45), (0.1, 7, 0.05)]
 )
@@ -46,21 +46,21 @@ def test_a_score_falls_with_the_days_since_the_last_use(
     assert DecayEngine(store).score(memory, now=NOW) == pytest.approx(score, abs=0.006)
 
 
-@pytest.mark.accepts("H12")
+@pytest.mark.accepts("H12.7")
 @pytest.mark.parametrize(("rate", "days"), [(0.01, 69), (0.05, 14), (0.1, 7), (0.2, 3.5)])
 def test_half_is_left_after_the_half_life(store: MemoryStore, rate: float, days: float) -> None:
     memory = Memory("x", "t", importance=1.0, last_accessed=NOW - days * DAY)
     assert DecayEngine(store, decay_rate=rate).score(memory, NOW) == pytest.approx(0.5, abs=0.01)
 
 
-@pytest.mark.accepts("H12")
+@pytest.mark.accepts("H12.4")
 def test_all_are_scored_the_superseded_too_and_the_strongest_first(store: MemoryStore) -> None:
     weak, strong = aged(store, 0.1, 30), aged(store, 0.9, 1)
     store.supersede(weak.id, strong.id)
     assert [memory.id for memory, _ in DecayEngine(store).score_all(NOW)] == [strong.id, weak.id]
 
 
-@pytest.mark.accepts("H12")
+@pytest.mark.accepts("H12.5", "H12.6")
 def test_pruning_deletes_what_has_faded_but_not_the_protected(store: MemoryStore) -> None:
     faded, kept, rule = aged(store, 0.1, 60), aged(store, 0.9, 1), aged(store, 0.1, 60, "procedural")
     engine = DecayEngine(store)
@@ -71,13 +71,13 @@ def test_pruning_deletes_what_has_faded_but_not_the_protected(store: MemoryStore
     assert [(entry.op, entry.actor) for entry in store.journal.read(op="decay")] == [("decay", "decay")]
 
 
-@pytest.mark.accepts("H12")
+@pytest.mark.accepts("H12.5")
 def test_what_is_just_at_the_threshold_stays(store: MemoryStore) -> None:
     aged(store, 0.5, 0)
     assert DecayEngine(store, min_score=0.5).prune(now=NOW) == []
 
 
-@pytest.mark.accepts("H13")
+@pytest.mark.accepts("H13.2", "H13.3")
 def test_similar_episodes_are_grouped_without_a_write(store: MemoryStore) -> None:
     first, second, _ = episodes(store)
     groups = ReflectionEngine(store).clusters()
@@ -87,7 +87,7 @@ def test_similar_episodes_are_grouped_without_a_write(store: MemoryStore) -> Non
     assert ReflectionEngine(store, similarity_threshold=0.999).clusters() == []
 
 
-@pytest.mark.accepts("H13")
+@pytest.mark.accepts("H13.5", "H13.6", "H13.9")
 def test_a_reflection_is_a_semantic_memory_tied_to_its_sources(store: MemoryStore) -> None:
     first, second, _ = episodes(store)
     (made,) = ReflectionEngine(store).reflect()
@@ -98,14 +98,14 @@ def test_a_reflection_is_a_semantic_memory_tied_to_its_sources(store: MemoryStor
     assert store.count() == 4
 
 
-@pytest.mark.accepts("H13")
+@pytest.mark.accepts("H13.4", "H13.5")
 def test_a_dry_run_writes_nothing_and_says_so(store: MemoryStore) -> None:
     episodes(store)
     (made,) = ReflectionEngine(store).reflect(dry_run=True)
     assert (made.source, store.count()) == ("reflection/dry-run", 3)
 
 
-@pytest.mark.accepts("H13")
+@pytest.mark.accepts("H13.6")
 def test_a_long_reflection_is_cut_at_512_characters(store: MemoryStore) -> None:
     for end in ("alpha", "beta"):
         store.remember("many words " * 60 + end, type="episodic")
@@ -113,7 +113,7 @@ def test_a_long_reflection_is_cut_at_512_characters(store: MemoryStore) -> None:
     assert len(made.text) == 512
 
 
-@pytest.mark.accepts("H13")
+@pytest.mark.accepts("H13.4", "H13.8")
 def test_consolidating_hides_the_sources_and_hard_deletes_them(store: MemoryStore) -> None:
     first, *_ = episodes(store)
     (made,) = ReflectionEngine(store).reflect(consolidate=True)
@@ -125,7 +125,7 @@ def test_consolidating_hides_the_sources_and_hard_deletes_them(store: MemoryStor
     assert store._get_by_id(first.id) is None
 
 
-@pytest.mark.accepts("H13")
+@pytest.mark.accepts("H13.7")
 def test_ones_own_summarizer_gets_the_memories(store: MemoryStore) -> None:
     episodes(store)
     given: list[Memory] = []
@@ -139,7 +139,7 @@ def test_ones_own_summarizer_gets_the_memories(store: MemoryStore) -> None:
     assert len(given) == 2 and all(isinstance(each, Memory) for each in given)
 
 
-@pytest.mark.accepts("H16")
+@pytest.mark.accepts("H16.1")
 def test_durations_are_read_and_written() -> None:
     assert [parse_duration(text) for text in ("30s", "30m", "24h", "7d", "1w", "1.5h")] == [
         30, 1800, 86_400, 604_800, 604_800, 5400,
@@ -150,7 +150,7 @@ def test_durations_are_read_and_written() -> None:
             parse_duration(wrong)
 
 
-@pytest.mark.accepts("H16")
+@pytest.mark.accepts("H16.2")
 def test_a_state_is_kept_in_a_file_and_unknown_keys_are_passed_over(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "state.json"
     MaintenanceState(last_decay_at=1.0, total_reflected=5).save(file)
@@ -161,7 +161,7 @@ def test_a_state_is_kept_in_a_file_and_unknown_keys_are_passed_over(tmp_path: Pa
     assert MaintenanceState.next_run_at(NOW, 60) == NOW + 60
 
 
-@pytest.mark.accepts("H16")
+@pytest.mark.accepts("H16.2", "H16.3", "H16.4")
 def test_a_tick_does_what_is_due_and_notes_it(store: MemoryStore, tmp_path: Path) -> None:
     aged(store, 0.1, 60)
     state = tmp_path / "state.json"
@@ -174,7 +174,7 @@ def test_a_tick_does_what_is_due_and_notes_it(store: MemoryStore, tmp_path: Path
     assert (MaintenanceState.load(state).last_decay_at, MaintenanceState.load(state).total_decayed) == (NOW, 1)
 
 
-@pytest.mark.accepts("H16")
+@pytest.mark.accepts("H16.3")
 def test_a_reflection_that_is_only_tried_leaves_the_schedule_alone(store: MemoryStore, tmp_path: Path) -> None:
     episodes(store)
     state = tmp_path / "state.json"
@@ -187,7 +187,7 @@ def test_a_reflection_that_is_only_tried_leaves_the_schedule_alone(store: Memory
     assert MaintenanceScheduler(store).min_cluster_size == 3
 
 
-@pytest.mark.accepts("H16")
+@pytest.mark.accepts("H16.3", "H16.4")
 def test_a_job_that_fails_does_not_keep_the_other_from_running(
     store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,7 +204,7 @@ def test_a_job_that_fails_does_not_keep_the_other_from_running(
     assert MaintenanceState.load(tmp_path / "state.json").last_decay_at is None
 
 
-@pytest.mark.accepts("H16")
+@pytest.mark.accepts("H16.3")
 def test_running_forever_ends_when_it_is_told_to(store: MemoryStore, tmp_path: Path) -> None:
     stop = threading.Event()
     work = MaintenanceScheduler(store, tick_interval=60, state_path=tmp_path / "state.json")
@@ -217,7 +217,7 @@ def test_running_forever_ends_when_it_is_told_to(store: MemoryStore, tmp_path: P
     assert not running.is_alive()
 
 
-@pytest.mark.accepts("H16")
+@pytest.mark.accepts("H16.5")
 def test_a_file_tells_the_process(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "daemon.pid"
     assert (daemon.get_pid(file), daemon.is_alive(file), daemon.stop_daemon(file)) == (None, False, False)
@@ -230,7 +230,7 @@ def test_a_file_tells_the_process(tmp_path: Path) -> None:
     assert daemon.get_pid(file) is None
 
 
-@pytest.mark.accepts("H12")
+@pytest.mark.accepts("H12.2")
 def test_the_formula_is_importance_times_an_exponential(store: MemoryStore) -> None:
     memory = Memory("x", "t", importance=0.9, last_accessed=NOW - 10 * DAY)
     assert DecayEngine(store).score(memory, NOW) == pytest.approx(0.9 * math.exp(-1.0), rel=1e-9)

@@ -6,9 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from tests.doors.terminal import conversation
 
 SETUP = "embedding: {backend: hashing}\ntag_aliases: {ovens: kiln}\nknown_tags: [jira]\n"
 
@@ -28,7 +32,7 @@ def ran(*words: str, input: str = "", code: int = 0) -> subprocess.CompletedProc
     return done
 
 
-@pytest.mark.accepts("L7", "L9")
+@pytest.mark.accepts("L7.1", "L7.6", "L9.3", "L9.5")
 @pytest.mark.usefixtures("lessons")
 def test_the_commands_that_verify_an_installation_work_as_written() -> None:
     assert "0" in ran("stats").stdout
@@ -43,7 +47,7 @@ def test_the_commands_that_verify_an_installation_work_as_written() -> None:
     ran("show", id, code=1)
 
 
-@pytest.mark.accepts("L7", "L8")
+@pytest.mark.accepts("L7.8", "L8.3")
 @pytest.mark.usefixtures("lessons")
 def test_a_tag_that_nobody_knows_is_kept_with_a_warning() -> None:
     done = ran("add", "-t", "Close tickets", "-c", "Then they are gone.", "--tags", "jra,ovens")
@@ -52,7 +56,7 @@ def test_a_tag_that_nobody_knows_is_kept_with_a_warning() -> None:
     assert "kiln" in str(shown) and "ovens" not in str(shown)
 
 
-@pytest.mark.accepts("L7")
+@pytest.mark.accepts("L7.1", "L7.2", "L7.3", "L7.4", "L9.3")
 @pytest.mark.usefixtures("lessons")
 def test_content_comes_from_stdin_and_the_older_options_are_understood() -> None:
     one = ran("add", "--title=Cool slowly", "--context", "workshop", "--anti-context", "raku", "--source-notes",
@@ -67,9 +71,11 @@ def test_content_comes_from_stdin_and_the_older_options_are_understood() -> None
     ran("update", two, "-t", "Load very loosely", "--tags", "ware")
     assert "Load very loosely" in ran("search", "pots", "--tags", "ware", "--limit", "1").stdout
     assert "workshop" in ran("contexts").stdout
+    assert "Cool slowly" in ran("search", "draughts pots", "--context", "workshop").stdout
+    assert "Load" not in ran("search", "draughts pots", "--context", "workshop").stdout
 
 
-@pytest.mark.accepts("L7")
+@pytest.mark.accepts("L7.4", "L8.9")
 @pytest.mark.usefixtures("lessons")
 def test_sources_are_added_reviewed_and_merged() -> None:
     ran("sources", "--add", "chart", "--description", "off a chart")
@@ -83,34 +89,37 @@ def test_sources_are_added_reviewed_and_merged() -> None:
     assert "0 lessons affected" in ran("manage", "merge-tags", "a", "b").stdout
 
 
-@pytest.mark.accepts("L7", "L8")
+@pytest.mark.accepts("L7.5", "L7.6", "L8.19")
 @pytest.mark.usefixtures("lessons")
 def test_what_is_exported_can_be_imported_and_embedded_again() -> None:
     id = ran("add", "-t", "Cool slowly", "-c", "Draughts crack.", "--tags", "kiln").stdout.strip()
     ran("add", "-t", "Who pays", "-c", "The client.", "--tags", "sensitive")
     told = ran("export", "--format", "json", "--exclude-tags", "sensitive").stdout
     assert [each["id"] for each in json.loads(told)["lessons"]] == [id]
+    assert json.loads(ran("export", "--tags", "kiln").stdout)["lessons"] == json.loads(told)["lessons"]
     ran("delete", id)
     ran("import", input=told)
+    assert "Draughts crack." in ran("show", id).stdout
     ran("reembed", "--all")
     ran("reembed", "--lesson", id)
     assert "format: nacre-lessons" in ran("export", "--format", "yaml").stdout
 
 
-@pytest.mark.accepts("L8")
+@pytest.mark.accepts("L8.18")
 @pytest.mark.usefixtures("lessons")
 def test_links_are_drawn_and_those_that_nobody_walks_are_pruned() -> None:
     one, two, three = (ran("add", "-t", f"Rule {name}", "-c", name).stdout.strip() for name in ("one", "two", "three"))
     ran("link", one, two, "--relation", "related_to")
     ran("link", two, three, "--relation", "related_to")
     assert "digraph" in ran("graph", "-f", "dot").stdout
+    assert "<graphml" in ran("graph", "-f", "graphml").stdout
     ran("related", one)
     ran("graph", "--prune", "--min-traversals", "0")
     assert "Rule two" in ran("related", one).stdout
     assert "Rule three" not in ran("related", two).stdout
 
 
-@pytest.mark.accepts("L8")
+@pytest.mark.accepts("L8.2", "L8.12", "L8.16")
 @pytest.mark.usefixtures("lessons")
 def test_lessons_are_audited_reviewed_and_put_away() -> None:
     id = ran("add", "-t", "Bold claim", "-c", "Surely.", "--confidence", "high", "--source", "inferred").stdout.strip()
@@ -121,7 +130,42 @@ def test_lessons_are_audited_reviewed_and_put_away() -> None:
     assert "Bold claim" in ran("search", "claim", "--include-archived").stdout
 
 
-@pytest.mark.accepts("L7", "L9")
+@pytest.mark.accepts("L7.1", "L7.7")
+@pytest.mark.usefixtures("lessons")
+def test_a_lesson_is_asked_for_at_a_terminal_and_shown_before_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROMPT_TOOLKIT_NO_CPR", "1")  # this terminal does not tell where its cursor is
+    ran("add", "-t", "Cool slowly", "-c", "Draughts crack.", "--tags", "kiln", "--context", "workshop")
+    questions = {
+        "Title:": "Load loosely\r", "ends it):": "Pots stick.\rAlways.\x04", "Tags:": "ki\t, jra\r",
+        "did you mean 'jira'?": "y", "Applies in:": "work\t\r", "Does not apply in:": "\r", "Source:": "hear\t\r",
+        "and where:": "\r", "Confidence, ": "\r", "[?] ": "s",
+    }  # fmt: skip
+    seen, code = conversation(
+        "compat", "run", "ai-lessons", "add", "--interactive", answers=tuple(questions.items())
+    )  # fmt: skip
+    assert code == 0, seen
+    assert "Pots stick." in seen[seen.rindex("Confidence, ") :]
+    (kept,) = json.loads(ran("search", "pots stick", "--limit", "1", "--format", "json").stdout)["data"]
+    assert (kept["title"], kept["content"]) == ("Load loosely", "Pots stick.\nAlways.")
+    assert (kept["tags"], kept["contexts"], kept["source"]) == (["kiln", "jira"], ["workshop"], "hearsay")
+
+
+@pytest.mark.accepts("L9.4")
+def test_its_commands_are_on_the_path_and_the_tools_can_be_registered(elsewhere: Path) -> None:
+    given = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
+    for name in ("ai-lessons", "ai-lessons-mcp"):
+        place, _, function = given[name].partition(":")
+        assert callable(getattr(import_module(place), function))
+    done = subprocess.run(
+        [sys.executable, "-m", "nacre", "install", "claude-code", "--profile", "lessons", "--server-name", "lessons"],
+        capture_output=True, text=True, env=os.environ, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    servers = json.loads((elsewhere / ".claude.json").read_text())["mcpServers"]
+    assert servers["lessons"]["args"][-3:] == ["mcp", "--profile", "lessons"]
+
+
+@pytest.mark.accepts("L1.2", "L9.4")
 def test_init_makes_database_and_configuration(elsewhere: Path) -> None:
     told = ran("init").stdout
     folder = elsewhere / ".ai" / "lessons"

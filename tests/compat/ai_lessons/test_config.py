@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nacre.compat.ai_lessons import config as configuration
-from nacre.compat.ai_lessons import core
+from nacre.compat.ai_lessons import core, db
 from nacre.compat.ai_lessons.config import Config, EmbeddingConfig, SearchConfig
 from nacre.compat.ai_lessons.db import book_of
 from nacre.compat.ai_lessons.embeddings import OpenAIBackend, SentenceTransformersBackend, get_embedder
@@ -23,7 +23,7 @@ embedding: {backend: openai, model: text-embedding-3-large, api_key: "${POTTERY_
 """
 
 
-@pytest.mark.accepts("L1", "L2")
+@pytest.mark.accepts("L2.2", "L2.3")
 def test_without_a_file_all_is_as_documented(tmp_path: Path) -> None:
     found = Config.load(tmp_path / "none.yaml")
     assert found == Config() and found.search == SearchConfig(10, 0.7, 0.3)
@@ -31,14 +31,14 @@ def test_without_a_file_all_is_as_documented(tmp_path: Path) -> None:
     assert (found.tag_aliases, found.known_tags) == ({}, [])
 
 
-@pytest.mark.accepts("L1", "L9")
+@pytest.mark.accepts("L1.2", "L8.19")
 def test_the_database_lies_in_the_home_of_whoever_asks(elsewhere: Path) -> None:
     asked = "from nacre.compat.ai_lessons import config; print(config.DEFAULT_DB_PATH, config.DEFAULT_CONFIG_PATH)"
     told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
     assert told == [str(elsewhere / ".ai/lessons/knowledge.db"), str(elsewhere / ".ai/lessons/config.yaml")]
 
 
-@pytest.mark.accepts("L2")
+@pytest.mark.accepts("L2.1", "L2.2", "L2.3")
 def test_a_file_is_read_and_a_key_may_come_from_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,7 +51,7 @@ def test_a_file_is_read_and_a_key_may_come_from_the_environment(
     assert (found.embedding.dimensions, found.embedding.api_key) == (3072, "from-outside")
 
 
-@pytest.mark.accepts("L2")
+@pytest.mark.accepts("L2.1", "L2.3")
 def test_what_is_saved_is_loaded_again(tmp_path: Path) -> None:
     config = Config(db_path=tmp_path / "k.db", tag_aliases={"ovens": "kiln"}, known_tags=["glaze"])
     config.save(tmp_path / "new" / "config.yaml")
@@ -66,7 +66,7 @@ def test_a_broken_file_is_one_clear_error(tmp_path: Path, text: str) -> None:
         Config.load(tmp_path / "config.yaml")
 
 
-@pytest.mark.accepts("L2", "L4", "L8")
+@pytest.mark.accepts("L2.1", "L4.1", "L4.2", "L8.3")
 def test_aliases_and_known_tags_reach_the_vocabulary(config: Config) -> None:
     config.tag_aliases, config.known_tags = {"ovens": "kiln", "furnace": "kiln"}, ["kiln", "glaze"]
     answer = book_of(config).learn("Cool it", "Slowly.", tags=["Furnace", " GLAZE", "gaze"])
@@ -74,7 +74,20 @@ def test_aliases_and_known_tags_reach_the_vocabulary(config: Config) -> None:
     assert answer.warnings == ("tag 'gaze' not recognized, did you mean 'glaze'?",)
 
 
-@pytest.mark.accepts("L2")
+@pytest.mark.accepts("L2.1")
+def test_aliases_are_written_in_the_file_and_resolved_on_every_lesson(tmp_path: Path) -> None:
+    written = "tag_aliases:\n  proj: project\n  projects: project\n  js: javascript\nembedding: {backend: hashing}\n"
+    (tmp_path / "config.yaml").write_text(f"db_path: {tmp_path / 'knowledge.db'}\n{written}")
+    config = Config.load(tmp_path / "config.yaml")
+    try:
+        id = core.add_lesson("Name the folder", "Before anything.", ["proj", "Projects", "js"], config=config)
+        found = core.get_lesson(id, config)
+        assert found is not None and found.tags == ["project", "javascript"]
+    finally:
+        db.close()
+
+
+@pytest.mark.accepts("L2.3", "L2.4")
 def test_the_backend_is_chosen_by_the_configuration() -> None:
     assert get_embedder(Config()) == SentenceTransformersBackend("all-MiniLM-L6-v2")
     assert get_embedder(Config()).name == "minilm"
@@ -90,7 +103,7 @@ def test_the_backend_is_chosen_by_the_configuration() -> None:
         get_embedder(Config(embedding=EmbeddingConfig(backend="telepathy")))
 
 
-@pytest.mark.accepts("L2")
+@pytest.mark.accepts("L2.2")
 def test_a_configuration_that_is_changed_is_read_again(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = elsewhere / "config.yaml"
     monkeypatch.setattr(configuration, "DEFAULT_CONFIG_PATH", file)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import struct
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from nacre.compat.ai_lessons import core, db
 from nacre.compat.ai_lessons.config import Config
+from nacre.compat.ai_lessons.db import book_of
 from nacre.errors import ArchiveRefused, NotAStore, StoreBusy
 
 OLDER = """
@@ -45,7 +48,7 @@ def older(config: Config) -> Config:
     return config
 
 
-@pytest.mark.accepts("L1", "L9")
+@pytest.mark.accepts("L1.7", "L3.10", "L9.4")
 def test_making_the_database_makes_its_folder_and_all_it_knows_from_the_first(config: Config) -> None:
     assert db.get_schema_version(config) is None
     db.init_db(config)
@@ -56,7 +59,7 @@ def test_making_the_database_makes_its_folder_and_all_it_knows_from_the_first(co
     assert core.recall("anything", config=config) == []
 
 
-@pytest.mark.accepts("L1")
+@pytest.mark.accepts("L1.3", "L1.6", "L8.3")
 def test_the_tables_tell_what_the_functions_wrote(config: Config) -> None:
     config.tag_aliases = {"ovens": "kiln"}
     one = core.add_lesson("Cool", "Slowly.", ["kiln"], ["workshop"], ["raku"], "high", "tested", "twice", config)
@@ -69,6 +72,9 @@ def test_the_tables_tell_what_the_functions_wrote(config: Config) -> None:
     assert rows("SELECT title, content, confidence, source, source_notes FROM lessons ORDER BY title") == [
         ("Cool", "Slowly.", "high", "tested", "twice"), ("Load", "Loosely.", "medium", None, None),
     ]  # fmt: skip
+    assert rows("SELECT name FROM confidence_levels ORDER BY ordinal")[::4] == [("very-low",), ("very-high",)]
+    ((description, typical),) = rows("SELECT description, typical_confidence FROM source_types WHERE name = 'tested'")
+    assert description and typical == "high"
     assert rows("SELECT lesson_id, tag FROM lesson_tags") == [(one, "kiln")]
     assert rows("SELECT context, applies FROM lesson_contexts") == [("workshop", 1), ("raku", 0)]
     assert rows("SELECT from_id, to_id, relation FROM edges") == [(one, two, "example_of")]
@@ -78,7 +84,34 @@ def test_the_tables_tell_what_the_functions_wrote(config: Config) -> None:
     assert isinstance(blob, bytes) and len(struct.unpack(f"{len(blob) // 4}f", blob)) == 384
 
 
-@pytest.mark.accepts("L1", "L8")
+@pytest.mark.accepts("L4.3")
+def test_what_is_embedded_is_the_title_a_blank_line_and_the_content(config: Config) -> None:
+    core.add_lesson("Cool", "Slowly, with the door shut.", ["kiln"], ["workshop"], config=config)
+    ((blob,),) = db.execute_query("SELECT embedding FROM lesson_embeddings", config=config)
+    kept = struct.unpack(f"{len(blob) // 4}f", blob)
+    assert kept == pytest.approx(core.embed_text("Cool\n\nSlowly, with the door shut.", config), abs=0.001)
+    assert kept != pytest.approx(core.embed_text("Slowly, with the door shut.", config), abs=0.001)
+
+
+@pytest.mark.accepts("L8.11")
+def test_thousands_of_lessons_are_searched_filtered_and_asked_in_sql(config: Config) -> None:
+    many = [
+        {"id": f"{at:05}", "title": f"Firing {at}", "content": f"Cone {at} of the log.", "tags": [f"year-{at % 40}"]}
+        for at in range(3000)
+    ]
+    told = {"format": "nacre-lessons", "version": 1, "lessons": many}
+    assert book_of(config).import_(StringIO(json.dumps(told))).data.new == 3000
+    assert core.keyword_search("firing 2711", 1, config=config)[0].id == "02711"
+    assert {each.id for each in core.recall("cone log", ["year-7"], limit=100, config=config)} == {
+        each["id"] for each in many if each["tags"] == ["year-7"]
+    }
+    query = "SELECT lesson_id FROM lesson_tags WHERE tag = 'year-7'"
+    assert len(db.execute_query(query, config=config)) == 75
+    (plan,) = db.execute_query(f"EXPLAIN QUERY PLAN {query}", config=config)
+    assert "idx_lesson_tags_tag" in plan["detail"]
+
+
+@pytest.mark.accepts("L1.4", "L8.11")
 def test_the_seven_indexes_have_their_names(config: Config) -> None:
     found = db.execute_query("SELECT name FROM sqlite_master WHERE name LIKE 'idx_%' ORDER BY name", config=config)
     assert [row["name"] for row in found] == [
@@ -87,7 +120,7 @@ def test_the_seven_indexes_have_their_names(config: Config) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.accepts("L1")
+@pytest.mark.accepts("L1.3")
 def test_the_tables_are_for_reading(config: Config) -> None:
     with db.get_db(config) as connection, pytest.raises(sqlite3.OperationalError):
         connection.execute("DELETE FROM lessons")
@@ -95,7 +128,7 @@ def test_the_tables_are_for_reading(config: Config) -> None:
         db.execute_write("DELETE FROM lessons", config=config)
 
 
-@pytest.mark.accepts("L1")
+@pytest.mark.accepts("L1.1")
 def test_a_second_configuration_of_the_same_file_sees_the_same_lessons(config: Config) -> None:
     other = replace(config, known_tags=["kiln"])
     id = core.add_lesson("Cool", "Slowly.", config=config)
@@ -110,7 +143,7 @@ def test_a_file_that_was_deleted_is_begun_anew(config: Config) -> None:
     assert core.recall("cool", config=config) == []
 
 
-@pytest.mark.accepts("L1", "L9")
+@pytest.mark.accepts("L1.7", "L9.3")
 def test_a_database_of_the_older_program_is_taken_over_with_all_it_holds(older: Config) -> None:
     found = core.get_lesson("01A", older)
     assert found is not None
@@ -124,7 +157,7 @@ def test_a_database_of_the_older_program_is_taken_over_with_all_it_holds(older: 
     assert "chart" in [each.name for each in core.list_sources(older)]
 
 
-@pytest.mark.accepts("L1")
+@pytest.mark.accepts("L1.7")
 def test_the_older_database_is_kept_beside_and_taken_over_once(older: Config) -> None:
     core.add_lesson("A third", "Comes later.", config=older)
     db.close()
@@ -134,7 +167,7 @@ def test_the_older_database_is_kept_beside_and_taken_over_once(older: Config) ->
         assert kept.execute("SELECT count(*) FROM lessons").fetchone() == (2,)
 
 
-@pytest.mark.accepts("L1")
+@pytest.mark.accepts("L1.7")
 def test_a_take_over_that_fails_leaves_the_older_database_as_it_was(older: Config) -> None:
     with closing(sqlite3.connect(older.db_path)) as connection:
         connection.execute("INSERT INTO lessons(id, title, content) VALUES ('01C', 'No content', NULL)")
@@ -146,7 +179,7 @@ def test_a_take_over_that_fails_leaves_the_older_database_as_it_was(older: Confi
         assert connection.execute("SELECT count(*) FROM lessons").fetchone() == (3,)
 
 
-@pytest.mark.accepts("L1")
+@pytest.mark.accepts("L1.7")
 def test_a_take_over_leaves_the_database_its_copy_and_nothing_else(older: Config) -> None:
     older.db_path.with_name("knowledge.db.before-nacre").write_text("an earlier copy")
     core.list_tags(config=older)
@@ -155,7 +188,7 @@ def test_a_take_over_leaves_the_database_its_copy_and_nothing_else(older: Config
     assert found == {"knowledge.db", "knowledge.db.before-nacre", "knowledge.db.before-nacre-2"}
 
 
-@pytest.mark.accepts("L1")
+@pytest.mark.accepts("L1.7")
 def test_a_database_that_the_older_program_uses_is_not_taken_over(
     older: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:

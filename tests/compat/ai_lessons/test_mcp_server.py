@@ -24,14 +24,14 @@ def called(tool: str, /, **arguments: object) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.accepts("L6")
+@pytest.mark.accepts("L6.3", "L6.5")
 def test_every_tool_is_there_also_under_its_published_name() -> None:
     names = {tool.name for tool in asyncio.run(mcp_server.list_tools())}
     assert names >= {"learn", "recall", "get", "update", "delete", "related", "link", "tags", "sources", "contexts"}
     assert names >= {"get_lesson", "update_lesson", "delete_lesson", "confidence_levels"}
 
 
-@pytest.mark.accepts("L1", "L6")
+@pytest.mark.accepts("L1.1", "L6.1", "L6.2", "L6.3", "L6.5")
 @pytest.mark.usefixtures("configured")
 def test_what_a_tool_learned_the_functions_know() -> None:
     told = called("learn", title="cool slowly.", content="Draughts crack.", tags=["kiln"], contexts=["workshop"],
@@ -50,7 +50,7 @@ def test_what_a_tool_learned_the_functions_know() -> None:
     assert core.get_lesson(id) is None
 
 
-@pytest.mark.accepts("L6")
+@pytest.mark.accepts("L6.4", "L6.5")
 @pytest.mark.usefixtures("configured")
 def test_lessons_are_linked_and_words_are_listed() -> None:
     one, two = core.add_lesson("Cool", "Slowly.", ["kiln"]), core.add_lesson("Load", "Loosely.")
@@ -63,7 +63,7 @@ def test_lessons_are_linked_and_words_are_listed() -> None:
     assert called("confidence_levels")["data"][0] == {"name": "very-low", "ordinal": 1}
 
 
-@pytest.mark.accepts("L6")
+@pytest.mark.accepts("L6.6")
 def test_an_unknown_tag_is_warned_of_and_what_was_meant_suggested(configured: Config) -> None:
     configured.known_tags = ["jira"]
     told = called("learn", title="Close tickets", content="Then they are gone.", tags=["jra"])
@@ -71,7 +71,7 @@ def test_an_unknown_tag_is_warned_of_and_what_was_meant_suggested(configured: Co
     assert told["suggestions"]["jra"] == ["jira"]
 
 
-@pytest.mark.accepts("L6")
+@pytest.mark.accepts("L6.6")
 @pytest.mark.usefixtures("configured")
 @pytest.mark.parametrize(
     ("tool", "arguments"),
@@ -82,7 +82,7 @@ def test_what_goes_wrong_is_told_in_the_envelope(tool: str, arguments: dict[str,
     assert told["success"] is False and told["data"] is None and len(told["warnings"]) == 1
 
 
-@pytest.mark.accepts("L6", "L9")
+@pytest.mark.accepts("L6.1", "L9.3")
 def test_the_server_serves_the_configured_database_over_stdio(tmp_path: Path) -> None:
     folder = tmp_path / ".ai" / "lessons"
     folder.mkdir(parents=True)

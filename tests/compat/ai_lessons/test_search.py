@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nacre.compat.ai_lessons import core, search
 from nacre.compat.ai_lessons.config import Config
+from nacre.compat.ai_lessons.search import keyword_search
 
 WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30)  # those are refused
 
@@ -28,7 +29,7 @@ def shelf(config: Config) -> dict[str, str]:
     }  # fmt: skip
 
 
-@pytest.mark.accepts("L3", "L5")
+@pytest.mark.accepts("L3.3", "L5.4")
 def test_a_result_carries_all_that_is_known_of_its_lesson(config: Config, shelf: dict[str, str]) -> None:
     first = core.recall("why does glaze crack in a cold draught", config=config)[0]
     assert isinstance(first, search.SearchResult) and first.id == shelf["cool"] and first.score > 0
@@ -36,7 +37,7 @@ def test_a_result_carries_all_that_is_known_of_its_lesson(config: Config, shelf:
     assert (first.tags, first.contexts, first.anti_contexts) == (["kiln"], ["workshop"], ["raku"])
 
 
-@pytest.mark.accepts("L3")
+@pytest.mark.accepts("L3.4", "L3.5")
 @pytest.mark.parametrize("strategy", ["hybrid", "semantic", "keyword", "graph"])
 def test_every_strategy_finds_by_its_own_function_too(config: Config, shelf: dict[str, str], strategy: str) -> None:
     found = core.recall("load the kiln loosely", strategy=strategy, config=config)
@@ -46,13 +47,13 @@ def test_every_strategy_finds_by_its_own_function_too(config: Config, shelf: dic
     assert [each.id for each in named("load the kiln loosely", config=config)] == [each.id for each in found]
 
 
-@pytest.mark.accepts("L3")
+@pytest.mark.accepts("L3.4")
 def test_an_unknown_strategy_is_a_value_error(config: Config) -> None:
     with pytest.raises(ValueError, match="telepathy"):
         core.recall("kiln", strategy="telepathy", config=config)
 
 
-@pytest.mark.accepts("L5")
+@pytest.mark.accepts("L3.3", "L5.2", "L8.5")
 @pytest.mark.parametrize(
     ("narrowed", "expected"),
     [
@@ -71,14 +72,14 @@ def test_filters_narrow(
     assert {each.id for each in found} == {shelf[name] for name in expected}
 
 
-@pytest.mark.accepts("L3")
+@pytest.mark.accepts("L3.5")
 def test_filters_go_by_place_and_by_either_name(config: Config, shelf: dict[str, str]) -> None:
     by_place = search.keyword_search("kiln", 5, ["ware"], None, None, "hearsay", config)
     by_name = search.keyword_search("kiln", tags=["ware"], source="hearsay", config=config)
     assert [each.id for each in by_place] == [each.id for each in by_name] == [shelf["load"]]
 
 
-@pytest.mark.accepts("L5", "L8")
+@pytest.mark.accepts("L5.5")
 def test_no_match_is_lost_behind_nearer_lessons_of_other_tags(config: Config) -> None:
     for number in range(40):
         core.add_lesson(f"Kiln shelf {number}", "Brush the kiln shelf with wash.", tags=["shelf"], config=config)
@@ -87,7 +88,7 @@ def test_no_match_is_lost_behind_nearer_lessons_of_other_tags(config: Config) ->
     assert [each.id for each in found] == [wanted]
 
 
-@pytest.mark.accepts("L2", "L5")
+@pytest.mark.accepts("L2.2", "L3.3", "L5.4")
 def test_the_limit_is_the_configured_one_unless_given(config: Config, shelf: dict[str, str]) -> None:
     config.search.default_limit = 2
     assert len(core.recall("kiln glaze", config=config)) == 2
@@ -96,14 +97,36 @@ def test_the_limit_is_the_configured_one_unless_given(config: Config, shelf: dic
     assert len(shelf) == 3
 
 
-@pytest.mark.accepts("L2", "L5", "L8")
+@pytest.mark.accepts("L2.2", "L8.7")
 def test_the_weights_are_those_of_reciprocal_ranks(config: Config, shelf: dict[str, str]) -> None:
     config.search.hybrid_weight_semantic, config.search.hybrid_weight_keyword = 0.0, 1.0
     by_words = core.recall("powder damp", config=config)[0]
     assert by_words.id == shelf["mix"] and by_words.score == pytest.approx(1 / 61)
 
 
-@pytest.mark.accepts("L5", "L8")
+@pytest.mark.accepts("L5.3", "L8.7")
+def test_hybrid_is_seven_tenths_rank_by_meaning_and_three_by_words(config: Config, shelf: dict[str, str]) -> None:
+    asked = "cold draught loosely"
+    meant, worded = ([each.id for each in by(asked, 100, config=config)] for by in (core.vector_search, keyword_search))
+    fused = dict.fromkeys(shelf.values(), 0.0)
+    for weight, ids in ((0.7, meant), (0.3, worded)):
+        for rank, id in enumerate(ids, 1):
+            fused[id] += weight / (60 + rank)
+    assert 0 < len(worded) < len(meant), "one of them must be found by its meaning alone"
+    assert {each.id: each.score for each in core.hybrid_search(asked, config=config)} == pytest.approx(fused)
+
+
+@pytest.mark.accepts("L5.3")
+def test_keyword_search_weighs_rare_words_and_finds_whole_ones(config: Config) -> None:
+    for number in range(8):
+        core.add_lesson(f"Kiln {number}", "kiln kiln kiln kiln", config=config)
+    rare = core.add_lesson("Blue", "Add a spoon of cobalt.", config=config)
+    core.add_lesson("Maps", "Cartography.", config=config)
+    assert core.keyword_search("kiln cobalt", 1, config=config)[0].id == rare
+    assert core.keyword_search("art", config=config) == []
+
+
+@pytest.mark.accepts("L3.10", "L5.1", "L8.3")
 def test_an_alias_is_asked_for_as_what_it_stands_for(config: Config) -> None:
     config.tag_aliases = {"ovens": "kiln"}
     id = core.add_lesson("Cool it", "Slowly.", tags=["OVENS"], config=config)
@@ -112,7 +135,7 @@ def test_an_alias_is_asked_for_as_what_it_stands_for(config: Config) -> None:
     assert core.list_tags(config=config) == [core.Tag("kiln")]
 
 
-@pytest.mark.accepts("L9")
+@pytest.mark.accepts("L9.3")
 @given(query=WORDS, tags=st.lists(WORDS, max_size=3))
 def test_no_query_and_no_tag_is_too_strange(config: Config, query: str, tags: list[str]) -> None:
     known = {tag.name for tag in core.list_tags(config=config)}
@@ -122,7 +145,7 @@ def test_no_query_and_no_tag_is_too_strange(config: Config, query: str, tags: li
     assert core.delete_lesson(id, config)
 
 
-@pytest.mark.accepts("L9")
+@pytest.mark.accepts("L3.6", "L9.3")
 @given(depth=st.integers(1, 8))
 def test_a_walk_goes_as_far_as_it_is_told(config: Config, depth: int) -> None:
     ids = [core.add_lesson(f"Step {number}", "Then the next.", config=config) for number in range(6)]

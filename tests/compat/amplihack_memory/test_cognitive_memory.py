@@ -11,8 +11,6 @@ import pytest
 from nacre.compat.amplihack_memory import CognitiveMemory, EpisodicMemory, SemanticFact, SensoryItem, WorkingMemorySlot
 from nacre.compat.amplihack_memory import cognitive_memory as module
 
-pytestmark = pytest.mark.accepts("A4")
-
 
 @pytest.mark.parametrize("name", ["", "   "])
 def test_a_name_must_be_given(tmp_path: Path, name: str) -> None:
@@ -40,6 +38,7 @@ def test_the_users_own_settings_change_nothing(tmp_path: Path, monkeypatch: pyte
     assert not (tmp_path / "elsewhere.db").exists()
 
 
+@pytest.mark.accepts("A4.12")
 def test_every_record_is_open_and_its_time_local_without_a_zone(cognitive: CognitiveMemory) -> None:
     before = datetime.now().replace(microsecond=0)
     cognitive.record_sensory("sound", "a blackbird")
@@ -63,6 +62,7 @@ def test_every_record_is_open_and_its_time_local_without_a_zone(cognitive: Cogni
         record.node_id = "changed"
 
 
+@pytest.mark.accepts("A4.12")
 def test_records_made_by_hand_have_a_local_time_too() -> None:
     slot = WorkingMemorySlot("wrk_1", "goal", "weed", 1.0, "spring")
     assert slot.created_at <= datetime.now()
@@ -71,6 +71,7 @@ def test_records_made_by_hand_have_a_local_time_too() -> None:
     )
 
 
+@pytest.mark.accepts("A4.1", "A4.2")
 def test_what_is_sensed_expires_unless_it_is_attended_to(cognitive: CognitiveMemory) -> None:
     gone = cognitive.record_sensory("sound", "a gate", ttl_seconds=0)
     heard = cognitive.record_sensory("sound", "a cracking branch")
@@ -84,6 +85,7 @@ def test_what_is_sensed_expires_unless_it_is_attended_to(cognitive: CognitiveMem
     assert cognitive.prune_expired_sensory() == 1
 
 
+@pytest.mark.accepts("A4.3")
 def test_a_full_task_gives_up_its_least_relevant_slot(cognitive: CognitiveMemory) -> None:
     pushed = [
         cognitive.push_working("item", f"slot {relevance}", "spring", float(relevance))
@@ -98,6 +100,7 @@ def test_a_full_task_gives_up_its_least_relevant_slot(cognitive: CognitiveMemory
     assert cognitive.store.get_many(pushed) == []
 
 
+@pytest.mark.accepts("A4.4", "A4.5")
 def test_episodes_come_last_first_and_are_consolidated_oldest_first(cognitive: CognitiveMemory) -> None:
     for day in ("Monday", "Tuesday", "Wednesday"):
         cognitive.store_episode(f"It rained on {day}", "diary", metadata={"day": day})
@@ -112,6 +115,7 @@ def test_episodes_come_last_first_and_are_consolidated_oldest_first(cognitive: C
     assert all(isinstance(each, EpisodicMemory) for each in cognitive.lineage(summary))
 
 
+@pytest.mark.accepts("A4.6")
 def test_facts_come_surest_first(cognitive: CognitiveMemory) -> None:
     cognitive.store_fact("slugs", "Slugs shun copper", 0.4, tags=["pests"], temporal_metadata={"year": 2026})
     sure = cognitive.store_fact("hostas", "Slugs love hostas", 0.9)
@@ -124,6 +128,7 @@ def test_facts_come_surest_first(cognitive: CognitiveMemory) -> None:
     assert (unsure.tags, unsure.metadata) == (["pests"], {"year": 2026})
 
 
+@pytest.mark.accepts("A4.7")
 def test_a_fact_is_tied_to_its_episode_and_to_what_resembles_it(cognitive: CognitiveMemory) -> None:
     episode = cognitive.store_episode("A talk about slugs", "radio")
     first = cognitive.store_fact("slugs", "Slugs eat hostas at night", source_episode_id=episode)
@@ -132,6 +137,7 @@ def test_a_fact_is_tied_to_its_episode_and_to_what_resembles_it(cognitive: Cogni
     assert ties == {(first, "derived_from", episode), (second, "similar_to", first)}
 
 
+@pytest.mark.accepts("A4.8")
 def test_procedures_count_their_uses(cognitive: CognitiveMemory) -> None:
     assert cognitive.store_procedure("pruning roses", ["cut", "seal"], ["sharp shears"]).startswith("pro")
     cognitive.store_procedure("pruning figs", ["wait"])
@@ -140,6 +146,27 @@ def test_procedures_count_their_uses(cognitive: CognitiveMemory) -> None:
     assert (first.name, first.usage_count, first.prerequisites) == ("pruning roses", 1, ["sharp shears"])
 
 
+@pytest.mark.accepts("A4.9")
+def test_a_procedure_is_tied_to_the_episode_that_taught_it(cognitive: CognitiveMemory) -> None:
+    episode = cognitive.store_episode("A neighbour showed how to layer clematis", "visit")
+    learned = cognitive.store_procedure("layering", ["bend", "pin"], source_id=episode)
+    [edge] = cognitive.store.edges()
+    assert (edge.source, edge.rel, edge.target) == (learned, "procedure_derives_from", episode)
+
+
+@pytest.mark.accepts("A4.2", "A4.5")
+def test_attention_and_consolidation_leave_ties(cognitive: CognitiveMemory) -> None:
+    heard = cognitive.record_sensory("sound", "hail on glass")
+    episode = cognitive.attend_to_sensory(heard, "the seedlings")
+    cognitive.store_episode("The panes held", "diary")
+    summary = cognitive.consolidate_episodes(batch_size=2)
+    ties = {(edge.source, edge.rel, edge.target) for edge in cognitive.store.edges()}
+    assert (heard, "attended_to", episode) in ties and (summary, "consolidates", episode) in ties
+    [told] = cognitive.get_consolidated()
+    assert told.summary == "[sound] hail on glass -- attended: the seedlings | The panes held"
+
+
+@pytest.mark.accepts("A4.10")
 def test_an_intention_waits_is_triggered_and_is_resolved(cognitive: CognitiveMemory) -> None:
     low = cognitive.store_prospective("cover the beds", "frost warning", "lay fleece")
     cognitive.store_prospective("drain the hose", "frost", "open the tap", priority=5)
@@ -148,14 +175,16 @@ def test_an_intention_waits_is_triggered_and_is_resolved(cognitive: CognitiveMem
         "drain the hose",
         "cover the beds",
     ]
+    assert len(cognitive.get_prospective("triggered")) == 2 and cognitive.get_prospective("pending") == []
     assert cognitive.resolve_prospective(low)
     assert [each.status for each in cognitive.get_prospective("resolved")] == ["resolved"]
     assert cognitive.check_triggers("Frost again") == []
 
 
+@pytest.mark.accepts("A4.11")
 def test_agents_in_one_database_do_not_see_each_other_and_numbers_go_on(tmp_path: Path) -> None:
     with CognitiveMemory("ann", tmp_path / "mind", embedder="hashing") as ann:
-        ann.store_episode("Ann sowed", "diary")
+        assert ann.store_episode("Ann sowed", "diary").startswith("epi_")
         with CognitiveMemory("ben", tmp_path / "mind", embedder="hashing") as ben:
             assert ben.get_statistics()["total"] == 0
     with CognitiveMemory("ann", tmp_path / "mind", embedder="hashing") as again:

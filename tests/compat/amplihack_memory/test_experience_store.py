@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,31 +19,38 @@ from nacre.compat.amplihack_memory import (
 )
 from tests.compat.amplihack_memory.living import lived
 
-pytestmark = pytest.mark.accepts("A5")
 
-
+@pytest.mark.accepts("A5.1", "A5.7")
 def test_a_store_tells_how_it_was_made(experiences: ExperienceStore, tmp_path: Path) -> None:
     assert (experiences.agent_name, experiences.auto_compress, experiences.max_memory_mb) == ("gardener", True, 100)
     assert (experiences.max_age_days, experiences.max_experiences) == (None, None)
     assert isinstance(experiences.connector, MemoryConnector)
+    assert list(inspect.signature(ExperienceStore).parameters)[:7] == [
+        "agent_name", "auto_compress", "max_age_days", "max_experiences", "max_memory_mb", "storage_path", "backend",
+    ]  # fmt: skip
     assert experiences.connector.storage_path == tmp_path / "experiences"
 
 
+@pytest.mark.accepts("A5.5", "A5.7")
 def test_words_types_and_confidence_find_experiences_newest_first(experiences: ExperienceStore) -> None:
     experiences.add(lived("Missing labels in the beds", "Mixed seedlings", ExperienceType.PATTERN, 0.9, days_ago=2))
     experiences.add(lived("Labelled the beds", "Found everything", confidence=0.6, days_ago=1))
     assert [each.confidence for each in experiences.search("label")] == [0.6, 0.9]
     assert [each.confidence for each in experiences.search("label", min_confidence=0.8)] == [0.9]
     assert len(experiences.search("beds", experience_type=ExperienceType.PATTERN)) == 1
-    assert len(experiences.search("", limit=1)) == 1
+    assert len(experiences.search("", limit=1)) == 1 and len(experiences.search("")) == 2
+    assert [each.outcome for each in experiences.search("seedling")] == ["Mixed seedlings"]
 
 
+@pytest.mark.accepts("A5.4")
 def test_equal_words_at_different_times_stay_two_records(experiences: ExperienceStore) -> None:
     one, other = experiences.add(lived(days_ago=1)), experiences.add(lived())
     assert one != other
     assert len(experiences.search("beans")) == 2
+    assert set(experiences.add_result(lived(days_ago=2)).duplicates) == {one, other}
 
 
+@pytest.mark.accepts("A5.3")
 def test_what_is_beyond_the_bounds_is_deleted_and_sure_patterns_stay(tmp_path: Path) -> None:
     with ExperienceStore("gardener", max_experiences=3, storage_path=tmp_path, embedder="hashing") as store:
         pattern = store.add(lived("Frost follows a clear night", "Cover", ExperienceType.PATTERN, 0.95, days_ago=60))
@@ -52,6 +60,7 @@ def test_what_is_beyond_the_bounds_is_deleted_and_sure_patterns_stay(tmp_path: P
         assert store.store.get_many(ids[:2]) == []
 
 
+@pytest.mark.accepts("A5.3")
 def test_what_is_too_old_is_deleted(tmp_path: Path) -> None:
     with ExperienceStore("gardener", max_age_days=30, storage_path=tmp_path, embedder="hashing") as store:
         store.add(lived("Long ago", days_ago=31))
@@ -60,6 +69,7 @@ def test_what_is_too_old_is_deleted(tmp_path: Path) -> None:
         assert [each.context for each in store.search("")] == ["Lately"]
 
 
+@pytest.mark.accepts("A5.2", "A5.7")
 def test_old_experiences_are_compressed_and_counted(experiences: ExperienceStore) -> None:
     experiences.add(lived("Old " * 90, days_ago=31))
     experiences.add(lived(type=ExperienceType.INSIGHT))
@@ -70,6 +80,7 @@ def test_old_experiences_are_compressed_and_counted(experiences: ExperienceStore
                                ExperienceType.INSIGHT: 1}  # fmt: skip
 
 
+@pytest.mark.accepts("A5.6")
 def test_a_full_store_says_so(tmp_path: Path) -> None:
     with (
         ExperienceStore("gardener", max_memory_mb=0.01, storage_path=tmp_path, embedder="hashing") as store,
@@ -79,6 +90,7 @@ def test_a_full_store_says_so(tmp_path: Path) -> None:
             store.add(lived("x" * 400, "y" * 400, days_ago=day))
 
 
+@pytest.mark.accepts("A5.8", "A5.9")
 def test_what_was_spoilt_after_it_was_made_is_refused(experiences: ExperienceStore) -> None:
     for name, value in (("context", " "), ("outcome", ""), ("confidence", 1.5)):
         spoilt = lived()
@@ -91,6 +103,7 @@ def test_what_was_spoilt_after_it_was_made_is_refused(experiences: ExperienceSto
     assert experiences.search("") == []
 
 
+@pytest.mark.accepts("A5.8")
 def test_an_experience_has_defaults_an_id_and_a_mapping() -> None:
     made = Experience(ExperienceType.INSIGHT, "Sowed", "Sprouted", 0.5)
     assert made.timestamp.tzinfo is None and made.timestamp <= datetime.now()
@@ -101,6 +114,7 @@ def test_an_experience_has_defaults_an_id_and_a_mapping() -> None:
     assert made.to_dict()["experience_type"] == "insight"
 
 
+@pytest.mark.accepts("A5.8")
 @pytest.mark.parametrize(
     ("field", "value", "error"),
     [

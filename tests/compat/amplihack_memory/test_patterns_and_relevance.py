@@ -20,7 +20,7 @@ from nacre.compat.amplihack_memory.semantic_search import (
 from tests.compat.amplihack_memory.living import lived
 
 
-@pytest.mark.accepts("A11")
+@pytest.mark.accepts("A11.1")
 def test_three_discoveries_are_a_pattern() -> None:
     detector = PatternDetector()
     for bed in range(3):
@@ -33,7 +33,7 @@ def test_three_discoveries_are_a_pattern() -> None:
     assert (pattern.confidence, pattern.metadata["occurrences"]) == (0.8, 3)
 
 
-@pytest.mark.accepts("A11")
+@pytest.mark.accepts("A11.1", "A11.3")
 def test_what_was_made_of_a_pattern_moves_its_confidence() -> None:
     assert calculate_pattern_confidence(3, 3) == 0.8
     assert calculate_pattern_confidence(100, 3) == 0.95
@@ -49,7 +49,7 @@ def test_what_was_made_of_a_pattern_moves_its_confidence() -> None:
     assert "early_frost" in held.context
 
 
-@pytest.mark.accepts("A11")
+@pytest.mark.accepts("A11.2", "A11.3")
 def test_known_patterns_are_not_recognised_again() -> None:
     found = [{"type": "late_frost"}] * 3 + [{"type": "hail"}] * 2
     [pattern] = recognize_patterns(found)
@@ -59,7 +59,7 @@ def test_known_patterns_are_not_recognised_again() -> None:
     assert extract_pattern_key({"type": "no_example", "file": "guide_3.md"}) == "guide_no_example"
 
 
-@pytest.mark.accepts("A12")
+@pytest.mark.accepts("A12.1")
 def test_relevance_weighs_kind_confidence_and_age() -> None:
     query = "beans in the frost"
     plain = calculate_relevance(lived(), query)
@@ -69,7 +69,7 @@ def test_relevance_weighs_kind_confidence_and_age() -> None:
     assert calculate_relevance(lived(days_ago=400), query) == pytest.approx(0.7 * plain, rel=1e-3)
 
 
-@pytest.mark.accepts("A12")
+@pytest.mark.accepts("A12.1")
 def test_the_most_relevant_experiences_come_first() -> None:
     corpus = [lived("Painted the shed"), lived("Sowed beans"), lived("Sowed beans in frost")]
     assert retrieve_relevant_experiences(corpus, "beans frost", top_k=2) == [corpus[2], corpus[1]]
@@ -80,7 +80,7 @@ def test_the_most_relevant_experiences_come_first() -> None:
     assert engine.search("beans frost", top_k=1) == [corpus[2]]
 
 
-@pytest.mark.accepts("A12")
+@pytest.mark.accepts("A12.1")
 def test_texts_are_alike_by_their_words_whatever_the_case() -> None:
     likeness = TFIDFSimilarity()
     assert likeness.calculate("Sowed beans", "SOWED BEANS") == 1.0

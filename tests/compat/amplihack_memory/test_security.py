@@ -20,12 +20,11 @@ from nacre.compat.amplihack_memory import (
 )
 from tests.compat.amplihack_memory.living import lived
 
-pytestmark = pytest.mark.accepts("A10")
-
 SIGNS = "q7WmX2bTz9LkR4vHn8YcJ5dPs3GfA6eUo1NiKw0B"
 WORD = "open" + "sesame7"
 CREDENTIALS = {
     "aws": "AKIA" + "IOSFODNN7EXAMPLE",
+    "aws_secret": "aws_secret_access_key=" + SIGNS,
     "openai": "sk-" + SIGNS,
     "github": "gh" + "o_" + SIGNS,
     "azure": "AccountKey=" + SIGNS * 2 + "abcdef" + "==",
@@ -49,6 +48,7 @@ def able(**given: Any) -> AgentCapabilities:
     return AgentCapabilities(**{**usual, **given})
 
 
+@pytest.mark.accepts("A10.1")
 @pytest.mark.parametrize(
     ("field", "value", "error", "said"),
     [
@@ -64,6 +64,7 @@ def test_capabilities_say_what_is_wrong_with_them(field: str, value: object, err
         able(**{field: value})
 
 
+@pytest.mark.accepts("A10.1")
 def test_capabilities_judge_experiences_and_types() -> None:
     some, all = able(), able(allowed_experience_types=[], can_access_patterns=True)
     pattern = lived(type=ExperienceType.PATTERN)
@@ -75,6 +76,7 @@ def test_capabilities_judge_experiences_and_types() -> None:
     assert not unpatterned.can_retrieve_experience_type(ExperienceType.PATTERN)
 
 
+@pytest.mark.accepts("A10.1")
 def test_a_scope_includes_those_before_it() -> None:
     levels = list(ScopeLevel)
     for at, scope in enumerate(levels):
@@ -82,6 +84,7 @@ def test_a_scope_includes_those_before_it() -> None:
         assert reached == [place <= at for place in range(5)]
 
 
+@pytest.mark.accepts("A10.2")
 @pytest.mark.parametrize("kind", sorted(CREDENTIALS))
 def test_a_credential_is_found_and_becomes_a_plain_mark(kind: str) -> None:
     scrubber, text = CredentialScrubber(), f"We used {CREDENTIALS[kind]} in the shed"
@@ -92,11 +95,13 @@ def test_a_credential_is_found_and_becomes_a_plain_mark(kind: str) -> None:
     assert scrubber.scrub_text(clean) == clean
 
 
+@pytest.mark.accepts("A10.2")
 def test_plain_words_about_secrets_are_left_alone() -> None:
     for text in ("No credentials here", "The password reset took a day", "It used 500 tokens; token count: 12"):
         assert CredentialScrubber().contains_credentials(text) is False
 
 
+@pytest.mark.accepts("A10.2")
 def test_a_scrubbed_experience_is_a_tagged_copy() -> None:
     given = lived(f"Key {CREDENTIALS['aws']} and {CREDENTIALS['openai']}", "It opened")
     given.tags.append("shed")
@@ -107,6 +112,15 @@ def test_a_scrubbed_experience_is_a_tagged_copy() -> None:
     assert CredentialScrubber().scrub_experience(lived())[1] is False
 
 
+@pytest.mark.accepts("A10.2")
+def test_metadata_and_tags_are_scrubbed_too() -> None:
+    given = lived()
+    given.metadata["note"], given.tags = f"with {CREDENTIALS['openai']}", [CREDENTIALS["github"]]
+    clean, changed = CredentialScrubber().scrub_experience(given)
+    assert changed and SIGNS not in str(clean.to_dict()) and "credential_scrubbed" in clean.tags
+
+
+@pytest.mark.accepts("A10.3")
 @pytest.mark.parametrize(
     ("sql", "cost"),
     [
@@ -125,6 +139,7 @@ def test_a_query_costs_the_published_points(sql: str, cost: int) -> None:
         validator.validate_query(sql, max_cost=cost - 1)
 
 
+@pytest.mark.accepts("A10.3")
 @pytest.mark.parametrize("word", ["DELETE FROM", "UPDATE", "INSERT INTO", "DROP TABLE", "CREATE TABLE", "delete from"])
 def test_only_a_select_is_safe(word: str) -> None:
     assert QueryValidator().is_safe_query("select name from beds")
@@ -132,6 +147,7 @@ def test_only_a_select_is_safe(word: str) -> None:
     assert not QueryValidator().is_safe_query(f"SELECT 1; {word} beds")
 
 
+@pytest.mark.accepts("A10.4")
 def test_the_backend_scrubs_what_it_keeps(experiences: ExperienceStore) -> None:
     given = lived(f"Opened the shed with {CREDENTIALS['password']}")
     assert SecureMemoryBackend(experiences, able()).add_experience(given) == given.experience_id
@@ -140,6 +156,7 @@ def test_the_backend_scrubs_what_it_keeps(experiences: ExperienceStore) -> None:
     assert kept.tags == ["credential_scrubbed"]
 
 
+@pytest.mark.accepts("A10.4")
 def test_the_backend_refuses_types_that_are_not_allowed_and_never_shows_them(experiences: ExperienceStore) -> None:
     backend = SecureMemoryBackend(experiences, able())
     experiences.add(lived("Beans froze", type=ExperienceType.PATTERN))
@@ -154,6 +171,7 @@ def test_the_backend_refuses_types_that_are_not_allowed_and_never_shows_them(exp
     assert len(backend.search("beans", experience_type=ExperienceType.FAILURE)) == 1
 
 
+@pytest.mark.accepts("A10.4")
 def test_the_backend_holds_the_agent_to_its_quota(experiences: ExperienceStore) -> None:
     for number in range(400):
         experiences.add(lived("x" * 450 + str(number), "y" * 990))
@@ -161,6 +179,7 @@ def test_the_backend_holds_the_agent_to_its_quota(experiences: ExperienceStore) 
         SecureMemoryBackend(experiences, able(memory_quota_mb=1)).add_experience(lived())
 
 
+@pytest.mark.accepts("A10.4")
 def test_the_backend_judges_custom_queries(experiences: ExperienceStore) -> None:
     backend = SecureMemoryBackend(experiences, able(max_query_cost=20))
     backend.validate_custom_query("SELECT * FROM experiences LIMIT 10")

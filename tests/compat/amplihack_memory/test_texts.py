@@ -15,7 +15,7 @@ from nacre.compat.amplihack_memory import (
 from nacre.compat.amplihack_memory.similarity import _tokenize
 
 
-@pytest.mark.accepts("A7")
+@pytest.mark.accepts("A7.1")
 def test_words_are_compared_without_common_and_short_ones() -> None:
     assert _tokenize("The ox, is on: MARSHLAND!") == {"marshland"}
     assert compute_word_similarity("the marsh floods", "A marsh, it floods!") == 1.0
@@ -23,13 +23,13 @@ def test_words_are_compared_without_common_and_short_ones() -> None:
     assert compute_word_similarity("", "marsh") == 0.0
 
 
-@pytest.mark.accepts("A7")
+@pytest.mark.accepts("A7.2")
 def test_tags_are_compared_whatever_their_case() -> None:
     assert compute_tag_similarity(["Soil"], ["soil", "water"]) == 0.5
     assert compute_tag_similarity([], ["soil"]) == 0.0
 
 
-@pytest.mark.accepts("A7")
+@pytest.mark.accepts("A7.3")
 def test_a_fact_is_half_words_a_fifth_tags_and_three_tenths_concept() -> None:
     one = {"content": "marsh", "tags": ["soil"], "concept": "wetland"}
     assert compute_similarity(one, one) == 1.0
@@ -38,7 +38,7 @@ def test_a_fact_is_half_words_a_fifth_tags_and_three_tenths_concept() -> None:
     assert compute_similarity(one, {**one, "concept": ""}) == pytest.approx(0.7)
 
 
-@pytest.mark.accepts("A7")
+@pytest.mark.accepts("A7.4")
 def test_facts_are_ranked_by_the_question_and_none_is_lost() -> None:
     facts = [{"context": "roses", "outcome": "red"}, {"context": "figs", "outcome": "sweet"}, {"outcome": "roses"}]
     assert rerank_facts_by_query(facts, "sweet figs") == [facts[1], facts[0], facts[2]]
@@ -46,7 +46,7 @@ def test_facts_are_ranked_by_the_question_and_none_is_lost() -> None:
     assert rerank_facts_by_query(facts, "") == facts
 
 
-@pytest.mark.accepts("A7")
+@pytest.mark.accepts("A7.4")
 def test_a_question_about_time_prefers_what_is_dated() -> None:
     plain = {"context": "harvest", "outcome": "small", "metadata": {}}
     dated = {"context": "harvest", "outcome": "small", "metadata": {"temporal_index": 2}}
@@ -54,7 +54,7 @@ def test_a_question_about_time_prefers_what_is_dated() -> None:
     assert rerank_facts_by_query([plain, dated], "the harvest")[0] is plain
 
 
-@pytest.mark.accepts("A8")
+@pytest.mark.accepts("A8.1")
 @pytest.mark.parametrize(
     ("content", "concept", "name"),
     [
@@ -72,14 +72,14 @@ def test_a_fact_names_whom_it_is_about(content: str, concept: str, name: str) ->
     assert extract_entity_name(content, concept) == name
 
 
-@pytest.mark.accepts("A9")
+@pytest.mark.accepts("A9.1")
 def test_other_numbers_of_one_concept_contradict() -> None:
     told = detect_contradiction("He grew 9 melons", "He grew 10 melons", "melon harvest", "melon count")
     assert told == {"contradiction": True, "conflicting_values": "9 vs 10"}
     assert detect_contradiction("3.5 tons", "4.25 tons", "the crop", "crop")["conflicting_values"] == "3.5 vs 4.25"
 
 
-@pytest.mark.accepts("A9")
+@pytest.mark.accepts("A9.1")
 @pytest.mark.parametrize(
     "given",
     [
@@ -95,3 +95,15 @@ def test_without_a_shared_concept_or_numbers_on_both_sides_nothing_contradicts(
     given: tuple[str, str, str, str],
 ) -> None:
     assert detect_contradiction(*given) == {}
+
+
+@pytest.mark.accepts("A7.4")
+@pytest.mark.parametrize("dating", [{"temporal_index": 1}, {"source_date": "2026-03-01"}, {"temporal_order": "Day 2"}])
+@pytest.mark.parametrize(
+    "cue",
+    ["change", "changed", "original", "before", "after", "previous", "current", "first", "initially", "updated",
+     "revised", "intermediate", "over time", "history", "evolution", "timeline", "when"],
+)  # fmt: skip
+def test_every_cue_of_time_lifts_every_kind_of_date(cue: str, dating: dict[str, object]) -> None:
+    plain: dict[str, object] = {"context": "harvest", "outcome": "small"}
+    assert rerank_facts_by_query([plain, {**plain, "metadata": dating}], f"harvest {cue}")[-1] is plain

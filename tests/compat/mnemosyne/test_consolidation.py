@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,14 +62,14 @@ def over(store: object, **config: Any) -> MemoryConsolidator:
     return MemoryConsolidator(store, ConsolidationConfig(**config))  # type: ignore[arg-type]
 
 
-@pytest.mark.accepts("M7")
+@pytest.mark.accepts("M7.4")
 def test_cosine_similarity_is_zero_where_a_vector_has_no_length() -> None:
     assert cosine_similarity(np.array([1.0, 2.0]), np.array([-2.0, -4.0])) == pytest.approx(-1)
     assert cosine_similarity(np.array([1.0, 0.0]), np.array([0.0, 3.0])) == 0
     assert cosine_similarity(np.zeros(2), np.array([1.0, 2.0])) == cosine_similarity(np.zeros(2), np.zeros(2)) == 0.0
 
 
-@pytest.mark.accepts("M7")
+@pytest.mark.accepts("M7.8", "M7.11")
 def test_the_published_defaults() -> None:
     told = ConsolidationConfig()
     assert vars(told) == {
@@ -82,7 +83,7 @@ def test_the_published_defaults() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.accepts("M7")
+@pytest.mark.accepts("M7.7", "M7.9")
 def test_it_is_time_once_the_buffer_reaches_the_threshold(store: ChromaMemoryStore) -> None:
     store.add_memory(Memory(content="One"))
     waiting = over(store, buffer_threshold=2)
@@ -91,7 +92,7 @@ def test_it_is_time_once_the_buffer_reaches_the_threshold(store: ChromaMemorySto
     assert waiting.should_consolidate() == (True, "Buffer size (2) exceeds threshold (2)")
 
 
-@pytest.mark.accepts("M7")
+@pytest.mark.accepts("M7.2", "M7.10")
 def test_candidates_are_old_enough_the_worthiest_first_and_no_more_than_a_batch(store: ChromaMemoryStore) -> None:
     for uses in range(5):
         store.add_memory(old(f"used {uses}", f"Entry {uses}", uses=uses, importance_score=0.1))
@@ -101,7 +102,7 @@ def test_candidates_are_old_enough_the_worthiest_first_and_no_more_than_a_batch(
     assert [memory.importance_score for memory in found] == pytest.approx([0.62, 0.59])
 
 
-@pytest.mark.accepts("M7")
+@pytest.mark.accepts("M7.3", "M7.10", "M7.13")
 def test_those_alike_form_a_cluster_around_their_mean_and_others_stand_alone(store: ChromaMemoryStore) -> None:
     for id, text in (("a", "The well in the yard ran dry"), ("b", "The well in the yard ran dry"), ("c", "Jazz")):
         store.add_memory(old(id, text))
@@ -110,7 +111,7 @@ def test_those_alike_form_a_cluster_around_their_mean_and_others_stand_alone(sto
     assert all(len(each.centroid_embedding) == 384 for each in found)
 
 
-@pytest.mark.accepts("M7")
+@pytest.mark.accepts("M7.3")
 def test_the_running_mean_decides_who_joins() -> None:
     turned = {str(degrees): [np.cos(np.radians(degrees)), np.sin(np.radians(degrees))] for degrees in (0, 30, 40)}
     memories = [old("0"), old("30"), old("40")]
@@ -119,7 +120,7 @@ def test_the_running_mean_decides_who_joins() -> None:
     assert [memory.id for memory in found[0].memories] == ["0", "30", "40"]
 
 
-@pytest.mark.accepts("M7")
+@pytest.mark.accepts("M7.10")
 def test_a_cluster_tells_its_mean_importance_and_its_commonest_type() -> None:
     kinds = (MemoryType.SEMANTIC, MemoryType.EPISODIC, MemoryType.EPISODIC)
     memories = [old(str(place), memory_type=kind, importance_score=0.2 * place) for place, kind in enumerate(kinds)]
@@ -127,7 +128,7 @@ def test_a_cluster_tells_its_mean_importance_and_its_commonest_type() -> None:
     assert found.avg_importance == pytest.approx(0.2) and found.dominant_type is MemoryType.EPISODIC
 
 
-@pytest.mark.accepts("M7")
+@pytest.mark.accepts("M7.10", "M7.13")
 def test_without_embeddings_each_is_its_own_cluster_and_numpy_rows_are_embeddings() -> None:
     memories = [old("a"), old("b")]
     assert [len(each.memories) for each in over(StandIn(memories, {})).cluster_memories(memories)] == [1, 1]
@@ -136,7 +137,7 @@ def test_without_embeddings_each_is_its_own_cluster_and_numpy_rows_are_embedding
     assert over(StandIn([], {})).cluster_memories([]) == []
 
 
-@pytest.mark.accepts("M7", "M9")
+@pytest.mark.accepts("M3.4", "M7.5", "M7.6", "M7.11")
 def test_the_worthiest_stands_for_its_cluster_and_knows_its_sources(store: ChromaMemoryStore) -> None:
     for id, uses in (("rarely", 4), ("often", 9), ("never", 3)):
         store.add_memory(old(id, "The bridge closes at night", uses=uses))
@@ -155,7 +156,6 @@ def test_the_worthiest_stands_for_its_cluster_and_knows_its_sources(store: Chrom
     assert store.get_embeddings_batch(["often"]) == before and report.duration_seconds > 0
 
 
-@pytest.mark.accepts("M7")
 def test_a_consolidation_can_be_undone_as_one_act(store: ChromaMemoryStore) -> None:
     for id in ("a", "b"):
         store.add_memory(old(id, "The mill wheel turns", uses=10))
@@ -165,7 +165,7 @@ def test_a_consolidation_can_be_undone_as_one_act(store: ChromaMemoryStore) -> N
     assert store.count_memories(MemoryStatus.SHORT_TERM) == 2
 
 
-@pytest.mark.accepts("M7")
+@pytest.mark.accepts("M3.4", "M7.5")
 def test_a_neutral_memory_is_promoted_alone_once_it_has_earned_it_by_use(store: ChromaMemoryStore) -> None:
     store.add_memory(old("one", "The spare key hangs behind the door"))
     assert over(store).consolidate().memories_skipped == 1
@@ -174,13 +174,13 @@ def test_a_neutral_memory_is_promoted_alone_once_it_has_earned_it_by_use(store: 
     assert over(store).consolidate().memories_promoted == 1
 
 
-@pytest.mark.accepts("M7")
+@pytest.mark.accepts("M7.8")
 def test_the_threshold_is_reached_at_equality(store: ChromaMemoryStore) -> None:
     store.add_memory(old("one"))
     assert over(store, importance_threshold=0.5).consolidate().memories_promoted == 1
 
 
-@pytest.mark.accepts("M7")
+@pytest.mark.accepts("M7.12")
 def test_a_cluster_whose_promotion_fails_is_left_alone() -> None:
     memories = [old("a", uses=10), old("b", uses=10)]
     refusing = StandIn(memories, same("ab"), promotes=False)
@@ -189,7 +189,7 @@ def test_a_cluster_whose_promotion_fails_is_left_alone() -> None:
     assert refusing.deleted == [] and report.cluster_summaries == []
 
 
-@pytest.mark.accepts("M7")
+@pytest.mark.accepts("M7.12")
 def test_a_member_that_went_meanwhile_leaves_its_cluster_alone(
     store: ChromaMemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,7 +204,7 @@ def test_a_member_that_went_meanwhile_leaves_its_cluster_alone(
     assert kept is not None and kept.status is MemoryStatus.SHORT_TERM
 
 
-@pytest.mark.accepts("M7")
+@pytest.mark.accepts("M7.1", "M7.5")
 def test_a_stand_in_for_the_store_is_told_what_to_promote_and_delete() -> None:
     memories = [old("a", uses=5), old("b", uses=9), old("c", uses=4)]
     stand_in = StandIn(memories, same("abc"))
@@ -213,7 +213,44 @@ def test_a_stand_in_for_the_store_is_told_what_to_promote_and_delete() -> None:
     assert (report.memories_promoted, report.memories_archived) == (1, 2)
 
 
-@pytest.mark.accepts("M7")
+@pytest.mark.accepts("M7.11")
 def test_nothing_to_do_is_an_empty_report(store: ChromaMemoryStore) -> None:
     report = over(store).consolidate()
     assert report.to_dict() | {"duration_seconds": 0.0} == ConsolidationReport().to_dict()
+
+
+@pytest.mark.accepts("M2.1")
+def test_what_is_new_waits_in_the_short_term_and_may_be_forgotten_unless_it_is_used(store: ChromaMemoryStore) -> None:
+    for id, uses in (("used", 10), ("unused", 0)):
+        store.add_memory(old(id, "The ferry leaves from the north pier", uses=uses))
+    assert (store.short_term.name, store.short_term.count()) == ("short_term_memory", 2)
+    over(store).consolidate()
+    assert store.get_memory("unused") is None and store.get_memory("used") is not None
+
+
+@pytest.mark.accepts("M2.2")
+def test_the_long_term_holds_what_is_worth_more_and_is_found_first(store: ChromaMemoryStore) -> None:
+    store.add_memory(old("waiting", "Lanterns hang over the quay"))
+    store.add_memory(old("earned", "Lanterns hang over the mole", uses=10))
+    over(store, similarity_threshold=1.0).consolidate()
+    assert (store.long_term.name, store.long_term.count(), store.short_term.count()) == ("long_term_memory", 1, 1)
+    first, second = store.search_memories_hybrid("lanterns hang over the")
+    assert (first.id, first.status, second.id) == ("earned", MemoryStatus.LONG_TERM, "waiting")
+    assert first.compute_importance() >= ConsolidationConfig().importance_threshold > second.compute_importance()
+
+
+@pytest.mark.accepts("M3.3", "M7.3")
+def test_a_consolidation_embeds_nothing_again(tmp_path: Path) -> None:
+    embedded: list[str] = []
+
+    def rows(texts: list[str]) -> list[list[float]]:
+        embedded.extend(texts)
+        return [[1.0, 0.0] for _ in texts]
+
+    store = ChromaMemoryStore(str(tmp_path), rows)  # type: ignore[arg-type]
+    for id in ("a", "b"):
+        store.add_memory(old(id, f"Rope {id} is spliced", uses=10))
+    before = len(embedded)
+    assert over(store).consolidate().memories_promoted == 1
+    assert len(embedded) == before >= 2
+    store.client.close()

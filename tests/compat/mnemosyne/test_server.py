@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import os
 import subprocess
@@ -15,8 +16,8 @@ from typing import Any
 import pytest
 
 from nacre.compat.mnemosyne import server
-from nacre.compat.mnemosyne.config.settings import Settings, StorageSettings
-from nacre.compat.mnemosyne.core.models import Memory
+from nacre.compat.mnemosyne.config.settings import ConsolidationSettings, Settings, StorageSettings
+from nacre.compat.mnemosyne.core.models import Memory, MemoryStatus
 from nacre.compat.mnemosyne.storage.chroma_store import ChromaMemoryStore
 
 NAMES = {
@@ -41,12 +42,34 @@ def call(name: str, **arguments: Any) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.accepts("M8")
+@pytest.mark.accepts("M8.1", "M8.2")
 def test_there_are_eight_tools() -> None:
     assert {tool.name for tool in asyncio.run(server.list_tools())} == NAMES
 
 
-@pytest.mark.accepts("M6", "M8")
+@pytest.mark.accepts("M8.2", "M8.3", "M8.4")
+def test_the_tools_take_the_published_arguments_and_defaults() -> None:
+    takes = {tool.name: dict(list(inspect.signature(tool.run).parameters.items())[1:]) for tool in server.PROFILE.tools}
+    told = {name: {each: given.default for each, given in taken.items()} for name, taken in takes.items()}
+    needed = inspect.Parameter.empty
+    assert told["get_memory_context"] == {"query": needed, "max_tokens": 2000}
+    assert told["get_recent_memories"] == {"hours": 24, "limit": 20}
+    assert told["store_memory"] == {
+        "content": needed, "summary": None, "memory_type": "episodic", "tags": None, "emotional_context": None,
+    }  # fmt: skip
+    assert told["search_memories"] == {
+        "query": needed, "n_results": 10, "use_hybrid": True, "emotional_context": None, "emotion_weight": 0.3,
+    }  # fmt: skip
+
+
+@pytest.mark.accepts("M1.1")
+def test_the_store_knows_nothing_of_the_server() -> None:
+    asked = "import sys, nacre.compat.mnemosyne.storage.chroma_store; print([m for m in sys.modules if '.mcp' in m])"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.accepts("M6.1", "M8.3", "M8.4")
 def test_a_memory_is_stored_with_its_computed_importance_and_found(served: ChromaMemoryStore) -> None:
     kept = call(
         "store_memory", content="The lighthouse keeper retired", emotional_context={"valence": 3, "arousal": -0.5}
@@ -54,6 +77,7 @@ def test_a_memory_is_stored_with_its_computed_importance_and_found(served: Chrom
     assert set(kept) == {"id", "importance_score", "status"} and kept["status"] == "stored"
     memory = served.get_memory(kept["id"])
     assert memory is not None and memory.emotional_context is not None
+    assert (served.short_term.count(), served.long_term.count()) == (1, 0)
     assert (memory.emotional_context.valence, memory.emotional_context.quadrant) == (1.0, "neutral")
     assert kept["importance_score"] == memory.importance_score == memory.compute_importance()
     found = call("search_memories", query="lighthouse keeper")
@@ -65,7 +89,7 @@ def test_a_memory_is_stored_with_its_computed_importance_and_found(served: Chrom
     assert found["results"][0]["emotional_context"] == memory.emotional_context.to_dict()
 
 
-@pytest.mark.accepts("M3", "M8")
+@pytest.mark.accepts("M3.8", "M8.3")
 def test_a_summary_that_is_not_given_is_the_beginning_of_the_content(served: ChromaMemoryStore) -> None:
     assert served.count_memories() == 0
     call("store_memory", content="harvest " * 100)
@@ -73,7 +97,7 @@ def test_a_summary_that_is_not_given_is_the_beginning_of_the_content(served: Chr
     assert found["summary"] == ("harvest " * 100)[:500]
 
 
-@pytest.mark.accepts("M8")
+@pytest.mark.accepts("M8.4")
 def test_a_search_asks_as_the_store_does_with_or_without_words_and_mood(served: ChromaMemoryStore) -> None:
     for word, valence in (("sunny", 0.9), ("rainy", -0.9)):
         felt = {"valence": valence, "arousal": 0.1, "quadrant": "own word"}
@@ -86,7 +110,7 @@ def test_a_search_asks_as_the_store_does_with_or_without_words_and_mood(served: 
     assert plain["hybrid_search"] is False and plain["results"][0]["relevance_score"] == pytest.approx(1 - near)
 
 
-@pytest.mark.accepts("M8")
+@pytest.mark.accepts("M8.2", "M8.6")
 def test_statistics_context_and_recent_memories(served: ChromaMemoryStore) -> None:
     for number in range(3):
         call("store_memory", content=f"Letter {number} from the coast about the storm")
@@ -95,11 +119,14 @@ def test_statistics_context_and_recent_memories(served: ChromaMemoryStore) -> No
     context = call("get_memory_context", query="storm", max_tokens=40)
     assert set(context) == {"query", "memories", "token_count", "truncated"}
     assert context["truncated"] is True and 0 < context["token_count"] <= 40
+    lines = [f"[{each['created_at']}] {each['content']}" for each in context["memories"]]
+    assert context["token_count"] == sum(len(line) // 4 for line in lines)
+    assert call("get_memory_context", query="storm")["truncated"] is False
     recent = call("get_recent_memories", hours=24)
     assert recent["count"] == 3 and len(call("get_recent_memories", limit=2)["memories"]) == 2
 
 
-@pytest.mark.accepts("M8")
+@pytest.mark.accepts("M8.2")
 def test_a_deleted_memory_is_deleted(served: ChromaMemoryStore) -> None:
     id = call("store_memory", content="Throw me away")["id"]
     assert call("delete_memory", memory_id=id) == {"deleted": True, "memory_id": id}
@@ -107,7 +134,7 @@ def test_a_deleted_memory_is_deleted(served: ChromaMemoryStore) -> None:
     assert served.memories.get(id) is None
 
 
-@pytest.mark.accepts("M7", "M8")
+@pytest.mark.accepts("M7.7", "M8.5")
 def test_consolidation_follows_the_settings_and_the_call(served: ChromaMemoryStore) -> None:
     served.add_memory(Memory(content="The gate squeaks", created_at=datetime.now() - timedelta(hours=2)))
     assert call("should_consolidate") == {
@@ -119,7 +146,22 @@ def test_consolidation_follows_the_settings_and_the_call(served: ChromaMemorySto
     assert report["memories_promoted"] == 1 and call("get_memory_stats")["long_term"] == 1
 
 
-@pytest.mark.accepts("M8")
+@pytest.mark.accepts("M7.7", "M8.5")
+def test_the_settings_say_when_it_is_time(served: ChromaMemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_settings", Settings(consolidation=ConsolidationSettings(buffer_threshold=1)))
+    served.add_memory(Memory(content="The tide table hangs by the door"))
+    told = call("should_consolidate")
+    assert (told["should_consolidate"], told["reason"]) == (True, "Buffer size (1) exceeds threshold (1)")
+
+
+@pytest.mark.accepts("M2.4", "M8.6")
+def test_what_is_archived_counts_as_long_term(served: ChromaMemoryStore) -> None:
+    served.add_memory(Memory(content="A harbour that silted up", status=MemoryStatus.ARCHIVED))
+    assert call("get_memory_stats") == {"total_memories": 1, "short_term": 0, "long_term": 1}
+    assert call("should_consolidate")["long_term_count"] == 1
+
+
+@pytest.mark.accepts("M8.7")
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [("no_such_tool", {}), ("store_memory", {}), ("store_memory", {"content": "x", "memory_type": "telepathic"})],
@@ -131,21 +173,20 @@ def test_what_a_caller_did_wrong_is_told_as_an_error(
     assert served.count_memories() == 0
 
 
-@pytest.mark.accepts("M8")
 def test_a_server_that_was_not_initialized_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "memory_store", None)
     with pytest.raises(RuntimeError, match="not initialized"):
         call("get_memory_stats")
 
 
-@pytest.mark.accepts("M8")
+@pytest.mark.accepts("M8.1")
 def test_each_tool_has_its_handler(served: ChromaMemoryStore) -> None:
     kept = asyncio.run(server._handle_store_memory({"content": "By hand"}))
     assert served.get_memory(kept["id"]) is not None
     assert asyncio.run(server._handle_get_stats())["total_memories"] == 1
 
 
-@pytest.mark.accepts("M1", "M10")
+@pytest.mark.accepts("M1.1", "M10.5")
 def test_the_entry_point_serves_a_client_over_stdio(tmp_path: Path) -> None:
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "psyche", "version": "1"}}
     asked = [

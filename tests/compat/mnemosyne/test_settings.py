@@ -39,7 +39,7 @@ def root_log() -> Iterator[logging.Logger]:
     root.handlers, root.level = kept, level
 
 
-@pytest.mark.accepts("M10")
+@pytest.mark.accepts("M10.1", "M10.4")
 def test_the_published_defaults() -> None:
     assert StorageSettings().model_dump() == {
         "persist_directory": "./data/memory", "embedding_model": "all-MiniLM-L6-v2",
@@ -58,7 +58,7 @@ def test_the_published_defaults() -> None:
     assert LoggingSettings().model_dump() == {"level": "INFO", "quiet": False}
 
 
-@pytest.mark.accepts("M10")
+@pytest.mark.accepts("M10.3")
 def test_the_constructor_wins_over_the_environment_over_the_file_over_the_default(
     toml: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,7 +70,7 @@ def test_the_constructor_wins_over_the_environment_over_the_file_over_the_defaul
     assert found.min_cluster_size == 2
 
 
-@pytest.mark.accepts("M10")
+@pytest.mark.accepts("M10.3")
 @pytest.mark.parametrize(
     ("variable", "value", "section", "name", "meant"),
     [
@@ -91,21 +91,21 @@ def test_a_variable_of_the_environment_speaks(
         assert getattr(alone, name) == meant
 
 
-@pytest.mark.accepts("M10")
+@pytest.mark.accepts("M10.4")
 @pytest.mark.parametrize("given", [{"emotion_weight": 1.1}, {"max_recency_hours": 3}, {"emotion_wait": 0.3}])
 def test_a_value_out_of_bounds_and_an_unknown_name_are_value_errors(given: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(given))):
         RetrievalSettings(**given)  # type: ignore[arg-type]
 
 
-@pytest.mark.accepts("M10")
+@pytest.mark.accepts("M10.3")
 def test_a_broken_file_is_one_clear_error(toml: Path) -> None:
     toml.write_text("[storage\n")
     with pytest.raises(ConfigError, match="Mend or remove it"):
         Settings()
 
 
-@pytest.mark.accepts("M10")
+@pytest.mark.accepts("M10.5")
 @pytest.mark.parametrize("variable", ["MNEMOSYNE_LOGGING_QUIET", "MNEMOSYNE_QUIET"])
 def test_a_quiet_server_logs_into_a_file(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch, root_log: logging.Logger, variable: str
@@ -117,7 +117,7 @@ def test_a_quiet_server_logs_into_a_file(
     assert not any(getattr(handler, "stream", None) is sys.stderr for handler in root_log.handlers)
 
 
-@pytest.mark.accepts("M10")
+@pytest.mark.accepts("M10.5")
 def test_a_server_that_cannot_start_says_why(
     toml: Path, capsys: pytest.CaptureFixture[str], root_log: logging.Logger
 ) -> None:

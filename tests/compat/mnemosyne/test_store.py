@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import sqlite3
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import pytest
 
 from nacre.compat.mnemosyne.config.settings import StorageSettings
 from nacre.compat.mnemosyne.core.consolidator import MemoryConsolidator
-from nacre.compat.mnemosyne.core.models import EmotionalContext, Memory, MemoryStatus, MemoryType
+from nacre.compat.mnemosyne.core.models import ConsolidationConfig, EmotionalContext, Memory, MemoryStatus, MemoryType
 from nacre.compat.mnemosyne.storage.chroma_store import ChromaMemoryStore
 
 
@@ -31,14 +34,14 @@ def whole(**changed: object) -> Memory:
     return Memory(**{**given, **changed})  # type: ignore[arg-type]
 
 
-@pytest.mark.accepts("M3", "M9")
+@pytest.mark.accepts("M3.1", "M3.4")
 def test_everything_a_memory_carries_is_kept(store: ChromaMemoryStore) -> None:
     memory = whole()
     store.add_memory(memory)
     assert store.get_memory(memory.id) == memory
 
 
-@pytest.mark.accepts("M3")
+@pytest.mark.accepts("M3.1")
 @pytest.mark.parametrize("summary", ["", "The heron stood", "long " * 300])
 def test_a_summary_of_any_kind_is_kept(store: ChromaMemoryStore, summary: str) -> None:
     memory = whole(summary=summary)
@@ -47,14 +50,14 @@ def test_a_summary_of_any_kind_is_kept(store: ChromaMemoryStore, summary: str) -
     assert kept is not None and kept.summary == summary
 
 
-@pytest.mark.accepts("M3")
+@pytest.mark.accepts("M3.1")
 def test_nothing_is_read_into_a_memory_that_was_not_told(store: ChromaMemoryStore) -> None:
     memory = Memory(content="I am so terribly furious and sad about the lost harvest!")
     store.add_memory(memory)
     assert store.get_memory(memory.id) == memory
 
 
-@pytest.mark.accepts("M2", "M9")
+@pytest.mark.accepts("M2.1", "M2.3", "M2.4", "M9.1")
 def test_the_status_chooses_the_term(store: ChromaMemoryStore) -> None:
     for place, status in enumerate(MemoryStatus):
         store.add_memory(Memory(content=f"Note number {place}", status=status))
@@ -69,7 +72,7 @@ def test_the_status_chooses_the_term(store: ChromaMemoryStore) -> None:
     assert len(store.get_all_short_term(limit=1)) == 1
 
 
-@pytest.mark.accepts("M7", "M9")
+@pytest.mark.accepts("M3.1", "M7.6", "M9.1")
 def test_a_promotion_keeps_the_embedding_and_happens_once(store: ChromaMemoryStore) -> None:
     memory = whole()
     store.add_memory(memory)
@@ -82,7 +85,7 @@ def test_a_promotion_keeps_the_embedding_and_happens_once(store: ChromaMemorySto
     assert store.count_memories(MemoryStatus.SHORT_TERM) == 0
 
 
-@pytest.mark.accepts("M9")
+@pytest.mark.accepts("M9.1")
 def test_embeddings_are_plain_lists_of_those_that_are_there(store: ChromaMemoryStore) -> None:
     memory = whole()
     store.add_memory(memory)
@@ -91,7 +94,7 @@ def test_embeddings_are_plain_lists_of_those_that_are_there(store: ChromaMemoryS
     assert store.get_embeddings_batch([]) == {}
 
 
-@pytest.mark.accepts("M9")
+@pytest.mark.accepts("M9.1")
 def test_a_deleted_memory_is_gone_in_the_journal_too(store: ChromaMemoryStore) -> None:
     first, second, third = (Memory(content=f"Page {number} of the logbook") for number in range(3))
     for memory in (first, second, third):
@@ -103,7 +106,7 @@ def test_a_deleted_memory_is_gone_in_the_journal_too(store: ChromaMemoryStore) -
     assert "logbook" not in str(store.memories.journal(limit=None))
 
 
-@pytest.mark.accepts("M9")
+@pytest.mark.accepts("M9.1")
 def test_an_id_that_is_there_already_keeps_what_it_has(store: ChromaMemoryStore) -> None:
     store.add_memory(Memory(id="one", content="The first words"))
     store.add_memory(Memory(id="one", content="Other words"))
@@ -111,7 +114,7 @@ def test_an_id_that_is_there_already_keeps_what_it_has(store: ChromaMemoryStore)
     assert kept is not None and kept.content == "The first words" and store.count_memories() == 1
 
 
-@pytest.mark.accepts("M10")
+@pytest.mark.accepts("M10.1")
 def test_a_store_lives_in_its_folder_and_opens_again(tmp_path: Path) -> None:
     place = tmp_path / "deep" / "down"
     first = ChromaMemoryStore(str(place), "hashing")
@@ -126,14 +129,14 @@ def test_a_store_lives_in_its_folder_and_opens_again(tmp_path: Path) -> None:
     again.client.close()
 
 
-@pytest.mark.accepts("M10")
+@pytest.mark.accepts("M10.1")
 def test_the_default_folder_is_the_published_one() -> None:
     store = ChromaMemoryStore(embedding_model="hashing")
     assert store.persist_directory == Path("data/memory") and (Path("data") / "memory" / "nacre.db").is_file()
     store.client.close()
 
 
-@pytest.mark.accepts("M1", "M10")
+@pytest.mark.accepts("M1.2")
 def test_collections_of_other_names_are_other_memories(tmp_path: Path) -> None:
     named = StorageSettings(persist_directory=str(tmp_path), embedding_model="hashing", short_term_collection="mine")
     mine, usual = ChromaMemoryStore(settings=named), ChromaMemoryStore(str(tmp_path), "hashing")
@@ -143,14 +146,15 @@ def test_collections_of_other_names_are_other_memories(tmp_path: Path) -> None:
     usual.client.close()
 
 
-@pytest.mark.accepts("M1")
+@pytest.mark.accepts("M1.2", "M7.1")
 def test_store_and_consolidator_share_one_engine(store: ChromaMemoryStore) -> None:
     store.add_memory(whole(created_at=datetime.now() - timedelta(days=1), access_count=10))
+    assert MemoryConsolidator(store).config == ConsolidationConfig()
     assert MemoryConsolidator(store).consolidate().memories_promoted == 1
     assert store.count_memories(MemoryStatus.LONG_TERM) == 1
 
 
-@pytest.mark.accepts("M3")
+@pytest.mark.accepts("M3.3")
 def test_a_function_from_texts_to_rows_is_a_model_too(tmp_path: Path) -> None:
     calls: list[int] = []
 
@@ -164,3 +168,28 @@ def test_a_function_from_texts_to_rows_is_a_model_too(tmp_path: Path) -> None:
     assert store.promote_memory("one") and len(store.get_embeddings_batch(["one"])["one"]) == 2
     assert len(calls) == computed
     store.client.close()
+
+
+@pytest.mark.accepts("M10.1")
+def test_nothing_is_told_to_anybody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[object] = []
+    monkeypatch.setattr(socket.socket, "connect", lambda _, address: called.append(address))
+    store = ChromaMemoryStore(str(tmp_path), "hashing")
+    store.add_memory(whole())
+    store.search_memories_hybrid("heron")
+    assert store.client.reset() is True and store.count_memories() == 0
+    store.client.close()
+    assert called == []
+
+
+@pytest.mark.accepts("M10.2")
+def test_one_sqlite_file_holds_the_words_and_the_vectors_as_bytes(store: ChromaMemoryStore) -> None:
+    memory = whole()
+    store.add_memory(memory)
+    assert store.get_embeddings_batch([memory.id])
+    file = store.persist_directory / "nacre.db"
+    assert file.read_bytes().startswith(b"SQLite format 3\0")
+    with closing(sqlite3.connect(file)) as database:
+        assert database.execute("SELECT id FROM memory").fetchall() == [(memory.id,)]
+        kept = database.execute("SELECT typeof(vectors), length(vectors) FROM block").fetchall()
+    assert kept and all(kind == "blob" and size >= 384 for kind, size in kept)

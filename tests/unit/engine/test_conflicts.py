@@ -132,6 +132,7 @@ def test_supersede_lets_the_new_one_take_the_place_in_the_same_act(store: Memory
     assert held(store, "on").superseded_by == ""
 
 
+@pytest.mark.accepts("H11.10")
 def test_supersede_merges_what_says_the_same_into_what_stood(store: MemoryStore) -> None:
     stood = store.remember(OFFICE, id="office", importance=0.5, tags=["a"])
     result = store.remember_result(SAME_OFFICE, importance=0.8, tags=["a", "b"], on_conflict="supersede")
@@ -163,6 +164,7 @@ def test_supersede_keeps_a_mere_likeness_beside_what_stood(
     assert held(store, "office").superseded_by == ""
 
 
+@pytest.mark.accepts("H11.10")
 def test_supersede_takes_the_place_of_all_that_it_contradicts(store: MemoryStore, embedder: Likened) -> None:
     again = "The deploys run on Friday"
     embedder.cosines = {**embedder.cosines, again: 0.99}

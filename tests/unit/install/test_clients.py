@@ -84,6 +84,7 @@ def standing(installer: Installer) -> dict[str, object]:
     return installer.notation.read(installer.path.read_text("utf-8"))
 
 
+@pytest.mark.accepts("H18.4", "H18.10")
 @pytest.mark.parametrize("client", SAMPLES)
 def test_a_lived_in_file_keeps_all_it_has_gets_ours_once_and_gives_it_back(client: str) -> None:
     installer = made(client)
@@ -122,6 +123,7 @@ def test_a_file_that_is_missing_or_empty_is_made(client: str, content: str | Non
     assert installer.verify()
 
 
+@pytest.mark.accepts("H18.5", "H18.10")
 @pytest.mark.parametrize("client", INSTALLERS)
 def test_a_broken_file_is_left_alone_unless_it_may_be_replaced(client: str) -> None:
     installer = made(client, overwrite_unparseable=False)
@@ -177,6 +179,7 @@ def test_the_forms_of_the_clients_are_their_own(elsewhere: Path) -> None:
     assert written["mcp_servers"]["nacre"]["env"] == {"NACRE_STORE": "/data/m.db"}
 
 
+@pytest.mark.accepts("H18.9")
 @pytest.mark.parametrize(
     ("client", "user", "project"),
     [
@@ -197,6 +200,7 @@ def test_each_client_has_its_own_place(client: str, user: str, project: str | No
     assert made(client, folder=folder).path == (elsewhere / user if project is None else folder / project)
 
 
+@pytest.mark.accepts("H18.9")
 def test_the_place_follows_the_system(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (elsewhere / "config" / "Claude").mkdir(parents=True)
     assert ClaudeDesktopInstaller().path.parent == elsewhere / "config" / "Claude"
@@ -249,6 +253,7 @@ def test_the_claude_code_installer_has_the_promised_shape(elsewhere: Path) -> No
         ClaudeCodeInstaller(overwrite_unparseable=False).install()
 
 
+@pytest.mark.accepts("H18.6")
 def test_a_project_is_meant_by_its_settings_path(elsewhere: Path) -> None:
     assert ClaudeCodeInstaller(settings_path=".claude/settings.json").install() == elsewhere / ".claude/settings.json"
 

@@ -33,6 +33,7 @@ def test_a_text_without_our_marks_is_not_touched() -> None:
     assert without_guidance(f"{BEGIN} and no end") == f"{BEGIN} and no end"
 
 
+@pytest.mark.accepts("H18.8")
 def test_it_names_the_server_and_says_the_three_things() -> None:
     told = guidance("second brain")
     assert "`second brain`" in told

@@ -25,6 +25,7 @@ def test_contexts_are_told_with_how_many_lessons_apply_there_and_how_many_do_not
     assert [each.name for each in book.contexts(counts=False).data] == ["ci", "solo", "team"]
 
 
+@pytest.mark.accepts("L8.5")
 def test_contexts_are_free_and_apart_from_tags(book: LessonBook) -> None:
     answer = book.learn("One", "It is so.", contexts=["Friday Evenings"])
     assert answer.warnings == ()
@@ -32,6 +33,7 @@ def test_contexts_are_free_and_apart_from_tags(book: LessonBook) -> None:
     assert book.tags().data == ()
 
 
+@pytest.mark.accepts("L8.6")
 def test_whoever_is_in_a_part_is_in_the_whole_by_dots(book: LessonBook) -> None:
     taught(book, "Whole", contexts=["team"])
     taught(book, "Part", contexts=["team.shared-branch"])
@@ -41,6 +43,7 @@ def test_whoever_is_in_a_part_is_in_the_whole_by_dots(book: LessonBook) -> None:
     assert {each.name: each.parents for each in book.contexts().data}["team.shared-branch"] == ("team",)
 
 
+@pytest.mark.accepts("L8.6")
 def test_whoever_is_in_a_part_is_in_the_whole_by_what_was_said(book: LessonBook) -> None:
     taught(book, "Whole", contexts=["team"])
     taught(book, "Part", contexts=["shared-branch"])
@@ -72,6 +75,7 @@ def test_a_circle_of_contexts_is_refused(book: LessonBook) -> None:
         book.relate_contexts("team", "branch")
 
 
+@pytest.mark.accepts("L8.6")
 def test_contexts_are_suggested_from_lessons_on_the_same_matter(book: LessonBook) -> None:
     book.learn("Rebase before pushing", "Rebase a branch on main before pushing it.", contexts=["shared-branch"])
     book.learn("Water the plants", "Basil wants water every morning.", contexts=["kitchen"])

@@ -115,6 +115,7 @@ def test_what_is_archived_may_be_left_out() -> None:
     assert names(exported(full_book(), include_archived=False)) == {"Two", "Three"}
 
 
+@pytest.mark.accepts("L8.20")
 @pytest.mark.parametrize("excluded", ["sensitive,pii", "sensitive, PII", ["sensitive", "pii"], ["sensitive,pii"]])
 def test_excluded_tags_keep_back_their_children_aliases_and_synonyms(excluded: object) -> None:
     book = new_book()
@@ -135,6 +136,7 @@ def test_a_slip_in_an_excluded_tag_is_told() -> None:
     assert answer.suggestions["sensitve"] == ("sensitive",)
 
 
+@pytest.mark.accepts("L8.20")
 def test_secrets_and_personal_data_do_not_leave_and_are_counted() -> None:
     address = "@".join(("bob", "example.com"))
     book = new_book()

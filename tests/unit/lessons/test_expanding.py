@@ -41,6 +41,7 @@ def test_a_name_of_several_words_is_recognised_in_a_question() -> None:
     assert Expansion(book.store).of("who pushes to the shared branch?")[0] == ("trunk",)
 
 
+@pytest.mark.accepts("L8.8")
 def test_a_lesson_without_a_word_of_the_question_is_found_by_a_synonym() -> None:
     book = new_book()
     book.learn("Trunk", "trunk stays green")
@@ -96,6 +97,7 @@ def test_a_model_that_fails_is_told_and_the_search_goes_on() -> None:
     assert "searched without them" in notes[0]
 
 
+@pytest.mark.accepts("L5.1", "L8.8")
 def test_a_recall_asks_the_configured_model_and_finds_by_its_words(service: Loopback) -> None:
     known = Settings(language_model="openai:tiny", language_model_url=service.url)
     book = new_book(settings=known)

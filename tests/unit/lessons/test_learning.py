@@ -71,6 +71,7 @@ def test_a_tag_that_stands_on_a_lesson_is_known_and_nobody_is_warned() -> None:
     assert book.learn("Two", "text", tags=["jira"]).warnings == ()
 
 
+@pytest.mark.accepts("L4.2", "L8.9")
 def test_an_unknown_source_is_created_waits_for_review_and_is_told() -> None:
     book = new_book()
     answer = book.learn("One", "text", source="Podcast")
@@ -92,6 +93,7 @@ def test_a_deprecated_source_is_taken_with_a_warning() -> None:
     assert book.learn("One", "text", source="rumour").warnings == ("source 'rumour' is deprecated; choose another",)
 
 
+@pytest.mark.accepts("L4.4")
 def test_the_lesson_and_its_new_source_are_one_act() -> None:
     book = new_book()
     lesson = book.learn("One", "text", source="podcast").data
@@ -109,6 +111,7 @@ def test_a_lesson_that_says_no_confidence_gets_what_its_source_bears(source: str
     assert new_book().learn("One", "text", source=source).data.confidence == level
 
 
+@pytest.mark.accepts("L8.1")
 def test_confidence_is_apart_from_evidence_and_may_be_a_number() -> None:
     book = new_book()
     lesson = book.learn("One", "text", source="tested", confidence=0.15).data
@@ -144,6 +147,7 @@ def test_a_secret_does_not_get_into_a_lesson() -> None:
     assert key[:40] not in lesson.content
 
 
+@pytest.mark.accepts("L8.14")
 def test_the_agent_signs_what_it_learns_and_no_update_takes_that_away() -> None:
     book = new_book("Claude")
     lesson = book.learn("One", "text", tags=["db"]).data
@@ -223,6 +227,7 @@ def test_an_update_of_nothing_that_is_there_is_an_error() -> None:
         book.update(book.learn("One", "text").data.id, titel="New")  # type: ignore[call-arg]
 
 
+@pytest.mark.accepts("L3.2")
 def test_only_title_and_content_are_embedded_again() -> None:
     asked: list[str] = []
 
@@ -243,6 +248,7 @@ def test_only_title_and_content_are_embedded_again() -> None:
     assert asked
 
 
+@pytest.mark.accepts("L1.6")
 def test_the_content_is_kept_as_it_was_written() -> None:
     content = "first line\n\n    indented\n\ttab — «quotes» 漢字 🙂"
     assert new_book().learn("One", content).data.content == content
@@ -267,6 +273,7 @@ def test_every_act_can_be_undone() -> None:
     assert book.get(lesson.id).data.title == "One"  # type: ignore[union-attr]
 
 
+@pytest.mark.accepts("L8.12")
 def test_a_book_of_another_space_sees_none_of_it(tmp_path: Path) -> None:
     here, there = (MemoryStore(tmp_path / "one.db", space=name, embedder="hashing") for name in ("here", "there"))
     with here, there:

@@ -13,6 +13,7 @@ from nacre.lessons.lesson import Lesson, agent_tag, normal_title
 from nacre.model import Memory
 
 
+@pytest.mark.accepts("L8.14")
 @pytest.mark.parametrize(
     ("written", "kept"),
     [

@@ -116,6 +116,7 @@ def by_meaning(texts: Sequence[str]) -> list[list[float]]:
     return [known.get(text, [0.01 * len(text), 0.0, 1.0]) for text in texts]
 
 
+@pytest.mark.accepts("L8.4")
 def test_words_of_one_meaning_are_proposed_but_not_rivals() -> None:
     with MemoryStore(":memory:", embedder=by_meaning) as store:
         taught(LessonBook(store=store), "One", "car", "automobile", "mysql", "postgres")

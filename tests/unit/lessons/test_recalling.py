@@ -95,6 +95,7 @@ def test_only_lessons_are_found() -> None:
     assert titles(book.recall("retry request")) == titles(book.list()) == {"L0"}
 
 
+@pytest.mark.accepts("L5.2")
 def test_tags_are_any_of_by_default_and_all_of_when_asked() -> None:
     book = book_with({"tags": ["a"]}, {"tags": ["b"]}, {"tags": ["a", "b"]}, {})
     assert titles(book.recall("retry", tags=["a", "b"])) == {"L0", "L1", "L2"}
@@ -102,6 +103,7 @@ def test_tags_are_any_of_by_default_and_all_of_when_asked() -> None:
     assert titles(book.list(tags="a", match="all")) == {"L0", "L2"}
 
 
+@pytest.mark.accepts("L8.4")
 def test_a_tag_stands_for_all_that_is_under_it_and_for_nothing_beside() -> None:
     book = book_with({"tags": ["api"]}, {"tags": ["api.jira"]}, {"tags": ["api.jira.cloud"]}, {"tags": ["apis"]})
     assert titles(book.recall("retry", tags=["api"])) == {"L0", "L1", "L2"}
@@ -148,18 +150,21 @@ def test_an_anti_context_rules_a_lesson_out_there_and_below() -> None:
     assert titles(book.recall("retry", contexts=["team.shared.branch"])) == {"L1"}
 
 
+@pytest.mark.accepts("L8.5")
 def test_an_anti_context_is_no_context() -> None:
     book = book_with({"anti_contexts": ["prod"]})
     assert book.recall("retry", contexts=["prod"]).data == ()
     assert titles(book.recall("retry")) == {"L0"}
 
 
+@pytest.mark.accepts("L8.5")
 def test_contexts_are_not_tags() -> None:
     book = book_with({"tags": ["prod"]}, {"contexts": ["prod"]})
     assert titles(book.recall("retry", contexts=["prod"])) == {"L1"}
     assert titles(book.recall("retry", tags=["prod"])) == {"L0"}
 
 
+@pytest.mark.accepts("L5.2")
 def test_the_least_confidence_goes_by_the_order_of_levels() -> None:
     levels = ("very-low", "low", "medium", "high", "very-high")
     book = book_with(*({"confidence": level} for level in levels))
@@ -210,6 +215,7 @@ def test_a_replaced_lesson_is_worth_half() -> None:
     assert after.score == pytest.approx(before.score * REPLACED, rel=0.05)
 
 
+@pytest.mark.accepts("L8.16")
 def test_freshness_halves_what_age_may_take_each_year_and_validation_renews_it() -> None:
     clock = Ticking()
     book = new_book(clock=clock)
@@ -241,6 +247,7 @@ def test_a_list_is_newest_first_and_narrowed_like_a_recall() -> None:
     assert [lesson.title for lesson in book.list(1).data] == ["L2"]
 
 
+@pytest.mark.accepts("L5.5")
 def test_a_narrow_filter_finds_the_one_lesson_among_many_that_are_nearer() -> None:
     book = book_with(*({"tags": ["common"]} for _ in range(120)))
     book.learn("Rare", "something else about the request", tags=["rare"], confidence="very-low")

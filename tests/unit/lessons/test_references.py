@@ -21,6 +21,7 @@ def test_there_are_five_levels_of_confidence_in_order(book: LessonBook) -> None:
     assert found == [(1, "very-low"), (2, "low"), (3, "medium"), (4, "high"), (5, "very-high")]
 
 
+@pytest.mark.accepts("L8.18", "L9.2")
 def test_relations_are_told_with_what_they_mean_and_new_ones_need_no_permission(book: LessonBook) -> None:
     assert book.relations().data["contradicts"]
     one, two = taught(book, "One"), taught(book, "Two")
@@ -28,6 +29,7 @@ def test_relations_are_told_with_what_they_mean_and_new_ones_need_no_permission(
     assert "example_of" in book.relations().data
 
 
+@pytest.mark.accepts("L9.1")
 def test_a_table_of_values_is_made_with_its_first_and_kept_in_order(book: LessonBook) -> None:
     book.add_reference("priority", "High", 3, "before all else")
     book.add_reference("priority", "low", 1)
@@ -53,6 +55,7 @@ def test_a_table_does_not_take_the_name_of_what_there_is(book: LessonBook, kind:
         book.add_reference(kind, "high")
 
 
+@pytest.mark.accepts("L9.1")
 def test_a_lesson_names_a_value_and_is_told_when_the_table_has_no_such(book: LessonBook) -> None:
     book.add_reference("priority", "high")
     right = book.learn("One", "It is so.", metadata={"priority": "High", "ticket": "A-1"})

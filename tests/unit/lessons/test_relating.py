@@ -42,6 +42,7 @@ def test_one_direction_may_be_asked_for() -> None:
     assert [each.lesson.id for each in book.related(second, direction="in").data] == [first]
 
 
+@pytest.mark.accepts("L9.3")
 @given(st.integers(0, 6), st.integers(0, 5))
 def test_what_is_related_lies_within_the_depth_and_nearest_first(depth: int, start: int) -> None:
     book, ids = chain(6)
@@ -73,6 +74,7 @@ def test_relations_narrow_the_way_however_they_are_written() -> None:
     assert len(book.related(first, relations=["related", "example of"]).data) == 2
 
 
+@pytest.mark.accepts("L8.17")
 def test_any_relation_is_accepted_and_a_slip_is_told() -> None:
     book, (first, second) = chain(2)
     assert book.link(first, second, "reminds_me_of").data is True
@@ -80,6 +82,7 @@ def test_any_relation_is_accepted_and_a_slip_is_told() -> None:
     assert "did you mean 'contradicts'" in answer.warnings[0]
 
 
+@pytest.mark.accepts("L8.17")
 def test_a_lesson_without_ties_is_a_lesson() -> None:
     book = new_book()
     assert book.related(book.learn("One", "text").data.id).data == ()

@@ -63,6 +63,7 @@ def test_a_level_that_is_none_is_refused(book: LessonBook) -> None:
         book.add_source("benchmark", "", "medum")
 
 
+@pytest.mark.accepts("L8.10")
 def test_what_is_under_a_source_inherits_what_it_bears(book: LessonBook) -> None:
     answer = book.learn("One", "It is so.", source="tested.unit")
     assert (answer.data.confidence, answer.warnings) == ("high", ())
@@ -77,6 +78,7 @@ def test_the_nearest_above_is_inherited_from(book: LessonBook) -> None:
     assert book.learn("One", "It is so.", source="tested.manual.late").data.confidence == "low"
 
 
+@pytest.mark.accepts("L8.10")
 def test_a_deprecated_source_keeps_its_lessons_and_warns_of_new_ones(book: LessonBook) -> None:
     taught(book, "One", source="hearsay")
     before = everything(book.store)

@@ -62,12 +62,14 @@ def test_a_confidence_that_cannot_be_read_is_refused() -> None:
         bounds("high-low")
 
 
+@pytest.mark.accepts("L8.1", "L8.15")
 def test_the_evidence_stays_when_the_confidence_changes(book: LessonBook) -> None:
     id = taught(book, "One", confidence="high", source="inferred", source_notes="a hunch")
     lesson = book.update(id, confidence="low").data
     assert (lesson.confidence, lesson.source, lesson.source_notes) == ("low", "inferred", "a hunch")
 
 
+@pytest.mark.accepts("L8.2", "L8.16")
 def test_a_lesson_that_nobody_looked_at_for_a_year_is_due_with_a_question(book: LessonBook, clock: Turned) -> None:
     taught(book, "Old", confidence="high")
     clock.at += 400 * DAY
@@ -108,6 +110,7 @@ def test_what_another_lesson_contradicts_is_due_until_it_is_validated(book: Less
     assert due(book) == []
 
 
+@pytest.mark.accepts("L8.2")
 def test_counter_evidence_costs_a_level_once_and_is_one_act(book: LessonBook) -> None:
     old, new = taught(book, "Old", confidence="high"), taught(book, "New")
     assert book.link(new, old, "contradicts").data
@@ -135,6 +138,7 @@ def test_validating_says_when_and_how_sure(book: LessonBook, clock: Turned) -> N
         book.validate("nobody")
 
 
+@pytest.mark.accepts("L8.2")
 def test_fading_is_only_told_unless_it_is_meant(book: LessonBook, clock: Turned) -> None:
     id = taught(book, "One", confidence=0.8)
     clock.at += 365 * DAY
@@ -146,6 +150,7 @@ def test_fading_is_only_told_unless_it_is_meant(book: LessonBook, clock: Turned)
     assert book.fade().data == ()
 
 
+@pytest.mark.accepts("L8.2")
 def test_what_was_validated_does_not_fade_and_what_is_no_lesson_neither(book: LessonBook, clock: Turned) -> None:
     id = taught(book, "One", confidence="high")
     note = book.store.remember("The sky is blue.", confidence=0.9)
@@ -183,6 +188,7 @@ def test_freshness_puts_the_newer_of_two_that_answer_alike_first(book: LessonBoo
     assert "times 0.62" in " ".join(map(str, found[old.id].why))
 
 
+@pytest.mark.accepts("L8.16")
 def test_a_superseded_lesson_comes_after_what_replaced_it(book: LessonBook) -> None:
     old, new = taught(book, "Mend the bridge"), taught(book, "Mend the bridge in autumn, with oak")
     book.link(new, old, "supersedes")

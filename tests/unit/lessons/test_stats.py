@@ -44,6 +44,7 @@ def test_every_confidence_is_of_one_level(book: LessonBook) -> None:
     assert book.stats().data.by_confidence == {"very-low": 2, "low": 2, "medium": 2, "high": 2, "very-high": 3}
 
 
+@pytest.mark.accepts("L3.9")
 def test_one_lesson_is_embedded_again_though_its_words_are_the_same() -> None:
     embedder = WordBag()
     with MemoryStore(":memory:", embedder=embedder) as store:
@@ -57,6 +58,7 @@ def test_one_lesson_is_embedded_again_though_its_words_are_the_same() -> None:
             book.reembed("nobody")
 
 
+@pytest.mark.accepts("L3.9", "L8.8")
 def test_all_lessons_are_embedded_again_with_another_model_and_progress(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     with MemoryStore(tmp_path / "lessons.db", embedder="hashing") as store:

@@ -78,6 +78,7 @@ def test_synonyms_are_found_with_each_other_and_told_of_both(book: LessonBook) -
     assert [tag.synonyms for tag in book.tags().data] == [("kubernetes",), ("k8s",)]
 
 
+@pytest.mark.accepts("L8.4")
 def test_a_child_is_found_with_its_parent_and_not_the_other_way_round(book: LessonBook) -> None:
     taught(book, "One", "jira")
     taught(book, "Two", "trackers")

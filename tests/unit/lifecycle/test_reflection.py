@@ -33,6 +33,7 @@ def sources(memory: Memory) -> list[str]:
     return [link.to for link in memory.links if link.rel == "derived_from"]
 
 
+@pytest.mark.accepts("H13.2")
 def test_groups_form_around_the_most_important_and_do_not_overlap(store: MemoryStore) -> None:
     """cos 41.4° = 0.75: near the seed counts, not near another member."""
     episode(store, "edge", 80, importance=0.2)
@@ -54,6 +55,7 @@ def test_two_make_a_group_by_hand_and_three_by_maintenance(store: MemoryStore) -
     assert (ReflectionEngine(store).min_cluster_size, Settings().reflect_min_cluster) == (2, 3)
 
 
+@pytest.mark.accepts("H13.2")
 def test_small_groups_are_left(store: MemoryStore) -> None:
     pair(store, "a", "b", "c")
     pair(store, "d", "e", angle=90)
@@ -62,6 +64,7 @@ def test_small_groups_are_left(store: MemoryStore) -> None:
     assert grouped(ReflectionEngine(store, min_cluster_size=3)) == [["a", "b", "c"]]
 
 
+@pytest.mark.accepts("H13.10")
 def test_only_living_episodes_with_vectors_are_looked_at(store: MemoryStore, embedder: Angles) -> None:
     pair(store, "a", "b", "trashed", "replaced")
     store.remember("a fact @0", id="fact", type="semantic")
@@ -157,6 +160,7 @@ def test_by_itself_a_reflection_leaves_its_sources_alone(store: MemoryStore) -> 
     assert {id: told for id, told in whole(store).items() if id != summary.id} == before
 
 
+@pytest.mark.accepts("H13.8", "H13.9")
 @pytest.mark.parametrize("consolidate", [True, "soft"])
 def test_consolidated_softly_the_sources_are_replaced_hidden_and_auditable(
     store: MemoryStore, consolidate: Consolidate

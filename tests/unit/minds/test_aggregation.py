@@ -21,6 +21,7 @@ def known(mind: HierarchicalMemory) -> HierarchicalMemory:
     return mind
 
 
+@pytest.mark.accepts("A2.16")
 @pytest.mark.parametrize(
     ("kind", "count", "items"),
     [

@@ -122,6 +122,7 @@ def test_undo_takes_an_episode_back(mind: CognitiveMemory) -> None:
     assert [episode.content for episode in mind.get_episodes()] == ["one"]
 
 
+@pytest.mark.accepts("A4.5")
 def test_the_oldest_episodes_become_one_summary_in_one_act(mind: CognitiveMemory) -> None:
     ids = [mind.store_episode(f"step {number} went well", "s") for number in range(4)]
     before = acts(mind)

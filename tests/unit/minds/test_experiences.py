@@ -83,6 +83,7 @@ def test_other_memories_of_the_agent_are_no_experiences(path: str, clock: Clock)
     assert len(store.search("apple")) == len(store.search("")) == store.get_statistics()["total_experiences"] == 1
 
 
+@pytest.mark.accepts("A5.4")
 def test_equal_texts_are_told_and_both_kept(path: str, clock: Clock) -> None:
     store = opened(path, clock)
     first = store.add_result(lived(days_ago=1))
@@ -99,6 +100,7 @@ def test_an_equal_text_of_another_type_or_another_end_is_no_duplicate(path: str,
     assert store.add_result(lived(outcome="it bore half as much")).duplicates == ()
 
 
+@pytest.mark.accepts("A5.4")
 def test_with_dedup_the_standing_one_is_given_back(path: str, clock: Clock) -> None:
     store = opened(path, clock, dedup=True)
     first = store.add(lived("!!!", "???", days_ago=2))
@@ -183,6 +185,7 @@ def test_clean_up_does_all_that_is_due_in_one_act(path: str, clock: Clock) -> No
     assert len(store.search("")) == 4
 
 
+@pytest.mark.accepts("A5.2")
 def test_old_ones_are_flagged_take_less_room_and_read_as_before(tmp_path: Path, clock: Clock) -> None:
     store = opened(tmp_path / "garden.db", clock)
     long = lived("old", "the same again " * 60, days_ago=31)

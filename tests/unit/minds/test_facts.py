@@ -47,6 +47,7 @@ def test_tags_are_not_what_a_fact_says(mind: CognitiveMemory) -> None:
     assert mind.search_facts("kitchen") == [] and len(mind.search_facts("bread")) == 1
 
 
+@pytest.mark.accepts("A4.6")
 def test_an_empty_question_means_all_facts_the_surest_first(mind: CognitiveMemory, watch: Watch) -> None:
     for concept, confidence in (("a", 0.3), ("b", 0.9), ("c", 0.5), ("d", 0.9)):
         watch.now += 1
@@ -56,6 +57,7 @@ def test_an_empty_question_means_all_facts_the_surest_first(mind: CognitiveMemor
     assert concepts(mind.get_all_facts(limit=2)) == ["d", "c"], "all facts come newest first"
 
 
+@pytest.mark.accepts("A4.6")
 def test_only_the_first_six_keywords_are_looked_for(mind: CognitiveMemory) -> None:
     mind.store_fact("Sixth", "about foxtrot")
     mind.store_fact("Seventh", "about golf")

@@ -49,6 +49,7 @@ def test_an_ordinary_text_is_left_alone() -> None:
     assert not changed and vars(clean) == vars(one)
 
 
+@pytest.mark.accepts("A10.2")
 def test_texts_tags_and_metadata_are_scrubbed_and_the_given_one_stays() -> None:
     one = lived(f"used {CLOUD_KEY}", f"password: {SECRET}", tags=["trees", MODEL_KEY], login={"password": SECRET})
     clean, changed = CredentialScrubber().scrub_experience(one)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from nacre.minds.knowledge import HierarchicalMemory
 from nacre.minds.subgraph import KnowledgeCategory, KnowledgeEdge, KnowledgeNode, KnowledgeSubgraph
 from nacre.model.memory import Json
@@ -22,6 +24,7 @@ def test_nothing_found_is_said() -> None:
     assert KnowledgeSubgraph(query="tides").to_llm_context() == "No relevant knowledge found."
 
 
+@pytest.mark.accepts("A2.12")
 def test_facts_are_numbered_with_source_and_date() -> None:
     found = KnowledgeSubgraph(
         [node("a", "Tides rise", "sea", source_label="almanac", source_date="2024-05-01"), node("b", "Tar smells")],
@@ -49,6 +52,7 @@ def test_a_contradiction_is_a_warning_even_when_its_other_end_is_not_shown() -> 
     assert "WARNING: fact 1 and fact 2 contradict each other (3 vs 5)." in both
 
 
+@pytest.mark.accepts("A2.12")
 def test_transitions_relationships_and_superseded_facts_are_told(mind: HierarchicalMemory) -> None:
     episode = mind.store_episode("The log", "log of May")
     for index, ships in ((1, 7), (2, 9)):

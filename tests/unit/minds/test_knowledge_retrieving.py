@@ -16,6 +16,7 @@ def contents(mind: HierarchicalMemory, query: str, **how: int | str | float) -> 
     return [node.content for node in mind.retrieve_subgraph(query, **how).nodes]  # type: ignore[arg-type]
 
 
+@pytest.mark.accepts("A2.10")
 def test_words_match_in_concept_and_content_whatever_their_case(mind: HierarchicalMemory) -> None:
     mind.store_knowledge("It lifts iron", "CRANE of the quay")
     mind.store_knowledge("A Crane is a bird", "birds")
@@ -43,22 +44,26 @@ def test_a_question_without_words_finds_nothing(mind: HierarchicalMemory, query:
     assert (found.nodes, found.edges, found.query) == ([], [], query)
 
 
+@pytest.mark.accepts("A2.11")
 def test_short_words_are_ignored(mind: HierarchicalMemory) -> None:
     mind.store_knowledge("An ox is strong", "farm")
     mind.store_knowledge("Bread needs salt", "kitchen")
     assert contents(mind, "ox bread") == ["Bread needs salt"]
 
 
+@pytest.mark.accepts("A2.10")
 def test_the_name_in_a_question_finds_what_is_about_it(mind: HierarchicalMemory) -> None:
     mind.store_knowledge("Breakfast is at six", "Marta Ruiz")
     assert contents(mind, "What wakes Marta Ruiz?") == ["Breakfast is at six"]
 
 
+@pytest.mark.accepts("A2.10")
 def test_each_fact_comes_once(mind: HierarchicalMemory) -> None:
     fleet(mind, 7, 0)
     assert len(contents(mind, "How many ships does Marta Ruiz command?")) == 1
 
 
+@pytest.mark.accepts("A2.11")
 def test_rank_is_confidence_times_the_share_of_matching_words(mind: HierarchicalMemory) -> None:
     mind.store_knowledge("Tar seals the deck planks", "a", 0.6)  # .6 * (.5 + .5 * 2/2) = .60
     mind.store_knowledge("Tar smells", "b", 0.9)  # .9 * (.5 + .5 * 1/2) = .675
@@ -66,6 +71,7 @@ def test_rank_is_confidence_times_the_share_of_matching_words(mind: Hierarchical
     assert contents(mind, "tar planks", max_depth=0) == ["Tar smells", "Tar seals the deck planks", "Planks bend"]
 
 
+@pytest.mark.accepts("A2.10")
 def test_one_tie_of_resemblance_is_followed_both_ways(mind: HierarchicalMemory) -> None:
     first = mind.store_knowledge("Oak beams carry roofs", "oak beams")
     middle = mind.store_knowledge("Oak beams carry granite decks", "oak beams")
@@ -77,6 +83,7 @@ def test_one_tie_of_resemblance_is_followed_both_ways(mind: HierarchicalMemory) 
     assert contents(mind, "roofs", max_depth=0) == ["Oak beams carry roofs"]
 
 
+@pytest.mark.accepts("A2.9")
 def test_depth_goes_farther_only_when_it_is_asked_for(mind: HierarchicalMemory) -> None:
     one = mind.store_knowledge("aaa bbb ccc", "x")
     two = mind.store_knowledge("ccc bbb ddd", "y")
@@ -87,6 +94,7 @@ def test_depth_goes_farther_only_when_it_is_asked_for(mind: HierarchicalMemory) 
     assert three in {node.node_id for node in mind.retrieve_subgraph("aaa", max_depth=2).nodes}
 
 
+@pytest.mark.accepts("A2.9")
 def test_weak_ties_lead_nowhere_above_the_threshold(mind: HierarchicalMemory) -> None:
     one, two = mind.store_knowledge("Tar smells", "x"), mind.store_knowledge("Ropes rot", "y")
     mind.store.link(one, two, "similar_to", weight=0.4)
@@ -94,6 +102,7 @@ def test_weak_ties_lead_nowhere_above_the_threshold(mind: HierarchicalMemory) ->
     assert contents(mind, "tar", similarity_threshold=0.5) == ["Tar smells"]
 
 
+@pytest.mark.accepts("A2.10", "A2.11")
 def test_the_chain_of_versions_comes_along_and_is_marked(mind: HierarchicalMemory) -> None:
     first = mind.store_knowledge("Marta Ruiz has 3 tugs", "Marta Ruiz tugs", temporal_metadata=turn(1))
     second = mind.store_knowledge("Marta Ruiz has 5 tugs", "Marta Ruiz tugs", temporal_metadata=turn(2))
@@ -105,6 +114,7 @@ def test_the_chain_of_versions_comes_along_and_is_marked(mind: HierarchicalMemor
     assert by_id[first].metadata["superseded"] is True and "superseded" not in by_id[third].metadata
 
 
+@pytest.mark.accepts("A2.10")
 def test_all_ties_between_the_facts_are_told_with_their_data(mind: HierarchicalMemory) -> None:
     old, new = fleet(mind, 7, 1), fleet(mind, 9, 2)
     mind.store.link(old, new, "causes")
@@ -115,6 +125,7 @@ def test_all_ties_between_the_facts_are_told_with_their_data(mind: HierarchicalM
     assert edges[new, old, "SIMILAR_TO"].metadata["conflicting_values"] == "9 vs 7"
 
 
+@pytest.mark.accepts("A2.9")
 def test_there_are_never_more_nodes_than_asked_for(mind: HierarchicalMemory) -> None:
     for number in range(6):
         mind.store_knowledge(f"Rope number {number} is wet", f"rope {number}")
@@ -145,6 +156,7 @@ def test_a_wrong_way_to_ask_is_refused(mind: HierarchicalMemory, how: dict[str, 
         mind.retrieve_subgraph("rope", **how)  # type: ignore[arg-type]
 
 
+@pytest.mark.accepts("A2.13")
 def test_all_knowledge_comes_newest_first_and_no_more_than_wanted(mind: HierarchicalMemory) -> None:
     for number in range(4):
         mind.store_knowledge(f"Rope {number} is wet")

@@ -32,6 +32,7 @@ def acts(mind: HierarchicalMemory) -> int:
     return len({entry.act.batch for entry in mind.store.journal(limit=None)})
 
 
+@pytest.mark.accepts("A2.1")
 def test_a_fact_has_concept_content_confidence_tags_and_entity(mind: HierarchicalMemory) -> None:
     id = mind.store_knowledge("Tea with Sarah Chen is at four", "Sarah Chen habits", 0.7, tags=["tea"])
     fact = kept(mind, id)
@@ -40,6 +41,7 @@ def test_a_fact_has_concept_content_confidence_tags_and_entity(mind: Hierarchica
     assert id.startswith("sem_")
 
 
+@pytest.mark.accepts("A2.4")
 @pytest.mark.parametrize(
     ("content", "category"),
     [
@@ -62,6 +64,7 @@ def test_a_given_category_is_kept_even_against_the_words(mind: HierarchicalMemor
     assert [node.category.value for node in mind.get_all_knowledge()] == ["semantic", "working"]
 
 
+@pytest.mark.accepts("A2.4")
 def test_a_fact_is_derived_from_its_episode_and_shows_the_label(mind: HierarchicalMemory) -> None:
     episode = mind.store_episode("The whole log of March", "harbour log")
     assert episode.startswith("epi_") and kept(mind, episode).type == "episodic"
@@ -87,6 +90,7 @@ def test_a_later_fact_supersedes_the_earlier_one_that_it_contradicts(mind: Hiera
     }  # fmt: skip
 
 
+@pytest.mark.accepts("A2.11")
 @pytest.mark.parametrize(("confidence", "left"), [(0.8, 0.4), (0.1, 0.1), (0.0, 0.1)])
 def test_a_superseded_fact_keeps_half_its_confidence_but_never_less_than_a_tenth(
     mind: HierarchicalMemory, confidence: float, left: float
@@ -117,6 +121,7 @@ def test_without_an_index_above_zero_nothing_is_superseded(mind: HierarchicalMem
     assert kept(mind, old).superseded_by == ""
 
 
+@pytest.mark.accepts("A2.5")
 def test_a_timeless_fact_is_not_superseded_by_a_later_one(mind: HierarchicalMemory) -> None:
     old = fleet(mind, 7, 0)
     fleet(mind, 9, 2)
@@ -135,6 +140,7 @@ def test_the_date_of_the_source_tells_since_when_the_new_value_holds(mind: Hiera
     assert fleet(mind, 11, 3, "Day 3")  # no calendar reads this, and it is kept as it is
 
 
+@pytest.mark.accepts("A2.2", "A2.4")
 def test_resembling_facts_are_tied_with_their_likeness(mind: HierarchicalMemory) -> None:
     first = mind.store_knowledge("The red crane lifts heavy iron", "red crane", tags=["quay"])
     second = mind.store_knowledge("The red crane lifts heavy timber", "red crane", tags=["quay"])
@@ -143,6 +149,7 @@ def test_resembling_facts_are_tied_with_their_likeness(mind: HierarchicalMemory)
     assert ties(mind, unlike, "similar_to") == {}
 
 
+@pytest.mark.accepts("A2.7")
 def test_a_strong_resemblance_tells_of_contradicting_numbers(mind: HierarchicalMemory) -> None:
     first = mind.store_knowledge("The red crane lifts 40 tons of iron", "red crane")
     second = mind.store_knowledge("The red crane lifts 50 tons of iron", "red crane")

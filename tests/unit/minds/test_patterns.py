@@ -64,6 +64,7 @@ def test_a_pattern_is_recognised_at_the_threshold_and_not_before() -> None:
     assert detector.is_pattern_recognized("blight")
 
 
+@pytest.mark.accepts("A11.1")
 def test_a_recognised_pattern_is_an_experience_that_says_what_to_do() -> None:
     (pattern,) = told(PatternDetector(max_examples=4), discovered("late_frost", 7)).get_recognized_patterns()
     assert pattern.experience_type is ExperienceType.PATTERN
@@ -83,6 +84,7 @@ def test_confidence_grows_with_occurrences_up_to_the_ceiling(seen: int, sure: fl
     assert calculate_pattern_confidence(seen, 3) == pytest.approx(sure)
 
 
+@pytest.mark.accepts("A11.3")
 @pytest.mark.parametrize(
     ("successes", "failures", "sure"),
     [
@@ -98,6 +100,7 @@ def test_confidence_follows_what_was_made_of_it(successes: int, failures: int, s
     assert calculate_pattern_confidence(3, 3, successes, failures) == pytest.approx(sure)
 
 
+@pytest.mark.accepts("A11.3")
 def test_confidence_stays_between_its_floor_and_its_ceiling() -> None:
     assert calculate_pattern_confidence(9, 3, 9, 0) == 0.95
     assert calculate_pattern_confidence(-4, 3, 0, 99) == 0.1

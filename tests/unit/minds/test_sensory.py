@@ -29,6 +29,7 @@ def test_the_limit_takes_the_newest_observations(mind: CognitiveMemory) -> None:
     assert mind.get_recent_sensory(limit=0) == []
 
 
+@pytest.mark.accepts("A4.2")
 def test_attention_makes_an_episode_and_a_tie_in_one_act(mind: CognitiveMemory) -> None:
     id = mind.record_sensory("error", "out of memory in worker 3")
     before = acts(mind)

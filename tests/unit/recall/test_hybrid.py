@@ -57,6 +57,7 @@ def by_hand(store: MemoryStore, weights: HybridWeights) -> dict[str, float]:
     }
 
 
+@pytest.mark.accepts("H6.1")
 @pytest.mark.parametrize(
     "weights",
     [HybridWeights(), HybridWeights(0.1, 0.6, 0.2, 0.1), HybridWeights(0, 1, 0, 0), HybridWeights(decay_rate=1.0)],
@@ -74,6 +75,7 @@ def test_the_default_shares_are_the_published_ones() -> None:
     assert HybridWeights() == HybridWeights(0.55, 0.20, 0.15, 0.10, 0.1)
 
 
+@pytest.mark.accepts("H6.2")
 def test_bm25_knows_its_pool_alone(store: MemoryStore) -> None:
     """Outside of the pool "anna" is on every memory, inside on one of two."""
     store.remember("green tea of anna", id="both")
@@ -86,6 +88,7 @@ def test_bm25_knows_its_pool_alone(store: MemoryStore) -> None:
     assert {hit.memory.id: hit.score for hit in by_both} == pytest.approx(words)
 
 
+@pytest.mark.accepts("H6.2")
 def test_the_pool_is_k_times_overfetch(store: MemoryStore) -> None:
     store.remember_many({"text": "tea " * (10 - n) + "pad " * n, "id": f"m{n}"} for n in range(10))
     everyone = {hit.memory.id for hit in store.recall("tea", k=9, strategy="hybrid", overfetch=9)}
@@ -119,6 +122,7 @@ def test_recency_counts_from_the_last_use_where_that_is_asked_for(store: MemoryS
         store.recall("tea", recency_basis="acessed")
 
 
+@pytest.mark.accepts("H6.5")
 def test_ties_go_to_the_important_then_to_the_newer(store: MemoryStore) -> None:
     for id, importance, age in (("old", 0.5, 3.0), ("weighty", 0.9, 9.0), ("new", 0.5, 1.0)):
         store.remember(f"tea {id}", id=id, importance=importance, created_at=NOW - age * DAY)
@@ -170,6 +174,7 @@ def test_the_superseded_are_left_out_before_the_pool_is_scored(store: MemoryStor
     assert store.recall("green tea a", strategy="hybrid", weights=words)[0].score == 1.0
 
 
+@pytest.mark.accepts("H6.6")
 def test_a_tag_filters_before_the_cut_and_only_survivors_are_used(store: MemoryStore) -> None:
     store.remember_many(f"green tea {n}" for n in range(20))
     store.remember("a word on tea that is far longer than the others are", id="tagged", tags=["x"])

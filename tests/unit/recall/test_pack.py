@@ -62,6 +62,7 @@ def test_when_nothing_fits_the_text_is_empty() -> None:
     assert not pack(Recollection(), 100).truncated
 
 
+@pytest.mark.accepts("H11.13")
 def test_dates_sources_and_doubts_stand_behind_the_text() -> None:
     dated = memory("a", "it opened", occurred_at=1_750_000_000.0, source="the Times", links=(Link("b", "contradicts"),))
     hits = (Hit(dated, 0.9), Hit(memory("b", "it never did", superseded_by="c"), 0.8))

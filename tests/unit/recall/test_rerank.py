@@ -71,6 +71,7 @@ def test_when_it_is_away_the_first_ranking_stands_and_the_notes_say_so() -> None
     assert rerank([], ASKED, Absent()) == ([], ())
 
 
+@pytest.mark.accepts("H6.14")
 def test_a_store_with_a_reader_asks_it() -> None:
     first, second = "green tea from Uji", "green tea of Anna, and more of it besides"
     with MemoryStore(":memory:", embedder=WordBag(), reranker=Reader(**{second: 1.0})) as store:
@@ -80,3 +81,22 @@ def test_a_store_with_a_reader_asks_it() -> None:
         store.remember_many([first, second])
         assert [hit.memory.text for hit in store.recall("green tea")] == [first, second]
         assert store.recall("green tea").notes
+
+
+def test_the_second_reader_sees_the_title_too_and_can_be_left_out() -> None:
+    class Noting:
+        identity = "noting"
+
+        def __init__(self) -> None:
+            self.read: list[str] = []
+
+        def score(self, query: str, texts: Sequence[str]) -> list[float]:  # noqa: ARG002
+            self.read += texts
+            return [0.5] * len(texts)
+
+    reader = Noting()
+    store = MemoryStore(":memory:", embedder="hashing", reranker=reader)
+    store.remember("It drops custom fields.", title="The old endpoint")
+    assert store.recall("the old endpoint", rerank=False) and reader.read == []
+    store.recall("the old endpoint")
+    assert reader.read == ["The old endpoint\n\nIt drops custom fields."]

@@ -128,6 +128,7 @@ def model(answer: str) -> FromCallable:
     return FromCallable(lambda _prompt: answer, "fake")
 
 
+@pytest.mark.accepts("H4.8")
 @pytest.mark.parametrize(
     ("answer", "importance", "reason"),
     [

@@ -80,6 +80,7 @@ def opened(path: Path) -> MemoryStore:
     return MemoryStore(path, embedder=WordBag())
 
 
+@pytest.mark.accepts("L1.7", "L9.3")
 def test_the_first_schema_is_brought_up_to_the_present_one_and_stays_so(old: Path) -> None:
     for _ in range(2):
         store = SQLiteStore(old)

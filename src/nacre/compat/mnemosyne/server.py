@@ -105,11 +105,32 @@ def consolidate_memories(
     return MemoryConsolidator(_ensure_initialized(), config).consolidate().to_dict()
 
 
+def should_consolidate(visit: Visit) -> dict[str, Json]:
+    due, reason = MemoryConsolidator(_ensure_initialized(), _config()).should_consolidate()
+    told = get_memory_stats(visit)
+    counts = {"short_term_count": told["short_term"], "long_term_count": told["long_term"]}
+    return {"should_consolidate": due, "reason": reason, **counts}
+
+
+def get_memory_stats(visit: Visit) -> dict[str, Json]:  # noqa: ARG001
+    store = _ensure_initialized()
+    return {
+        "total_memories": store.count_memories(),
+        "short_term": store.short_term.count(),
+        "long_term": store.long_term.count(),
+    }
+
+
 def delete_memory(visit: Visit, memory_id: str) -> dict[str, Json]:  # noqa: ARG001
     return {"deleted": _ensure_initialized().delete_memory(memory_id), "memory_id": memory_id}
 
 
-OURS = {each.__name__: each for each in (store_memory, search_memories, consolidate_memories, delete_memory)}
+OURS = {
+    each.__name__: each
+    for each in (
+        store_memory, search_memories, consolidate_memories, should_consolidate, get_memory_stats, delete_memory,
+    )
+}  # fmt: skip
 PROFILE = replace(
     profile.PROFILE, tools=tuple(replace(tool, run=OURS.get(tool.name, tool.run)) for tool in profile.TOOLS)
 )

@@ -17,13 +17,13 @@ from nacre import __version__
 from nacre.recall.pack import HEADER
 
 from ..maintenance.durations import parse_duration
-from ..memory_system import ImportConflictError, Memory, MemoryStore
+from ..memory_system import ConflictError, ImportConflictError, Memory, MemoryStore
 from . import config, ties, upkeep
 from .keeping import journal, maintenance
 from .options import Fmt, Hidden, Ids, Kind, Least, Tag, Tags, Yes, confirmed, store_of
 from .output import SHORT, resolve_id_prefix, show_json, show_memories
 
-EXPECTED = (ValueError, KeyError, ImportError, OSError, ImportConflictError)
+EXPECTED = (ValueError, KeyError, ImportError, OSError, ConflictError, ImportConflictError)
 NEGATIVE = {"ignore_unknown_options": True}  # -0.1 is a number here, not a flag
 
 

@@ -31,11 +31,13 @@ def negation_diff(one: str, other: str) -> bool:
 
 def judged(a: Memory, b: Memory, similarity: float, contradicts: ConflictFn | None) -> Conflict:
     derived = any(link.rel == "derived_from" and link.to in (a.id, b.id) for link in (*a.links, *b.links))
+    if derived:
+        return Conflict(a, b, similarity, "duplicate", "similarity")
     if a.polarity * b.polarity == -1:
         return Conflict(a, b, similarity, "contradiction", "polarity")
-    if not derived and negation_diff(a.text, b.text):
+    if negation_diff(a.text, b.text):
         return Conflict(a, b, similarity, "contradiction", "negation_diff")
-    if not derived and contradicts is not None and contradicts(a, b):
+    if contradicts is not None and contradicts(a, b):
         return Conflict(a, b, similarity, "contradiction", "custom_fn")
     return Conflict(a, b, similarity, "duplicate", "similarity")
 
@@ -48,7 +50,8 @@ def of_one(store: NativeStore, memory: Memory, threshold: float, contradicts: Co
     """Among the nearest that stand."""
     vector = store.embedder.embed([memory.text])[0]
     near = store.acting_as("conflicts").store.by_vector(store.space, vector, Filter.live(store.now()), NEAREST + 1)
-    alike = {match.id: min(1.0, match.score) for match in near if match.score >= threshold}
+    nearest = [match for match in near if match.id != memory.id][:NEAREST]
+    alike = {match.id: min(1.0, match.score) for match in nearest if match.score >= threshold}
     others = [Memory.of(other) for other in store.get_many(list(alike)) if not other.superseded_by]
     return [judged(memory, other, alike[other.id], contradicts) for other in others if comparable(memory, other)]
 

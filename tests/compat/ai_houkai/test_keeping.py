@@ -234,3 +234,17 @@ def test_a_file_tells_the_process(tmp_path: Path) -> None:
 def test_the_formula_is_importance_times_an_exponential(store: MemoryStore) -> None:
     memory = Memory("x", "t", importance=0.9, last_accessed=NOW - 10 * DAY)
     assert DecayEngine(store).score(memory, NOW) == pytest.approx(0.9 * math.exp(-1.0), rel=1e-9)
+
+
+@pytest.mark.accepts("H16.3")
+def test_a_reflection_that_cannot_read_its_episodes_does_not_keep_the_scheduler_from_decay(
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(**asked: object) -> dict[str, object]:
+        raise RuntimeError(f"the disk is full: {asked}")
+
+    monkeypatch.setattr(store.collection, "get", broken)
+    scheduler = MaintenanceScheduler(store, decay_every=1, reflect_every=1, state_path=tmp_path / "state.json")
+    told = scheduler.tick()
+    assert told.ran_decay and told.decay_error is None
+    assert told.reflect_error is not None and "disk is full" in told.reflect_error

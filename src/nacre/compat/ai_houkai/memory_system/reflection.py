@@ -27,6 +27,9 @@ class ReflectionEngine:
 
     def reflect(self, dry_run: bool = False, consolidate: bool | Literal["soft", "hard"] = False) -> list[Memory]:
         """`consolidate` lets each summary take its episodes' place; "hard" deletes them."""
+        # Through the collection, as the published one reads them: whoever stands in for it is asked here too.
+        if len(self.store.collection.get(where={"type": "episodic"}, include=[])["ids"]) < self.min_cluster_size:
+            return []
         written = [Memory.of(each) for each in self._native().reflect(dry_run, consolidate)]
         if not dry_run:
             with self.store.as_actor(ACTOR):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from difflib import get_close_matches
 
 import click
 
 
-class LazyGroup(click.Group):
+class LazyGroup(click.Group, ABC):
     """`sections` holds each command's line of help under its heading, `called` is how the group itself is called."""
 
     called = "nacre"
     sections: Mapping[str, Mapping[str, str]] = {}
 
-    def load(self, name: str) -> click.Command:
-        raise NotImplementedError
+    @abstractmethod
+    def load(self, name: str) -> click.Command: ...
 
     @property
     def lines(self) -> dict[str, str]:

@@ -20,6 +20,7 @@ PERSONAL = ("allow", "redact")
 SUSPICIOUS = ("mark", "refuse", "allow")
 # Names that tie memories together (id, session, agent, role) stay as they are given.
 WRITTEN = ("text", "title", "source", "source_notes")
+GUARDED = (*WRITTEN, *LISTS, "metadata", "links")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,25 @@ class Guard:
             )
         return found
 
+    def kept(self, memory: Memory, before: Memory | None) -> Memory:
+        """The memory as it may be kept: what is new or has changed of it without secrets, and marked where it gives
+        orders to a model and nobody has marked it yet. Raises `SecretRefused` and `InvalidInput`."""
+        changed = {
+            name: getattr(memory, name)
+            for name in GUARDED
+            if before is None or getattr(memory, name) != getattr(before, name)
+        }
+        clean, _ = self.fields(changed)
+        kept = replace(memory, **clean) if clean != changed else memory  # type: ignore[arg-type]
+        if "text" not in changed or SUSPICION in kept.metadata:
+            return kept
+        return marked(kept, self.doubts({"title": kept.title, "text": kept.text}), trust_given=False)
+
     def shown(self, memory: Memory) -> Memory:
         """Without the secrets that were kept before there was a guard, or by a program that had none."""
         if self.secrets == "allow":
             return memory
-        kept = {name: getattr(memory, name) for name in (*WRITTEN, *LISTS, "metadata", "links")}
+        kept = {name: getattr(memory, name) for name in GUARDED}
         clean = {name: self._clean(name, value, []) for name, value in kept.items() if value}
         changed = {name: value for name, value in clean.items() if value != kept[name]}
         return replace(memory, **changed) if changed else memory  # type: ignore[arg-type]

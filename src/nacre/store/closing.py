@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -9,9 +10,9 @@ if TYPE_CHECKING:
     from nacre.store.store import MemoryStore
 
 
-class Closing:
-    def close(self) -> None:
-        raise NotImplementedError
+class Closing(ABC):
+    @abstractmethod
+    def close(self) -> None: ...
 
     def __enter__(self) -> Self:
         return self

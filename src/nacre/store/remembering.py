@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Unpack, cast
 from uuid import uuid4
 
@@ -111,10 +112,15 @@ class Remembering(Space):
         why: str = "",
     ) -> list[Memory]:
         """New memories (made by `draft`), edits of standing ones by id, successions (old id to new) and edits of the
-        space's vocabulary by kind and name, as one act that the journal names: all or nothing. Returns the memories
-        that are new or have changed. Raises `MemoryNotFound`."""
+        space's vocabulary by kind and name, as one act that the journal names: all or nothing. Secrets go, whoever made
+        the memories. Returns those that are new or have changed. Raises `MemoryNotFound` and `SecretRefused`."""
+        kept = [self._guard.kept(memory, None) for memory in new]
+        guarded = {id: partial(self._edited, edit) for id, edit in (edits or {}).items()}
         spoken = {(self._kind(kind), name): edit for (kind, name), edit in (words or {}).items()}
-        return compose(self._engine, self.space, act, Composed(new, edits or {}, heirs or {}, spoken), why=why)
+        return compose(self._engine, self.space, act, Composed(kept, guarded, heirs or {}, spoken), why=why)
+
+    def _edited(self, edit: Edit, memory: Memory) -> Memory:
+        return self._guard.kept(edit(memory), memory)
 
     def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:
         """Embeds again only when the text or title changed."""

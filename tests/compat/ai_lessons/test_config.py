@@ -123,3 +123,16 @@ def test_the_users_own_settings_of_nacre_change_nothing(config: Config, monkeypa
         core.add_lesson(f"Kiln rule {number}", "Wait.", config=config)
     found = core.recall("kiln rule", config=config)
     assert len(found) == 3 and all(each.tags == [] for each in found)
+
+
+def test_a_key_that_names_a_variable_is_saved_as_it_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_KEY", "the key itself")
+    file = tmp_path / "config.yaml"
+    file.write_text("embedding:\n  backend: openai\n  api_key: ${SOME_KEY}\n")
+    loaded = Config.load(file)
+    assert loaded.embedding.api_key == "the key itself"
+    loaded.save(file)
+    assert "the key itself" not in file.read_text() and "${SOME_KEY}" in file.read_text()
+    assert Config.load(file).embedding.api_key == "the key itself"

@@ -6,6 +6,7 @@ import gzip
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,8 @@ WAYS: dict[str, Way] = {
     "remember": lambda s: s.remember_result(SAID),
     "replaces": lambda s: s.remember(SAID, replaces="known"),
     "write": lambda s: s.write("act", new=[s.draft(SAID)], why=SAID),
+    "record": lambda s: s.write("act", new=[replace(s.draft("x"), text=SAID, tags=(SECRET,))]),
+    "edits": lambda s: s.write("act", edits={"known": lambda memory: replace(memory, text=SAID, title=SAID)}),
     "merge": lambda s: s.merge("known", "other", text=SAID, why=SAID),
     "sensory": lambda s: CognitiveMemory(s.space, store=s).record_sensory("terminal", SAID),
     "working": lambda s: CognitiveMemory(s.space, store=s).push_working("note", SAID, "task"),

@@ -34,8 +34,10 @@ class EmbeddingConfig:
     model: str = MINILM
     api_key: str | None = None
     dimensions: int | None = None
+    written_key: str | None = field(default=None, init=False, repr=False)  # as the file has it, and goes back to it
 
     def __post_init__(self) -> None:
+        self.written_key = self.api_key
         if self.api_key and self.api_key.startswith("${") and self.api_key.endswith("}"):
             self.api_key = os.environ.get(self.api_key[2:-1])
         if self.dimensions is None:
@@ -76,7 +78,10 @@ class Config:
         file = DEFAULT_CONFIG_PATH if config_path is None else Path(config_path)
         file.parent.mkdir(parents=True, exist_ok=True)
         told: dict[str, Any] = {name: value for name, value in asdict(self).items() if value}
-        told["embedding"] = {name: value for name, value in told["embedding"].items() if value is not None}
+        own = self.embedding
+        given = own.api_key if own.written_key is None else own.written_key
+        chosen = {**told["embedding"], "api_key": given, "written_key": None}
+        told["embedding"] = {name: value for name, value in chosen.items() if value is not None}
         told["db_path"] = str(self.db_path)
         file.write_text(yaml.safe_dump(told, sort_keys=False, allow_unicode=True), "utf-8")
 
@@ -92,7 +97,7 @@ def read(file: Path) -> dict[str, Any]:
 
 
 def known(kind: type, told: Mapping[str, Any] | None) -> dict[str, Any]:
-    names = {each.name for each in fields(kind)}
+    names = {each.name for each in fields(kind) if each.init}
     return {name: value for name, value in (told or {}).items() if name in names and value is not None}
 
 

@@ -98,13 +98,16 @@ class Collection:
         import numpy as np
 
         asked = query_embeddings if query_embeddings is not None else self.native.embedder.embed(list(query_texts))
-        admits = set(self.get(where=where)["ids"])
+        admits = set(self.get(where=where, include=())["ids"]) if where else None
         store, whole = self.native.acting_as("query").store, dict[str, list[Any]]()
         for vector in asked:
             near = store.by_vector(
-                self.native.space, np.asarray(vector, np.float32), Filter.where(status__ne="trashed"), self.count()
+                self.native.space,
+                np.asarray(vector, np.float32),
+                Filter.where(status__ne="trashed"),
+                n_results if admits is None else self.count(),
             )
-            best = [match for match in near if match.id in admits][:n_results]
+            best = [match for match in near if admits is None or match.id in admits][:n_results]
             row = self._rows(self._chosen([match.id for match in best]), include)
             row["distances"] = [1.0 - match.score for match in best] if "distances" in include else None
             for key, value in row.items():
@@ -114,9 +117,11 @@ class Collection:
     def _chosen(self, ids: Sequence[str] | str | None) -> list[Memory]:
         if ids is not None:
             wanted = [ids] if isinstance(ids, str) else list(ids)
-            return [Memory.of(each) for each in self.native.get_many(wanted) if each.status != "trashed"]
+            return [
+                Memory.of(self.native.shown(each)) for each in self.native.get_many(wanted) if each.status != "trashed"
+            ]
         every = self.native.iterate(include_superseded=True, include_archived=True, include_expired=True)
-        return [Memory.of(each) for each in every]
+        return [Memory.of(self.native.shown(each)) for each in every]
 
     def _rows(self, found: Sequence[Memory], include: Sequence[str]) -> Rows:
         ids = [memory.id for memory in found]

@@ -176,6 +176,9 @@ class Transaction(Protocol):
         """Everything that is `old`'s is `new`'s from now on: records, what is derived from them, the journal, the words
         of its own kinds (`KIND/old`) and its own word of the kind `space`. Nothing may be remembered in `new`."""
 
+    def forget_words(self, space: str) -> None:
+        """Takes the words of the space's own kinds (`KIND/space`) and its own word of the kind `space`."""
+
     def word(self, kind: str, name: str) -> Mapping[str, Json] | None: ...
 
     def put_word(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:

@@ -127,7 +127,7 @@ class Engine:
                     gone.append(id)
             return [change for change in changes if change.subject.id not in gone]
 
-        self._removing("purge", space, plan, gone, why)
+        self.removing("purge", space, plan, gone, why)
         return len(gone)
 
     def redact(self, space: str, ids: Sequence[str], *, why: str = "") -> int:
@@ -141,10 +141,10 @@ class Engine:
                 gone.append(id)
             return []
 
-        self._removing("redact", space, plan, gone, why)
+        self.removing("redact", space, plan, gone, why)
         return len(gone)
 
-    def _removing(self, name: str, space: str, plan: Plan, gone: Sequence[str], why: str) -> None:
+    def removing(self, name: str, space: str, plan: Plan, gone: Sequence[str], why: str) -> None:
         """One act whose subjects the journal names and tells nothing of."""
         act = self.act(name, why)
         with self.store.transaction() as transaction:

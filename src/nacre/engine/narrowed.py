@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from nacre.engine.change import SPACE
 from nacre.engine.learning import FOR_REVIEW, RELATION
 from nacre.engine.narrowed_acts import NarrowedTransaction, Quota
 from nacre.engine.narrowed_words import common, postings_within, ranked, united
@@ -84,12 +85,12 @@ class NarrowedStore:
 
     def postings(self, terms: Sequence[str]) -> dict[str, Posting]:
         """Counted among what the agent sees alone: how rare a word is would tell what others have written."""
-        if self._access.sees_all and not self._access.capabilities.allowed_spaces:
+        if self._access.sees_store:
             return self._below.postings(terms)
         return postings_within(self._below, self._access.space, terms, self._access.readable)
 
     def size(self) -> int:
-        if self._access.sees_all and not self._access.capabilities.allowed_spaces:
+        if self._access.sees_store:
             return self._below.size()
         return self._below.count(self._access.space, self._access.readable)
 
@@ -140,7 +141,7 @@ class NarrowedStore:
 
     def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
         # Kept ones are rounded: a vector that was not computed anew would tell that somebody wrote the same words.
-        return self._below.vectors_for(digests) if self._access.sees_all else {}
+        return self._below.vectors_for(digests) if self._access.sees_store else {}
 
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
         return self._below.vectors(space, [memory.id for memory in self.get(space, ids)])
@@ -165,12 +166,13 @@ class NarrowedStore:
     def words(self, kind: str) -> dict[str, Mapping[str, Json]]:
         """What was taught on purpose, and the relations that the agent itself came up with."""
         known = self._below.words(kind)
-        if self._access.sees_all:
+        if self._access.tells_words(kind):
             return known
         if kind != RELATION:
-            return known if kind == "type" else {}
-        own = {edge.rel for edge in self.edges(self._access.space)} if known else set()
-        return {name: data for name, data in known.items() if not data.get(FOR_REVIEW) or name in own}
+            own = self._access.space if kind == SPACE and self._access.sees_all else None
+            return {name: data for name, data in known.items() if name == own}
+        used = {edge.rel for edge in self.edges(self._access.space)} if known else set()
+        return {name: data for name, data in known.items() if not data.get(FOR_REVIEW) or name in used}
 
     def health(self, *, thorough: bool = False) -> Health:
         """Of what it sees; a narrowed agent learns nothing of the file."""

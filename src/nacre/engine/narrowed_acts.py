@@ -100,9 +100,14 @@ class NarrowedTransaction:
         self._access.demand("rename a space")
         self._below.rename_space(old, new)
 
+    def forget_words(self, space: str) -> None:
+        self._access.demand("delete a space")
+        self._below.forget_words(space)
+
     def word(self, kind: str, name: str) -> Mapping[str, Json] | None:
         found = self._below.word(kind, name)
-        hidden = not self._access.sees_all and (kind not in (RELATION, "type") or (found or {}).get(FOR_REVIEW))
+        taught = kind == RELATION and not (found or {}).get(FOR_REVIEW)
+        hidden = not taught and not self._access.tells_words(kind)
         return None if hidden else found
 
     def put_word(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:

@@ -77,12 +77,18 @@ def empty(engine: Engine, space: str, *, why: str = "") -> int:
 
 
 def purge(engine: Engine, space: str, *, why: str = "") -> int:
-    """All that the space holds, in the trash too, and what is told of it, for good."""
-    gone = engine.purge(space, [memory.id for memory in engine.store.iterate(space, Filter())], why=why)
+    """All that the space holds, in the trash too, its words, and what its journal tells, for good; one act."""
+    gone: list[str] = []
 
     def plan(transaction: Transaction) -> list[AnyChange]:
-        told = transaction.word(SPACE, space)
-        return [] if told is None else [WordChange(space, SPACE, space, told, None)]
+        for memory in list(engine.store.iterate(space, Filter())):
+            transaction.remove(space, memory.id)
+            gone.append(memory.id)
+        transaction.forget_words(space)
+        last = engine.store.journal(space, limit=1)
+        if last:
+            transaction.forget_journal(space, last[0].seq)
+        return []
 
-    engine.commit("delete_space", plan, why)
-    return gone
+    engine.removing("purge", space, plan, gone, why)
+    return len(gone)

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, TypeAlias
-from uuid import uuid4
 
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model.memory import Json
+from nacre.portability.writing import replacing
 
 FORMAT, VERSION = "nacre-lessons", 1
 FORMATS = ("json", "yaml")
@@ -37,13 +37,20 @@ def write(whole: Mapping[str, Json], out: Out, format: str) -> None:
         out.write(text)
         return
     target = Path(out).expanduser()
-    beside = target.with_name(f".{target.name}.{uuid4().hex}")
-    try:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(target)  # a reader sees the old file or the new one, never half of either
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise InvalidInput(f"{target} cannot be written ({error.strerror}); choose another place.") from error
+    with replacing(target, refuse_other) as file:
+        file.write(text.encode("utf-8"))
+
+
+def refuse_other(target: Path) -> None:
+    """Only lessons give way to lessons: a slip must not cost a store."""
+    if not target.exists():
+        return
+    if target.is_file():
+        with target.open("rb") as file:
+            begins = file.read(200)
+        if not begins or FORMAT.encode() in begins:
+            return
+    raise InvalidInput(f"{target} is there already and holds no lessons; choose another name.")
 
 
 def as_yaml(whole: Mapping[str, Json]) -> str:

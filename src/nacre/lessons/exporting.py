@@ -12,7 +12,6 @@ from nacre.lessons.tables import PARTED, REFERENCE
 from nacre.lessons.vocabulary import (
     ALIAS_OF,
     CONTEXT,
-    DISTINCT,
     FIELDS,
     KINDS,
     PARENTS,
@@ -21,6 +20,7 @@ from nacre.lessons.vocabulary import (
     Vocabulary,
     normal,
 )
+from nacre.lessons.word_edits import TYING
 from nacre.model import Link, Memory
 from nacre.model.filter import ancestors, is_under
 from nacre.model.instants import iso
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 TOLD = ("id", "text", "title", "type", "space", "agent", "tags", "contexts", "anti_contexts", "source", "source_notes",
         "metadata", "confidence", "superseded_by", "links", "trashed_from")  # fmt: skip
 KEPT = ("id", "superseded_by", "links", "confidence", "created_at", "updated_at", "last_validated_at")
-NAMING = (SYNONYMS, PARENTS, DISTINCT)  # keys of a word's data that hold other words
 
 
 @dataclass(slots=True)
@@ -164,7 +163,7 @@ def without(data: Mapping[str, Json], hidden: frozenset[str]) -> Mapping[str, Js
     if not hidden:
         return data
     clean = dict(data)
-    for key in NAMING:
+    for key in TYING:
         if isinstance(listed := clean.get(key), list):
             clean[key] = [name for name in listed if not is_under(str(name), set(hidden))]
     if is_under(str(clean.get(ALIAS_OF, "")), set(hidden)):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from nacre.errors import MemoryNotFound, UnknownName
 from nacre.lessons.answer import Answer
-from nacre.lessons.lesson import Lesson, agent_tag, normal_title
+from nacre.lessons.lesson import AGENT_TAG, Lesson, agent_tag, normal_title
 from nacre.lessons.shelf import Shelf, Wording
 from nacre.lessons.suggesting import contexts_beside
 from nacre.model import Memory
@@ -64,12 +63,9 @@ class Learning(Shelf):
         kept = self._kept(wording, dict(changes), new=False)
         if "tags" in kept:  # who wrote it is not the writer's to change
             kept["tags"] = (*kept["tags"], *agents_of(memory))
-        checked = self.store.draft(**{"text": memory.text, **kept})
-        taken = {name: getattr(checked, name) for name in kept}
-        (after,) = self.store.write(
-            "update", edits={id: lambda stood: replace(stood, **taken)}, words=wording.taught()
-        ) or [memory]
-        return Answer(Lesson.of(after), tuple(wording.warnings), wording.suggestions)
+        edits = {id: self.store.editing(**kept)}
+        (after,) = self.store.write("update", edits=edits, words=wording.taught()) or [memory]
+        return Answer(self._shown(after), tuple(wording.warnings), wording.suggestions)
 
     def delete(self, id: str, *, why: str = "") -> Answer[bool]:
         """To the trash, from which `restore` brings it back; False when there is no such lesson."""
@@ -114,4 +110,4 @@ class Learning(Shelf):
 
 
 def agents_of(memory: Memory) -> list[str]:
-    return [tag for tag in memory.tags if tag.startswith("agent:")]
+    return [tag for tag in memory.tags if tag.startswith(AGENT_TAG)]

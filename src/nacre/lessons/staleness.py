@@ -70,7 +70,7 @@ class Staleness(Shelf):
         """It still holds, and this surely. Raises `MemoryNotFound`."""
         self._memory(id)
         sure = None if confidence is None else Wording(self.store).confidence(confidence)
-        return Answer(Lesson.of(self.store.validate(id, confidence=sure, why=why)))
+        return Answer(self._shown(self.store.validate(id, confidence=sure, why=why)))
 
     def fade(self, now: float | None = None, *, dry_run: bool = True) -> Answer[tuple[Faded, ...]]:
         """Lets the certainty of lessons fade that nobody has validated; by default it only tells what would."""
@@ -81,7 +81,7 @@ class Staleness(Shelf):
             decay.apply(plan, at)
         return Answer(
             tuple(
-                Faded(Lesson.of(each.memory), level_of(each.confidence).name, round(each.confidence, 4))
+                Faded(self._shown(each.memory), level_of(each.confidence).name, round(each.confidence, 4))
                 for each in plan
             )
         )
@@ -104,7 +104,7 @@ class Staleness(Shelf):
             if at <= before:
                 level, days = level_of(memory.confidence).name, int((now - at) / DAY)
                 yield ReviewDue(
-                    Lesson.of(memory), f"Held with {level} confidence, and {days} days old: is it still so?"
+                    self._shown(memory), f"Held with {level} confidence, and {days} days old: is it still so?"
                 )
 
     def _last_said(self, memory: Memory, before: float) -> float:
@@ -123,7 +123,8 @@ class Staleness(Shelf):
         for edge in ties:
             one, against = there.get(edge.target), there.get(edge.source)
             if one and against and (one.last_validated_at or 0.0) <= against.created_at:
-                yield ReviewDue(Lesson.of(one), f"{against.title!r} ({against.id}) contradicts it: is it still so?")
+                named = self.store.shown(against).title
+                yield ReviewDue(self._shown(one), f"{named!r} ({against.id}) contradicts it: is it still so?")
 
 
 def standing(memory: Memory) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from nacre.lessons.lesson import AGENT_TAG
 from nacre.lessons.vocabulary import LESSONS, TAG, Vocabulary
 from nacre.model import Filter, Memory
 from nacre.store import MemoryStore
@@ -38,7 +39,7 @@ def contexts_for(store: MemoryStore, text: str, tags: Iterable[str] = (), *, but
 
 def tagged(store: MemoryStore, tags: Iterable[str]) -> list[Memory]:
     words = Vocabulary(store, TAG)
-    asked = dict.fromkeys(other for tag in tags if not tag.startswith("agent:") for other in words.family(tag))
+    asked = dict.fromkeys(other for tag in tags if not tag.startswith(AGENT_TAG) for other in words.family(tag))
     if not asked:
         return []
     where = LESSONS & Filter.where(tags__under=list(asked), contexts__unset=False)

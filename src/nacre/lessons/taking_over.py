@@ -34,30 +34,28 @@ def take_over(file: Path, settings: Settings) -> None:
     uses the file, and `ArchiveRefused` when a lesson cannot be kept."""
     found = file.stat().st_ino
     copy = unused(file.with_name(file.name + KEPT))
+    fresh = file.with_name(f".{file.name}.{uuid4().hex}")
     with closing(sqlite3.connect(file, timeout=PATIENCE, isolation_level=None)) as old:
         hold(old, file)
         if file.stat().st_ino != found:  # somebody else has done it while we waited
             return
-        old.execute("COMMIT")
-        with closing(sqlite3.connect(copy)) as kept:
-            old.backup(kept)
-    fresh = file.with_name(f".{file.name}.{uuid4().hex}")
-    try:
-        bring(copy, fresh, settings)
-        fresh.replace(file)
-    except BaseException:
-        copy.unlink()  # the database itself is still where it was
-        raise
-    finally:
-        for left in file.parent.glob(f"{fresh.name}*"):
-            left.unlink()
+        try:
+            with closing(sqlite3.connect(file)) as reader, closing(sqlite3.connect(copy)) as kept:
+                reader.backup(kept)
+            bring(copy, fresh, settings)
+            fresh.replace(file)  # while nobody else can write to the old one
+        finally:
+            if file.stat().st_ino == found:  # the database itself is still where it was
+                copy.unlink(missing_ok=True)
+            for left in file.parent.glob(f"{fresh.name}*"):
+                left.unlink()
 
 
 def hold(old: sqlite3.Connection, file: Path) -> None:
     """Nothing of it may lie in a file beside: a new store under its name would be given that."""
     try:
         mode = old.execute("PRAGMA journal_mode = DELETE").fetchone()[0]
-        old.execute("BEGIN EXCLUSIVE")
+        old.execute("BEGIN IMMEDIATE")
     except sqlite3.OperationalError as error:
         raise StoreBusy(file, PATIENCE) from error
     if mode != "delete":

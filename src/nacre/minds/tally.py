@@ -16,7 +16,9 @@ from nacre.model.journal import MEMORY
 from nacre.model.memory import Json, size
 from nacre.ports import Store
 
-WORD = "experiences"  # the kind of the word in the store's vocabulary that keeps a tally, one for each space
+# The word in a space's own vocabulary that keeps a tally; a kind with a blank in it is none that an archive carries.
+WORD, NAME = "experience tally", "kept"
+LONGEST_WAY = 10_000  # entries of the journal that are read at once; beyond, all is counted anew
 KEPT_EVERY = 1_000  # entries of the journal that a process may have to read before its first answer; some 20 ms
 # A file grows by the record, its words, the journal's copy and a vector of 384 halves; measured, see the tests.
 COPIES, VECTOR = 3, 768
@@ -62,7 +64,7 @@ class Ledger:
     """Follows the journal: whoever wrote, in this process or another, the tally is right at the next question.
 
     Only what was written since is read. A tally is kept in the store now and then, so that a new process begins there;
-    where the journal no longer reaches back to it, or does not tell enough, all is counted anew.
+    where the journal no longer reaches back to it, tells too much or not enough, all is counted anew.
     """
 
     store: Store
@@ -87,7 +89,11 @@ class Ledger:
                 return known
             if last < known.seq or self.store.journal_begins(self.space)[0] > known.seq:
                 return None
-            entries = self.store.journal(self.space, Told(after=known.seq, upto=last), newest_first=True)
+            entries = self.store.journal(
+                self.space, Told(after=known.seq, upto=last), newest_first=True, limit=LONGEST_WAY + 1
+            )
+            if len(entries) > LONGEST_WAY:
+                return None
             told = [entry for entry in entries if entry.kind == MEMORY and entry.memory_id.startswith(PREFIX)]
             stands = {memory.id: memory for memory in self.store.get(self.space, [entry.memory_id for entry in told])}
             if self._last() == last:  # else somebody wrote between the two readings
@@ -120,7 +126,7 @@ class Ledger:
         return newest[0].seq if newest else 0
 
     def _kept(self) -> Tally | None:
-        told = self.store.words(WORD).get(self.space)
+        told = self.store.words(self._kind()).get(NAME)
         if told is None:
             return None
         seq, room, compressed = (int(cast(int, told[name])) for name in ("seq", "bytes", "compressed"))
@@ -132,7 +138,11 @@ class Ledger:
         if self.unkept >= KEPT_EVERY:
             self.unkept = 0
             with suppress(StorageError, AccessDenied), self.store.transaction() as transaction:
-                transaction.put_word(WORD, self.space, tally.to_dict())
+                transaction.put_word(self._kind(), NAME, tally.to_dict())
+
+    def _kind(self) -> str:
+        """One that goes by the space's name, so that it goes along when the space gets another."""
+        return f"{WORD}/{self.space}"
 
 
 def before(entry: JournalEntry, after: Memory | None) -> Memory | None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -57,12 +57,13 @@ class Writer:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
+def replacing(path: Path, refuse: Callable[[Path], None] | None = None) -> Iterator[IO[bytes]]:
     """A file under another name, which takes the place of `path` when all went well. Raises `StorageError`.
 
-    What is there already is replaced only when it is an archive itself: a slip must not cost a store.
+    What is there already is replaced only when `refuse` lets it be, by default an archive: a slip must not cost a
+    store.
     """
-    refuse_other(path)
+    (refuse or refuse_other)(path)
     temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
     try:
         with temporary.open("xb") as file:
@@ -74,7 +75,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         raise
     except OSError as error:
         reason = error.strerror or str(error)
-        raise StorageError(f"The archive cannot be written to {path} ({reason}); choose another place.") from error
+        raise StorageError(f"Nothing can be written to {path} ({reason}); choose another place.") from error
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)

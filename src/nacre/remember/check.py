@@ -56,6 +56,10 @@ class Editable(TypedDict, total=False):
     links: Iterable[Link]
 
 
+class Changes(Editable, total=False):
+    text: str
+
+
 class Fields(Editable, total=False):
     """What a caller may say of a new memory; an id is made where none is given, and begins with `id_prefix`."""
 

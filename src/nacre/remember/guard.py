@@ -73,6 +73,8 @@ class Guard:
     def kept(self, memory: Memory, before: Memory | None) -> Memory:
         """The memory as it may be kept: what is new or has changed of it without secrets, and marked where it gives
         orders to a model and nobody has marked it yet. Raises `SecretRefused` and `InvalidInput`."""
+        if before is not None and untrusted(before) and before.text != memory.text:
+            memory = trusted_again(memory)  # what it says now is looked at anew
         changed = {
             name: getattr(memory, name)
             for name in GUARDED

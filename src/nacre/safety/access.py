@@ -88,6 +88,17 @@ class Access:
         return not self.readable.conditions
 
     @property
+    def sees_store(self) -> bool:
+        """All memories, of all spaces: what is told of the store as a whole hides nothing from it."""
+        return self.sees_all and not self.capabilities.allowed_spaces
+
+    def tells_words(self, kind: str) -> bool:
+        """Whether all words of a kind may be told: types are everybody's, a space's own (`KIND/SPACE`) those of whoever
+        sees all of it."""
+        own = kind.partition("/")[2] == self.space
+        return self.sees_store or kind == "type" or (self.sees_all and own)
+
+    @property
     def unrestricted(self) -> bool:
         """May do what concerns the store as a whole."""
         return not self.writable.conditions and not self.capabilities.allowed_spaces

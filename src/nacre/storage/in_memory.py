@@ -135,6 +135,11 @@ class InMemoryTransaction:
             for (kind, name), data in state.vocabulary.items()
         }
 
+    def forget_words(self, space: str) -> None:
+        words = self._state.vocabulary
+        own = [(k, n) for k, n in words if k.partition("/")[2] == space or (k, n) == ("space", space)]
+        self._state.vocabulary = {key: data for key, data in words.items() if key not in own}
+
     def word(self, kind: str, name: str) -> Mapping[str, Json] | None:
         return self._state.vocabulary.get((kind, name))
 

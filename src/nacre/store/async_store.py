@@ -36,6 +36,7 @@ class AsyncMemoryStore:
     remember_result = off_loop(MemoryStore.remember_result)
     remember_many = off_loop(MemoryStore.remember_many)
     draft = off_loop(MemoryStore.draft)
+    editing = off_loop(MemoryStore.editing)
     write = off_loop(MemoryStore.write)
     edit = off_loop(MemoryStore.edit)
     forget = off_loop(MemoryStore.forget)

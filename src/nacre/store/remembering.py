@@ -9,14 +9,14 @@ from typing import Unpack, cast
 from uuid import uuid4
 
 from nacre.engine import merging, remembering
-from nacre.engine.composing import Composed, Edit, WordEdit, compose
+from nacre.engine.composing import Composed, Edit, Word, WordEdit, compose
 from nacre.engine.linking import check as check_links
 from nacre.engine.remembering import Handling
 from nacre.engine.reviewing import trashed, validated
 from nacre.errors import AccessDenied, InvalidInput
 from nacre.model import TYPES, Filter, Link, Memory, RememberResult
 from nacre.ports import Progress
-from nacre.remember.check import Editable, Fields, checked, label, share
+from nacre.remember.check import Changes, Editable, Fields, checked, label, share
 from nacre.remember.compare import ConflictFn
 from nacre.remember.guard import marked, trusted_again, untrusted
 from nacre.remember.guard import told as found
@@ -116,23 +116,36 @@ class Remembering(Space):
         the memories. Returns those that are new or have changed. Raises `MemoryNotFound` and `SecretRefused`."""
         kept = [self._guard.kept(memory, None) for memory in new]
         guarded = {id: partial(self._edited, edit) for id, edit in (edits or {}).items()}
-        spoken = {(self._kind(kind), name): edit for (kind, name), edit in (words or {}).items()}
+        spoken = {(self._kind(kind), name): partial(self._worded, edit) for (kind, name), edit in (words or {}).items()}
         return compose(self._engine, self.space, act, Composed(kept, guarded, heirs or {}, spoken), why=why)
 
     def _edited(self, edit: Edit, memory: Memory) -> Memory:
         return self._guard.kept(edit(memory), memory)
 
-    def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:
-        """Embeds again only when the text or title changed."""
-        given: dict[str, object] = {**fields} if text is None else {**fields, "text": text}
-        changes, _ = self._guard.fields(checked(given, self.types()))
+    def _worded(self, edit: WordEdit, word: Word) -> Word:
+        after = edit(word)
+        return self._guard.data(after) if after else after
+
+    def editing(self, **fields: Unpack[Changes]) -> Edit:
+        """An edit for `write`: checked, and as `edit` would make it."""
+        return self._changing(self._checked(fields))
+
+    def _checked(self, given: Mapping[str, object]) -> dict[str, object]:
+        return self._guard.fields(checked(given, self.types()))[0]
+
+    def _changing(self, changes: Mapping[str, object]) -> Edit:
         doubts = self._guard.doubts(changes)
-        self._check_links(id, changes)
 
         def edit(memory: Memory) -> Memory:
             return marked(edited(memory, changes), doubts, trust_given="trust" in changes)
 
-        return self._engine.change(self.space, [id], "edit", edit, why=why)[0]
+        return edit
+
+    def edit(self, id: str, *, text: str | None = None, why: str = "", **fields: Unpack[Editable]) -> Memory:
+        """Embeds again only when the text or title changed."""
+        changes = self._checked({**fields} if text is None else {**fields, "text": text})
+        self._check_links(id, changes)
+        return self._engine.change(self.space, [id], "edit", self._changing(changes), why=why)[0]
 
     def forget(self, *ids: str, why: str = "") -> bool:
         """Moves to the trash, from which `restore` brings it back; False when nothing was moved."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from nacre.engine import spaces
 from nacre.engine.change import SPACE
 from nacre.engine.spaces import DESCRIPTION
+from nacre.errors import AccessDenied
 from nacre.model import Memory
 from nacre.remember.check import named, written
 from nacre.store.space import Space
@@ -46,7 +47,10 @@ class Spacing(Space):
     def rename_space(self, new: str, *, why: str = "") -> None:
         """Lets this space, its journal and its words go by another name, which nobody has yet; this store follows.
         Programs that have the space open under its old name begin an empty one if they write."""
-        self._demand("rename a space")
+        if self._access is not None:
+            raise AccessDenied(
+                f"The agent {self.agent!r} is bound to its space, and may not rename it; let others do so."
+            )
         name = named("space", new)
         spaces.rename(self._engine, self.space, name, why=why)
         self.space = name

@@ -12,6 +12,7 @@ from typing import TextIO, cast
 from uuid import uuid4
 
 from nacre.engine import undoing
+from nacre.engine.change import SPACE_NAME
 from nacre.engine.history import history
 from nacre.engine.past import difference_between
 from nacre.errors import InvalidInput, MemoryNotFound, StorageError, UndoRefused
@@ -124,7 +125,10 @@ class Telling(Space):
             meant = [batch.act.batch if isinstance(batch, JournalEntry) else self.resolve_act(batch)]
         else:
             meant = self._last_acts(1 if last is None else last)
-        return list(map(self._numbered, self._engine.undo(self.space, meant, why=why)))
+        done = self._engine.undo(self.space, meant, why=why)
+        # Where the name of the space is taken back, this store goes with it.
+        self.space = next((entry.space for entry in done if entry.kind == SPACE_NAME), self.space)
+        return list(map(self._numbered, done))
 
     def resolve_act(self, prefix: str) -> str:
         """The one act whose batch begins so. Raises `UndoRefused` or `InvalidInput`."""

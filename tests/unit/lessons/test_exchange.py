@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from nacre.errors import InvalidInput, UnknownName
+from nacre.errors import InvalidInput, StorageError, UnknownName
 from nacre.lessons import LessonBook
 from tests.unit.lessons.booking import Ticking, file_of, new_book, taught, titles
 
@@ -76,14 +76,14 @@ def test_a_stream_is_recognised_by_its_first_sign() -> None:
 
 def test_an_export_replaces_an_older_file_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
     file = tmp_path / "lessons.json"
-    file.write_text("old")
+    full_book().export(file)
     full_book().export(file)
     assert json.loads(file.read_text(encoding="utf-8"))["counts"]["lessons"] == 3
     assert list(tmp_path.iterdir()) == [file]
 
 
 def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="choose another place"):
+    with pytest.raises(StorageError, match="choose another place"):
         full_book().export(tmp_path / "nowhere" / "lessons.json")
 
 

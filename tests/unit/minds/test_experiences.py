@@ -261,6 +261,33 @@ def test_a_tally_that_was_kept_is_where_the_next_process_begins(
     assert second.get_statistics()["total_experiences"] == 6
 
 
+def test_a_tally_goes_along_when_its_space_gets_another_name(
+    path: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.minds.tally.KEPT_EVERY", 2)
+    first = opened(path, clock)
+    for n in range(4):
+        first.add(lived(f"case {n}"))
+        first.get_statistics()
+    records = first._records
+    first.store.rename_space("orchard")
+    assert Ledger(records, AGENT)._kept() is None
+    monkeypatch.setattr(Ledger, "_counted", lambda _: pytest.fail("counted anew"))
+    assert Ledger(records, "orchard").current().total == 4
+
+
+def test_a_way_that_is_too_long_is_not_read(path: str, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = opened(path, clock)
+    store.add(lived("case 0"))
+    ledger = Ledger(store._records, AGENT)
+    assert ledger.current().total == 1
+    for n in range(1, 4):
+        store.add(lived(f"case {n}"))
+    monkeypatch.setattr("nacre.minds.tally.LONGEST_WAY", 2)
+    monkeypatch.setattr(Ledger, "_moved", lambda *_: pytest.fail("read on"))
+    assert ledger.current().total == 4
+
+
 def test_beyond_the_quota_nothing_is_kept(path: str, clock: Clock) -> None:
     store = opened(path, clock, max_memory_mb=0.02)
     with pytest.raises(QuotaExceeded, match=r"0\.02 MB"):

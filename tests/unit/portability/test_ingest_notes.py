@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 
 from nacre import Memory, MemoryStore
+from nacre.config import Settings
 from nacre.portability.ingest.formats import FORMATS
 from nacre.portability.ingest.item import Broken, Item, moment
 from nacre.portability.ingest.keeping import Ingest, Tally
+from nacre.portability.ingest.markdown import shown
+from nacre.remember.check import LONGEST_TEXT
 from tests.transcripts import secret
 
+LONG = "x" * (LONGEST_TEXT + 1)
 NOTE = """---
 title: Orchard
 date: 2026-03-04
@@ -136,6 +140,28 @@ def test_what_somebody_forgot_does_not_come_back_from_its_note(store: MemoryStor
     store.forget(*(memory.id for memory in store.list_recent() if memory.text == "two"))
     assert counts(ingest(store, path, "- one\n- two\n")) == (0, 2, 0, 0)
     assert texts(store) == ["one"]
+
+
+def test_what_others_learnt_from_a_note_is_not_the_notes(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "n.md"
+    ingest(store, path, "# Day\n- one\n")
+    mine = store.remember("the day has an order", title="Day", source=shown(path))
+    assert counts(ingest(store, path, "# Day\n- two\n")) == (0, 0, 1, 0)
+    assert counts(ingest(store, path, "")) == (0, 0, 0, 1)
+    assert texts(store) == [mine.text]
+
+
+def test_what_is_refused_in_an_edited_note_leaves_its_memory_as_it_was(tmp_path: Path) -> None:
+    store = MemoryStore(":memory:", embedder="hashing", settings=Settings(secrets="refuse"))
+    path = tmp_path / "n.md"
+    ingest(store, path, "# Day\n- token to come\n- rise at seven\n- sing\n")
+    old = {memory.text: memory.id for memory in store.list_recent()}
+    tally = ingest(store, path, f"# Day\n- token {secret()}\n- rise at six\n")
+    assert (counts(tally), tally.skipped["refused for a secret"]) == ((0, 0, 1, 1), 1)
+    new = {memory.text: memory.id for memory in store.list_recent()}
+    assert new == {"token to come": old["token to come"], "rise at six": old["rise at seven"]}
+    assert counts(ingest(store, path, f"# Day\n- token {secret()}\n- {LONG}\n")) == (0, 0, 0, 0)
+    assert texts(store) == ["rise at six", "token to come"]
 
 
 def test_words_that_a_memory_once_had_can_be_kept_again(store: MemoryStore, tmp_path: Path) -> None:

@@ -93,6 +93,7 @@ CALLS: dict[str, Call] = {
     "register_type": lambda s: s.register_type("odd"),
     "register_relation": lambda s: s.register_relation("smuggles"),
     "draft": lambda s: s.draft("A draft of the harbour"),
+    "editing": lambda s: s.editing(text="A draft of the harbour")(s.draft("The harbour")).text,
     "remember": every(lambda s, id: s.remember("The harbour crane lifts fifty tons", id=id)),
     "remember_result": lambda s: s.remember_result("The harbour crane lifts fifty tons", on_conflict="supersede"),
     "remember_many": lambda s: s.remember_many(["Zebra stripes attract the harbour flies"], on_conflict="note"),

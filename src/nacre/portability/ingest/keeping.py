@@ -53,6 +53,15 @@ class Tally:
             self.faults.append(f"{piece.where}: {piece.reason}")
 
 
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A piece that stands in the file and may not be kept as it does: what was kept of it stays as it is."""
+
+    title: str
+    text: str
+    position: int
+
+
 @dataclass(slots=True)
 class Ingest:
     """One file into one space. `positions` counts the turns of each session on."""
@@ -63,6 +72,7 @@ class Ingest:
     dry_run: bool = False
     tally: Tally = field(default_factory=Tally)
     positions: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    failed: list[Failed] = field(default_factory=list)
 
     def run(self, *, tools: bool = False, progress: Progress | None = None) -> Tally:
         """Raises `AccessDenied` to an agent that is narrowed: it may not choose ids."""
@@ -89,8 +99,10 @@ class Ingest:
             try:
                 draft = drafted(self.store, piece, position, self.format.name)
             except SecretRefused:
+                self.failed.append(Failed(piece.title, piece.text, position))
                 self.tally.skipped["refused for a secret"] += 1
             except InvalidInput as error:
+                self.failed.append(Failed(piece.title, piece.text, position))
                 self.tally.note(Broken(f"turn {position} of {piece.session}", str(error)))
             else:
                 if draft.id in found:
@@ -108,10 +120,10 @@ class Ingest:
         if not drafts and self.tally.broken:
             return  # nothing could be read, which does not mean that nothing is there
         known = list(self.store.iterate(
-            source=shown(self.path),
+            source=shown(self.path), session=shown(self.path),  # whoever else learnt from the file names it as a source
             include_trashed=True, include_superseded=True, include_archived=True, include_expired=True,
         ))  # fmt: skip
-        plan = compared(drafts, known)
+        plan = compared(drafts, known, self.failed)
         changed = len(plan.edited) + len(plan.back)
         self.tally.new, self.tally.changed, self.tally.gone = len(plan.new), changed, len(plan.gone)
         self.tally.unchanged = len(drafts) - len(plan.new) - changed
@@ -136,12 +148,14 @@ class Compared:
         return found | {memory.id: left for memory in self.gone} | {memory.id: returned for memory in self.back}
 
 
-def compared(drafts: Sequence[Memory], known: Sequence[Memory]) -> Compared:
+def compared(drafts: Sequence[Memory], known: Sequence[Memory], failed: Sequence[Failed] = ()) -> Compared:
     """By heading and words first; what is left over under one heading is paired in order."""
     standing: defaultdict[tuple[str, str], list[Memory]] = defaultdict(list)
     for memory in sorted(known, key=lambda memory: memory.status == "trashed"):
         standing[memory.title, memory.text].append(memory)
-    matched = [(draft, pop(standing, (draft.title, draft.text))) for draft in drafts]
+    pieces: list[Memory | Failed] = [*drafts, *failed]
+    pieces.sort(key=place)
+    matched = [(piece, pop(standing, (piece.title, piece.text))) for piece in pieces]
     lying: defaultdict[str, list[Memory]] = defaultdict(list)
     for memory in sorted((each for several in standing.values() for each in several), key=place):
         if memory.status != "trashed" and not memory.superseded_by:
@@ -149,13 +163,20 @@ def compared(drafts: Sequence[Memory], known: Sequence[Memory]) -> Compared:
     taken = {memory.id for memory in known}
     new: list[Memory] = []
     edited: dict[str, Memory] = {}
-    for draft in (draft for draft, found in matched if found is None):
-        if lying[draft.title]:
-            edited[lying[draft.title].pop(0).id] = draft
+    for piece in (piece for piece, found in matched if found is None):
+        former = lying[piece.title].pop(0) if lying[piece.title] else None
+        if isinstance(piece, Failed):
+            continue
+        if former is not None:
+            edited[former.id] = piece
         else:
-            new.append(renamed(draft, taken))
+            new.append(renamed(piece, taken))
     gone = [memory for several in lying.values() for memory in several]
-    return Compared(new, edited, gone, [found for _, found in matched if found is not None and LEFT in found.metadata])
+    back = [
+        found for piece, found in matched
+        if found is not None and LEFT in found.metadata and not isinstance(piece, Failed)
+    ]  # fmt: skip
+    return Compared(new, edited, gone, back)
 
 
 def renamed(draft: Memory, taken: set[str]) -> Memory:
@@ -183,8 +204,8 @@ def pop(standing: defaultdict[tuple[str, str], list[Memory]], key: tuple[str, st
     return standing[key].pop(0) if standing[key] else None
 
 
-def place(memory: Memory) -> int:
-    return memory.position or 0
+def place(piece: Memory | Failed) -> int:
+    return piece.position or 0
 
 
 def rewritten(draft: Memory) -> Edit:

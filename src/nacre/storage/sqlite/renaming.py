@@ -1,4 +1,4 @@
-"""Lets everything of a space go by another name."""
+"""What belongs to a space as a whole: lets it go by another name, or takes its words away."""
 
 from __future__ import annotations
 
@@ -20,3 +20,8 @@ def rename(connection: apsw.Connection, old: str, new: str) -> None:
     connection.execute("UPDATE OR REPLACE vocabulary SET name = :new WHERE kind = 'space' AND name = :old", names)
     # Every process reads its vectors again: those in memory are known by the space's name.
     connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'vector_epoch'")
+
+
+def forget_words(connection: apsw.Connection, space: str) -> None:
+    own = f"({OWN_KIND}) OR (kind = 'space' AND name = :old)"
+    connection.execute(f"DELETE FROM vocabulary WHERE {own}", {"old": space})

@@ -102,6 +102,10 @@ class SQLiteTransaction:
         self.flush()
         renaming.rename(self._connection, old, new)
 
+    def forget_words(self, space: str) -> None:
+        self._scrubbed = True
+        renaming.forget_words(self._connection, space)
+
     def word(self, kind: str, name: str) -> Mapping[str, Json] | None:
         return words_of(self._connection, kind, name).get(name)
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from nacre.lifecycle.daemon import logging_to, stopping_on_signals
+from nacre.lifecycle.daemon import logging_to, stopping_on_signals, told_by
 
 from ..maintenance import daemon
-from ..maintenance.scheduler import MaintenanceScheduler
+from ..maintenance.scheduler import configured
 from ..maintenance.state import MaintenanceState
 from ..memory_system import JournalEntry, MemoryStore
-from .config import MaintenanceConfig, load_maintenance
+from .config import load_maintenance
 from .options import confirmed, store_of
 from .output import SHORT, fmt_age, show_json, show_rows
 
@@ -64,17 +63,15 @@ def entry_at(store: MemoryStore, ts: float) -> JournalEntry:
 @maintenance.command()
 def tick(ctx: typer.Context) -> None:
     """Do once what is due."""
-    print(scheduler(store_of(ctx), load_maintenance()).tick().summary())
+    print(configured(store_of(ctx), load_maintenance()).tick().summary())
 
 
 @maintenance.command()
 def run(ctx: typer.Context) -> None:
     """Do what is due, until stopped."""
     known = load_maintenance()
-    daemon.write_pid(known.pid_path, os.getpid())
-    with logging_to(known.log_path), stopping_on_signals() as stop:
-        scheduler(store_of(ctx), known).run_forever(stop)
-    daemon.remove_pid(known.pid_path)
+    with told_by(known.pid_path), logging_to(known.log_path), stopping_on_signals() as stop:
+        configured(store_of(ctx), known).run_forever(stop)
 
 
 @maintenance.command()
@@ -104,18 +101,3 @@ def status() -> None:
         ("reflect", state.last_reflect_at, state.total_reflected),
     ):
         print(f"{job}: {'never' if last is None else fmt_age(last)}, {total} in all")
-
-
-def scheduler(store: MemoryStore, known: MaintenanceConfig) -> MaintenanceScheduler:
-    return MaintenanceScheduler(
-        store,
-        known.decay_every,
-        known.reflect_every,
-        known.tick_interval,
-        known.state_path,
-        known.decay_rate,
-        known.min_score,
-        known.protect_types,
-        known.min_cluster_size,
-        known.reflect_apply,
-    )

@@ -6,13 +6,17 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..memory_system.decay import DecayEngine
 from ..memory_system.reflection import ReflectionEngine
 from ..memory_system.store import MemoryStore
 from .state import MaintenanceState
+
+if TYPE_CHECKING:
+    from ..cli.config import MaintenanceConfig
 
 log = logging.getLogger("nacre")
 
@@ -83,6 +87,11 @@ class MaintenanceScheduler:
     def _reflect(self) -> int:
         engine = ReflectionEngine(self.store, min_cluster_size=self.min_cluster_size)
         return len(engine.reflect(dry_run=not self.reflect_apply, consolidate=self.reflect_apply))
+
+
+def configured(store: MemoryStore, known: MaintenanceConfig) -> MaintenanceScheduler:
+    told: dict[str, Any] = {each.name: getattr(known, each.name) for each in fields(MaintenanceScheduler)[1:]}
+    return MaintenanceScheduler(store, **told)
 
 
 def tried(job: Callable[[], int]) -> tuple[int, str | None]:

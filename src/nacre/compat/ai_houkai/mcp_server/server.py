@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from copy import copy
+from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
-from nacre.mcp.profiles.houkai import PROFILE
+from nacre.errors import InvalidInput, NacreError
+from nacre.mcp.desk import ACTOR, Desk
+from nacre.mcp.profiles import houkai as profile
+from nacre.mcp.profiles.carrying import free_place
+from nacre.mcp.tool import Given
 from nacre.mcp.visit import Visit
+from nacre.model import Conflict as NativeConflict
+from nacre.model.memory import Json
+from nacre.ports import Embedder
+from nacre.store import MemoryStore as NativeStore
 
 from ..memory_system.opening import model_of_environment, settings_for
+from ..memory_system.records import Conflict, ConflictError, ImportConflictError
 from ..memory_system.store import MemoryStore
 
 PATH, COLLECTION = "AI_HOUKAI_PATH", "AI_HOUKAI_COLLECTION"
-TOOLS = {tool.name: tool.run for tool in PROFILE.tools}
 
 _store: MemoryStore | None = None
 
@@ -22,12 +33,137 @@ def _place() -> tuple[str, str, str]:
     return os.environ.get(PATH) or "./.chroma", os.environ.get(COLLECTION) or "ai_houkai", model_of_environment()
 
 
-def _get_store() -> MemoryStore:
+def _get_store(embedder: Embedder | None = None) -> MemoryStore:
     """Opened by the first call: to import this makes no directory."""
     global _store
     if _store is None:
-        _store = MemoryStore(*_place(), actor="mcp")
+        _store = MemoryStore(*_place(), actor=ACTOR, embedding_fn=embedder)
     return _store
+
+
+def _visited(visit: Visit) -> MemoryStore:
+    """A copy for each call: what one of them does under another name is not told of those beside it."""
+    mine = copy(_get_store())
+    mine.native = visit.store
+    return mine
+
+
+def _remember(
+    visit: Visit,
+    text: str,
+    type: str = "semantic",
+    tags: list[str] | None = None,
+    importance: float = 0.5,
+    source: str | None = None,
+    on_conflict: Literal["ignore", "warn", "supersede", "raise"] = "ignore",
+    polarity: int = 0,
+) -> dict[str, Json]:
+    handling: dict[str, Any] = {"on_conflict": on_conflict, "polarity": polarity}
+    try:
+        kept = _visited(visit).remember_result(text, type, tags or [], importance, source, **handling)
+    except ConflictError as error:
+        return {"stored": False, "conflicts": _told(visit, error.conflicts)}
+    answer: dict[str, Json] = {"id": kept.memory.id, "stored": True}
+    return {**answer, "conflicts": _told(visit, kept.conflicts)} if kept.conflicts else answer
+
+
+def _forget(visit: Visit, memory_id: str) -> dict[str, Json]:
+    return {"deleted": _visited(visit).forget(memory_id)}
+
+
+def _link(visit: Visit, src_id: str, dst_id: str, rel: str = "related") -> dict[str, Json]:
+    try:
+        _visited(visit).link(src_id, dst_id, rel)
+    except NacreError as error:
+        return {"ok": False, "error": str(error)}
+    return {"ok": True, "src_id": src_id, "dst_id": dst_id, "rel": rel}
+
+
+def _unlink(visit: Visit, src_id: str, dst_id: str, rel: str | None = None) -> dict[str, Json]:
+    return {"removed": _visited(visit).unlink(src_id, dst_id, rel)}
+
+
+def _find_conflicts(visit: Visit, memory_id: str | None = None, threshold: float | None = None) -> list[Json]:
+    return _told(visit, _visited(visit).find_conflicts(memory_id, threshold))
+
+
+def _supersede(visit: Visit, old_id: str, new_id: str) -> dict[str, Json]:
+    try:
+        _visited(visit).supersede(old_id, new_id)
+    except (NacreError, ValueError) as error:
+        return {"ok": False, "error": str(error)}
+    return {"ok": True, "old_id": old_id, "new_id": new_id}
+
+
+def _maintenance_tick(visit: Visit, reflect_apply: bool = False) -> dict[str, Json]:
+    from ..cli.config import load_maintenance
+    from ..maintenance.scheduler import configured
+
+    known = load_maintenance()
+    known.reflect_apply = reflect_apply or known.reflect_apply
+    done = configured(_visited(visit), known).tick()
+    return {"summary": done.summary(), **asdict(done)}
+
+
+def _journal_tail(visit: Visit, n: int = 20, op: str | None = None, since_seconds: float | None = None) -> list[Json]:
+    since = None if since_seconds is None else visit.store.now() - since_seconds
+    latest = list(_get_store().journal.read(since=since, op=op))[::-1][: max(0, n)]
+    return [
+        {"ts": each.ts, "op": each.op, "actor": each.actor, "id": each.id,
+         "summary": visit.clean_text(each.summary()), "meta": each.meta}
+        for each in latest
+    ]  # fmt: skip
+
+
+def _export(
+    visit: Visit,
+    path: str,
+    include_vectors: bool = True,
+    include_superseded: bool = False,
+    type: str | None = None,
+    tag: str | None = None,
+    since: float | None = None,
+) -> dict[str, Json]:
+    types, tags = [type] if type else None, [tag] if tag else None
+    told = _visited(visit).export(free_place(path), include_vectors, include_superseded, types, tags, since)
+    return {"path": str(told.path), "count": told.count, "bytes": told.bytes, "elapsed": told.elapsed}
+
+
+def _import(
+    visit: Visit,
+    path: str,
+    on_conflict: Literal["skip", "overwrite", "rename", "error"] = "skip",
+    regenerate_vectors: bool = False,
+    dry_run: bool = False,
+) -> dict[str, Json]:
+    try:
+        told = _visited(visit).import_(path, on_conflict, regenerate_vectors, dry_run)
+    except (ImportError, ImportConflictError) as error:
+        raise InvalidInput(str(error)) from error
+    return {
+        "ok": True,
+        **asdict(told),
+        "errors": len(told.errors),
+        "vectors_regenerated": int(told.vectors_regenerated),
+    }
+
+
+def _told(visit: Visit, found: list[Conflict]) -> list[Json]:
+    space = visit.store.space
+    native = (NativeConflict(c.a.native(space), c.b.native(space), c.similarity, c.kind, c.reason) for c in found)
+    return [profile.told(visit.clean(each)) for each in native]
+
+
+OURS: dict[str, Callable[..., Given]] = {
+    "remember": _remember, "forget": _forget, "link": _link, "unlink": _unlink, "find_conflicts": _find_conflicts,
+    "supersede": _supersede, "maintenance_tick": _maintenance_tick, "journal_tail": _journal_tail, "export": _export,
+    "import": _import,
+}  # fmt: skip
+# What only reads is the profile's; the rest goes through the store that deletes, judges and notes as AI-Houkai does.
+PROFILE = replace(
+    profile.PROFILE, tools=tuple(replace(tool, run=OURS.get(tool.name, tool.run)) for tool in profile.TOOLS)
+)
+TOOLS = {tool.name: tool.run for tool in PROFILE.tools}
 
 
 def _run(name: str, *given: Any, **arguments: Any) -> Any:
@@ -47,14 +183,22 @@ maintenance_tick, journal_tail = partial(_run, "maintenance_tick"), partial(_run
 export, import_ = partial(_run, "export"), partial(_run, "import")
 
 
+class ServedStore(Desk):
+    def _open(self) -> NativeStore:
+        from nacre.mcp.warming import WarmingEmbedder
+        from nacre.wiring import make_embedder
+
+        self.embedder = WarmingEmbedder(make_embedder(self.settings))
+        return _get_store(self.embedder).native
+
+
 def run() -> None:
     """Serves one client over stdin and stdout."""
-    from nacre.mcp.desk import Desk
     from nacre.mcp.serving import make_server
     from nacre.mcp.stdio import serve_stdio
 
     parent = os.getppid()
-    desk = Desk(settings_for(*_place()))
+    desk = ServedStore(settings_for(*_place()))
     serve_stdio(make_server(PROFILE, desk), desk, parent)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nacre.config import IN_MEMORY, Settings
+from nacre.ports import Embedder
 from nacre.store import MemoryStore as NativeStore
 
 from .collection import Client, Collection
@@ -35,7 +36,7 @@ class Opening:
         journal_path: str | Path | None = None,
         journal_rotate_mb: float = 64,
         journal_keep_days: float = 90,
-        embedding_fn: Callable[..., Any] | None = None,
+        embedding_fn: Embedder | Callable[..., Any] | None = None,
     ) -> None:
         self.path, self.collection_name, self.actor = str(path), collection, actor
         self.conflict_policy, self.conflict_threshold = conflict_policy, conflict_threshold

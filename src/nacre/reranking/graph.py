@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from nacre.embedding.onnx_session import open_session
 from nacre.reranking.pairs import Pair
 
 if TYPE_CHECKING:
-    import onnxruntime
+    from nacre.embedding.onnx_session import InferenceSession
 
-ERRORS_ONLY = 3  # onnxruntime's own scale; its warnings would reach the terminal of whoever imports us
 IDS, MASK, SEGMENTS, LOGITS = "input_ids", "attention_mask", "token_type_ids", "logits"
 INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
@@ -54,18 +54,8 @@ def scores_from(logits: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     return np.asarray((1 + np.tanh(margins / 2)) / 2)  # the logistic function, without its overflow
 
 
-def _open(file: Path) -> onnxruntime.InferenceSession:
-    # Imported here: it takes a fifth of a second, and most commands rank nothing.
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    # One thread a run: several runs at once use the cores better than several threads in one run do.
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = ERRORS_ONLY
-    # Plans would be kept for every length met.
-    options.enable_mem_pattern = False
+def _open(file: Path) -> InferenceSession:
     try:
-        return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+        return open_session(file)
     except Exception as error:  # onnxruntime's errors have no other root
         raise ValueError(f"{file.name} cannot be opened: {error}") from error

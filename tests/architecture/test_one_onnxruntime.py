@@ -1,0 +1,35 @@
+"""onnxruntime is imported in one place only, because its telemetry must be off before it is loaded."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import nacre
+
+SOURCE = Path(nacre.__file__).parent
+ONLY = "embedding/onnx_session.py"
+SWITCH = 'os.environ.setdefault(TELEMETRY_SWITCH, "1")'
+
+
+def imported_names(file: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {each.name.partition(".")[0] for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add((node.module or "").partition(".")[0])
+        elif isinstance(node, ast.Constant) and node.value == "onnxruntime":
+            names.add("onnxruntime")  # as an argument of import_module
+    return names
+
+
+def test_onnxruntime_is_imported_in_exactly_one_file() -> None:
+    importing = [file.relative_to(SOURCE).as_posix() for file in SOURCE.rglob("*.py")
+                 if "onnxruntime" in imported_names(file)]  # fmt: skip
+    assert importing == [ONLY]
+
+
+def test_telemetry_is_switched_off_before_the_import() -> None:
+    text = (SOURCE / ONLY).read_text("utf-8")
+    assert text.index(SWITCH) < text.index("    import onnxruntime\n")

@@ -15,7 +15,7 @@ from pathlib import Path
 from nacre import MemoryStore
 from nacre.hooks.places import Places
 from nacre.hooks.standing import end_helper, helper_at
-from nacre.portability.project import project_of
+from nacre.project import project_of
 from texts import memories
 
 QUESTION = "Which decision did we take about the harbour database and its nightly copies?"

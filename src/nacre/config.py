@@ -1,21 +1,31 @@
-"""Where the settings come from: flag, environment, project file, user file, default; the first that speaks wins."""
+"""Where the settings come from: option, environment, project file, user file, default; the first match wins."""
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 
 from nacre.errors import ConfigError
+from nacre.project import project_of
+from nacre.trust import ProjectFile, read_project_file
+
+log = logging.getLogger("nacre")
 
 PROJECT_FILE = ".nacre.toml"
 USER_FILE = "config.toml"
 STORE_FILE = "nacre.db"
 IN_MEMORY = ":memory:"
 ENVIRONMENT = "NACRE_"
-KEY_FILE = "file:"  # before the path, in the setting `key`
+KEY_FILE = "file:"  # before the path, in a setting that names a key
+KEYS = ("key", "embedder_key", "language_model_key")
+SERVICES = {"embedder_url": "embedder_key", "language_model_url": "language_model_key"}  # which key goes to which URL
+ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # of a service, not of a file; C:/ is a drive
+PERSONAL = "personal"
 PATHS = ("store", "journal_mirror", "backup_folder")
 TABLES = ("spaces",)
 DEFAULT = "default"
@@ -125,56 +135,160 @@ class Settings:
         return replace(self, **own) if own else self  # type: ignore[arg-type]
 
 
+def own_space(value: object, file: Path) -> bool:
+    return value == PERSONAL or project_of(file.parent.absolute()).owns(str(value))
+
+
+def switched_off(value: object, _file: Path) -> bool:
+    return value is False
+
+
+# What a project's own file may set without the user's consent, and to which values. Whatever is not listed here could
+# send, write, run or read something that is not the project's; it takes effect after `nacre trust`.
+HARMLESS: Mapping[str, Callable[[object, Path], bool]] = {
+    "space": own_space,
+    "hook_capture": switched_off,
+    "hook_inject": switched_off,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What one file sets. `ignored` is what it sets and may not; `notice` says so in one line with the remedy."""
+
+    file: Path
+    values: Mapping[str, object]
+    ignored: Mapping[str, object] = field(default_factory=dict)
+    notice: str = ""
+
+
+Notify = Callable[[str], None]
+_notified: set[str] = set()
+
+
+def log_once(notice: str) -> None:
+    if notice not in _notified:
+        _notified.add(notice)
+        log.warning("%s", notice)
+
+
 def settings(
     flags: Mapping[str, object] | None = None,
     *,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
     user_file: Path | None = None,
+    notify: Notify = log_once,
 ) -> Settings:
-    """Raises `ConfigError`, which names the file and the key, when a setting cannot be read."""
+    """`notify` gets one line for a project's file that sets what it may not. Raises `ConfigError`, which names the file
+    and the key, when a setting cannot be read."""
     environment = os.environ if environment is None else environment
     found = Settings()
-    for file in (user_file or user_config(), project_file(folder or Path.cwd())):
-        if file is not None and file.is_file():
-            given = from_file(file)
-            given["spaces"] = {**found.spaces, **given.get("spaces", {})}  # type: ignore[dict-item]
-            found = replace(found, **given)  # type: ignore[arg-type]
+    for source in from_files(folder or Path.cwd(), user_file):
+        found = merged(found, source.values)
+        if source.notice:
+            notify(source.notice)
     found = replace(found, **from_environment(environment))  # type: ignore[arg-type]
     found = replace(found, **{k: v for k, v in (flags or {}).items() if v is not None})  # type: ignore[arg-type]
     return found if found.store else replace(found, store=str(default_store()))
 
 
+def merged(found: Settings, values: Mapping[str, object]) -> Settings:
+    """A table of one space replaces that of a farther file. A key stays with the URL that was set beside it."""
+    tables = {name: without_foreign_keys(table, values) for name, table in found.spaces.items()}
+    own: Mapping[str, Mapping[str, object]] = values.get("spaces", {})  # type: ignore[assignment]
+    return replace(found, **{**values, "spaces": {**tables, **own}})  # type: ignore[arg-type]
+
+
+def without_foreign_keys(table: Mapping[str, object], nearer: Mapping[str, object]) -> Mapping[str, object]:
+    """A space's table without keys whose URL a nearer file now sets."""
+    foreign = {key for url, key in SERVICES.items() if url in nearer and url not in table}
+    return {name: value for name, value in table.items() if name not in foreign}
+
+
+def from_files(folder: Path, user_file: Path | None = None) -> list[Source]:
+    """The user's own file, then the project's: a later one wins. Raises `ConfigError`."""
+    own, nearest = user_file or user_config(), project_file(folder)
+    found = [Source(own, from_file(own))] if own.is_file() else []
+    return found if nearest is None else [*found, from_project(read_project_file(nearest))]
+
+
+def from_project(read: ProjectFile) -> Source:
+    if read.fault:
+        return Source(read.file, {}, notice=read.fault)
+    values = parsed(read.content, read.file)
+    if read.trusted:
+        return Source(read.file, with_own_keys(values))
+    allowed = {key: value for key, value in values.items() if key in HARMLESS and HARMLESS[key](value, read.file)}
+    ignored = {key: value for key, value in values.items() if key not in allowed}
+    return Source(read.file, allowed, ignored, notice_of(read.file, ignored) if ignored else "")
+
+
+def notice_of(file: Path, ignored: Mapping[str, object]) -> str:
+    names = ", ".join(sorted(ignored))
+    return (
+        f"{file} sets {names}, which a project may not set by itself; `nacre trust` there allows it, if you trust it."
+    )
+
+
+def with_own_keys(values: Mapping[str, object]) -> dict[str, object]:
+    """A URL in a project's file gets the key of the same file (or of the environment, which is read later), never the
+    one in the user's own file: that key is for the user's own service."""
+    empty = {key: "" for url, key in SERVICES.items() if url in values}
+    whole = {**empty, **values}
+    tables: Mapping[str, Mapping[str, object]] = values.get("spaces", {})  # type: ignore[assignment]
+    if tables:
+        whole["spaces"] = {
+            name: {**{key: whole.get(key, "") for url, key in SERVICES.items() if url in table}, **table}
+            for name, table in tables.items()
+        }
+    return whole
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """`source` says where the value comes from: a flag, a variable of the environment, a file, or `default`."""
+    """`source` says where the value comes from: an option, an environment variable, a file, or `default`. An `ignored`
+    one stands in a project's file and has no effect."""
 
     key: str
     value: object
     source: str
+    ignored: bool = False
 
 
-def explained(flags: Mapping[str, object] | None = None, *, folder: Path | None = None) -> list[Setting]:
-    """Every setting with its source; those of a single space as `spaces.NAME.KEY`. Raises `ConfigError`."""
-    whole, told = settings(flags, folder=folder), dict[str, str]()
+def explained(
+    flags: Mapping[str, object] | None = None, *, folder: Path | None = None, notify: Notify = log_once
+) -> list[Setting]:
+    """Every setting with its source; those of a single space as `spaces.NAME.KEY`; at the end what is ignored.
+
+    Raises `ConfigError`.
+    """
+    effective, origins = settings(flags, folder=folder, notify=notify), dict[str, str]()
     spaced: dict[str, str] = {}
-    for file in (user_config(), project_file(folder or Path.cwd())):
-        if file is not None and file.is_file():
-            given = from_file(file)
-            told |= dict.fromkeys(given, str(file))
-            spaced |= dict.fromkeys(given.get("spaces", {}), str(file))  # type: ignore[call-overload]
-    told |= {name: ENVIRONMENT + name.upper() for name in from_environment(os.environ)}
-    told |= {name: f"--{name}" for name, value in (flags or {}).items() if value is not None}
+    ignored: list[Setting] = []
+    for source in from_files(folder or Path.cwd()):
+        origins |= dict.fromkeys(source.values, str(source.file))
+        spaced |= dict.fromkeys(source.values.get("spaces", {}), str(source.file))  # type: ignore[call-overload]
+        ignored += [Setting(key, value, str(source.file), ignored=True) for key, value in flat(source.ignored)]
+    origins |= {name: ENVIRONMENT + name.upper() for name in from_environment(os.environ)}
+    origins |= {name: f"--{name}" for name, value in (flags or {}).items() if value is not None}
     found = [
-        Setting(each.name, getattr(whole, each.name), told.get(each.name, DEFAULT))
+        Setting(each.name, getattr(effective, each.name), origins.get(each.name, DEFAULT))
         for each in fields(Settings)
         if each.name not in TABLES
     ]
-    return found + [
-        Setting(f"spaces.{space}.{key}", value, spaced[space])
-        for space, own in whole.spaces.items()
-        for key, value in own.items()
+    tables = [
+        Setting(key, value, spaced[key.split(".", 1)[1].rpartition(".")[0]])
+        for key, value in flat({"spaces": effective.spaces})
     ]
+    return found + tables + ignored
+
+
+def flat(values: Mapping[str, object]) -> list[tuple[str, object]]:
+    """With the tables of single spaces as `spaces.NAME.KEY`."""
+    found: list[tuple[str, object]] = [(key, value) for key, value in values.items() if key not in TABLES]
+    tables: Mapping[str, Mapping[str, object]] = values.get("spaces", {})  # type: ignore[assignment]
+    return found + [(f"spaces.{name}.{key}", value) for name, table in tables.items() for key, value in table.items()]
 
 
 def user_config() -> Path:
@@ -195,24 +309,47 @@ def project_file(folder: Path) -> Path | None:
 
 
 def from_file(file: Path) -> dict[str, object]:
+    """Whatever the file sets, whoever wrote it. Raises `ConfigError`."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise unreadable(file, error) from error
+    return parsed(content, file)
+
+
+def parsed(content: bytes, file: Path) -> dict[str, object]:
+    """`file` is where the content lies. Raises `ConfigError`."""
     import tomllib
 
     try:
-        given = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read as settings ({error}). Mend or remove it.") from error
+        given = tomllib.loads(content.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise unreadable(file, error) from error
     read: dict[str, object] = {
         key: spaces_of(value, str(file)) if key in TABLES else converted(key, value, str(file))
         for key, value in given.items()
     }
     for key in PATHS:
-        if read.get(key) not in (None, "", IN_MEMORY):
+        value = str(read.get(key, ""))
+        if value not in ("", IN_MEMORY) and not ADDRESS.match(value):
             # A path in a file is meant from where the file lies, wherever the program was started.
-            read[key] = from_where(file, str(read[key]))
-    named = str(read.get("key", ""))
-    if named.startswith(KEY_FILE) and named != KEY_FILE:
-        read["key"] = KEY_FILE + from_where(file, named.removeprefix(KEY_FILE))
-    return read
+            read[key] = from_where(file, value)
+    return with_key_paths(read, file)
+
+
+def with_key_paths(values: dict[str, object], file: Path) -> dict[str, object]:
+    """A relative `file:PATH` is meant from where the settings lie, too."""
+    named = {key: str(values[key]) for key in KEYS if key in values}
+    paths = {
+        key: KEY_FILE + from_where(file, value.removeprefix(KEY_FILE))
+        for key, value in named.items()
+        if value.startswith(KEY_FILE) and value != KEY_FILE
+    }
+    return {**values, **paths}
+
+
+def unreadable(file: Path, error: Exception) -> ConfigError:
+    return ConfigError(f"{file} cannot be read as settings ({error}). Mend or remove it.")
 
 
 def from_where(file: Path, path: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from nacre import Memory, MemoryStore
 from nacre.hooks.places import Places, log_file
 from nacre.hooks.standing import end_helper
-from nacre.portability.project import project_of
+from nacre.project import project_of
 
 COMPANION = "nacre.hooks.companion"
 EVENTS = {"prompt": "UserPromptSubmit", "session-start": "SessionStart", "stop": "Stop", "session-end": "SessionEnd"}

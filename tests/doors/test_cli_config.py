@@ -32,6 +32,7 @@ def listed(nacre: CommandLine) -> dict[str, tuple[Any, str]]:
 def test_each_value_is_listed_with_its_source(nacre: CommandLine, own: Path, elsewhere: Path) -> None:
     nacre.ok("config", "set", "trash_days", "9")
     nacre.ok("config", "set", "--project", "decay_rate", "0.5")
+    nacre.ok("trust", "--yes")
     nacre.ok("config", "set", "spaces.work.decay_rate", "0.25")
     found = listed(nacre)
     assert found["trash_days"] == (9.0, str(own))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.portability.project import project_of
+from nacre.project import project_of
 from tests.doors.conftest import CommandLine
 from tests.transcripts import claude, secret, turn, write_lines
 

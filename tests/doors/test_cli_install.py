@@ -13,6 +13,7 @@ from nacre.install.clients.guidance import BEGIN
 from nacre.install.clients.registry import INSTALLERS
 from tests.doors.conftest import CommandLine
 from tests.doors.terminal import conversation
+from tests.trusting import trusted
 
 
 def servers(file: Path, section: str = "mcpServers") -> dict[str, dict[str, object]]:
@@ -44,7 +45,7 @@ def test_a_project_gets_its_own_store_and_the_user_never_a_projects(
     nacre: CommandLine, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NACRE_STORE")
-    (elsewhere / ".nacre.toml").write_text('store = "shop.db"\n')
+    trusted(elsewhere / ".nacre.toml", 'store = "shop.db"\n')
     nacre.ok("install", "claude-code", "--project")
     nacre.ok("install", "claude-code")
     stores = [servers(elsewhere / name)["nacre"]["env"]["NACRE_STORE"] for name in (".mcp.json", ".claude.json")]  # type: ignore[index]

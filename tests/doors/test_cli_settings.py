@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.doors.conftest import CommandLine
+from tests.trusting import trusted
 
 
 def write(file: Path, **settings: str | float) -> None:
@@ -26,6 +27,7 @@ def test_a_flag_beats_the_environment_beats_the_project_beats_the_user_beats_the
     write(elsewhere / "config" / "nacre" / "config.toml", space="of-the-user")
     assert space_in_use(nacre) == "of-the-user"
     write(elsewhere / ".nacre.toml", space="of-the-project")
+    trusted(elsewhere / ".nacre.toml")
     (elsewhere / "deep" / "down").mkdir(parents=True)
     monkeypatch.chdir(elsewhere / "deep" / "down")
     assert space_in_use(nacre) == "of-the-project"
@@ -54,6 +56,7 @@ def test_a_folder_as_store_gets_a_file_inside(nacre: CommandLine, tmp_path: Path
 
 def test_the_default_type_and_importance_are_settings(nacre: CommandLine, elsewhere: Path) -> None:
     write(elsewhere / ".nacre.toml", default_type="procedural", default_importance=0.7)
+    trusted(elsewhere / ".nacre.toml")
     nacre.ok("remember", "x")
     nacre.ok("remember", "y", "-t", "episodic", "-i", "0.1")
     assert [(each["type"], each["importance"]) for each in nacre.json("list")] == [

@@ -18,6 +18,7 @@ from nacre.hooks.asking import first_to_start
 from tests.doors.conftest import CommandLine
 from tests.doors.hooking import Client, eventually, log
 from tests.transcripts import add_lines, turn, write_lines
+from tests.trusting import trusted
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc")
 
@@ -120,7 +121,7 @@ def test_the_helper_keeps_projects_apart_and_takes_each_ones_settings(client: Cl
     other.folder.mkdir()
     assert other.context("prompt", prompt=QUESTION) == ""
     assert PORT in client.context("prompt", prompt=QUESTION)
-    (client.folder / ".nacre.toml").write_text(f'space = "{other.space}"\n')
+    trusted(client.folder / ".nacre.toml", f'space = "{other.space}"\n')
     assert client.context("prompt", prompt=QUESTION) == ""
 
 
@@ -145,7 +146,7 @@ def test_a_killed_helper_is_missed_by_nobody(client: Client) -> None:
 def test_a_fault_in_one_request_is_noted_and_the_next_is_answered(client: Client) -> None:
     client.remember(PORT)
     pid = begun(client)
-    (client.folder / ".nacre.toml").write_text("secrets = 'nonesuch'\n")
+    trusted(client.folder / ".nacre.toml", "secrets = 'nonesuch'\n")
     assert client.call("prompt", prompt=QUESTION) == ""
     assert "nonesuch" in log()
     (client.folder / ".nacre.toml").unlink()

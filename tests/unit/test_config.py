@@ -8,6 +8,7 @@ import pytest
 
 from nacre.config import Settings, default_store, settings
 from nacre.errors import ConfigError
+from tests.trusting import trusted
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def user_file(tmp_path: Path) -> Path:
 def folder(tmp_path: Path) -> Path:
     deep = tmp_path / "project" / "src" / "deep"
     deep.mkdir(parents=True)
-    (tmp_path / "project" / ".nacre.toml").write_text('space = "of-project"\nstore = "memories.db"\n')
+    trusted(tmp_path / "project" / ".nacre.toml", 'space = "of-project"\nstore = "memories.db"\n')
     return deep
 
 
@@ -55,7 +56,7 @@ def test_a_path_in_a_file_is_meant_from_where_the_file_lies(folder: Path, user_f
 
 
 def test_in_memory_in_a_file_stays_in_memory(tmp_path: Path) -> None:
-    (tmp_path / ".nacre.toml").write_text('store = ":memory:"')
+    trusted(tmp_path / ".nacre.toml", 'store = ":memory:"')
     assert settings(environment={}, folder=tmp_path, user_file=tmp_path / "none").store == ":memory:"
 
 
@@ -83,7 +84,7 @@ def test_an_unreadable_number_in_the_environment_names_the_variable(tmp_path: Pa
 
 def test_a_key_file_is_meant_from_where_the_settings_lie_and_other_keys_stay_as_they_are(tmp_path: Path) -> None:
     def key(written: str) -> str:
-        (tmp_path / ".nacre.toml").write_text(f"key = {written!r}")
+        trusted(tmp_path / ".nacre.toml", f"key = {written!r}")
         return settings(environment={}, folder=tmp_path, user_file=tmp_path / "none").key
 
     assert key("file:keys/own.key") == f"file:{tmp_path / 'keys' / 'own.key'}"

@@ -12,6 +12,7 @@ from nacre.errors import ConfigError, MemoryNotFound, UnknownName
 from nacre.storage.journal_mirror import JournalMirror
 from nacre.wiring import make_conflict_judge, make_journal_mirror
 from tests.embedders import WordBag
+from tests.trusting import trusted
 
 WRITTEN = """
 on_conflict = "warn"
@@ -24,7 +25,7 @@ journal_mirror = "logs/acts.jsonl"
 
 
 def from_file(folder: Path, written: str, **environment: str) -> Settings:
-    (folder / ".nacre.toml").write_text(written)
+    trusted(folder / ".nacre.toml", written)
     return settings(environment=environment, folder=folder, user_file=folder / "none.toml")
 
 

@@ -78,6 +78,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "space": "Create, copy, rename or delete a space.",
         "backup": "Copy the whole store, check a copy, or put one back.",
         "config": "See and change the settings, and where each comes from.",
+        "trust": "Allow what a project's own settings file sets.",
         "completion": "Let your shell complete commands, options, spaces and ids.",
         "prune-links": "Take away ties so weak that nobody would miss them.",
         "reindex": "Compute words and vectors again, with the present model.",

@@ -56,7 +56,7 @@ def settings_for(door: Door, folder: Path | None) -> Settings:
     """A server for all projects must not take the store of the one that this command happens to be called in."""
     from nacre.config import settings
 
-    return settings(door.flags, folder=folder or Path(Path.cwd().anchor))
+    return settings(door.flags, folder=folder or Path(Path.cwd().anchor), notify=door.notify)
 
 
 def environment_of(door: Door) -> Mapping[str, str]:

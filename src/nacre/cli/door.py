@@ -20,11 +20,20 @@ class Door:
 
     flags: dict[str, str] = field(default_factory=dict)
     debug: bool = False
+    notified: set[str] = field(default_factory=set)
 
     def settings(self) -> Settings:
         from nacre.config import settings
 
-        return settings(self.flags)
+        return settings(self.flags, notify=self.notify)
+
+    def notify(self, notice: str) -> None:
+        """Says it on stderr, once for each command."""
+        if notice not in self.notified:
+            from nacre.cli.output import say
+
+            self.notified.add(notice)
+            say(f"nacre: {notice}")
 
     def open(self) -> MemoryStore:
         from nacre.store import MemoryStore

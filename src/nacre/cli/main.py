@@ -24,7 +24,7 @@ def nacre(ctx: click.Context, /, debug: bool, **flags: str | None) -> None:
     """Long-term memory for AI agents, in one file.
 
     Settings come from these options, from NACRE_STORE, NACRE_SPACE and NACRE_EMBEDDER, from the nearest .nacre.toml
-    upwards, or from your own config.toml; the first that speaks wins.
+    upwards (as far as you trust it: see `nacre trust`), or from your own config.toml; the first match wins.
     """
     ctx.obj = Door({name: value for name, value in flags.items() if value is not None}, debug)
     if os.environ.get("NO_COLOR"):

@@ -8,6 +8,8 @@ from nacre.config import converted
 from nacre.errors import UnknownName
 
 OFF = "off"
+SECRET = ("embedder_key", "language_model_key")
+REFERENCE = ("env:", "file:", "keyring:")  # these name where a key is
 SHARES = ("default_importance", "min_trust", "conflict_threshold", "lesson_semantic", "lesson_keyword")
 # As the parts themselves have them, which are dear to import; a test holds the two together.
 WORDS: Mapping[str, Sequence[str]] = {
@@ -42,6 +44,21 @@ def check_value(key: str, value: str) -> None:
         from nacre.remember.check import share
 
         share(key, read)
+
+
+def plain(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def is_secret(key: str, value: object) -> bool:
+    """Whether it is a key itself, and not where one is."""
+    return key.rpartition(".")[2] in SECRET and bool(value) and not str(value).startswith(REFERENCE)
+
+
+def shown_value(key: str, value: object) -> str:
+    return "(set, not shown)" if is_secret(key, value) else plain(value)
 
 
 def check_embedder(value: str) -> None:

@@ -86,14 +86,16 @@ class Request:
     def settings(self) -> Settings:
         """Those of the folder. Raises `ConfigError`."""
         # Nobody asked for a second reader at every prompt; as a language model it would be paid for each time.
-        return replace(settings(self.flags, environment=self.environment, folder=Path(self.folder)), reranker="")
+        found = settings(self.flags, environment=self.environment, folder=Path(self.folder), notify=ignore)
+        return replace(found, reranker="")
 
     def space(self, spaces: Callable[[], Iterable[str]]) -> str:
         """What somebody chose, else the project's own; `spaces` are those that there are, counted only if need be.
 
         Raises `ConfigError`.
         """
-        from nacre.portability.project import chosen_space, project_of
+        from nacre.portability.project import chosen_space
+        from nacre.project import project_of
 
         folder = Path(self.folder)
         chosen = self.flags.get("space") or chosen_space(folder, self.environment)
@@ -101,6 +103,10 @@ class Request:
 
     def within(self, space: str) -> Settings:
         return replace(self.settings(), space=space)
+
+
+def ignore(_notice: str) -> None:
+    """A client's hooks say nothing on stderr; `nacre config list` shows what a project's file may not set."""
 
 
 def begun_in(transcript: Json) -> str:

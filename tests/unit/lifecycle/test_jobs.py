@@ -14,6 +14,7 @@ from nacre.config import settings as read_settings
 from nacre.errors import ConfigError, InvalidInput, UnknownName
 from nacre.lifecycle.jobs import JOBS, JobResult, backups_of, job_named
 from tests.embedders import Moody
+from tests.trusting import trusted
 from tests.unit.lifecycle.aged import DAY, NOW, Turned, opened, remember_episodes, remember_old
 
 
@@ -167,7 +168,7 @@ def test_a_backup_lies_beside_the_store_unless_another_folder_is_named(
 
 
 def test_a_folder_for_backups_in_a_file_is_meant_from_where_the_file_lies(tmp_path: Path) -> None:
-    (tmp_path / ".nacre.toml").write_text('store = "s.db"\nbackup_folder = "copies"\nmaintenance_backup_every = "1d"\n')
+    trusted(tmp_path / ".nacre.toml", 'store = "s.db"\nbackup_folder = "copies"\nmaintenance_backup_every = "1d"\n')
     read = read_settings(environment={}, folder=tmp_path, user_file=tmp_path / "none")
     assert backups_of(read).folder == tmp_path / "copies"
 

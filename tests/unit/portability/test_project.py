@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from nacre.portability import project
-from nacre.portability.project import chosen_space, normalised, project_of, space_of
+from nacre import project
+from nacre.portability.project import chosen_space, space_of
+from nacre.project import normalised, project_of
+from tests.trusting import trusted
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not here")
 
@@ -170,6 +172,6 @@ def test_what_somebody_chose_wins(orchard: Path, elsewhere: Path) -> None:
     config.parent.mkdir(parents=True)
     config.write_text('space = "mine"')
     assert space_of(orchard, (), {}) == "mine"
-    (orchard / ".nacre.toml").write_text('space = "ours"')
+    trusted(orchard / ".nacre.toml", 'space = "ours"')
     assert space_of(orchard / "deeper", (), {}) == "ours"
     assert space_of(orchard, (), {"NACRE_SPACE": "now"}) == "now"

@@ -12,13 +12,13 @@ from nacre.cli.door import Door
 from nacre.cli.faults import Misused, NothingFound
 from nacre.cli.options import door_options, form_option
 from nacre.cli.output import DATA, Column, print_data, print_items, put, say
+from nacre.cli.settings_values import is_secret, plain, shown_value
 from nacre.config import PROJECT_FILE, TABLES, Setting, explained, from_file, project_file, user_config
 from nacre.errors import ConfigError
 
 if TYPE_CHECKING:
     from nacre.config import Settings
 
-SECRET = ("embedder_key", "language_model_key")
 project_option = click.option(
     "--project", is_flag=True, help=f"In the nearest {PROJECT_FILE} upwards, or a new one here, not in your own file."
 )
@@ -28,8 +28,10 @@ project_option = click.option(
 def command() -> None:
     """See and change the settings, and where each comes from.
 
-    A flag wins over the environment (NACRE_STORE, …), this over the nearest .nacre.toml upwards, this over your own
-    config.toml, and that over the default. Settings of one space alone are called spaces.NAME.KEY.
+    An option wins over the environment (NACRE_STORE, …), this over the nearest .nacre.toml upwards, this over your own
+    config.toml, and that over the default. Settings of one space alone are called spaces.NAME.KEY. A project's
+    .nacre.toml may only choose a space of that project (or `personal`) and turn the hooks off, until you run
+    `nacre trust` there.
     """
 
 
@@ -40,11 +42,11 @@ def command() -> None:
 @click.pass_obj
 def list_command(door: Door, changed: bool, form: str | None) -> None:
     """List every setting with its value and its source. Keys of services are not shown."""
-    found = [each for each in explained(door.flags) if not changed or each.source != "default"]
+    found = [each for each in explained(door.flags, notify=door.notify) if not changed or each.source != "default"]
     columns: list[Column[Setting]] = [
         Column("key", lambda each: each.key, lambda each: each.key, style="cyan"),
         Column("value", shown, shown, wide=True, wraps=True),
-        Column("source", lambda each: each.source, lambda each: each.source, style="magenta"),
+        Column("source", source_of, source_of, style="magenta"),
     ]
     print_items(found, columns, record, form)
     if not found:
@@ -58,7 +60,7 @@ def list_command(door: Door, changed: bool, form: str | None) -> None:
 @click.pass_obj
 def get(door: Door, key: str, form: str | None) -> None:
     """Print one setting, and on stderr where it comes from."""
-    known = {each.key: each for each in explained(door.flags)}
+    known = effective(door)
     if key not in known:
         if key.partition(".")[0] in TABLES:
             raise NothingFound(f"no file sets {key}; `nacre config set {key} VALUE` does.")
@@ -103,7 +105,7 @@ def unset_command(door: Door, key: str, project: bool) -> None:
     check_key(key)
     if not unset(file, key):
         raise NothingFound(f"{file} does not set {key}.")
-    now = {each.key: each for each in explained(door.flags)}.get(key)
+    now = effective(door).get(key)
     say(f"{file} no longer sets {key}." + (f" It is {shown(now) or 'empty'} now, from {now.source}." if now else ""))
 
 
@@ -181,24 +183,27 @@ def unknown(key: str, known: list[str]) -> Misused:
     return Misused(f"there is no setting {key!r}; {remedy}")
 
 
+def effective(door: Door) -> dict[str, Setting]:
+    return {each.key: each for each in explained(door.flags, notify=door.notify) if not each.ignored}
+
+
 def tell_overruled(door: Door, key: str, file: Path) -> None:
-    found = {each.key: each for each in explained(door.flags)}.get(key)
+    if any(each.ignored and each.key == key for each in explained(door.flags, notify=door.notify)):
+        return  # the notice about the project's file says so
+    found = effective(door).get(key)
     if found is not None and Path(found.source).absolute() != file.absolute():
         say(f"It is {shown(found)} all the same: {found.source} wins over this file.")
 
 
-def plain(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def shown(setting: Setting) -> str:
-    if setting.key.rpartition(".")[2] in SECRET and setting.value:
-        return "(set, not shown)"
-    return plain(setting.value)
+    return shown_value(setting.key, setting.value)
+
+
+def source_of(setting: Setting) -> str:
+    return f"{setting.source} (ignored; see `nacre trust`)" if setting.ignored else setting.source
 
 
 def record(setting: Setting) -> dict[str, object]:
-    hidden = setting.key.rpartition(".")[2] in SECRET and setting.value
-    return {"key": setting.key, "value": None if hidden else setting.value, "source": setting.source}
+    value = None if is_secret(setting.key, setting.value) else setting.value
+    ignored = {"ignored": True} if setting.ignored else {}
+    return {"key": setting.key, "value": value, "source": setting.source, **ignored}

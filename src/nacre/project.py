@@ -1,0 +1,205 @@
+"""Which project a folder belongs to, so that every worktree and clone of a repository shares one space."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+
+KEY_DIGITS = 8  # of an identity, in a space's name: two of a thousand projects meet once in ten thousand machines
+ASKING_SECONDS = 10.0  # a history of a million commits without an index takes some
+KNOWN_PROJECTS = 1_000  # in the cache
+NAMELESS = re.compile(r"[^\w.]+")
+# What a caller's git hooks may have set; it would lead git to another repository.
+MISLEADING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE")
+REMOTE = re.compile(r"(?:[\w+.-]+://)?(?:[^@/]+@)?([^/:]+)(?::\d+(?=/))?[:/]+(.+?)(?:\.git)?/*")
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """`key` is the same for every clone; `name` is for people, and may differ between them."""
+
+    name: str
+    key: str
+
+    def space(self, known: Iterable[str] = ()) -> str:
+        """The first clone gives the space its name; the others know it by its key."""
+        ending = f"-{self.key}"
+        return next((space for space in known if space.endswith(ending)), f"{self.name}{ending}")
+
+    def owns(self, space: str) -> bool:
+        """Whether a space of this name belongs to this project."""
+        return space.endswith(f"-{self.key}")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """`own` is the folder of this worktree's HEAD, `shared` that of the whole repository."""
+
+    own: Path
+    shared: Path
+
+    @property
+    def name(self) -> str:
+        folder = self.shared.parent if self.shared.name == ".git" else self.shared
+        return folder.name.removesuffix(".git")
+
+
+@lru_cache(maxsize=256)
+def project_of(folder: Path) -> Project:
+    repository = repository_of(folder)
+    if repository is None:
+        whole = folder.expanduser().absolute()
+        return Project(readable(whole.name), digest(f"folder {resolved(whole)}"))
+    return Project(readable(repository.name), known_key(repository))
+
+
+def repository_of(folder: Path) -> Repository | None:
+    """The nearest one upwards, found as git does, without asking it."""
+    start = folder.expanduser().absolute()
+    for at in (start, *start.parents):
+        own = git_folder(at)
+        if own is not None:
+            return Repository(own, shared_folder(own))
+    return None
+
+
+def git_folder(at: Path) -> Path | None:
+    """A `.git` folder, what the `.git` file of a worktree or submodule points to, or a bare repository itself."""
+    entry = at / ".git"
+    if entry.is_file():
+        told = first_line(entry).removeprefix("gitdir:").strip()
+        found = at / told
+        return found if told and found.is_dir() else None
+    if (entry / "HEAD").is_file():
+        return entry
+    bare = (at / "HEAD").is_file() and (at / "objects").is_dir() and (at / "refs").is_dir()
+    return at if bare else None
+
+
+def shared_folder(own: Path) -> Path:
+    told = first_line(own / "commondir")
+    return resolved(own / told) if told else resolved(own)
+
+
+def known_key(repository: Repository) -> str:
+    """From the cache, which knows a repository by its folder's own number; a new one at an old path is not mistaken."""
+    place, number = str(repository.shared), inode(repository.shared)
+    cached = read_cache().get(place)
+    if cached is not None and cached[0] == number:
+        return cached[1]
+    key = key_of(repository)
+    write_cache(place, number, key)
+    return key
+
+
+def key_of(repository: Repository) -> str:
+    """The first commit stays when a remote is added, renamed or moved. Where there is none or the history was cut
+    short, the remote; else the folder."""
+    shallow = (repository.shared / "shallow").exists()
+    first = "" if shallow else first_commit(repository)
+    if first:
+        return digest(f"commit {first}")
+    remote = origin(repository.shared)
+    return digest(f"remote {normalised(remote)}" if remote else f"folder {repository.shared}")
+
+
+def first_commit(repository: Repository) -> str:
+    """Along first parents: a foreign history that was merged in does not make it another project."""
+    import subprocess
+
+    words = ["git", f"--git-dir={repository.own}", "rev-list", "--first-parent", "--max-parents=0", "HEAD"]
+    around = {name: value for name, value in os.environ.items() if name not in MISLEADING}
+    # A repository's own settings may name programs to fetch with: nothing is fetched, so none of them runs.
+    around |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+    try:
+        told = subprocess.run(
+            words, capture_output=True, text=True, env=around, timeout=ASKING_SECONDS, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return told.stdout.strip() if told.returncode == 0 else ""
+
+
+def origin(shared: Path) -> str:
+    """The address of the remote `origin`, read from git's own settings."""
+    inside = False
+    with suppress(OSError, UnicodeDecodeError):
+        for line in (shared / "config").read_text("utf-8").splitlines():
+            if line.lstrip().startswith("["):
+                inside = line.strip().replace("'", '"') == '[remote "origin"]'
+            elif inside and line.strip().lower().startswith("url"):
+                return line.partition("=")[2].strip().strip('"')
+    return ""
+
+
+def normalised(remote: str) -> str:
+    """The same for each way to write one address; who logs in and how does not matter."""
+    if remote.startswith(("/", ".", "~", "file:")):
+        return remote.removeprefix("file://").rstrip("/").removesuffix("/.git").removesuffix(".git")
+    found = REMOTE.fullmatch(remote)
+    return f"{found.group(1)}/{found.group(2)}".lower() if found else remote.lower()
+
+
+def cache_file() -> Path:
+    from platformdirs import user_state_path
+
+    return user_state_path("nacre", appauthor=False) / "projects.json"
+
+
+def read_cache() -> dict[str, tuple[str, str]]:
+    try:
+        told = json.loads(cache_file().read_text("utf-8"))
+        return {place: (str(number), str(key)) for place, (number, key) in told.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def write_cache(place: str, number: str, key: str) -> None:
+    """Whole or not at all; without it git is only asked again."""
+    told = read_cache()
+    told.pop(place, None)
+    kept = dict([*told.items(), (place, (number, key))][-KNOWN_PROJECTS:])
+    file = cache_file()
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(kept), "utf-8")
+        temporary.replace(file)
+
+
+def inode(path: Path) -> str:
+    try:
+        found = path.stat()
+    except OSError:
+        return ""
+    return f"{found.st_dev}:{found.st_ino}"
+
+
+def first_line(file: Path) -> str:
+    try:
+        return file.read_text("utf-8").partition("\n")[0].strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return path
+
+
+def readable(name: str) -> str:
+    return NAMELESS.sub("-", name).strip("-.").lower() or "project"
+
+
+def digest(identity: str) -> str:
+    return blake2b(identity.encode(), digest_size=KEY_DIGITS // 2).hexdigest()

@@ -1,0 +1,173 @@
+"""The user's consent to what a project's own settings file sets, bound to the file's path and content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from nacre.errors import ConfigError
+
+FOLDER = "trusted"  # in the user's own configuration folder, one file for each consent
+LONGEST_FILE = 1_000_000  # bytes: no settings file comes near this
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+ROOT = 0  # the administrator can write anywhere in any case
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """`file` is the settings file, `digest` that of its content, `at` when the user agreed (seconds)."""
+
+    file: str
+    digest: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFile:
+    """A settings file as it was read once; `fault` says why it may not be used at all, empty where it may."""
+
+    file: Path
+    content: bytes
+    fault: str
+
+    @property
+    def trusted(self) -> bool:
+        given = consent_to(self.file)
+        return not self.fault and given is not None and given.digest == digest(self.content)
+
+
+def read_project_file(file: Path) -> ProjectFile:
+    """Content and owner come from one open file, so that no other can be put in its place in between.
+
+    Raises `ConfigError`.
+    """
+    try:
+        with file.open("rb") as opened:
+            found = os.fstat(opened.fileno())
+            fault = fault_of(file, found)
+            content = b"" if fault else opened.read(LONGEST_FILE + 1)
+    except OSError as error:
+        raise ConfigError(
+            f"{file} cannot be read as settings ({error.strerror or error}). Fix or remove it."
+        ) from error
+    if len(content) > LONGEST_FILE:
+        raise ConfigError(f"{file} is too long for a settings file. Shorten or remove it.")
+    return ProjectFile(file, content, fault)
+
+
+def fault_of(file: Path, found: os.stat_result) -> str:
+    """Why somebody else may have written this file; empty where nobody else can have."""
+    if os.name == "nt":
+        return ""
+    user = os.geteuid()
+    if found.st_uid not in (user, ROOT):
+        return f"{file} is ignored, because it belongs to another user; copy it, or run `chown` on it."
+    if writable_by_others(found, user):
+        return f"{file} is ignored, because other users can write to it; run `chmod go-w` on it."
+    if file.parent.stat().st_mode & stat.S_IWOTH:
+        return f"{file} is ignored, because every user can write to its folder; move it to a folder of your own."
+    return ""
+
+
+def writable_by_others(found: os.stat_result, user: int) -> bool:
+    return bool(found.st_mode & stat.S_IWOTH) or bool(
+        found.st_mode & stat.S_IWGRP and not is_private(found.st_gid, user)
+    )
+
+
+def is_private(group: int, user: int) -> bool:
+    """Many systems give each user a group of the same name; what that group may write, only the user may."""
+    import grp
+    import pwd
+
+    try:
+        person, members = pwd.getpwuid(user), grp.getgrgid(group)
+    except KeyError:
+        return False
+    alone = set(members.gr_mem) <= {person.pw_name}
+    return person.pw_gid == group and members.gr_name == person.pw_name and alone
+
+
+def agree(read: ProjectFile, now: float | None = None) -> Consent:
+    """Records the user's consent to this very content. Raises `ConfigError` for a file that may not be used."""
+    if read.fault:
+        raise ConfigError(read.fault)
+    given = Consent(key_of(read.file), digest(read.content), time.time() if now is None else now)
+    place = place_of(read.file)
+    place.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    fresh = place.with_name(f".{place.name}.{os.getpid()}")
+    with suppress(FileNotFoundError):
+        fresh.unlink()
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "w", encoding="utf-8") as out:
+        json.dump(asdict(given), out)
+    fresh.replace(place)
+    return given
+
+
+def withdraw(file: Path) -> bool:
+    """False when there was no consent."""
+    try:
+        place_of(file).unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def consents() -> list[Consent]:
+    """Every consent that the user gave, by path."""
+    found = [consent for place in consent_folder().glob("*.json") if (consent := read_consent(place)) is not None]
+    return sorted(found, key=lambda each: each.file)
+
+
+def consent_to(file: Path) -> Consent | None:
+    found = read_consent(place_of(file))
+    return found if found is not None and found.file == key_of(file) else None
+
+
+def read_consent(place: Path) -> Consent | None:
+    """None where there is none, or where somebody else may have written it."""
+    try:
+        with place.open("rb") as opened:
+            if fault_of(place, os.fstat(opened.fileno())):
+                return None
+            fields = json.loads(opened.read(LONGEST_FILE))
+        return Consent(str(fields["file"]), str(fields["digest"]), float(fields["at"]))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def state_of(consent: Consent) -> str:
+    """trusted, changed (the content is another one now) or gone."""
+    try:
+        read = read_project_file(Path(consent.file))
+    except ConfigError:
+        return "gone"
+    return "trusted" if read.trusted else "changed"
+
+
+def consent_folder() -> Path:
+    from platformdirs import user_config_path
+
+    return user_config_path("nacre", appauthor=False) / FOLDER
+
+
+def place_of(file: Path) -> Path:
+    return consent_folder() / f"{digest(os.fsencode(key_of(file)))[:32]}.json"
+
+
+def key_of(file: Path) -> str:
+    """The folder's real path: a link to a trusted folder is that folder, a link to a trusted file is another file."""
+    try:
+        return str(file.parent.resolve() / file.name)
+    except (OSError, RuntimeError):
+        return str(file.absolute())
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -22,6 +22,7 @@ STORE_FILE = "nacre.db"
 IN_MEMORY = ":memory:"
 ENVIRONMENT = "NACRE_"
 KEY_FILE = "file:"  # before the path, in a setting that names a key
+KEY_PLACES = ("env:", KEY_FILE, "keyring:")  # ways to name where a key is, instead of writing it down
 KEYS = ("key", "embedder_key", "language_model_key")
 SERVICES = {"embedder_url": "embedder_key", "language_model_url": "language_model_key"}  # which key goes to which URL
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # of a service, not of a file; C:/ is a drive
@@ -35,7 +36,8 @@ TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`key` names where the key of an encrypted store is (file:PATH, env:VARIABLE, keyring:NAME), never the key itself.
+    """`key` names where the key of an encrypted store is (file:PATH, env:VARIABLE, keyring:NAME), never the key itself;
+    `embedder_key` and `language_model_key` may name a place in the same way, or be the key of the service.
     `embedder` is minilm, hashing, openai:MODEL or sentence-transformers:MODEL; `language_model` is openai:MODEL or
     anthropic:MODEL, `reranker` is cross-encoder:DIRECTORY or language-model, and both may be left empty. `on_conflict`
     is note, ignore, warn, supersede or raise; `conflict_judge` may be language-model. `importance` says how much a text
@@ -334,6 +336,9 @@ def parsed(content: bytes, file: Path) -> dict[str, object]:
         if value not in ("", IN_MEMORY) and not ADDRESS.match(value):
             # A path in a file is meant from where the file lies, wherever the program was started.
             read[key] = from_where(file, value)
+    if "spaces" in read:
+        tables: Mapping[str, dict[str, object]] = read["spaces"]  # type: ignore[assignment]
+        read["spaces"] = {name: with_key_paths(table, file) for name, table in tables.items()}
     return with_key_paths(read, file)
 
 

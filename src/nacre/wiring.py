@@ -51,6 +51,19 @@ def key_named(setting: str) -> Key | None:
     return Key(named_key(setting))
 
 
+def service_key(settings: Settings, name: str) -> str:
+    """The key in this setting, or the one that it names as env:VARIABLE, file:PATH or keyring:NAME.
+
+    Raises `ConfigError` when there is no key where the setting says.
+    """
+    value = str(getattr(settings, name))
+    if not value:
+        return ""
+    from nacre.storage.named_key import service_key
+
+    return service_key(value, name)
+
+
 def make_key_file(path: Path | str) -> None:
     """A random key in a file of its own that only its owner may read. Raises `ConfigError`; never writes over one."""
     from nacre.storage.key_file import make_key_file
@@ -120,7 +133,7 @@ def make_embedder(settings: Settings) -> Embedder:
     if kind == "openai" and model:
         from nacre.embedding.openai_compatible import OpenAICompatible
 
-        return OpenAICompatible(settings.embedder_url, model, api_key=settings.embedder_key or None)
+        return OpenAICompatible(settings.embedder_url, model, service_key(settings, "embedder_key") or None)
     if kind == "sentence-transformers" and model:
         from nacre.embedding.sentence_transformers import SentenceTransformers
 
@@ -143,9 +156,9 @@ def embedder_from(given: Embedder | EmbedFunction | str | None, settings: Settin
 
 def make_language_model(settings: Settings) -> LanguageModel | None:
     kind, _, model = settings.language_model.partition(":")
-    url, key = settings.language_model_url, settings.language_model_key
     if not kind:
         return None
+    url, key = settings.language_model_url, service_key(settings, "language_model_key")
     if kind == "openai" and model:
         from nacre.language.openai_compatible import OpenAICompatible
 

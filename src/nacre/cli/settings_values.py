@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from nacre.config import converted
 from nacre.errors import UnknownName
+from nacre.install.settings_file import is_plain_key
 
 OFF = "off"
-SECRET = ("embedder_key", "language_model_key")
-REFERENCE = ("env:", "file:", "keyring:")  # these name where a key is
 SHARES = ("default_importance", "min_trust", "conflict_threshold", "lesson_semantic", "lesson_keyword")
 # As the parts themselves have them, which are dear to import; a test holds the two together.
 WORDS: Mapping[str, Sequence[str]] = {
@@ -52,13 +51,8 @@ def plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def is_secret(key: str, value: object) -> bool:
-    """Whether it is a key itself, and not where one is."""
-    return key.rpartition(".")[2] in SECRET and bool(value) and not str(value).startswith(REFERENCE)
-
-
 def shown_value(key: str, value: object) -> str:
-    return "(set, not shown)" if is_secret(key, value) else plain(value)
+    return "(set, not shown)" if is_plain_key(key, value) else plain(value)
 
 
 def check_embedder(value: str) -> None:

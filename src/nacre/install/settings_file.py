@@ -9,10 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from nacre.config import TABLES, Settings, converted, from_file, spaces_of
+from nacre.config import KEY_PLACES, SERVICES, TABLES, Settings, converted, from_file, spaces_of, user_config
 from nacre.errors import ConfigError
 from nacre.install.clients.files import replace
 
+PRIVATE = 0o600
 DELETE = "\x7f"  # JSON leaves it as it is, TOML must have it escaped
 
 
@@ -169,7 +170,23 @@ def replace_file(file: Path, before: str, after: str, path: Sequence[str], wante
             f"{file} is written in a way that this program cannot change by itself; nothing was changed. "
             "`nacre config edit` opens it."
         )
-    replace(file.resolve(), after.encode("utf-8"))
+    replace(file.resolve(), after.encode("utf-8"), mode_for(file, after))
+
+
+def mode_for(file: Path, text: str) -> int | None:
+    """Only the user may read their own file, and any that holds the key of a service; None where the mode may stay."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return PRIVATE
+    tables = [values, *(each for each in values.get("spaces", {}).values() if isinstance(each, dict))]
+    held = any(is_plain_key(key, table[key]) for table in tables for key in SERVICES.values() if key in table)
+    return PRIVATE if held or file.absolute() == user_config().absolute() else None
+
+
+def is_plain_key(key: str, value: object) -> bool:
+    """Whether it is the key of a service itself, and not where one is."""
+    return key.rpartition(".")[2] in SERVICES.values() and bool(value) and not str(value).startswith(KEY_PLACES)
 
 
 def settled(text: str) -> object:

@@ -14,6 +14,7 @@ log = logging.getLogger(__name__)
 FORMS = "file:PATH, env:VARIABLE or keyring:NAME"
 SERVICE = "nacre"  # under which the keyring keeps our names
 OTHERS = 0o077  # what group and everybody may do with a file
+PASSPHRASE = "a passphrase, or a raw key of 64 hex digits"  # what the setting `key` leads to
 LONGEST_FILE = 65_536  # bytes: a path that was meant for something else is not read to its end
 
 
@@ -28,10 +29,20 @@ def named_key(setting: str) -> str:
             "The setting `key` does not name where the key is; the key itself never goes into the settings. "
             f"Write {FORMS}."
         )
-    return source(name)
+    return source(name, "key")
 
 
-def from_file(name: str) -> str:
+def service_key(value: str, setting: str) -> str:
+    """The key of a service: from where the setting's value names a place (as `key` does), otherwise the value itself.
+
+    Raises `ConfigError`, which tells no part of a key.
+    """
+    kind, _, name = value.partition(":")
+    source = SOURCES.get(kind)
+    return value if source is None or not name else source(name, setting)
+
+
+def from_file(name: str, setting: str) -> str:
     file = Path(name).expanduser()
     try:
         with file.open("rb") as opened:
@@ -39,51 +50,56 @@ def from_file(name: str) -> str:
             mode = os.fstat(opened.fileno()).st_mode
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ConfigError(f"The key file {file} cannot be read ({reason}). Name the right one in `key`.") from error
+        raise ConfigError(
+            f"The key file {file} cannot be read ({reason}). Name the right one in `{setting}`."
+        ) from error
     if os.name != "nt" and mode & OTHERS:
         log.warning("Others may read the key file %s; run `chmod 600` on it.", file)
-    return legible(content, f"The key file {file}")
+    return legible(content, f"The key file {file}", setting)
 
 
-def from_environment(name: str) -> str:
+def from_environment(name: str, setting: str) -> str:
     if name not in os.environ:
-        raise ConfigError(f"The variable {name}, which the setting `key` names, is not set. Set it to the key.")
-    return legible(os.fsencode(os.environ[name]), f"The variable {name}")
+        raise ConfigError(f"The variable {name}, which the setting `{setting}` names, is not set. Set it to the key.")
+    return legible(os.fsencode(os.environ[name]), f"The variable {name}", setting)
 
 
-def from_keyring(name: str) -> str:
+def from_keyring(name: str, setting: str) -> str:
     try:
         import keyring
         from keyring.errors import KeyringError
     except ImportError as error:
         raise ConfigError(
-            "The setting `key` names the keyring, which needs another package. Run `pip install 'nacre[keyring]'`."
+            f"The setting `{setting}` names the keyring, which needs another package. "
+            "Run `pip install 'nacre[keyring]'`."
         ) from error
     try:
         found: str | None = keyring.get_password(SERVICE, name)
     except KeyringError as error:
         raise ConfigError(
-            f"The system's keyring does not answer ({type(error).__name__}). Unlock it, or set `key` to file:PATH."
+            f"The system's keyring does not answer ({type(error).__name__}). "
+            f"Unlock it, or set `{setting}` to file:PATH."
         ) from error
     if not found:
         raise ConfigError(f"The keyring has no key {name!r}. Run `keyring set {SERVICE} {name}` to keep one there.")
-    return legible(found.encode(), f"The key {name!r} of the keyring")
+    return legible(found.encode(), f"The key {name!r} of the keyring", setting)
 
 
-def legible(content: bytes, origin: str) -> str:
+def legible(content: bytes, origin: str, setting: str) -> str:
     """Without the line's end that editors and shells add."""
+    wanted = PASSPHRASE if setting == "key" else "the key of the service"
     if len(content) > LONGEST_FILE:
-        raise ConfigError(f"{origin} is too long for one. Use a passphrase, or a raw key of 64 hex digits.")
+        raise ConfigError(f"{origin} is too long for one. Use {wanted}.")
     try:
         key = content.decode("utf-8").strip("\r\n")
     except UnicodeDecodeError:
-        raise ConfigError(f"{origin} is no text. Use a passphrase, or a raw key of 64 hex digits.") from None
+        raise ConfigError(f"{origin} is no text. Use {wanted}.") from None
     if not key.strip():
-        raise ConfigError(f"{origin} is empty. Put a passphrase into it, or a raw key of 64 hex digits.")
+        raise ConfigError(f"{origin} is empty. Put {wanted} into it.")
     return key
 
 
-SOURCES: Mapping[str, Callable[[str], str]] = {
+SOURCES: Mapping[str, Callable[[str, str], str]] = {
     "file": from_file,
     "env": from_environment,
     "keyring": from_keyring,

@@ -12,13 +12,15 @@ from nacre.cli.door import Door
 from nacre.cli.faults import Misused, NothingFound
 from nacre.cli.options import door_options, form_option
 from nacre.cli.output import DATA, Column, print_data, print_items, put, say
-from nacre.cli.settings_values import is_secret, plain, shown_value
+from nacre.cli.settings_values import plain, shown_value
 from nacre.config import PROJECT_FILE, TABLES, Setting, explained, from_file, project_file, user_config
 from nacre.errors import ConfigError
+from nacre.install.settings_file import is_plain_key
 
 if TYPE_CHECKING:
     from nacre.config import Settings
 
+SHARED = 0o644  # of a project's file, which others may read
 project_option = click.option(
     "--project", is_flag=True, help=f"In the nearest {PROJECT_FILE} upwards, or a new one here, not in your own file."
 )
@@ -89,6 +91,8 @@ def set_command(door: Door, key: str, value: str, project: bool) -> None:
     check_value(key.rpartition(".")[2], value)
     set_value(file, key, value)
     say(f"{file} now sets {key}.")
+    if is_plain_key(key, value):
+        say(f"The key lies in it as plain text; {key} can also be env:VARIABLE, file:PATH or keyring:NAME.")
     tell_overruled(door, key, file)
 
 
@@ -154,15 +158,19 @@ def editor_of(door: Door) -> str:
 
 def take_over(file: Path, text: str) -> None:
     """Read first under another name, which stays when it cannot be read: nobody types it twice."""
+    from nacre.install.clients.files import write
+    from nacre.install.settings_file import PRIVATE, mode_for
+
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_name(f".{file.name}.draft")
-    draft.write_text(text, "utf-8")
+    draft.unlink(missing_ok=True)
+    write(draft, text.encode("utf-8"), PRIVATE)  # it may hold a key
     try:
         from_file(draft)
     except ConfigError as error:
         raise Misused(f"{file} is as it was: {error} What you wrote is in {draft}.") from error
-    if file.exists():
-        draft.chmod(file.stat().st_mode & 0o777)
+    usual = file.stat().st_mode & 0o777 if file.exists() else SHARED
+    draft.chmod(mode_for(file, text) or usual)
     draft.replace(file.resolve())
 
 
@@ -204,6 +212,6 @@ def source_of(setting: Setting) -> str:
 
 
 def record(setting: Setting) -> dict[str, object]:
-    value = None if is_secret(setting.key, setting.value) else setting.value
+    value = None if is_plain_key(setting.key, setting.value) else setting.value
     ignored = {"ignored": True} if setting.ignored else {}
     return {"key": setting.key, "value": value, "source": setting.source, **ignored}

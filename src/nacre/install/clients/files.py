@@ -95,11 +95,12 @@ def kept(file: Path, content: bytes) -> Path:
         number += 1
 
 
-def replace(file: Path, content: bytes) -> None:
+def replace(file: Path, content: bytes, mode: int | None = None) -> None:
+    """The mode stays as it was unless one is given."""
     file.parent.mkdir(parents=True, exist_ok=True)
     fresh = file.with_name(f".{file.name}.{uuid4().hex[:8]}")
     try:
-        write(fresh, content, mode_of(file))
+        write(fresh, content, mode_of(file) if mode is None else mode)
         fresh.replace(file)
     finally:
         fresh.unlink(missing_ok=True)

@@ -42,9 +42,10 @@ def past(store: Store, space: str, at: float, ids: Sequence[str] | None = None) 
     stood: dict[str, Memory | None] = dict.fromkeys(changed)
     stood |= {memory.id: memory for memory in store.get(space, list(changed))}
     illegible = dict.fromkeys(entry.memory_id for entry in since if entry.damaged)
+    created = creations(store, space, since)
     for entry in since:
         if entry.memory_id not in illegible:
-            stood[entry.memory_id] = before(entry, stood[entry.memory_id])
+            stood[entry.memory_id] = None if entry.seq in created else before(entry, stood[entry.memory_id])
     for id in illegible:
         stood[id] = None
     return Past(upto, stood, tuple(illegible))
@@ -61,10 +62,26 @@ def reachable(store: Store, space: str, at: float) -> int:
     return upto
 
 
+def creations(store: Store, space: str, since: Sequence[JournalEntry]) -> set[int]:
+    """The numbers of the scrubbed entries that created their memory.
+
+    A scrubbed entry no longer says what it did. The first entry of a memory created it, whatever the operation was
+    called, unless the journal was compacted: then the first entry that is left may be a later one.
+    """
+    scrubbed = [entry for entry in since if entry.before is None and entry.after is None]
+    found = {entry.seq for entry in scrubbed if entry.act.name == "remember"}
+    if not store.journal_begins(space)[0]:
+        for id in dict.fromkeys(entry.memory_id for entry in scrubbed):
+            first = store.journal(space, Told(memory_id=id), newest_first=False, limit=1)
+            found |= {entry.seq for entry in first}
+    return found
+
+
 def before(entry: JournalEntry, after: Memory | None) -> Memory | None:
     if entry.before is None and entry.after is None:
-        # Its content was scrubbed. Of a purged memory nothing is left; of a redacted one, that it was there.
-        return None if entry.act.name == "remember" else after
+        return (
+            after  # Its content was scrubbed. Of a purged memory nothing is left; of a redacted one, that it was there.
+        )
     if entry.before is None:
         return None
     if entry.after is None:

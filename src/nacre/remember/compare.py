@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, TypeAlias
 
+from nacre.errors import EmbeddingError
 from nacre.model import Conflict, Filter, Memory
 from nacre.model.verdict import Verdict
 from nacre.ports import Embedder, Store, Vectors
@@ -113,10 +114,18 @@ class Comparison:
 
 
 def alike_by(embedder: Embedder) -> Alike:
+    """Phrases count as unlike while the model fails, so that a memory can be kept without it."""
+
     @lru_cache(maxsize=4096)
-    def alike(one: str, other: str) -> float:
+    def cosine(one: str, other: str) -> float:
         first, second = embedder.embed([one, other])
         return float(first @ second)
+
+    def alike(one: str, other: str) -> float:
+        try:
+            return cosine(one, other)
+        except EmbeddingError:  # not cached: the model may be back at the next call
+            return 0.0
 
     return alike
 

@@ -75,14 +75,6 @@ def test_a_successor_that_is_dated_in_the_future_begins_now(store: MemoryStore, 
     assert held(store, "new").valid_from == held(store, "old").superseded_at
 
 
-def test_a_successor_that_is_learned_this_very_moment_begins_then() -> None:
-    with MemoryStore(":memory:", embedder=Moody(), clock=lambda: 1_000.0) as store:
-        store.remember("text of old", id="old", occurred_at=500.0)
-        store.remember("text of new", id="new", on_conflict="ignore")
-        store.supersede("old", "new")
-        assert (held(store, "new").valid_from, held(store, "old").valid_until) == (1_000.0, 1_000.0)
-
-
 def test_two_changes_of_one_term_are_undone_together_and_come_back_together(store: MemoryStore) -> None:
     before = store.relations()
     store.register_relation("foretells", "first")

@@ -57,10 +57,10 @@ def report(held: bool, show: bool) -> None:
         if show and not good:
             print(f"    missed ({form}): {text!r}")
     print("| attacks | texts | marked |\n|---|---|---|")
-    for form, (good, all_of_them) in sorted(figures.items()):
-        print(f"| {form} | {all_of_them} | {good / all_of_them:.0%} |")
-    good, count = (sum(row[place] for row in figures.values()) for place in (0, 1))
-    print(f"| all | {count} | {good / count:.0%} |")
+    for form, (hits, all_of_them) in sorted(figures.items()):
+        print(f"| {form} | {all_of_them} | {hits / all_of_them:.0%} |")
+    caught, count = (sum(row[place] for row in figures.values()) for place in (0, 1))
+    print(f"| all | {count} | {caught / count:.0%} |")
     wrong = [text for text in harmless(held) if marked(text)]
     print(f"\nHarmless look-alikes marked: {len(wrong)} of {len(harmless(held))}")
     if show:

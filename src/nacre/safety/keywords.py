@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
-from operator import itemgetter
 
 from nacre.safety.rule import Rule, Where
 from nacre.safety.rules import RULES
@@ -17,10 +14,6 @@ Entry = tuple[str, tuple[Row, ...]]  # a keyword and the rules that begin with i
 
 # No token with a mark of its own is shorter. Written so that prose is read once, word by word.
 HAS_LONG_WORD = re.compile(r"(?:\S{0,15}+\s++)*+\S{16}")
-LONG_WORD = re.compile(r"\S{16,}+")
-DIGIT = re.compile(r"\d")
-RANDOM_LOOKING = re.compile(r"(?<![\w+/=~-])(?=[A-Za-z_+/=~-]*+\d)[\w+/=~-]{20,}+")
-REACH = 140  # how far behind its keyword a random-looking value may begin
 SIGNS = ("--", "_", "-", ".", "/")  # one look for a sign spares many for the keywords that hold it
 
 
@@ -55,50 +48,53 @@ def present(lowered: str, where: Where) -> Iterator[Entry]:
 @cache
 def gated(where: Where, ascii_only: bool) -> tuple[tuple[str, tuple[Entry, ...]], ...]:
     gates: dict[str, dict[str, tuple[Row, ...]]] = {}
-    for rank, rule in enumerate(RULES):
-        for keyword in rule.keywords if rule.where == where else ():
+    for row in rows(where):
+        for keyword in row[1].keywords:
             if keyword.isascii() or not ascii_only:
-                entries = gates.setdefault(gate(rule, keyword), {})
-                entries[keyword] = (*entries.get(keyword, ()), (rank, rule, re.compile(rule.pattern)))
+                entries = gates.setdefault(gate(row[1], keyword), {})
+                entries[keyword] = (*entries.get(keyword, ()), row)
     return tuple((sign, tuple(entries.items())) for sign, entries in gates.items())
+
+
+@cache
+def rows(where: Where) -> tuple[Row, ...]:
+    return tuple((rank, rule, re.compile(rule.pattern)) for rank, rule in enumerate(RULES) if rule.where == where)
 
 
 def gate(rule: Rule, keyword: str) -> str:
     return rule.also or next((sign for sign in SIGNS if sign in keyword), keyword)
 
 
-def places(lowered: str, keyword: str) -> Iterator[int]:
-    at = lowered.find(keyword)
-    while at >= 0:
-        yield at
-        at = lowered.find(keyword, at + 1)
+def places(lowered: str, keyword: str, follow: str) -> Iterator[int]:
+    """Where the keyword stands and what it needs follows it, found without leaving the search of patterns."""
+    return (match.start() for match in followed(keyword, follow).finditer(lowered))
 
 
-@dataclass(frozen=True, slots=True)
-class Dense:
-    """The long words of a text, with blanks between them, and where each of them stood."""
-
-    text: str
-    starts: tuple[tuple[int, int], ...]  # here, in the whole text
-
-    def origin(self, at: int) -> int:
-        here, there = self.starts[bisect_right(self.starts, at, key=itemgetter(0)) - 1]
-        return there + at - here
+@cache
+def followed(keyword: str, follow: str) -> re.Pattern[str]:
+    """Not overlapping, as no keyword overlaps itself."""
+    return re.compile(re.escape(keyword) + follow)
 
 
-def dense(text: str) -> Dense:
-    words = [match for match in LONG_WORD.finditer(text) if DIGIT.search(match[0]) or not match[0].islower()]
-    starts, here = [], 0
+@cache
+def heads() -> tuple[re.Pattern[str], dict[str, tuple[Row, ...]]]:
+    """One pattern for the beginnings of all tokens, and the rules for each beginning, the longer ones included."""
+    prefixes = sorted({keyword for _, rule, _ in rows("head") for keyword in rule.keywords})
+    table = {
+        prefix: tuple(row for row in rows("head") if any(prefix.startswith(keyword) for keyword in row[1].keywords))
+        for prefix in prefixes
+    }
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{branches(prefixes)})(?=\S{{12}})"), table
+
+
+def branches(words: list[str]) -> str:
+    """The words as a tree of alternatives, so that a text is compared with all of them in one pass."""
+    following: dict[str, list[str]] = {}
     for word in words:
-        starts.append((here, word.start()))
-        here += len(word[0]) + 1
-    return Dense(" ".join([word[0] for word in words]), tuple(starts))
-
-
-def random_looking(text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in RANDOM_LOOKING.finditer(text)]
-
-
-def within_reach(at: int, values: list[tuple[int, int]]) -> bool:
-    following = bisect_right(values, at, key=itemgetter(1))
-    return following < len(values) and values[following][0] - at <= REACH
+        if word:
+            following.setdefault(word[0], []).append(word[1:])
+    alternatives = [re.escape(first) + branches(rest) for first, rest in following.items()]
+    if not alternatives:
+        return ""
+    joined = alternatives[0] if len(alternatives) == 1 else f"(?:{'|'.join(alternatives)})"
+    return f"(?:{joined})?" if "" in words else joined

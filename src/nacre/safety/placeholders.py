@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 
+from nacre.safety.randomness import looks_random, slug
 from nacre.safety.rule import Rule
 
 # Of any kind of secret. AWS and others end their published examples so; a row of one sign is nobody's key.
-EXAMPLE = re.compile(
-    r"EXAMPLE|x{6,}|X{6,}|(?i:\*{3,}|\.{3,}|…|•{3,}|#{4,}|_{4,}|0{10,}|change[-_ ]?me|replace[-_ ]?me|fill[-_ ]?me|"
-    r"placeholder|redacted|not[-_ ]?a[-_ ]?real|insert[-_ ]?(?:your|here)|your[-_ ]?(?:own|real|api|pass|key|"
-    r"token|secret|app|db)|"
-    r"^your[-_]|<[\w -]+>|^example|example$|dummy|^my[-_ ]?(?:pass|secret|token|key|api))"
+ROWS = ("xxxxxx", "XXXXXX", "***", "...", "…", "•••", "####", "____", "0000000000", "EXAMPLE")
+# Without the signs between the words.
+SAID = (
+    *("changeme", "replaceme", "fillme", "placeholder", "redacted", "notareal", "insertyour", "inserthere", "dummy"),
+    *("yourown", "yourreal", "yourapi", "yourpass", "yourkey", "yourtoken", "yoursecret", "yourapp", "yourdb"),
 )
+BEGINS = ("example", "mypass", "mysecret", "mytoken", "mykey", "myapi")
+BETWEEN_WORDS = str.maketrans("", "", "-_ ")
+TAGGED = re.compile(r"<[\w -]{1,40}>")
 # A variable, or a word that stands for any value.
 VARIABLE = re.compile(
     r"\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|\$\d|%[A-Za-z_]\w*%|%\([A-Za-z_]\w*\)[sdr]|(?:%[sdr][:@/]?)+|\{[^}]*\}.*|"
@@ -45,13 +49,36 @@ ABOUT = re.compile(
 )
 
 
+KEY_DATA = re.compile(r"[A-Za-z0-9+/]{24}|Proc-Type|DEK-Info")
+
+
 def speaks_about(name: str) -> bool:
     return ABOUT.match(name) is not None
 
 
 def stands_in(secret: str, rule: Rule) -> bool:
     if secret.startswith("-----"):  # a whole block: what a key holds by chance says nothing
-        return False
-    if EXAMPLE.search(secret) or VARIABLE.fullmatch(secret):
+        return KEY_DATA.search(secret, 0, 1200) is None
+    if example(secret) or VARIABLE.fullmatch(secret):
         return True
-    return rule.loose and CODE.fullmatch(secret) is not None
+    if not rule.loose:
+        return False
+    if rule.kind == "secret" and rule.keywords and slug(secret):  # in metadata the name alone decides
+        return True
+    return CODE.fullmatch(secret) is not None and not random_parts(secret)
+
+
+def example(secret: str) -> bool:
+    """Says itself that it is none."""
+    if any(row in secret for row in ROWS) or ("<" in secret and TAGGED.search(secret)):
+        return True
+    words = secret.lower()
+    if words.startswith(("your-", "your_")) or words.endswith("example"):
+        return True
+    words = words.translate(BETWEEN_WORDS)
+    return words.startswith(BEGINS) or any(said in words for said in SAID)
+
+
+def random_parts(secret: str) -> bool:
+    """A token of several parts with dots between them is no name of an attribute."""
+    return any(looks_random(part) for part in secret.split("."))

@@ -11,7 +11,11 @@ LONGEST = 512  # of a token; what is longer is data, and its head makes it worth
 KEYISH = r"(?:key|token|secret|auth|passw|credential)"
 PEM_BODY = r"[^-]*+(?:-(?!----)[^-]*+)*+"  # ends at the next five dashes, so that a row of headers costs one pass
 QUOTED_BODY = r"[^\"'-]*+(?:-(?!----)[^\"'-]*+)*+"
-PEM_LINES = r"(?:(?:\s|\\[nr]|[\"'+])*+[A-Za-z0-9+/=]{16,}+)++"  # of a block that was cut off before its end
+# Of a block that was cut off before its end, also behind the timestamps of a log.
+PEM_LINES = (
+    r"(?:(?:(?:\s|\\[nr]|[\"'+])*+[A-Za-z0-9+/=]{16,}+)++|"
+    r"(?:[ \t]{0,8}\r?\n[^\n]{0,60}?(?<![A-Za-z0-9+/])[A-Za-z0-9+/=]{32,}+(?=\s|\Z))++)"
+)
 USER = r"[^\s/:@\"'<>\[\]{}()]{0,64}"
 HOST_FOLLOWS = r"@(?=[\w\[.%$-])"
 URL_PASSWORD = rf"{USER}:([^\s/\"'<>]{{1,256}}){HOST_FOLLOWS}"
@@ -38,8 +42,9 @@ DATABASES = (
     "influxdb",
 )
 WORD_SIGNS = ascii_letters + digits + "_-"
-NAMED_KEY = rf"[^\n]{{0,40}}?(?i:{KEYISH})[^\n]{{0,40}}?"
 ALNUM, WORD = "[A-Za-z0-9]", r"[\w-]"
+UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+UUID_OR_HEX = rf"(?:{UUID}|[0-9a-f]{{32}})"
 
 BLOCKS = (
     Rule(
@@ -54,8 +59,7 @@ BLOCKS = (
     Rule(
         "private_key",
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:(?=[^-]{0,400}[A-Za-z0-9+/]{24}|[^-]{0,40}(?:Proc-Type|DEK-Info))"
-        rf"{PEM_BODY}-----END[^-]{{0,60}}-----|{PEM_LINES})",
+        rf"(?:{PEM_BODY}-----END[^-]{{0,60}}-----|{PEM_LINES})",
         ("-----begin ",),
         where="anywhere",
         also="-----",
@@ -97,14 +101,18 @@ TOKENS = (
     Rule("slack_token", rf"{RUN_START}xox[abceoprs](?:\.xox[a-z])?-[\w-]{{10,{LONGEST}}}", ("xox",)),
     token("slack_token", rf"{WORD}{{20,{LONGEST}}}", "xapp-"),
     Rule(
-        "slack_webhook", r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w/-]{20,256})", ("hooks.slack.com",), 1
+        "slack_webhook",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w/-]{20,256})",
+        ("hooks.slack.com",),
+        1,
+        where="inside",
     ),
     token("stripe_key", rf"{ALNUM}{{16,{LONGEST}}}", "sk_live_", "sk_test_", "rk_live_", "rk_test_"),
     token("stripe_key", r"[A-Za-z0-9+/=]{24,128}", "whsec_"),
-    Rule("twilio_key", rf"{RUN_START}SK[0-9a-f]{{32}}(?![A-Za-z0-9])", ("sk",)),
-    Rule("sendgrid_key", rf"{RUN_START}SG\.[\w-]{{16,32}}\.[\w-]{{16,64}}", ("sg.",)),
+    Rule("twilio_key", rf"{RUN_START}SK[0-9a-f]{{32}}(?![A-Za-z0-9])", ("SK",)),
+    Rule("sendgrid_key", rf"{RUN_START}SG\.[\w-]{{16,32}}\.[\w-]{{16,64}}", ("SG.",)),
     Rule("mailgun_key", rf"{RUN_START}key-[0-9a-f]{{32}}(?![A-Za-z0-9])", ("key-",)),
-    Rule("mailchimp_key", r"(?<=[0-9a-f]{32})-us\d{1,2}(?!\w)", ("-us",), lead="0123456789abcdef"),
+    Rule("mailchimp_key", r"(?<=[0-9a-f]{32})-us\d{1,2}(?!\w)", ("-us",), lead="0123456789abcdef", where="inside"),
     token("npm_token", rf"{ALNUM}{{36,64}}", "npm_"),
     token("pypi_token", rf"{WORD}{{40,{LONGEST}}}", "pypi-AgE"),
     token("docker_token", rf"{WORD}{{24,64}}", "dckr_pat_", "dckr_oat_"),
@@ -112,10 +120,23 @@ TOKENS = (
     token("digitalocean_token", r"[a-f0-9]{64}", "dop_v1_", "doo_v1_", "dor_v1_"),
     token("heroku_key", rf"{WORD}{{32,128}}", "HRKU-"),
     Rule("cloudflare_key", rf"{RUN_START}v1\.0-[a-f0-9]{{24}}-[a-f0-9]{{100,160}}", ("v1.0-",)),
-    Rule("discord_token", r"(?<=[\w-]{23})\.[\w-]{6}\.[\w-]{27,45}(?![\w.])", (".",), entropy=3.5, lead=WORD_SIGNS),
+    Rule(
+        "discord_token",
+        r"(?<=[\w-]{23})\.[\w-]{6}\.[\w-]{27,45}(?![\w.])",
+        (".",),
+        entropy=3.5,
+        lead=WORD_SIGNS,
+        where="inside",
+    ),
     Rule("discord_token", rf"{RUN_START}mfa\.[\w-]{{80,100}}", ("mfa.",)),
-    Rule("discord_webhook", r"/api/(?:v\d{1,2}/)?webhooks/\d{15,22}/([\w-]{50,128})", ("/api/webhooks/", "/api/v"), 1),
-    Rule("telegram_token", r"(?<=\d{8}):AA[\w-]{32,36}(?![\w-])", (":aa",), lead="0123456789"),
+    Rule(
+        "discord_webhook",
+        r"/api/(?:v\d{1,2}/)?webhooks/\d{15,22}/([\w-]{50,128})",
+        ("/api/webhooks/", "/api/v"),
+        1,
+        where="inside",
+    ),
+    Rule("telegram_token", r"(?<=\d{8}):AA[\w-]{32,36}(?![\w-])", (":aa",), lead="0123456789", where="inside"),
     token("shopify_token", r"[a-fA-F0-9]{32,64}", "shpat_", "shpca_", "shppa_", "shpss_"),
     token("square_token", rf"{WORD}{{22,64}}", "sq0atp-", "sq0csp-", "sq0idp-"),
     token("square_token", rf"{WORD}{{60,64}}(?!{WORD})", "EAAA"),
@@ -124,17 +145,24 @@ TOKENS = (
     token("linear_key", rf"{ALNUM}{{32,64}}", "lin_api_", "lin_oauth_", "lin_wh_"),
     token("notion_token", rf"{ALNUM}{{40,64}}", "ntn_", "secret_", entropy=3.5),
     token("vault_token", rf"{WORD}{{24,{LONGEST}}}", "hvs.", "hvb.", "hvr."),
-    Rule("terraform_token", r"(?<=[A-Za-z0-9]{14})\.atlasv1\.[\w-]{50,80}", (".atlasv1.",), lead=WORD_SIGNS),
+    Rule(
+        "terraform_token",
+        r"(?<=[A-Za-z0-9]{14})\.atlasv1\.[\w-]{50,80}",
+        (".atlasv1.",),
+        lead=WORD_SIGNS,
+        where="inside",
+    ),
     Rule("databricks_token", rf"{RUN_START}dapi[a-f0-9]{{32}}(?:-\d)?(?![A-Za-z0-9])", ("dapi",)),
-    Rule("azure_client_secret", r"(?<=[\w~.]{3}\d)Q~[\w~.-]{31,34}", ("q~",), lead=WORD_SIGNS + "~."),
+    Rule("azure_client_secret", r"(?<=[\w~.]{3}\d)Q~[\w~.-]{31,34}", ("q~",), lead=WORD_SIGNS + "~.", where="inside"),
     Rule(
         "azure_storage_key",
         r"(?i:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,88}={0,2})",
         ("accountkey=", "sharedaccesskey="),
         1,
+        where="inside",
     ),
-    Rule("azure_sas", r"(?<=[?&;\"' ])sig=([A-Za-z0-9%+/]{40,128}=?)", ("sig=",), 1, entropy=3.5),
-    Rule("jwt", rf"{RUN_START}eyJ[\w-]{{10,4096}}\.eyJ[\w-]{{10,8192}}(?:\.[\w-]{{10,4096}})?", ("eyj",)),
+    Rule("azure_sas", r"(?<=[?&;\"' ])sig=([A-Za-z0-9%+/]{40,128}=?)", ("sig=",), 1, entropy=3.5, where="inside"),
+    Rule("jwt", rf"{RUN_START}eyJ[\w-]{{10,1024}}+\.eyJ[\w-]{{10,8192}}+(?:\.[\w-]{{10,4096}}+)?", ("eyJ",)),
     token("grafana_token", r"[\w=+/-]{32,256}", "glsa_", "glc_"),
     token("newrelic_key", r"[A-Z0-9]{27}", "NRAK-"),
     token("planetscale_token", r"[\w.=-]{32,64}", "pscale_tkn_", "pscale_pw_", "pscale_oauth_"),
@@ -161,7 +189,45 @@ TOKENS = (
     token("typeform_token", r"[\w.=-]{40,80}", "tfp_"),
 )
 
-UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+API_TOKENS = (
+    # name of the service in the prefix, so that the body may be anything
+    token("api_token", rf"{WORD}{{20,{LONGEST}}}", "tgp_v1_", "cfat_", "phc_", "phx_", "tvly-", "llx-", "odt_"),
+    token("api_token", rf"{WORD}{{24,{LONGEST}}}", "vercel_blob_rw_", "akab-", "apify_api_", "bb_live_", "ory_pat_"),
+    token("api_token", r"[A-Za-z0-9+/=_-]{40,512}", "bedrock-api-key-", "fm2_", "ops_eyJ"),
+    token("api_token", rf"{WORD}{{12,128}}", "rzp_live_", "rzp_test_", "FLWSECK-", "FLWSECK_TEST-"),
+    token("api_token", r"[0-9a-z]{26}_[A-Za-z0-9]{22}_[A-Za-z0-9]{3}", "pdl_live_apikey_", "pdl_sdbx_apikey_"),
+    token("api_token", r"[0-9a-f]{32,64}(?![A-Za-z0-9])", "shippo_live_", "shippo_test_", "rootly_", "fc-", "sk_"),
+    token("api_token", r"[0-9a-f]{35}(?![A-Za-z0-9])", "live_", "test_"),
+    token("api_token", r"[0-9a-f]{40}(?![A-Za-z0-9])", "sqp_", "squ_", "sqa_"),
+    token("api_token", r"(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40}(?![A-Za-z0-9])", "sgp_"),
+    token("api_token", rf"{ALNUM}{{24,32}}(?![A-Za-z0-9_-])", "fw_", "aio_", entropy=3.5),
+    token("api_token", r"[a-z0-9]{48}(?![A-Za-z0-9])", "csk-"),
+    token("api_token", rf"{ALNUM}{{22}}(?![A-Za-z0-9_-])", "as-", "ak-", entropy=3.8),
+    token("api_token", rf"{WORD}{{40,64}}(?!{WORD})", "sk_", entropy=4.2),
+    token("api_token", r"[A-Z2-7]{24}\.[A-Z2-7]{64}", "dt0c01.", "dt0s01.", "dt0s02."),
+    token("api_token", r"[a-z0-9]{50,60}", "hcaik_01", "hcalk_01", "hcxik_01"),
+    token("api_token", r"[0-9a-f]{8}\.[\w-]{20,128}", "snyk_sat.", "snyk_uat."),
+    token("api_token", rf"[a-z]{{2,12}}\.{ALNUM}{{40,44}}", "dp.st.", "dp.ct."),
+    token("api_token", r"[0-9a-f]{24}\.[0-9a-f]{32}\.[0-9a-f]{32}", "st."),
+    token("api_token", rf"(?:auth|api|client|scim|webhook|oauth)-[A-Za-z0-9]{{6,24}}-{ALNUM}{{16,64}}", "tskey-"),
+    token("api_token", rf"{WORD}{{30,64}}", "secret-live-", "secret-test-", "fio-u-", "tk-us-"),
+    token("api_token", r"[a-z0-9]{60,70}", "napi_"),
+    token("api_token", r"\d{1,16}-[A-Za-z0-9+/=]{40,512}", "ver:1-hint:"),
+    token("api_token", r"[\w-]{40,512}\.[\w-]{16,64}", "sk.eyJ"),
+    token("api_token", rf"{ALNUM}{{14}}\.[0-9a-f]{{64}}", "pat"),
+    token("api_token", r"\d{6,10}_[A-Z0-9]{32}(?![A-Za-z0-9])", "pk_"),
+    token("api_token", r"[0-9a-f]{64}[0-9A-F]{8}", "ATTA"),
+    token("api_token", r"[A-Za-z0-9+/=]{80,128}(?![A-Za-z0-9+/=])", "AQE", "MC5", entropy=4.5),
+    token("api_token", rf"{ALNUM}{{12,15}}![\w.]{{60,128}}", "00D"),
+    token("api_token", r"[a-z0-9]{43}(?![A-Za-z0-9])", "oy2"),
+    token("api_token", rf"{WORD}{{35,38}}(?!{WORD})", "AQVN"),
+    token("api_token", r"[\w-]{20,512}\.[\w-]{60,128}", "t1."),
+    token("api_token", r"[A-Z0-9]{25,32}(?![A-Za-z0-9_-])", "API-"),
+    token("api_token", rf"[a-z0-9]{{16}}\${UUID_OR_HEX}", "access_token$production$", "access_token$sandbox$"),
+    token("api_token", UUID_OR_HEX, "access-production-", "access-sandbox-", "api-"),
+    token("api_token", r"[\w-]{200,512}(?![\w.-])", "eyJ"),
+)
+
 CONTEXTS = (
     near(
         "aws_secret_key",
@@ -169,14 +235,14 @@ CONTEXTS = (
         "[A-Za-z0-9/+]{40}",
         entropy=4.1,
     ),
-    near("heroku_key", ("heroku",), UUID, between=NAMED_KEY),
+    near("heroku_key", ("heroku",), UUID, named=KEYISH),
     near("cloudflare_key", ("cloudflare", "cf_api", "cf_token"), r"[\w-]{40}", entropy=4.1),
-    near("cloudflare_key", ("cloudflare", "cf_api"), "[0-9a-f]{37}", between=NAMED_KEY),
-    near("datadog_key", ("datadog", "dd_"), "[0-9a-f]{32}|[0-9a-f]{40}", between=NAMED_KEY),
-    near("twilio_key", ("twilio",), "[0-9a-f]{32}", between=NAMED_KEY),
+    near("cloudflare_key", ("cloudflare", "cf_api"), "[0-9a-f]{37}", named=KEYISH),
+    near("datadog_key", ("datadog", "dd_"), "[0-9a-f]{32}|[0-9a-f]{40}", named=KEYISH),
+    near("twilio_key", ("twilio",), "[0-9a-f]{32}", named=KEYISH),
     near("mailgun_key", ("mailgun",), "[0-9a-f]{32}(?:-[0-9a-f]{8}){2}"),
     near("atlassian_token", ("atlassian", "jira", "confluence"), r"(?=\w{0,23}\d)[A-Za-z0-9]{24}", entropy=3.7),
-    near("discord_token", ("discord",), r"[\w-]{32}", between=NAMED_KEY, entropy=4.0),
+    near("discord_token", ("discord",), r"[\w-]{32}", named=KEYISH, entropy=4.0),
 )
 
 CONNECTIONS = (
@@ -185,12 +251,16 @@ CONNECTIONS = (
         rf"(?i:{'|'.join(DATABASES)})(?:ql)?(?:\+\w{{1,24}})?s?://{URL_PASSWORD}",
         DATABASES,
         1,
+        where="anywhere",
+        also="://",
     ),
     Rule(
         "database_password",
         r"(?i:jdbc):[^\s\"']{5,256}?[?;&](?i:password|pwd)=([^\s&;\"'<>]{1,128})",
         ("jdbc:",),
         1,
+        where="anywhere",
+        also="jdbc:",
     ),
     Rule(
         "database_password",
@@ -202,4 +272,4 @@ CONNECTIONS = (
     Rule("url_password", rf"://{URL_PASSWORD}", ("://",), 1, where="anywhere", also="@"),
 )
 
-RULES: tuple[Rule, ...] = (*BLOCKS, *TOKENS, *CONTEXTS, *CONNECTIONS, *ASSIGNMENTS)
+RULES: tuple[Rule, ...] = (*BLOCKS, *TOKENS, *API_TOKENS, *CONTEXTS, *CONNECTIONS, *ASSIGNMENTS)

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import log2
 from typing import Literal
 
-from nacre.safety.keywords import (
-    HAS_LONG_WORD,
-    RANDOM_LOOKING,
-    Row,
-    dense,
-    lower,
-    ordinary,
-    places,
-    present,
-    random_looking,
-    within_reach,
-)
+from nacre.safety.keywords import HAS_LONG_WORD, Row, heads, lower, ordinary, places, present
 from nacre.safety.personal import personal_data
 from nacre.safety.placeholders import speaks_about, stands_in
+from nacre.safety.randomness import entropy
 from nacre.safety.rules import RULES
+from nacre.safety.values import Span, in_values
 
 Mode = Literal["redact", "refuse", "allow"]
-Span = tuple[int, int, int, str]  # start, end, rank of the rule, kind
 
 PLACEHOLDER = re.compile(r"\[REDACTED(?::[a-z0-9_]+)?\]")
 PASSES = 8  # what a found secret had hidden is looked for again; two passes are the rule
 LONGEST_LEAD = 80
+SHORT = 200  # characters of a text between two secrets that is looked up before it is searched again
+BEHIND, AHEAD = 32, 600  # of a keyword: all that decides whether a secret stands there
+MANY = 100  # places of one keyword from which on equal surroundings are looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +53,27 @@ def findings(text: str, policy: Policy) -> list[Finding]:
     pending = [(0, len(text))]
     if "[REDACTED" in text:
         pending = list(gaps(0, len(text), (match.span() for match in PLACEHOLDER.finditer(text))))
+    known: dict[str, list[Span]] = {}
     for _ in range(PASSES):
         fresh: list[tuple[int, int]] = []
         for start, end in pending:
-            here = [Finding(kind, start + a, start + b) for a, b, _, kind in merged(spans(text[start:end], policy))]
-            found += here
-            fresh += gaps(start, end, ((each.start, each.end) for each in here)) if here else ()
+            here = [Finding(kind, start + a, start + b) for a, b, _, kind in searched(text[start:end], policy, known)]
+            if here:
+                found += here
+                fresh += gaps(start, end, ((each.start, each.end) for each in here))
         if not fresh:
             break
         pending = fresh
     return sorted(found, key=lambda each: each.start)
+
+
+def searched(text: str, policy: Policy, known: dict[str, list[Span]]) -> list[Span]:
+    """Between many secrets stands mostly the same: it is searched once."""
+    if len(text) > SHORT:
+        return merged(spans(text, policy))
+    if text not in known:
+        known[text] = merged(spans(text, policy))
+    return known[text]
 
 
 def gaps(start: int, end: int, taken: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -98,8 +100,9 @@ def merged(found: Iterable[Span]) -> list[Span]:
 def spans(text: str, policy: Policy) -> Iterator[Span]:
     lowered = lower(text)
     for keyword, rows in present(lowered, "anywhere"):
-        for at in places(lowered, keyword):
-            yield from tried(text, at, rows, policy)
+        follows = {row[1].follow for row in rows}
+        follow = follows.pop() if len(follows) == 1 else ""
+        yield from at_places(text, places(lowered, keyword, follow), rows, policy)
     if HAS_LONG_WORD.match(lowered):
         yield from in_long_words(text, lowered, policy)
     if policy.personal:
@@ -109,49 +112,72 @@ def spans(text: str, policy: Policy) -> Iterator[Span]:
 
 
 def in_long_words(text: str, lowered: str, policy: Policy) -> Iterator[Span]:
-    words = dense(text)
-    small = lower(words.text)
-    for keyword, rows in present(small, "token"):
-        for at in places(small, keyword):
-            for start, end, rank, kind in tried(words.text, at, rows, policy):
-                origin = words.origin(start)
-                yield origin, origin + end - start, rank, kind
-    if RANDOM_LOOKING.search(words.text):
-        yield from near_values(text, lowered, policy)
+    pattern, table = heads()
+    begun: dict[str, list[int]] = {}
+    for match in pattern.finditer(text):
+        begun.setdefault(match[0], []).append(match.start())
+    for head, where in begun.items():
+        yield from at_places(text, where, table[head], policy)
+    for _, rows in present(lowered, "inside"):
+        for row in rows:
+            yield from inside(text, row, policy)
+    for span in in_values(text):
+        if not policy.allows(text[span[0] : span[1]]):
+            yield span
 
 
-def near_values(text: str, lowered: str, policy: Policy) -> Iterator[Span]:
-    values = random_looking(text)
-    for keyword, rows in present(lowered, "near"):
-        for at in places(lowered, keyword):
-            if within_reach(at, values):
-                yield from tried(text, at, rows, policy)
+def inside(text: str, row: Row, policy: Policy) -> Iterator[Span]:
+    known: dict[str, list[Span]] = {}
+    for match in row[2].finditer(text):
+        at = match.start()
+        around = text[max(0, at - LONGEST_LEAD) : match.end()]
+        if around not in known:
+            known[around] = [(a - at, b - at, rank, kind) for a, b, rank, kind in accepted(text, match, row, policy)]
+        for a, b, rank, kind in known[around]:
+            yield at + a, at + b, rank, kind
+
+
+def at_places(text: str, where: Iterable[int], rows: tuple[Row, ...], policy: Policy) -> Iterator[Span]:
+    """A place inside a secret already found by the same rules is not tried; of many places with equal surroundings
+    one is tried, which bounds the cost of a text made of keywords."""
+    done = 0
+    known: dict[str, list[Span]] = {}
+    for number, at in enumerate(where):
+        if at < done:
+            continue
+        if number < MANY:
+            here = list(tried(text, at, rows, policy))
+        else:
+            around = text[at - BEHIND if at > BEHIND else 0 : at + AHEAD]
+            seen = known.get(around)
+            if seen is None:
+                here = list(tried(text, at, rows, policy))
+                if all(span[1] <= at + AHEAD for span in here):
+                    known[around] = [(a - at, b - at, rank, kind) for a, b, rank, kind in here]
+            elif seen:
+                here = [(at + a, at + b, rank, kind) for a, b, rank, kind in seen]
+            else:
+                continue
+        for span in here:
+            done = max(done, span[1])
+            yield span
 
 
 def tried(text: str, at: int, rows: tuple[Row, ...], policy: Policy) -> Iterator[Span]:
-    for rank, rule, pattern in rows:
-        match = pattern.match(text, at)
-        if match is None:
-            continue
-        start, end = match.span(rule.group if rule.group >= 0 else match.lastindex or 0)
-        start = led(text, start, rule.lead)
-        secret = text[start:end]
-        if rule.loose and speaks_about(text[at:start]):
-            continue
-        if entropy(secret) >= rule.entropy and not stands_in(secret, rule) and not policy.allows(secret):
-            yield start, end, rank, rule.kind
+    for row in rows:
+        match = row[2].match(text, at)
+        if match is not None:
+            yield from accepted(text, match, row, policy)
 
 
-def led(text: str, start: int, lead: str) -> int:
-    first = max(0, start - LONGEST_LEAD)
-    while lead and start > first and text[start - 1] in lead:
-        start -= 1
-    return start
-
-
-def entropy(secret: str) -> float:
-    """Bits per character, as Shannon counts them."""
-    if not secret:
-        return 0.0
-    counts = Counter(secret).values()
-    return -sum(count / len(secret) * log2(count / len(secret)) for count in counts)
+def accepted(text: str, match: re.Match[str], row: Row, policy: Policy) -> Iterator[Span]:
+    rank, rule, _ = row
+    start, end = match.span(rule.group if rule.group >= 0 else match.lastindex or 0)
+    if rule.lead:
+        before = text[max(0, start - LONGEST_LEAD) : start]
+        start -= len(before) - len(before.rstrip(rule.lead))
+    secret = text[start:end]
+    if rule.loose and speaks_about(text[match.start() : start]):
+        return
+    if entropy(secret) >= rule.entropy and not stands_in(secret, rule) and not policy.allows(secret):
+        yield start, end, rank, rule.kind

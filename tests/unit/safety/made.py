@@ -135,6 +135,16 @@ TOKENS: dict[str, Maker] = {
     "buildkite_token": after("bk" + "ua_", HEX, 40),
     "contentful_token": after("CF" + "PAT-", WORD, 43),
     "typeform_token": joined("tf" + "p_", run(ALNUM, 44), "_", run(ALNUM, 14)),
+    "api_token": each(
+        [
+            prefixed("tv" + "ly- ll" + "x- ph" + "c_ tgp" + "_v1_ cf" + "at_ od" + "t_", ALNUM, 40),
+            prefixed("shippo_" + "live_ sq" + "u_ sg" + "p_", HEX, 40),
+            joined("dt0" + "c01.", run(UPPER + "234567", 24), ".", run(UPPER + "234567", 64)),
+            joined("tskey-" + "auth-", run(ALNUM, 16), "-", run(ALNUM, 32)),
+            joined("ops_" + "ey" + "J", run(ALNUM, 200)),
+            after("bedrock-" + "api-key-", ALNUM, 132),
+        ]
+    ),
     "mailchimp_key": joined(run(HEX, 32), "-us", run("123456789", 1)),
 }
 TOKEN_FRAMES = (

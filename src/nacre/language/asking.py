@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable
@@ -14,12 +13,6 @@ log = logging.getLogger("nacre")
 
 REST_SECONDS = 60.0  # many questions may come at once, and each would wait for the same silence
 TOKENS = 256  # a line is enough, but some models think aloud first
-# No text can close the fence it stands in: JSON has no bare quote, and here no line break and no bracket of a tag.
-ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<\x85\u2028\u2029"}
-
-
-def fenced(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False).translate(ESCAPED)
 
 
 class Asking:

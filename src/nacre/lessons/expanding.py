@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from nacre.errors import ConfigError, UnknownName
-from nacre.language.asking import Asking, fenced
+from nacre.language.asking import Asking
 from nacre.lessons.shelf import Wording
 from nacre.lessons.vocabulary import TAG, normal
+from nacre.model.fence import json_line
 from nacre.ports import LanguageModel
 from nacre.store import MemoryStore
 from nacre.wiring import make_language_model
@@ -62,7 +63,7 @@ class Expansion:
 
 
 def asked(model: LanguageModel, question: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    answer = Asking(model, "query expansion").answer(fenced(question), SYSTEM)
+    answer = Asking(model, "query expansion").answer(json_line(question), SYSTEM)
     if answer is None:
         return (), ("The language model gave no further words; searched without them.",)
     lines = (line.strip(" -*•\t").lower() for line in answer.splitlines())

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from nacre.config import Settings
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
-from nacre.language.asking import fenced
 from nacre.model import Memory
+from nacre.model.fence import json_line
 from nacre.model.instants import iso
 from nacre.ports import LanguageModel
 from nacre.text.sentences import sentence_spans
@@ -108,7 +108,7 @@ def asking(model: LanguageModel) -> Summarizer:
     """A model's words; where it gives no answer, the central sentences."""
 
     def summarize(memories: Sequence[Memory]) -> str:
-        notes = "\n".join(fenced(memory.text[:LONGEST_SOURCE]) for memory in memories)
+        notes = "\n".join(json_line(memory.text[:LONGEST_SOURCE]) for memory in memories)
         try:
             return model.complete(f"<notes>\n{notes}\n</notes>\nCondense these notes.", system=SYSTEM, max_tokens=200)
         except LanguageModelError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -20,6 +19,7 @@ from nacre.errors import NacreError, UnknownName
 from nacre.mcp.desk import Desk
 from nacre.mcp.tool import Given, Profile, Told, Tool
 from nacre.mcp.visit import Visit
+from nacre.model.fence import escaped, json_line
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
@@ -118,10 +118,10 @@ def answered(found: Given) -> CallToolResult:
 
 def refused(profile: Profile, sentence: str) -> CallToolResult:
     if profile.refusing is None:
-        return CallToolResult(content=[TextContent(text=sentence)], is_error=True)
+        return CallToolResult(content=[TextContent(text=escaped(sentence, keep_lines=True))], is_error=True)
     told = dict(profile.refusing(sentence))
     return CallToolResult(content=[TextContent(text=as_json(told))], structured_content=told, is_error=True)
 
 
 def as_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json_line(value, separators=(",", ":"))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
@@ -55,24 +56,17 @@ def found(hit: Hit) -> dict[str, Json]:
 
 
 def line(memory: Memory, *marks: str, shorten: bool = True) -> str:
-    """One memory for reading: the id that names it, then what the store says of it, then its text."""
+    """One memory for reading: the id that names it, then its type and text, then what the store says of it."""
     from nacre.recall.pack import written
 
-    told = ", ".join(mark for mark in marks if mark)
     shown = replace(memory, text=cut(memory.text)) if shorten else memory
-    return written(shown).replace("- (", f"- {short(memory.id)} (", 1) + (f" [{told}]" if told else "")
-
-
-def fenced(lines: Sequence[str]) -> str:
-    from nacre.recall.pack import FENCE, MARKUP
-
-    return "\n".join([*FENCE[:2], *(MARKUP.sub("&lt;", each) for each in lines), FENCE[2]])
+    return written(shown, marks, label=short(memory.id))
 
 
 def listing(memories: Iterable[Memory], nothing: str, notes: Iterable[str] = ()) -> str:
     """Notes are ours, and stand outside the fence."""
     lines = [line(memory) for memory in memories]
-    return "\n".join([fenced(lines) if lines else nothing, *notes])
+    return "\n".join([fenced(lines) if lines else nothing, *map(escaped, notes)])
 
 
 def conflict(each: Conflict) -> dict[str, Json]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from nacre.model.fence import escaped
 from nacre.safety.scrub import scrub
 
 if TYPE_CHECKING:
@@ -90,4 +91,4 @@ def titled(title: str, lines: Iterator[str]) -> list[str]:
 
 def one_line(text: str) -> str:
     """Without secrets, line ends of any kind, and marks that are ours to set."""
-    return OUR_MARKS.sub("(", " ".join(scrub(text).text.split()))
+    return OUR_MARKS.sub("(", " ".join(escaped(scrub(text).text).split()))

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from nacre.language.asking import Asking, fenced
+from nacre.language.asking import Asking
+from nacre.model.fence import json_line
 from nacre.ports import LanguageModel
 from nacre.text.emotion import felt
 from nacre.text.negation import NEGATION_WORDS
@@ -335,7 +336,7 @@ def asked_importance(
     asking = Asking(model, "importance", clock=clock)
 
     def ask(text: str) -> Appraisal | None:
-        answer = asking.answer(PROMPT.format(text=fenced(text[:CHARACTERS_ASKED])), SYSTEM)
+        answer = asking.answer(PROMPT.format(text=json_line(text[:CHARACTERS_ASKED])), SYSTEM)
         return None if answer is None else read_answer(answer, asking.identity)
 
     return ask

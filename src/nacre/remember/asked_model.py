@@ -7,8 +7,9 @@ import re
 import time
 from collections.abc import Callable
 
-from nacre.language.asking import Asking, fenced
+from nacre.language.asking import Asking
 from nacre.model import Memory
+from nacre.model.fence import json_line
 from nacre.model.verdict import Verdict
 from nacre.ports import LanguageModel
 
@@ -58,7 +59,7 @@ class AskedModel:
 
 
 def ask(newer: str, older: str) -> str:
-    return QUESTION.format(newer=fenced(newer[:CHARACTERS]), older=fenced(older[:CHARACTERS]))
+    return QUESTION.format(newer=json_line(newer[:CHARACTERS]), older=json_line(older[:CHARACTERS]))
 
 
 def verdict(found: re.Match[str], newer: str, older: str) -> Verdict | None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from nacre.errors import LanguageModelError, RerankingError
-from nacre.language.asking import fenced
+from nacre.model.fence import json_line
 from nacre.ports import LanguageModel
 
 BEST_MARK = 10
@@ -47,11 +47,11 @@ class LanguageModelReranker:
 
 def ask(query: str, passages: Sequence[str]) -> str:
     count = len(passages)
-    listed = "\n".join(fenced({"number": number, "text": text}) for number, text in enumerate(passages, 1))
+    listed = "\n".join(json_line({"number": number, "text": text}) for number, text in enumerate(passages, 1))
     return (
         f"Give each of the {count} passages a mark from 0 (says nothing about the query) to {BEST_MARK} "
         "(answers it fully).\n\n"
-        f"<query>\n{fenced(query[:CHARACTERS_A_QUERY])}\n</query>\n\n<passages>\n{listed}\n</passages>\n\n"
+        f"<query>\n{json_line(query[:CHARACTERS_A_QUERY])}\n</query>\n\n<passages>\n{listed}\n</passages>\n\n"
         f"Answer with a JSON list of {count} numbers, the marks in the order of the passages, and nothing else."
     )
 

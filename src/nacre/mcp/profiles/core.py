@@ -9,10 +9,11 @@ from pydantic import Field
 
 from nacre.errors import InvalidInput
 from nacre.mcp.records import act as told_act
-from nacre.mcp.records import conflict, fenced, found, line, listing, short, waiting, whole
+from nacre.mcp.records import conflict, found, line, listing, short, waiting, whole
 from nacre.mcp.schema import NUMBER, RECORD, RECORDS, TEXT, TEXTS, TRUTH, WHOLE, record
 from nacre.mcp.tool import Profile, Told, Tool
 from nacre.mcp.visit import Visit
+from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
 from nacre.model.memory import Json, Memory
 from nacre.model.review import ReviewItem
@@ -48,7 +49,7 @@ def remember(
     kept = visit.store.remember_result(text, replaces=old or None, **fields)
     action = kept.action
     found_conflicts = [visit.clean(each) for each in kept.conflicts]
-    said = [f"{action}: {short(kept.memory.id)}", *kept.notes]
+    said = [f"{action}: {escaped(short(kept.memory.id))}", *map(escaped, kept.notes)]
     if found_conflicts:
         said += ["It may conflict with these; settle it with `review`, or repeat with `replaces`:",
                  fenced([line(each.b, each.kind) for each in found_conflicts])]  # fmt: skip
@@ -81,7 +82,7 @@ def context(visit: Visit, task: str, budget: Annotated[int, Field(description="t
         "truncated": packed.truncated,
         "notes": list(packed.notes),
     }
-    return Told(data, "\n".join([packed.text or NOTHING, *packed.notes]))
+    return Told(data, "\n".join([packed.text or NOTHING, *map(escaped, packed.notes)]))
 
 
 def forget(visit: Visit, ids: list[str], why: str = "") -> dict[str, Json]:
@@ -109,13 +110,13 @@ def review(
 ) -> Told:
     if item and decision:
         done = visit.store.decide(item, decision, text=text, why=why)
-        return Told({"decided": done, "items": []}, f"{decision}: done." if done else "Left as it is.")
+        return Told({"decided": done, "items": []}, f"{escaped(decision)}: done." if done else "Left as it is.")
     items = [cleaned(visit, each) for each in visit.store.review(limit=bounded("limit", limit))]
     records: list[Json] = [waiting(each) for each in items]
-    lines = [f"- {each.id} ({each.kind}; {', '.join(each.decisions)}) {each.why}" for each in items]
-    shown = [memory for each in items for memory in memories_of(each)]
-    text = "\n".join([*lines, listing(shown, "")]) if items else "Nothing waits for a decision."
-    return Told({"items": records}, text.rstrip())
+    # Why an item waits quotes the memories, so that it stands inside the fence with them.
+    lines = [f"- {escaped(each.id)} ({each.kind}; {', '.join(each.decisions)}) {escaped(each.why)}" for each in items]
+    shown = [line(memory) for each in items for memory in memories_of(each)]
+    return Told({"items": records}, fenced([*lines, *shown]) if items else "Nothing waits for a decision.")
 
 
 def cleaned(visit: Visit, item: ReviewItem) -> ReviewItem:

@@ -9,10 +9,11 @@ from pydantic import Field
 from nacre.errors import MemoryNotFound
 from nacre.mcp.profiles import core
 from nacre.mcp.profiles.upkeep import UPKEEP
-from nacre.mcp.records import act, brief, fenced, line, listing, whole
+from nacre.mcp.records import act, brief, line, listing, whole
 from nacre.mcp.schema import RECORDS, TEXT, TEXTS, TRUTH, WHOLE, record
 from nacre.mcp.tool import Profile, Told, Tool
 from nacre.mcp.visit import Visit
+from nacre.model.fence import escaped, fenced
 from nacre.model.memory import Json
 
 Direction = Literal["both", "out", "in"]
@@ -173,7 +174,8 @@ def export_graph(
     graph = visit.store.subgraph(seeds, depth=depth if ids else 0, include_hidden=False)
     clean = replace(graph, nodes={id: visit.store.shown(memory) for id, memory in graph.nodes.items()})
     written: str = getattr(graph_formats, form)(clean)
-    return Told({"graph": written, "memories": len(clean.nodes), "ties": len(clean.edges)}, written)
+    drawing = f"- ({form})\n  {escaped(written, keep_lines=True)}"
+    return Told({"graph": written, "memories": len(clean.nodes), "ties": len(clean.edges)}, fenced([drawing]))
 
 
 MEMORIES = record(memories=RECORDS)

@@ -8,10 +8,11 @@ from pydantic import Field
 
 from nacre.errors import InvalidInput
 from nacre.mcp.profiles.core import bounded
-from nacre.mcp.records import brief, conflict, fenced, line
+from nacre.mcp.records import brief, conflict, line
 from nacre.mcp.schema import RECORDS, TEXT, TRUTH, WHOLE, record
 from nacre.mcp.tool import Told, Tool
 from nacre.mcp.visit import Visit
+from nacre.model.fence import fenced
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:

@@ -38,23 +38,27 @@ class Procedures(Acting):
         return draft.id
 
     def recall_procedure(self, query: str, limit: int = 5) -> list[ProceduralMemory]:
-        """Those that have a word of the question, the most used first; all for an empty question.
+        """Those that have a word of the question, the most used first, then the newest; for an empty question those of
+        all, the most used first, then the oldest.
 
         What is returned has been used once more. A use is no act: it is not in the journal, and no undo takes it back.
         """
         if label("query", query):
             found = matching(self.store, query, Filter.where(type=PROCEDURAL))
+            chosen = sorted(found, key=lambda memory: (-memory.access_count, -memory.created_at))[: max(0, limit)]
         else:
-            found = self.store.list_recent(MATCHES, order="accessed", type=PROCEDURAL)
-        chosen = sorted(found, key=most_used)[: max(0, limit)]
+            chosen = self._most_used(max(0, limit))
         if chosen:
             index = self.store.acting_as(self.agent_name).store
             index.touch(self.store.space, [memory.id for memory in chosen], self.store.now())
         return [ProceduralMemory.of(memory) for memory in chosen]
 
-
-def most_used(memory: Memory) -> tuple[float, float]:
-    return -memory.access_count, -memory.created_at
+    def _most_used(self, limit: int) -> list[Memory]:
+        """However many there are: those never used are read no further than they are wanted."""
+        used, unused = Filter.where(access_count__gt=0), Filter.where(access_count=0)
+        found = self.store.list_recent(MATCHES, order="accessed", type=PROCEDURAL, where=used)
+        rest = self.store.list_recent(limit, order="oldest", type=PROCEDURAL, where=unused) if limit else []
+        return [*sorted(found, key=lambda memory: (-memory.access_count, memory.created_at)), *rest][:limit]
 
 
 def texts(name: str, given: Sequence[str]) -> list[Json]:

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -132,7 +133,7 @@ def test_no_text_ends_the_data_of_a_question_to_a_language_model(one: str, other
 def filled(kept: Memory, type: str) -> Iterator[MemoryStore]:
     """With the hostile fields in the record itself, as an import or an older version may have left them."""
     with MemoryStore(":memory:", embedder="hashing", actor="test") as store:
-        fields = {"type": type, "source": kept.source, "tags": kept.tags, "title": kept.title,
+        fields: dict[str, Any] = {"type": type, "source": kept.source, "tags": kept.tags, "title": kept.title,
                   "session": kept.session, "role": kept.role, "entities": kept.entities}  # fmt: skip
         store.register_type(type)
         first = store.remember("The pier opens at nine", on_conflict="ignore", pinned=True, importance=1.0, trust=1.0)
@@ -154,7 +155,7 @@ def storable(kept: Memory) -> bool:
     return bool(kept.type.strip() and kept.links[0].rel.strip()) and "\0" not in repr(kept).replace("\\x00", "\0")
 
 
-FENCED = (
+FENCED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("recall", {"query": "When does the pier open?"}), ("list", {}), ("context", {"task": "pier opens"}),
     ("review", {}), ("conflicts", {}), ("export_graph", {}), ("export_graph", {"form": "dot"}),
     ("export_graph", {"form": "graphml"}),

@@ -11,6 +11,7 @@ import pytest
 
 from nacre.mcp.profiles.core import TOOLS as CORE
 from nacre.mcp.profiles.full import TOOLS
+from tests.doors.hooking import eventually
 from tests.doors.mcp_agents import Agent, stdio_agent
 
 
@@ -42,8 +43,9 @@ def test_memories_are_read_and_listed(agent: Agent) -> None:
 
 def test_the_past_can_be_listed(agent: Agent) -> None:
     id = keep(agent, "The sluice is painted green")
-    before = datetime.fromtimestamp(time.time(), UTC).isoformat()
-    time.sleep(0.02)
+    noted = time.time()
+    before = datetime.fromtimestamp(noted, UTC).isoformat()
+    assert eventually(lambda: time.time() > noted + 0.001)  # whatever a tick of the clock is here
     agent.ok("edit", id=id, text="The sluice is painted grey", tags=["sluice"], why="repainted")
     (then,) = agent.ok("list", as_of=before, limit=1)["memories"]
     assert then["text"] == "The sluice is painted green"

@@ -13,6 +13,8 @@ from nacre.errors import EmbeddingError, ModelUnavailable
 from nacre.mcp.warming import PATIENCE, WarmingEmbedder
 from nacre.ports import Vectors
 
+PATIENCE_OF_TESTS = 120.0  # seconds
+
 
 class Slow(Hashing):
     """Ready once it was let go on."""
@@ -27,7 +29,7 @@ class Slow(Hashing):
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not self.ready:
             self.loads += 1
-            self.go_on.wait(10)
+            self.go_on.wait(PATIENCE_OF_TESTS)
             if self.failing:
                 raise EmbeddingError("There is no network; connect it and repeat.")
             self.ready = True
@@ -35,7 +37,7 @@ class Slow(Hashing):
 
 
 def soon(condition: object) -> bool:
-    end = time.monotonic() + 10
+    end = time.monotonic() + PATIENCE_OF_TESTS
     while time.monotonic() < end:
         if condition():  # type: ignore[operator]
             return True

@@ -12,22 +12,22 @@ from typing import Any, NoReturn
 
 import anyio
 from mcp.server import Server
-from mcp.server.stdio import stdio_server
 
 from nacre.mcp.desk import Desk
+from nacre.mcp.transport import DRAIN_SECONDS, Ledger, connected
 
 log = logging.getLogger("nacre")
 
 LOOK_SECONDS = 0.2  # between two looks whether the parent still lives
-# What is under way when the client is gone may finish; a write that takes longer is rolled back as after a crash.
-GRACE_SECONDS = 0.5
+GRACE_SECONDS = 0.5  # for closing the store, once every request is answered
 
 
 def serve_stdio(server: Server[Any], desk: Desk, parent: int) -> NoReturn:
     """`parent` is the process that started this one, asked for early: it may be gone by now."""
-    watch_client(parent)
+    ledger = Ledger()
+    watch_client(parent, ledger)
     try:
-        anyio.run(serve, server)
+        anyio.run(serve, server, ledger)
     except* OSError as gone:
         log.debug("The client went away: %s", gone.exceptions)
     except* KeyboardInterrupt:
@@ -37,14 +37,14 @@ def serve_stdio(server: Server[Any], desk: Desk, parent: int) -> NoReturn:
     end()
 
 
-async def serve(server: Server[Any]) -> None:
-    async with stdio_server() as (reading, writing):
+async def serve(server: Server[Any], ledger: Ledger | None = None) -> None:
+    async with connected(ledger or Ledger()) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
 
-def watch_client(parent: int) -> None:
+def watch_client(parent: int, ledger: Ledger) -> None:
     """A thread of its own: it must see the end even while the loop is busy, or while a sibling holds the pipe open."""
-    watching = threading.Thread(target=wait_for_end, args=(private_copy(0), parent), daemon=True)
+    watching = threading.Thread(target=wait_for_end, args=(private_copy(0), parent, ledger), daemon=True)
     watching.start()
 
 
@@ -58,9 +58,13 @@ def private_copy(descriptor: int) -> int | None:
         return None
 
 
-def wait_for_end(descriptor: int | None, parent: int) -> NoReturn:
-    while os.getppid() == parent and not hung_up(descriptor):
+def wait_for_end(descriptor: int | None, parent: int, ledger: Ledger) -> NoReturn:
+    while not (gone := os.getppid() != parent) and not hung_up(descriptor):
         pass
+    deadline = time.monotonic() + DRAIN_SECONDS + GRACE_SECONDS
+    # A pipe that is hung up may still hold requests; where the parent is gone and a sibling holds it, none are awaited.
+    while time.monotonic() < deadline and not (ledger.settled and (ledger.ended or gone)):
+        time.sleep(LOOK_SECONDS / 10)
     time.sleep(GRACE_SECONDS)
     end()
 

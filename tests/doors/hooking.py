@@ -19,7 +19,7 @@ from nacre.project import project_of
 
 COMPANION = "nacre.hooks.companion"
 EVENTS = {"prompt": "UserPromptSubmit", "session-start": "SessionStart", "stop": "Stop", "session-end": "SessionEnd"}
-PATIENCE = 30.0
+PATIENCE = 120.0  # seconds, for a machine whose cores are all busy
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Client:
     def call(self, event: str, payload: str | None = None, **more: Any) -> str:
         """What the client gets; a hook never fails and never complains."""
         process = self.start(event, self.payload(event, **more) if payload is None else payload)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=2 * PATIENCE)
         assert (process.returncode, err) == (0, ""), err
         return out
 

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from nacre import MemoryStore
-from nacre.hooks.asking import first_to_start
+from nacre.config import Settings
+from nacre.hooks import asking
+from nacre.hooks.asking import LIMIT_VARIABLE, first_to_start
+from nacre.hooks.channel import UnixChannel, receive, send
+from nacre.hooks.companion import Companion
+from nacre.hooks.request import Request
+from nacre.hooks.standing import helper_at
 from tests.doors.conftest import CommandLine
-from tests.doors.hooking import Client, eventually, log
+from tests.doors.hooking import PATIENCE, Client, eventually, log
 from tests.transcripts import add_lines, turn, write_lines
 from tests.trusting import trusted
 
@@ -42,6 +53,7 @@ def begun(client: Client) -> int:
     client.call("session-start", source="startup")
     assert eventually(client.places.address.exists)
     (pid,) = client.helpers()
+    assert helper_at(client.store, "status")["pid"] == pid
     return pid
 
 
@@ -51,6 +63,7 @@ def test_the_helper_starts_by_itself_and_answers_without_loading_anything_in_the
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "nacre", "hook", "prompt"],
         input=client.payload("prompt", prompt=QUESTION), capture_output=True, text=True, check=True, cwd=client.folder,
+        env={**os.environ, LIMIT_VARIABLE: str(PATIENCE)},
     )  # fmt: skip
     assert PORT in done.stdout
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
@@ -63,7 +76,7 @@ def test_many_hooks_at_once_start_one_helper(client: Client) -> None:
     payload = client.payload("session-start", source="startup")
     processes = [client.start("session-start", payload) for _ in range(6)]
     for process in processes:
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     assert eventually(client.places.address.exists)
     assert len(client.helpers()) == 1
     client.call("prompt", prompt=QUESTION)
@@ -74,13 +87,13 @@ def test_many_hooks_at_once_start_one_helper(client: Client) -> None:
 def test_a_second_helper_ends_at_once(client: Client) -> None:
     pid = begun(client)
     words = [sys.executable, "-m", "nacre.hooks.companion", str(client.store), "60", "hashing"]
-    assert subprocess.run(words, timeout=30, check=True).returncode == 0
+    assert subprocess.run(words, timeout=PATIENCE, check=True).returncode == 0
     assert client.helpers() == [pid] and client.places.address.exists()
 
 
 def test_the_helper_ends_when_nobody_asks_it(client: Client) -> None:
     words = [sys.executable, "-m", "nacre.hooks.companion", str(client.store), "0.5", "hashing"]
-    assert subprocess.run(words, timeout=60, check=True).returncode == 0
+    assert subprocess.run(words, timeout=PATIENCE, check=True).returncode == 0
     assert not client.places.address.exists()
 
 
@@ -109,7 +122,7 @@ def test_the_helper_captures_and_nobody_waits_for_it(client: Client) -> None:
     add_lines(client.transcript, turn(2, "two", cwd=str(client.folder)))
     processes = [client.start("stop", client.payload("stop")) for _ in range(4)]
     for process in processes:
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     assert eventually(lambda: client.kept() == ["one", "two"])
     assert log() == ""
 
@@ -179,3 +192,79 @@ def test_a_start_that_came_to_nothing_does_not_stop_the_next_for_ever(tmp_path: 
     assert not first_to_start(mark)
     os.utime(mark, (1, 1))
     assert first_to_start(mark)
+
+
+def test_a_hook_that_comes_while_a_helper_comes_up_starts_no_second_one(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark of a start goes only when the helper listens; who makes a new one then finds it there."""
+    begun(client)
+    started: list[object] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *given, **named: started.append((given, named)))
+    assert not client.places.starting.exists()
+    asking.start(client.store, client.places, Settings())
+    assert started == [] and not client.places.starting.exists()
+
+
+def test_the_mark_of_a_start_stays_until_the_helper_listens(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory() as short:
+        channel = UnixChannel(Path(short) / "a.sock")
+        companion = Companion(tmp_path / "s.db", idle=60)
+        seen: list[bool] = []
+
+        def listens() -> None:
+            seen.append(channel.path.exists())
+            companion.ending.set()
+
+        companion.serve(channel, tmp_path, listens)
+        assert seen == [True] and list(Path(short).iterdir()) == []
+
+
+def test_who_reached_the_helper_just_before_its_end_is_answered(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory() as short:
+        channel = UnixChannel(Path(short) / "a.sock")
+        companion = Companion(tmp_path / "s.db", idle=60)
+        waiting: list[socket.socket] = []
+
+        def listens() -> None:
+            waiting.append(channel.connect(PATIENCE)[0])
+            send(waiting[0], {"event": "status"})
+            companion.ending.set()
+
+        companion.serve(channel, tmp_path, listens)
+        with waiting[0]:
+            assert receive(waiting[0])["pid"] == os.getpid()
+
+
+def test_a_helper_that_ends_without_an_answer_is_done_without(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.remember(PORT)
+    client.without_helper()
+    listening, _ = UnixChannel(client.places.address).listen()
+    monkeypatch.chdir(client.folder)
+
+    def hang_up() -> None:
+        connection, _ = listening.accept()
+        with connection:
+            receive(connection)
+
+    ending = threading.Thread(target=hang_up)
+    ending.start()
+    request = Request.here("prompt", json.loads(client.payload("prompt", prompt=QUESTION)), {})
+    told = asking.answered(request, time.monotonic() + PATIENCE)
+    ending.join()
+    listening.close()
+    client.places.address.unlink()
+    assert PORT in told
+
+
+def test_the_helper_may_take_as_long_as_the_limit_allows(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed: list[float] = []
+    monkeypatch.setenv(LIMIT_VARIABLE, "77")
+
+    def answer(*given: object) -> dict[str, str]:
+        allowed.append(float(str(given[-1])))
+        return {"output": "x"}
+
+    monkeypatch.setattr(asking, "ask", answer)
+    request = Request.here("prompt", json.loads(client.payload("prompt", prompt=QUESTION)), {})
+    assert asking.answered(request, 0.0) == "x" and allowed == [77.0]

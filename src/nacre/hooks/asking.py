@@ -68,7 +68,11 @@ def answered(request: Request, until: float) -> str:
         return ""
     file = store_path(settings.store)
     places = Places.of(file)
-    told = ask(channel_at(places.address), request.to_json(), LIMIT_SECONDS)
+    try:
+        # The whole limit: how long the helper may take is for the client's limit to say, and its timer runs.
+        told = ask(channel_at(places.address), request.to_json(), seconds_allowed())
+    except ConnectionError:
+        told = None  # it ended just then
     if told is not None:
         return str(told.get("output") or "")
     start(file, places, settings)
@@ -88,6 +92,9 @@ def start(file: Path, places: Places, settings: Settings) -> None:
     """One of many hooks starts the helper, and the helper itself makes sure that it is the only one."""
     if not first_to_start(places.starting):
         return
+    if is_there(places):
+        places.starting.unlink(missing_ok=True)  # it came up since it was asked
+        return
     import subprocess
 
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -102,6 +109,13 @@ def start(file: Path, places: Places, settings: Settings) -> None:
         creationflags=WITHOUT_CONSOLE,
     )
     process.returncode = 0  # it outlives us: nobody is meant to wait for it
+
+
+def is_there(places: Places) -> bool:
+    try:
+        return ask(channel_at(places.address), {"event": "status"}, LIMIT_SECONDS) is not None
+    except OSError:
+        return True  # it takes its time
 
 
 def first_to_start(mark: Path) -> bool:

@@ -48,14 +48,18 @@ class UnixChannel:
         return asking, ""
 
     def listen(self) -> tuple[socket.socket, str]:
-        self.close()
+        """The socket gets its name once it listens: whoever finds it is never refused."""
+        unnamed = self.path.with_suffix(".new")
+        with suppress(OSError):
+            unnamed.unlink()
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)
         try:
-            listening.bind(str(self.path))
+            listening.bind(str(unnamed))
         finally:
             os.umask(before)
         listening.listen(WAITING)
+        unnamed.replace(self.path)
         return listening, ""
 
     def close(self) -> None:

@@ -116,18 +116,25 @@ class Companion:
         # One after the other, apart from those who wait for an answer.
         self._captures = ThreadPoolExecutor(1, "capture")
 
-    def serve(self, channel: Channel, wanted: Path) -> None:
-        """Until it was asked to end, nobody asked for so long, or the store's folder is gone."""
+    def serve(self, channel: Channel, wanted: Path, listens: Callable[[], object] = bool) -> None:
+        """Until it was asked to end, nobody asked for so long, or the store's folder is gone.
+
+        `listens` is called once it can be asked.
+        """
         listening, token = channel.listen()
+        listens()
         listening.settimeout(min(LOOKING_SECONDS, self.idle / 2))
         try:
             with listening, self._captures, ThreadPoolExecutor(WORKERS, "hook") as workers:
                 while not self.over(wanted):
                     with suppress(TimeoutError):
-                        connection, _ = listening.accept()
-                        self._begun()
-                        workers.submit(self._done, self._served, connection, token)
+                        self._accept(listening, token, workers)
                 channel.close()
+                # Whoever found the way before is answered still.
+                listening.settimeout(0)
+                with suppress(OSError):
+                    while True:
+                        self._accept(listening, token, workers)
         finally:
             channel.close()
             self.stores.close()
@@ -136,6 +143,11 @@ class Companion:
         with self._lock:
             idle = self._busy == 0 and time.monotonic() - self._last > self.idle
         return idle or self.ending.is_set() or not wanted.exists()
+
+    def _accept(self, listening: socket.socket, token: str, workers: ThreadPoolExecutor) -> None:
+        connection, _ = listening.accept()
+        self._begun()
+        workers.submit(self._done, self._served, connection, token)
 
     def _begun(self) -> None:
         with self._lock:
@@ -191,9 +203,12 @@ def main(file: Path, idle: float, embedder: str) -> None:
         with held(places.lock, alone=True, patience=0.0):
             companion = Companion(file, idle)
             companion.stores.warm(embedder)
-            with suppress(OSError):
-                places.starting.unlink()
-            companion.serve(channel_at(places.address), wanted=file.parent)
+
+            def listens() -> None:
+                # Not before: a hook that finds neither a mark nor a helper starts another one.
+                places.starting.unlink(missing_ok=True)
+
+            companion.serve(channel_at(places.address), file.parent, listens)
     except BlockingIOError:
         return
     except Exception as error:  # noqa: BLE001 - nobody sees what this process prints

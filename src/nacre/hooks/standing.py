@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nacre.hooks.capturing import Reached
     from nacre.model.memory import Json
 
-ASKING_SECONDS = 2.0
+ASKING_SECONDS = 10.0  # a person asks, and a helper that is there answers, however busy the machine is
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,8 @@ def test_a_link_gives_on_a_part_of_its_weight_and_two_hops_a_part_of_the_part(st
     store.remember("copper kettle whistle", id="found")
     store.remember("red barn", id="near", links=[Link("far", "related")], on_conflict="ignore")
     store.remember("blue boat", id="far", on_conflict="ignore")
+    for other in ("drum", "lamp", "gate", "wire"):  # the walk begins at the five best, which the linked ones are not
+        store.remember(f"copper kettle {other}", on_conflict="ignore")
     store.link("found", "near", "related", weight=0.5)
     scores = {hit.memory.id: hit.score for hit in store.recall("copper kettle whistle", k=9, strategy="graph")}
     assert scores["near"] == pytest.approx(0.6 * 0.5 * scores["found"])

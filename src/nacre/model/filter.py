@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import TypeAlias
 
 from nacre.errors import InvalidInput, UnknownName
@@ -21,9 +22,11 @@ ORDER_OPS = ("lt", "le", "gt", "ge", "gt_or_unset", "le_or_unset")
 SCALAR_OPS = ("eq", "ne", "in", "not_in", "unset", "contains", "under", *ORDER_OPS)
 LIST_OPS = ("any", "all", "none", "under", "along", "unset")
 METADATA_OPS = ("eq", "ne", "in", "not_in", "unset")
+SEVERAL_OPS = ("in", "not_in", "any", "all", "none", *DOTTED)
 
 # A key that goes into a JSON path unquoted by SQL must not be able to leave it.
 METADATA_KEY = re.compile(r"metadata\.[A-Za-z0-9_-]+\Z")
+HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 LARGEST = 2**63 - 1  # what every database holds as a whole number
 TEXT_FIELDS = ("id", "text", "space", "agent", "title", "type", "source", "source_notes", "session", "role", "status",
                "trashed_from", "superseded_by")  # fmt: skip
@@ -35,11 +38,28 @@ class Condition:
 
     `under` takes names that are parted by dots: it admits each of them and all that lie below it, "api.jira" for "api";
     `along` also those above it.
+
+    Raises `InvalidInput` for a field, a comparison or a value that is not known: a backend writes the name of the
+    field into its query.
     """
 
     field: str
     op: str
     value: Value
+
+    def __post_init__(self) -> None:
+        check_field(self.field)
+        allowed = operators(self.field)
+        if not isinstance(self.op, str) or self.op not in allowed:
+            raise UnknownName(f"comparison for {self.field}", str(self.op), allowed)
+        comparable(self.field, self.op, self.value)
+        if isinstance(self.value, tuple):
+            if self.op not in SEVERAL_OPS:
+                raise InvalidInput(f"{self.field} {self.op} compares with one value, not with a list; use in or any.")
+            for each in self.value:
+                single(self.field, each)
+        else:
+            single(self.field, self.value)
 
     def admits(self, memory: Memory) -> bool:
         if self.field in LIST_FIELDS:
@@ -50,6 +70,10 @@ class Condition:
 @dataclass(frozen=True, slots=True)
 class Filter:
     conditions: tuple[Condition, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.conditions, tuple) or not all(isinstance(each, Condition) for each in self.conditions):
+            raise InvalidInput("A filter holds a tuple of conditions; write Filter.where(type='episodic'), say.")
 
     def admits(self, memory: Memory) -> bool:
         return all(condition.admits(memory) for condition in self.conditions)
@@ -80,12 +104,25 @@ class Filter:
 
 def condition(key: str, value: object) -> Condition:
     name, op = split(key)
-    allowed = LIST_OPS if name in LIST_FIELDS else METADATA_OPS if name.startswith("metadata.") else SCALAR_OPS
-    if op not in allowed:
-        raise UnknownName(f"comparison for {name}", op, allowed)
-    comparable(name, op, value)
-    several = op in ("in", "not_in", "any", "all", "none", *DOTTED)
-    return Condition(name, op, tuple(values(value)) if several else single(name, value))
+    return Condition(name, op, tuple(values(value)) if op in SEVERAL_OPS else single(name, value))
+
+
+def check_field(name: object) -> None:
+    """Only fields of a memory, and keys of its metadata that cannot leave a JSON path."""
+    if not isinstance(name, str):
+        raise InvalidInput(f"A filter names a field by text, not by {type(name).__name__}.")
+    if name.startswith("metadata."):
+        if not METADATA_KEY.match(name):
+            key = name.removeprefix("metadata.")
+            raise InvalidInput(f"Cannot filter on the metadata key {key!r}; use letters, digits, _ and -.")
+    elif name not in SCALAR_FIELDS and name not in LIST_FIELDS:
+        raise UnknownName("field", name, (*SCALAR_FIELDS, *LIST_FIELDS, "metadata"))
+
+
+def operators(name: str) -> tuple[str, ...]:
+    if name in LIST_FIELDS:
+        return LIST_OPS
+    return METADATA_OPS if name.startswith("metadata.") else SCALAR_OPS
 
 
 def split(key: str) -> tuple[str, str]:
@@ -94,13 +131,10 @@ def split(key: str) -> tuple[str, str]:
         head, _, tail = op.rpartition("__")
         metadata_key, op = (head, tail) if head and tail in (*SCALAR_OPS, *LIST_OPS) else (op, "")
         name = f"metadata.{metadata_key}"
-        if not METADATA_KEY.match(name):
-            raise InvalidInput(f"Cannot filter on the metadata key {metadata_key!r}; use letters, digits, _ and -.")
     elif name == "links" and op:
         part, _, op = op.partition("__")
         name = f"links.{part}"
-    if name not in SCALAR_FIELDS and name not in LIST_FIELDS and not name.startswith("metadata."):
-        raise UnknownName("field", name, (*SCALAR_FIELDS, *LIST_FIELDS, "metadata"))
+    check_field(name)
     return name, op or ("any" if name in LIST_FIELDS else "eq")
 
 
@@ -112,8 +146,12 @@ def values(given: object) -> Iterable[Scalar]:
 
 def single(name: str, value: object) -> Scalar:
     if value is None or isinstance(value, str | int | float):
-        if not isinstance(value, str | None) and not -LARGEST <= value <= LARGEST:
-            raise InvalidInput(f"A filter on {name} cannot compare with {value}; give a number below 2**63.")
+        if isinstance(value, str) and HALF_A_PAIR.search(value):
+            raise InvalidInput(f"A filter on {name} holds half of a surrogate pair, which no text can; remove it.")
+        if isinstance(value, float) and not isfinite(value):
+            raise InvalidInput(f"A filter on {name} cannot compare with {value}; give a finite number.")
+        if isinstance(value, int) and not -LARGEST <= value <= LARGEST:
+            raise InvalidInput(f"A filter on {name} cannot compare with so large a number; give one below 2**63.")
         return value
     raise InvalidInput(f"A filter on {name} compares with text or a number, not with {type(value).__name__}.")
 
@@ -123,7 +161,7 @@ def comparable(name: str, op: str, value: object) -> None:
         raise InvalidInput(f"{name} unset asks yes or no; give true or false, not {value!r}.")
     if op == "contains" and name not in TEXT_FIELDS:
         raise InvalidInput(f"'contains' looks inside text, and {name} is not text; use eq, lt, gt or in.")
-    if op in DOTTED and not (name in TEXT_FIELDS or name in LISTS):
+    if op in DOTTED and not (name in TEXT_FIELDS or name in LIST_FIELDS):
         raise InvalidInput(f"'{op}' asks for names parted by dots, and {name} holds none; use eq, in or any.")
     if op in DOTTED and not all(isinstance(each, str) for each in values(value)):
         raise InvalidInput(f"{name} {op} {value!r} asks for something else than names; give text.")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from nacre.model import Condition, Filter
-from nacre.model.filter import DOTTED, LIST_FIELDS, Scalar, Value, above
+from nacre.model.filter import DOTTED, LIST_FIELDS, Scalar, Value, above, check_field
 from nacre.storage.sqlite.compressed import PLAIN_TEXT
 from nacre.storage.sqlite.rows import SQLValue
 
@@ -34,6 +34,7 @@ def conditions(space: str, where: Filter) -> tuple[str, list[SQLValue]]:
 
 
 def said(condition: Condition) -> tuple[str, list[SQLValue]]:
+    check_field(condition.field)  # again, at the last place before it is part of a statement
     if condition.field in LIST_FIELDS:
         return said_of_list(LISTS[condition.field], condition.op, several(condition.value))
     column = said_field(condition.field)

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from nacre.errors import ConfigError
+from nacre.files import tighten
 from nacre.project import project_of
 from nacre.trust import ProjectFile, read_project_file
 
@@ -211,6 +212,7 @@ def without_foreign_keys(table: Mapping[str, object], nearer: Mapping[str, objec
 def from_files(folder: Path, user_file: Path | None = None) -> list[Source]:
     """The user's own file, then the project's: a later one wins. Raises `ConfigError`."""
     own, nearest = user_file or user_config(), project_file(folder)
+    tighten(own)  # it may hold the key of a service
     found = [Source(own, from_file(own))] if own.is_file() else []
     return found if nearest is None else [*found, from_project(read_project_file(nearest))]
 

@@ -16,11 +16,15 @@ from nacre.errors import InvalidInput, NacreError
 
 TIMEOUT_SECONDS = 60.0
 ATTEMPTS = 4
+TIMES_OVER = 2  # the time limit of one try; all tries together, with their pauses, end within this
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 20.0
 TOO_MANY_REQUESTS = 429
 FIRST_SERVER_ERROR = 500
 REASON_LENGTH = 200
+LARGEST_ANSWER = 64 * 2**20  # bytes: a thousand vectors of 4,096 numbers take some 40 MB
+LONGEST_EXPLANATION = 10_000  # bytes of what is said with a refusal, of which a message shows 200 characters
+BLOCK = 2**16
 BEARER = ("Authorization", "Bearer ")
 
 
@@ -55,15 +59,16 @@ class JsonService:
         """Tries again, with growing pauses, what may pass: refused connections, 429 and 5xx."""
         body = json.dumps(asked).encode()
         pause, attempts_left = FIRST_PAUSE_SECONDS, ATTEMPTS
+        over = time.monotonic() + self._timeout * TIMES_OVER
         while True:
             answer = self._try(body)
             if isinstance(answer, bytes):
                 return self._read(answer)
             attempts_left -= 1
-            if not answer.passing or not attempts_left:
+            pause = min(answer.wished_pause or pause, LONGEST_PAUSE_SECONDS)
+            if not answer.passing or not attempts_left or time.monotonic() + pause > over:
                 raise self.failed(answer.reason)
-            pause = answer.wished_pause or pause
-            self._sleep(min(pause, LONGEST_PAUSE_SECONDS))
+            self._sleep(pause)
             pause *= 2
 
     def failed(self, reason: str) -> NacreError:
@@ -72,11 +77,13 @@ class JsonService:
         return self._failure(" ".join(shown.split())[:REASON_LENGTH])
 
     def _try(self, body: bytes) -> bytes | _Refusal:
+        until = time.monotonic() + self._timeout
         request = urllib.request.Request(self._url, data=body, headers=self._headers, method="POST")
         try:
             with self._opener.open(request, timeout=self._timeout) as response:
-                answer: bytes = response.read()
-            return answer
+                return bounded(response, until)
+        except _TooLarge:
+            return _Refusal(f"its answer has more than {LARGEST_ANSWER // 2**20} MiB", passing=False)
         except urllib.error.HTTPError as error:
             return _refusal(error)
         except TimeoutError:
@@ -100,10 +107,31 @@ class _Refusal:
     wished_pause: float | None = None
 
 
+class _TooLarge(Exception):
+    pass
+
+
+def bounded(response: IO[bytes], until: float) -> bytes:
+    """A service that sends a byte a minute keeps every single wait short: the whole answer has a time limit as well.
+
+    Raises `TimeoutError` and `_TooLarge`.
+    """
+    read = getattr(response, "read1", response.read)  # what has come already, without waiting for a full block
+    parts, size = [], 0
+    while part := read(BLOCK):
+        parts.append(part)
+        size += len(part)
+        if size > LARGEST_ANSWER:
+            raise _TooLarge
+        if time.monotonic() > until:
+            raise TimeoutError
+    return b"".join(parts)
+
+
 def _refusal(error: urllib.error.HTTPError) -> _Refusal:
     try:
         with error:
-            told = error.read().decode(errors="replace")
+            told = error.read(LONGEST_EXPLANATION).decode(errors="replace")
     except (OSError, HTTPException):
         told = "its explanation broke off"
     wished = error.headers.get("Retry-After", "")

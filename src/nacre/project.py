@@ -12,6 +12,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
+from nacre.files import private_folder, write_private
+
 KEY_DIGITS = 8  # of an identity, in a space's name: two of a thousand projects meet once in ten thousand machines
 ASKING_SECONDS = 10.0  # a history of a million commits without an index takes some
 KNOWN_PROJECTS = 1_000  # in the cache
@@ -168,11 +170,9 @@ def write_cache(place: str, number: str, key: str) -> None:
     told.pop(place, None)
     kept = dict([*told.items(), (place, (number, key))][-KNOWN_PROJECTS:])
     file = cache_file()
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
     with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(kept), "utf-8")
-        temporary.replace(file)
+        private_folder(file.parent)
+        write_private(file, json.dumps(kept))
 
 
 def inode(path: Path) -> str:

@@ -7,15 +7,14 @@ import json
 import os
 import stat
 import time
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from nacre.errors import ConfigError
+from nacre.files import private_folder, write_private
 
 FOLDER = "trusted"  # in the user's own configuration folder, one file for each consent
 LONGEST_FILE = 1_000_000  # bytes: no settings file comes near this
-PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 ROOT = 0  # the administrator can write anywhere in any case
 
 
@@ -100,13 +99,8 @@ def agree(read: ProjectFile, now: float | None = None) -> Consent:
         raise ConfigError(read.fault)
     given = Consent(key_of(read.file), digest(read.content), time.time() if now is None else now)
     place = place_of(read.file)
-    place.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-    fresh = place.with_name(f".{place.name}.{os.getpid()}")
-    with suppress(FileNotFoundError):
-        fresh.unlink()
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "w", encoding="utf-8") as out:
-        json.dump(asdict(given), out)
-    fresh.replace(place)
+    private_folder(place.parent)
+    write_private(place, json.dumps(asdict(given)))
     return given
 
 

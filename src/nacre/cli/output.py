@@ -18,7 +18,8 @@ T = TypeVar("T")
 DATA = ("json", "jsonl", "yaml")  # the whole record, for programs
 FORMS = ("table", "tsv", *DATA, "markdown")
 # JSON escapes the older control characters by itself; these a terminal would still obey.
-LATER_CONTROL = re.compile("[\x7f-\x9f]")
+# Delete and the later controls, marks that turn the direction of writing, characters that end a line in some programs.
+UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,16 @@ def print_data(value: object, form: str | None) -> None:
 def print_yaml(value: object) -> None:
     import yaml
 
+    class Quoting(yaml.SafeDumper):
+        """Only within double quotes can YAML escape a character."""
+
+    def quoted(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if UNSAFE.search(text) else None)
+
+    Quoting.add_representer(str, quoted)
     plain = json.loads(json.dumps(value))  # YAML would write a tuple, or a word of an enumeration, as what it is
-    sys.stdout.write(harmless(yaml.safe_dump(plain, allow_unicode=writes_unicode(), sort_keys=False, width=120)))
+    told = yaml.dump(plain, Dumper=Quoting, allow_unicode=writes_unicode(), sort_keys=False, width=120)
+    sys.stdout.write(harmless(told))
 
 
 def print_markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -105,7 +114,7 @@ def json_line(value: object, *, universal: bool = True) -> str:
 
 
 def harmless(text: str) -> str:
-    return LATER_CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def put(text: str) -> None:

@@ -12,7 +12,7 @@ ESCAPE_SEQUENCE = re.compile(
 )
 # Whatever is left of an escape that did not end is harmless without its first character. The last two ranges turn the
 # direction of writing, and could show a reader other words than those that are there.
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 LINE_END = re.compile("\r\n?")
 BREAK = re.compile("[\t\n\u2028\u2029]")
 

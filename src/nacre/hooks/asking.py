@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nacre.files import private_folder
 from nacre.hooks.channel import ask, channel_at
 from nacre.hooks.places import Places, note
 from nacre.hooks.request import Request
@@ -97,7 +98,7 @@ def start(file: Path, places: Places, settings: Settings) -> None:
         return
     import subprocess
 
-    file.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(file.parent)
     process = subprocess.Popen(
         # -P: a folder called nacre where the client works is not taken for it.
         [sys.executable, "-P", "-m", "nacre.hooks.companion", str(file), str(settings.hook_idle), settings.embedder],

@@ -11,6 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from nacre import __version__
+from nacre.files import private_folder, private_opener
 
 LOG_BYTES = 1_000_000
 LONGEST_ADDRESS = 100  # bytes; a Unix socket's path may have 104 to 108
@@ -47,7 +48,7 @@ def runtime_folder() -> Path:
 
 
 def made(folder: Path) -> Path:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(folder)
     if sys.platform != "win32":
         found = folder.lstat()
         if found.st_uid != os.getuid() or not folder.is_dir() or folder.is_symlink():
@@ -71,9 +72,9 @@ def note(event: str, what: str) -> None:
     """A line in the log; never raises, since there is nobody to tell. What was said in a conversation is not in it."""
     with suppress(OSError):
         file = log_file()
-        file.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(file.parent)
         if file.exists() and file.stat().st_size > LOG_BYTES:
             file.replace(file.with_suffix(".log.1"))
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        with file.open("a", encoding="utf-8", errors="backslashreplace") as log:
+        with open(file, "a", encoding="utf-8", errors="backslashreplace", opener=private_opener) as log:
             log.write(f"{at} {os.getpid()} {event}: {' '.join(what.split())}\n")

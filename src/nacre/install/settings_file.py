@@ -11,6 +11,7 @@ from pathlib import Path
 
 from nacre.config import KEY_PLACES, SERVICES, TABLES, Settings, converted, from_file, spaces_of, user_config
 from nacre.errors import ConfigError
+from nacre.files import private_folder
 from nacre.install.clients.files import replace
 
 PRIVATE = 0o600
@@ -170,6 +171,7 @@ def replace_file(file: Path, before: str, after: str, path: Sequence[str], wante
             f"{file} is written in a way that this program cannot change by itself; nothing was changed. "
             "`nacre config edit` opens it."
         )
+    private_folder(file.resolve().parent)
     replace(file.resolve(), after.encode("utf-8"), mode_for(file, after))
 
 

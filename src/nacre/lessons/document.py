@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from nacre.errors import InvalidInput, UnknownName
+from nacre.files import open_regular
 from nacre.model.memory import Json
+from nacre.portability.safe_yaml import check_events
 from nacre.portability.writing import replacing
 
 FORMAT, VERSION = "nacre-lessons", 1
 FORMATS = ("json", "yaml")
 SUFFIXES = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 LARGEST_FILE = 64 * 1024 * 1024  # bytes: some 50,000 lessons, and ten times as much in memory once it is read
-DEEPEST = 150  # more than the metadata of any lesson may be nested
 Out: TypeAlias = "Path | str | IO[str]"
 Given: TypeAlias = "Path | str | IO[str] | IO[bytes]"
 
@@ -82,10 +83,13 @@ def text_of(source: Given) -> str:
     if isinstance(source, str | Path):
         path = Path(source).expanduser()
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 return text_of(file)
-        except OSError as error:
-            raise refused(f"{path} cannot be read ({error.strerror}); check its name") from error
+        except (OSError, ValueError) as error:
+            if isinstance(error, InvalidInput):
+                raise
+            reason = getattr(error, "strerror", None) or error
+            raise refused(f"{path} cannot be read ({reason}); check its name") from error
     given = source.read(LARGEST_FILE + 1)
     if len(given) > LARGEST_FILE:
         raise refused(f"there is more than {LARGEST_FILE // 2**20} MiB of them; split the file, or export by tags")
@@ -112,23 +116,10 @@ def from_yaml(text: str) -> object:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        check_events(yaml.parse(text, Loader=loader))
+        check_events(yaml.parse(text, Loader=loader), refused)
         return yaml.load(text, Loader=loader)
     except (yaml.YAMLError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
         told = " ".join(str(error).split())
         raise refused(f"they are no YAML ({told:.200}); mend the file, or export again") from error
-
-
-def check_events(events: Any) -> None:
-    """Before anything is built: a few lines of aliases may stand for more than any memory holds, or for themselves."""
-    from yaml import events as kinds
-
-    depth = 0
-    for event in events:
-        if isinstance(event, kinds.AliasEvent):
-            raise refused(f"they use the YAML alias *{event.anchor:.40}; write its value out where it stands")
-        depth += isinstance(event, kinds.CollectionStartEvent) - isinstance(event, kinds.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise refused(f"they are nested more than {DEEPEST} deep; make them flatter")

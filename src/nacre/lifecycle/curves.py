@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from nacre.errors import InvalidInput
+from nacre.files import create_private, write_private
 from nacre.lifecycle.strength import Standing, model_named
 from nacre.model import Memory
 from nacre.model.instants import DAY
@@ -124,7 +125,7 @@ def place(day: float, score: float, days: float) -> tuple[float, float]:
 def write(curves: Sequence[Curve], file: Path, *, floor: float | None = None) -> None:
     """By the name's ending: .svg, or .png with the extra `plot`."""
     if file.suffix == ".svg":
-        file.write_text(svg(curves, floor=floor), "utf-8")
+        write_private(file, svg(curves, floor=floor))
     elif file.suffix == ".png":
         png(curves, file, floor)
     else:
@@ -136,6 +137,7 @@ def png(curves: Sequence[Curve], file: Path, floor: float | None) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise InvalidInput("PNG needs matplotlib: pip install 'nacre[plot]'; or write an .svg file.") from error
+    create_private(file)
     figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100))
     axes = figure.subplots()
     for each in curves:

@@ -12,11 +12,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import FrameType
-from uuid import uuid4
+from typing import cast
 
+from nacre.files import private_folder, private_opener, write_private
 from nacre.lifecycle.processes import Process, is_alive, this_process
 
 __all__ = ["get_pid", "is_alive", "remove_pid", "running", "spawn_detached", "stop_daemon", "write_pid"]
@@ -48,10 +50,8 @@ class Places:
 def write_pid(path: Path | str, process: Process | None = None) -> None:
     """The number alone in the first line, as other programs expect it; then what tells it from its namesakes."""
     file, told = Path(path), process or this_process()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.with_name(f".{file.name}.{uuid4().hex[:8]}")
-    temporary.write_text(f"{told.pid}\n{told.host}\n{told.born}\n", "utf-8")
-    temporary.replace(file)
+    private_folder(file.parent)
+    write_private(file, f"{told.pid}\n{told.host}\n{told.born}\n")
 
 
 def written_in(path: Path | str) -> Process | None:
@@ -110,8 +110,8 @@ def stop_daemon(path: Path | str, timeout: float = STOPPING_SECONDS) -> bool:
 
 def spawn_detached(command: Sequence[str], log: Path | str, folder: Path | str | None = None) -> int:
     """Starts it in a session of its own, without a terminal, what it prints added to the log; returns its number."""
-    Path(log).parent.mkdir(parents=True, exist_ok=True)
-    with Path(log).open("ab") as printed:
+    private_folder(Path(log).parent)
+    with open(log, "ab", opener=private_opener) as printed:
         process = subprocess.Popen(
             list(command),
             stdin=subprocess.DEVNULL,
@@ -157,11 +157,19 @@ def told_by(path: Path | str) -> Iterator[None]:
             remove_pid(path)
 
 
+class PrivateLog(RotatingFileHandler):
+    def _open(self) -> TextIOWrapper:
+        opened = open(  # noqa: SIM115 - Path.open takes no opener, and the handler closes it
+            self.baseFilename, self.mode, encoding=self.encoding, errors=self.errors, opener=private_opener
+        )
+        return cast(TextIOWrapper, opened)
+
+
 @contextmanager
 def logging_to(path: Path | str) -> Iterator[None]:
     """What the log says goes to a file that is put aside when it grows large; the last few are kept."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8", delay=True)
+    private_folder(Path(path).parent)
+    handler = PrivateLog(path, maxBytes=LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter(LOG_FORM))
     logger = logging.getLogger("nacre")
     level = logger.level

@@ -6,13 +6,12 @@ import json
 import logging
 import math
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
-from uuid import uuid4
 
 from nacre.errors import StorageError
+from nacre.files import private_folder, write_private
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
@@ -74,14 +73,10 @@ class MaintenanceState:
     def save(self, path: Path | str) -> None:
         """Whole or not at all. Raises `StorageError` when the file cannot be written."""
         file = Path(path).expanduser()
-        temporary = file.with_name(f".{file.name}.{uuid4().hex[:8]}")
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps(asdict(self), indent=2) + "\n", "utf-8")
-            temporary.replace(file)
+            private_folder(file.parent)
+            write_private(file, json.dumps(asdict(self), indent=2) + "\n")
         except OSError as error:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
             reason = error.strerror or str(error)
             raise StorageError(f"The state {file} cannot be written ({reason}); choose another place.") from error
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from nacre.errors import ArchiveRefused
+from nacre.files import open_regular
 from nacre.portability.archive import HARMLESS, LARGEST, LONGEST_LINE, MOST_EXPANSION, MOST_ROWS
 from nacre.ports import Progress
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x1f\x8b"
 BUFFER = 1 << 16
+BLOCK = 1 << 20  # bytes unpacked at once, where they are only counted
 TOLD_EVERY = 500  # lines
 AGAIN = "Export it again, or take another copy."
 DAMAGE = (EOFError, zlib.error)
@@ -36,7 +38,7 @@ class Lines:
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         try:
-            with self.path.open("rb") as raw:
+            with open_regular(self.path) as raw:
                 yield from self._read(raw)
         except DAMAGE as error:
             raise ArchiveRefused(self.path, f"it is damaged or cut short ({error})", AGAIN) from error
@@ -50,22 +52,22 @@ class Lines:
         packed = raw.read(len(MAGIC)) == MAGIC
         size = raw.seek(0, io.SEEK_END)
         raw.seek(0)
-        most = min(LARGEST, max(HARMLESS, MOST_EXPANSION * size))
+        most = limit(size)
         plain = io.BufferedReader(Unpacked(raw), BUFFER) if packed else raw
         number = 0
         while line := plain.readline(LONGEST_LINE + 1):
             number += 1
             self.unpacked += len(line)
-            self._bound(number, line, most)
+            if len(line) > LONGEST_LINE:
+                raise self._beyond(f"its line {number:,} has more than {LONGEST_LINE:,} bytes")
+            self.bound(number, most)
             self.digest = self._hash.hexdigest()
             self._hash.update(line)
             yield number, line
             if self._progress is not None and number % TOLD_EVERY == 0:
                 self._progress(min(raw.tell(), size), size, "checking the archive")
 
-    def _bound(self, number: int, line: bytes, most: int) -> None:
-        if len(line) > LONGEST_LINE:
-            raise self._beyond(f"its line {number:,} has more than {LONGEST_LINE:,} bytes")
+    def bound(self, number: int, most: int) -> None:
         if self.unpacked > most:
             raise self._beyond(f"it unpacks to more than {most:,} bytes, which no archive of its size does")
         if number > MOST_ROWS:
@@ -73,6 +75,33 @@ class Lines:
 
     def _beyond(self, reason: str) -> ArchiveRefused:
         return ArchiveRefused(self.path, reason, "Export it in parts, or do not trust it.")
+
+
+def check_size(path: Path) -> None:
+    """Unpacks a packed file once without reading it: one that was made to harm is refused in seconds, where reading
+    its lines would take minutes. Raises `ArchiveRefused`."""
+    lines = Lines(path)
+    try:
+        with open_regular(path) as raw:
+            if raw.read(len(MAGIC)) != MAGIC:
+                return
+            most = limit(raw.seek(0, io.SEEK_END))
+            raw.seek(0)
+            unpacked, ends = Unpacked(raw), 0
+            block = bytearray(BLOCK)
+            while size := unpacked.readinto(block):
+                lines.unpacked += size
+                ends += block.count(b"\n", 0, size)
+                lines.bound(ends, most)
+    except (*DAMAGE, OSError) as error:
+        if isinstance(error, ArchiveRefused):
+            raise
+        return  # reading its lines says what is wrong, and keeps what stands before the damage
+
+
+def limit(size: int) -> int:
+    """How many bytes a packed file of this size may hold."""
+    return min(LARGEST, max(HARMLESS, MOST_EXPANSION * size))
 
 
 class Unpacked(io.RawIOBase):

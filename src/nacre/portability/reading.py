@@ -11,10 +11,11 @@ from typing import NoReturn, Protocol, TypeAlias
 from nacre.errors import ArchiveRefused, InvalidInput
 from nacre.portability import ahkai
 from nacre.portability.archive import AHKAI, NACRE, VERSIONS, Header
-from nacre.portability.lines import AGAIN, Lines
+from nacre.portability.lines import AGAIN, Lines, check_size
 from nacre.ports import Progress
 
 OTHER = "Take a file that `nacre export` wrote."
+MOST_BAD = 10_000  # lines that cannot be read, where they are more than the others
 LONGEST_SHOWN = 80  # characters of a name in a message or a list
 
 
@@ -72,12 +73,13 @@ class Archive:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path).expanduser()
         self.unpacked = 0
+        check_size(self.path)
         first = next(iter(Lines(self.path)), (0, b""))[1]
         self.header = self._header(first)
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
         lines = Lines(self.path, progress)
-        counted = 0
+        counted = bad = 0
         ended = False
         for number, line in lines:
             self.unpacked = lines.unpacked
@@ -93,7 +95,11 @@ class Archive:
                 ended = True
                 continue
             counted += 1
-            yield self._row(number, row)
+            told = self._row(number, row)
+            bad += isinstance(told, BadRow)
+            if bad > MOST_BAD and bad * 2 > counted:
+                self._refuse(f"{bad:,} of its first {counted:,} lines cannot be read")
+            yield told
         if not ended and self.header.form == NACRE:
             self._refuse("it is cut short: its closing line is missing")
 

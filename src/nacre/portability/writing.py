@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
-from uuid import uuid4
 
+from nacre import files
 from nacre.errors import ArchiveRefused, InvalidInput, StorageError
 from nacre.model.memory import Json
 from nacre.portability.archive import LONGEST_LINE
@@ -64,21 +63,14 @@ def replacing(path: Path, refuse: Callable[[Path], None] | None = None) -> Itera
     store.
     """
     (refuse or refuse_other)(path)
-    temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
     try:
-        with temporary.open("xb") as file:
+        with files.replacing(path) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
     except StorageError:
         raise
     except OSError as error:
         reason = error.strerror or str(error)
         raise StorageError(f"Nothing can be written to {path} ({reason}); choose another place.") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
 def refuse_other(path: Path) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from nacre.files import private_folder, private_opener
+
 PAUSE_SECONDS = 0.001
 
 if sys.platform == "win32":
@@ -48,10 +50,10 @@ def held(path: Path, *, alone: bool, patience: float) -> Iterator[None]:
 
 def opened(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        return private_opener(path, os.O_RDWR | os.O_CREAT)
     except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        private_folder(path.parent)
+        return private_opener(path, os.O_RDWR | os.O_CREAT)
 
 
 def wait(file: int, *, alone: bool, until: float) -> None:

@@ -9,7 +9,6 @@ import json
 import logging
 import os
 import re
-import shutil
 import time
 import zlib
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from nacre.files import private_opener
 from nacre.model import JournalEntry
 from nacre.model.journal import MEMORY, from_line, to_line
 from nacre.storage.file_lock import held
@@ -78,7 +78,7 @@ class JournalMirror:
                 self._tidy()
                 for archive in map(self._packed, self._stamps()):
                     if touched(archive, space, gone):
-                        pack((scrubbed(line, space, gone) for line in lines(archive)), archive, like=archive)
+                        pack((scrubbed(line, space, gone) for line in lines(archive)), archive)
         except FAULTS as error:
             log.warning("%s still tells of memories that were removed (%s); delete it and its archives.",
                         self.path, error)  # fmt: skip
@@ -88,7 +88,7 @@ class JournalMirror:
 
     def _append(self, told: bytes) -> None:
         with self._writing(alone=False):
-            file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+            file = private_opener(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0))
             try:
                 # What a full disk or a crash cut short must not swallow the line after it.
                 whole = told if ends_a_line(file) else b"\n" + told
@@ -123,7 +123,7 @@ class JournalMirror:
             if self._days > 0 and moment(stamp) < self._now() - self._days * DAY:
                 packed.unlink(missing_ok=True)
             elif not packed.exists():
-                pack(lines(plain), packed, like=plain)
+                pack(lines(plain), packed)
             plain.unlink(missing_ok=True)
 
     def _keeping(self, patience: float) -> AbstractContextManager[None]:
@@ -221,12 +221,11 @@ def first_found(packed: Path, plain: Path) -> Iterator[bytes]:
             return
 
 
-def pack(content: Iterable[bytes], archive: Path, *, like: Path) -> None:
+def pack(content: Iterable[bytes], archive: Path) -> None:
     """The archive is there whole or, as before, not at all."""
     temporary = archive.with_name(archive.name + TEMPORARY)
     try:
-        with temporary.open("wb") as raw:
-            shutil.copymode(like, temporary)
+        with open(temporary, "wb", opener=private_opener) as raw:
             with gzip.GzipFile("", "wb", LEVEL, raw, mtime=0) as packed, io.BufferedWriter(packed, BUFFER) as buffered:
                 buffered.writelines(content)
             raw.flush()

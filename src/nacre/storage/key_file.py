@@ -7,17 +7,16 @@ import secrets
 from pathlib import Path
 
 from nacre.errors import ConfigError
+from nacre.files import private_folder, private_opener
 from nacre.storage.sqlite.backup import folder_to_disk
 from nacre.storage.sqlite.key import RAW_BYTES
-
-PRIVATE = 0o600
 
 
 def make_key_file(file: Path) -> None:
     """On the disk before the key is used: a key that is lost in a power cut would take the store with it."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "w", encoding="ascii") as opened:
+        private_folder(file.parent)
+        with open(file, "x", encoding="ascii", opener=private_opener) as opened:
             opened.write(secrets.token_hex(RAW_BYTES) + "\n")
             opened.flush()
             os.fsync(opened.fileno())

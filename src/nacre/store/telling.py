@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO, cast
-from uuid import uuid4
+from typing import BinaryIO, TextIO, cast
 
+from nacre import files
 from nacre.engine import undoing
 from nacre.engine.change import SPACE_NAME
 from nacre.engine.history import history
@@ -175,17 +176,15 @@ class Telling(Space):
 @contextmanager
 def replacing(path: Path) -> Iterator[TextIO]:
     """A file under another name, which takes the place of `path` when all went well."""
-    temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
-    write = gzip.open if path.suffix == ".gz" else open
     try:
-        with cast(TextIO, write(temporary, "wt", encoding="utf-8", newline="\n")) as file:
-            yield file
-        temporary.replace(path)
+        with files.replacing(path) as raw, ExitStack() as held:
+            out = held.enter_context(gzip.GzipFile("", "wb", fileobj=raw)) if path.suffix == ".gz" else raw
+            lines = io.TextIOWrapper(cast(BinaryIO, out), encoding="utf-8", newline="\n")
+            yield lines
+            lines.flush()
+            lines.detach()
     except StorageError:
         raise
     except OSError as error:
         reason = error.strerror or str(error)
         raise StorageError(f"The journal cannot be written to {path} ({reason}); choose another place.") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)

@@ -177,13 +177,13 @@ def test_a_copy_that_cannot_be_written_leaves_the_store_and_tells_no_key(
 
 @pytest.mark.skipif(os.name == "nt", reason="links and modes are of POSIX")
 def test_a_link_stays_a_link_and_the_file_keeps_its_mode(file: Path, tmp_path: Path) -> None:
-    file.chmod(0o640)
+    file.chmod(0o600)
     link = tmp_path / "deep" / "link.db"
     link.parent.mkdir()
     link.symlink_to(file)
     rekey(link, None, FIRST)
     assert link.is_symlink() and encrypted(file)
-    assert file.stat().st_mode & 0o777 == 0o640
+    assert file.stat().st_mode & 0o777 == 0o600
     assert len(told(link, FIRST)[0]) == 2  # type: ignore[arg-type]
 
 

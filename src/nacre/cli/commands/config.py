@@ -15,6 +15,7 @@ from nacre.cli.output import DATA, Column, print_data, print_items, put, say
 from nacre.cli.settings_values import plain, shown_value
 from nacre.config import PROJECT_FILE, TABLES, Setting, explained, from_file, project_file, user_config
 from nacre.errors import ConfigError
+from nacre.files import private_folder
 from nacre.install.settings_file import is_plain_key
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def take_over(file: Path, text: str) -> None:
     from nacre.install.clients.files import write
     from nacre.install.settings_file import PRIVATE, mode_for
 
-    file.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(file.parent)
     draft = file.with_name(f".{file.name}.draft")
     draft.unlink(missing_ok=True)
     write(draft, text.encode("utf-8"), PRIVATE)  # it may hold a key

@@ -73,7 +73,11 @@ def told_apart(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Fo
     from nacre.portability.ingest.formats import detected, files, format_named
 
     found, others = [], 0
-    for path, named in files(paths):
+
+    def left_out(path: Path, reason: str) -> None:
+        say(f"{path} left out: {reason}.")
+
+    for path, named in files(paths, left_out):
         format = format_named(name) if name else detected(path)
         if format is not None:
             found.append((path, format))

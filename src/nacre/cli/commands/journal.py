@@ -24,6 +24,7 @@ from nacre.cli.records import entry_record
 from nacre.cli.telling import changes, reason, subject, what
 from nacre.cli.times import DAY, age, since, until
 from nacre.errors import MemoryNotFound, UndoRefused
+from nacre.files import replacing
 from nacre.model import JournalEntry
 from nacre.model.instants import iso
 
@@ -144,10 +145,8 @@ def export(door: Door, file: Path, packed: bool, **narrowed: Unpack[Which]) -> N
         if str(file) == "-":
             write(entries, sys.stdout.buffer, packed=packed)
             return
-        part = file.with_name(file.name + ".part")  # what broke off must not stand where a whole export stood
-        with part.open("wb") as out:
+        with replacing(file) as out:  # what broke off must not stand where a whole export stood
             written = write(entries, out, packed=packed or file.suffix == ".gz")
-        part.replace(file)
     say(f"Wrote {counted(written, 'entry', 'entries')} to {file}.")
 
 

@@ -12,6 +12,7 @@ import yaml
 
 from nacre.config import Settings
 from nacre.errors import ConfigError
+from nacre.files import private_folder, write_private
 
 DEFAULT_AI_DIR = Path.home() / ".ai"
 DEFAULT_LESSONS_DIR = DEFAULT_AI_DIR / "lessons"
@@ -76,14 +77,14 @@ class Config:
 
     def save(self, config_path: Path | None = None) -> None:
         file = DEFAULT_CONFIG_PATH if config_path is None else Path(config_path)
-        file.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(file.parent)
         told: dict[str, Any] = {name: value for name, value in asdict(self).items() if value}
         own = self.embedding
         given = own.api_key if own.written_key is None else own.written_key
         chosen = {**told["embedding"], "api_key": given, "written_key": None}
         told["embedding"] = {name: value for name, value in chosen.items() if value is not None}
         told["db_path"] = str(self.db_path)
-        file.write_text(yaml.safe_dump(told, sort_keys=False, allow_unicode=True), "utf-8")
+        write_private(file, yaml.safe_dump(told, sort_keys=False, allow_unicode=True))
 
 
 def read(file: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from secrets import randbits
 from typing import NoReturn, Unpack
 
 from nacre.errors import InvalidInput
+from nacre.files import private_folder
 from nacre.lessons import Answer, Lesson, LessonBook
 from nacre.lessons.learning import Fields
 from nacre.lessons.lesson import normal_title
@@ -50,7 +51,7 @@ def book_of(config: Config | None = None) -> LessonBook:
 
 def opened(config: Config) -> LessonBook:
     file = Path(config.db_path)
-    file.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(file.parent)
     if is_older(file):
         take_over(file, settings_of(config))
     book = Book(store=MemoryStore(file, settings=settings_of(config)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from nacre.files import private_folder
 from nacre.minds import connector
 from nacre.minds.numbering import ALL
 from nacre.store import MemoryStore
@@ -31,7 +32,7 @@ class MemoryConnector(Placed, connector.MemoryConnector):
     def _opened(self, path: Path | str | None) -> MemoryStore:
         """Raises `PermissionError` where nothing can be written."""
         folder = Path(path or "")
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         if not os.access(folder, os.W_OK):
             raise PermissionError(f"The folder {folder} cannot be written; choose another storage_path.")
         return super()._opened(folder / DATABASE)

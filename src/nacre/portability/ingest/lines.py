@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from nacre.files import open_regular
 from nacre.model.memory import Json
 
 LONGEST_LINE = 16_000_000  # bytes: a picture written into a line, which tells no words
@@ -26,7 +27,7 @@ class Line:
 
 def lines(path: Path, start: int = 0, *, whole: bool = False) -> Iterator[Line]:
     """With `whole`, a last line that has no end yet is left for the next time. Empty lines are passed over."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         file.seek(start)
         at, number = start, 0
         while raw := file.readline(LONGEST_LINE):

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from nacre.errors import InvalidInput
+from nacre.files import open_regular
 from nacre.portability.ingest.item import Broken, Item, Piece, legible, moment
 
 NAME = "markdown"
@@ -42,16 +44,21 @@ class Part:
 
 
 def read(path: Path, *, tools: bool = False) -> Iterator[Piece]:  # noqa: ARG001 (a note has no tools)
-    size = path.stat().st_size
+    with open_regular(path) as file:
+        content = file.read(LARGEST + 1)
+    size = len(content)
     if size > LARGEST:
         yield Broken("the whole file", f"larger than {LARGEST // 1_000_000} MB", size)
         return
     try:
-        text = path.read_text("utf-8-sig").replace("\r\n", "\n")
+        text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        front, body = front_of(text)
     except UnicodeDecodeError:
         yield Broken("the whole file", "not UTF-8 text", size)
         return
-    front, body = front_of(text)
+    except InvalidInput as error:
+        yield Broken("the whole file", str(error), size)
+        return
     begun = replace(front, title=front.title or path.stem, date=front.date or dated(path.stem))
     for part in parts(COMMENT.sub("", body), begun):
         for piece in pieces(part):
@@ -74,8 +81,13 @@ def front_of(text: str) -> tuple[Front, str]:
         return Front(), text
     import yaml
 
+    from nacre.portability.safe_yaml import check_events
+
     try:
+        check_events(yaml.parse(found.group(1), Loader=yaml.SafeLoader), refused)
         told = yaml.safe_load(found.group(1))
+    except InvalidInput:
+        raise
     except (yaml.YAMLError, ValueError, RecursionError):
         return Front(), text[found.end() :]
     if not isinstance(told, dict):
@@ -85,6 +97,10 @@ def front_of(text: str) -> tuple[Front, str]:
     listed = tags.replace(",", " ").split() if isinstance(tags, str) else tags if isinstance(tags, list) else ()
     title = legible(str(told.get("title") or ""))
     return Front(title, moment(date) or dated(date), tuple(legible(str(tag)) for tag in listed)), text[found.end() :]
+
+
+def refused(what: str) -> InvalidInput:
+    return InvalidInput(f"its front matter was not read: {what}")
 
 
 def dated(name: str) -> float | None:

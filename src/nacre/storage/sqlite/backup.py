@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
@@ -11,6 +10,7 @@ from uuid import uuid4
 import apsw
 
 from nacre.errors import InvalidInput, NotAStore, StorageError
+from nacre.files import create_private, private_folder
 from nacre.storage.sqlite import schema
 from nacre.storage.sqlite.connection import translated
 from nacre.storage.sqlite.key import Key, unlock
@@ -20,16 +20,16 @@ UNFINISHED = ".part"
 BESIDE = ("-wal", "-shm", "-journal")
 
 
-def copy_to(connection: apsw.Connection, source: Path, target: Path, key: Key | None = None) -> None:
+def copy_to(connection: apsw.Connection, target: Path, key: Key | None = None) -> None:
     """A copy of an encrypted store opens with the same key."""
     temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}{UNFINISHED}")
     try:
         check_free(target)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(target.parent)
+        create_private(temporary)
         with translated(target):
             copied(connection, temporary, key)
             examine(temporary, key)
-        shutil.copymode(source, temporary)  # a copy tells as much as the store does
         to_disk(temporary)
         temporary.replace(target)
         folder_to_disk(target.parent)

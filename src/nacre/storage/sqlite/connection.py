@@ -14,6 +14,7 @@ from pathlib import Path
 import apsw
 
 from nacre.errors import InvalidInput, NotAStore, StorageError, StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable
+from nacre.files import create_private, private_folder, tighten
 from nacre.storage.sqlite import compressed, schema
 from nacre.storage.sqlite.key import NEW, Key, header, is_encrypted, is_plain, unlock
 
@@ -112,6 +113,7 @@ class Connections:
         check_place(self.path)
         with translated(self.path):
             while True:
+                make_private(self.path)
                 connection = apsw.Connection(str(self.path))
                 fresh = header(connection) == NEW
                 try:
@@ -140,9 +142,18 @@ def check_place(path: Path) -> None:
     if path.is_dir():
         raise StoreUnreachable(path, "it is a directory")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
     except OSError as error:
         raise StoreUnreachable(path, error.strerror or str(error)) from error
+
+
+def make_private(path: Path) -> None:
+    """SQLite gives the files beside a store the mode of the store itself. One thread at a time: to close the file that
+    was just made would take away the locks of a thread that had opened it meanwhile."""
+    with _making, suppress(OSError):  # the driver says what is wrong, in its own words
+        if not create_private(path):
+            for part in ("", "-wal", "-shm", "-journal"):
+                tighten(path.with_name(path.name + part))
 
 
 def patiently(attempt: schema.Step) -> None:
@@ -175,6 +186,7 @@ def overtaken(connection: apsw.Connection) -> bool:
     return bool(moved[0])
 
 
+_making = threading.Lock()
 _all: weakref.WeakSet[Connections] = weakref.WeakSet()
 _kept: list[apsw.Connection] = []  # a parent's, in use at the fork: to close them here could harm it, so they stay open
 
@@ -189,6 +201,8 @@ def let_go(connection: apsw.Connection) -> None:
 
 
 def disown_all() -> None:
+    global _making
+    _making = threading.Lock()  # another thread of the parent may have held it
     for connections in list(_all):
         connections.disown()
 

@@ -13,6 +13,7 @@ from uuid import uuid4
 import apsw
 
 from nacre.errors import NotAStore, StorageError, StoreBusy, StoreUnreachable
+from nacre.files import create_private, tighten
 from nacre.storage.sqlite import connection as connecting
 from nacre.storage.sqlite import schema
 from nacre.storage.sqlite.backup import BESIDE, examine, folder_to_disk, to_disk
@@ -115,6 +116,7 @@ def write_copy(file: Path, path: Path, old: Key | None, fresh: Path, new: Key | 
     make_shared(fresh, new)
     examine(fresh, new)
     shutil.copymode(file, fresh)
+    tighten(fresh)
     if hasattr(os, "chown"):
         with suppress(PermissionError):  # the owner may change the key, and so may root, for the owner
             os.chown(fresh, file.stat().st_uid, file.stat().st_gid)
@@ -133,6 +135,7 @@ def make_shared(fresh: Path, key: Key | None) -> None:
 def vacuum_into(reader: apsw.Connection, fresh: Path, key: Key | None) -> None:
     secret = f"cipher={CIPHER}&hexkey={key.raw(os.urandom(SALT_BYTES)).encode().hex()}" if key else "key="
     place = f"{fresh.as_uri()}?{secret}"
+    create_private(fresh)  # empty, as the statement wants it
     try:
         reader.execute("VACUUM INTO ?", (place,))
         return

@@ -11,6 +11,7 @@ from uuid import uuid4
 import apsw
 
 from nacre.errors import InvalidInput, NotAStore, StorageError, StoreUnreachable
+from nacre.files import create_private, tighten
 from nacre.storage.sqlite import connection as connecting
 from nacre.storage.sqlite import schema
 from nacre.storage.sqlite.backup import BESIDE, folder_to_disk, to_disk
@@ -140,6 +141,7 @@ def put_in_place(
         write_copy(copy, copy, copy_key if looks_encrypted(copy) else None, fresh, key)
         if file.exists():
             shutil.copymode(file, fresh)
+            tighten(fresh)
         if holder is not None:
             take_place(fresh, file, holder)
         else:
@@ -171,7 +173,8 @@ def keep_damaged(file: Path, kept: Path) -> None:
         if not source.exists():
             continue
         try:
-            shutil.copy2(source, unfinished)
+            create_private(unfinished)
+            shutil.copyfile(source, unfinished)
             to_disk(unfinished)
             unfinished.replace(target)
         finally:

@@ -245,7 +245,7 @@ class SQLiteStore:
         from nacre.storage.sqlite import backup
 
         with self._reading() as connection:
-            backup.copy_to(connection, self.path, path, self._connections.key)
+            backup.copy_to(connection, path, self._connections.key)
 
     def close(self) -> None:
         self._connections.close()

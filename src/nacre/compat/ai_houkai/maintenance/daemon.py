@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from nacre.files import private_folder, write_private
 from nacre.lifecycle import daemon, processes
 
 get_pid = daemon.get_pid
@@ -13,8 +14,8 @@ stop_daemon = daemon.stop_daemon
 
 def write_pid(pid_path: str | Path, pid: int) -> None:
     """The number alone, as other programs read it."""
-    Path(pid_path).parent.mkdir(parents=True, exist_ok=True)
-    Path(pid_path).write_text(str(pid), "utf-8")
+    private_folder(Path(pid_path).parent)
+    write_private(Path(pid_path), str(pid))
 
 
 def remove_pid(pid_path: str | Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from nacre.files import private_folder, private_opener
 from nacre.model.instants import DAY
 from nacre.storage.journal_mirror import lines, pack
 
@@ -60,8 +61,8 @@ class Journal:
     def append(self, entry: JournalEntry) -> None:
         """Never raises: what was done must not fail for want of a note about it."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="utf-8") as file:
+            private_folder(self.path.parent)
+            with open(self.path, "a", encoding="utf-8", opener=private_opener) as file:
                 file.write(entry.to_line())
             self._writes_since_check += 1
             if self._writes_since_check >= self._ROTATE_CHECK_EVERY:
@@ -114,7 +115,7 @@ class Journal:
     def _rotate(self) -> None:
         aside = self.path.with_name(f"{self.path.stem}-{time.strftime(STAMP)}-{uuid4().hex[:4]}.log")
         self.path.rename(aside)
-        pack(lines(aside), aside.with_name(f"{aside.name}.gz"), like=aside)
+        pack(lines(aside), aside.with_name(f"{aside.name}.gz"))
         aside.unlink()
 
     def _prune(self) -> None:

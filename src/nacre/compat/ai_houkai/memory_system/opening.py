@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nacre.config import IN_MEMORY, Settings
+from nacre.files import private_folder
 from nacre.ports import Embedder
 from nacre.store import MemoryStore as NativeStore
 
@@ -88,7 +89,7 @@ def settings_for(path: str | Path, collection: str, model: str = MODEL) -> Setti
     folder = str(path)
     if folder != IN_MEMORY:
         place = Path(path).expanduser()
-        place.mkdir(parents=True, exist_ok=True)
+        private_folder(place)
         folder = str(place)
     return Settings(
         store=folder,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from nacre.config import Settings as NativeSettings
 from nacre.errors import MemoryNotFound
+from nacre.files import private_folder
 from nacre.model import Memory as Record
 from nacre.model import RankFusion
 from nacre.recall.quality import QualityWeights, quality
@@ -76,7 +77,7 @@ class ChromaMemoryStore:
         told = settings or StorageSettings()
         self.retrieval_settings = retrieval_settings or RetrievalSettings()
         self.persist_directory = Path(persist_directory or told.persist_directory)
-        self.persist_directory.mkdir(parents=True, exist_ok=True)
+        private_folder(self.persist_directory)
         self.memories = MemoryStore(
             self.persist_directory,
             space=f"{told.short_term_collection}+{told.long_term_collection}",

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := .venv-bench
 
-.PHONY: demo test lint types layers unit torture bench bench-recall bench-year docs clean help
+.PHONY: demo test test-all test-busy lint types layers unit unit-all torture bench bench-recall bench-year docs clean help
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -20,7 +20,13 @@ demo: $(STAMP)  ## A short real story on a throw-away store
 	@$(BIN)/nacre model install
 	@$(BIN)/python examples/demo.py
 
-test: lint types layers unit  ## Everything: lint, types, layers, tests
+test: lint types layers unit  ## Lint, types, layers, and every test that is not slow
+
+test-all: lint types layers unit-all  ## All of `make test`, the slow tests, and the property tests at length: what CI runs
+
+test-busy: $(STAMP)  ## The tests of `make test` three times, beside two busy loops for each core
+	@$(BIN)/nacre model install
+	@sh scripts/test_busy.sh $(MAKE) unit
 
 lint: $(STAMP)
 	@$(BIN)/ruff check .
@@ -34,9 +40,13 @@ layers: $(STAMP)
 
 unit: $(STAMP)
 	@$(BIN)/nacre model install
-	@$(BIN)/pytest -n 2 -m "not slow" tests
+	@$(BIN)/pytest -n auto -m "not slow" tests
 
-torture: $(STAMP)  ## The long forms: a minute of eight processes, two hundred kills
+unit-all: $(STAMP)
+	@$(BIN)/nacre model install
+	@NACRE_TEST_PROFILE=long $(BIN)/pytest -n auto tests
+
+torture: $(STAMP)  ## Only the slow tests of tests/torture: a minute of eight processes, two hundred kills
 	@$(BIN)/pytest -m slow tests/torture
 
 bench: $(STAMP)  ## Speed and memory against a Chroma-based memory, in an environment of its own

@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from platformdirs import user_cache_path
 
+# The short profile tries the same few examples each time; the long one, of `make test-all`, tries new ones.
 settings.register_profile(
-    "nacre", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    "short",
+    deadline=None,
+    max_examples=16,
+    stateful_step_count=25,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-settings.register_profile("thorough", parent=settings.get_profile("nacre"), max_examples=2000)
+settings.register_profile("long", parent=settings.get_profile("short"), max_examples=100, derandomize=False)
+settings.register_profile("thorough", parent=settings.get_profile("long"), max_examples=2000)
 # Says that an error was found without taking minutes to make it small: for trying the tests on broken code.
-settings.register_profile("unshrunk", parent=settings.get_profile("nacre"), phases=[Phase.explicit, Phase.generate])
-settings.load_profile(os.environ.get("NACRE_TEST_PROFILE", "nacre"))
+settings.register_profile("unshrunk", parent=settings.get_profile("long"), phases=[Phase.explicit, Phase.generate])
+settings.load_profile(os.environ.get("NACRE_TEST_PROFILE", "short"))
 
 # The model is costly to provision: it stays where the user's cache has it, while everything else moves to a new home.
 CACHE = os.environ.get("XDG_CACHE_HOME") or str(user_cache_path().absolute())
 
+HOME_NUMBERS = count()
+
+
+def pytest_collection_finish() -> None:
+    """The collected tests stay to the end: the garbage collector need not look through them again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where each test gets a home of its own."""
+    return tmp_path_factory.mktemp("homes")
+
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    home = tmp_path_factory.mktemp("home")
+def elsewhere(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    home = homes / str(next(HOME_NUMBERS))
+    home.mkdir()
     for name in [name for name in os.environ if name.startswith("NACRE_") and not keeps(name)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nacre.cli.main import nacre as command_line
+from tests import forked
 
 
 class CommandLine:
@@ -33,7 +34,12 @@ class CommandLine:
         return json.loads(self.ok(*words, "-f", "json"))
 
     def process(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        settings: dict[str, Any] = {"capture_output": True, "text": True, "encoding": "utf-8", "timeout": 60}
+        """In a process of its own that starts quickly."""
+        return forked.run(words, **options)
+
+    def new_interpreter(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        """In a process of its own as a shell starts it, where the start is the point."""
+        settings: dict[str, Any] = {"capture_output": True, "text": True, "encoding": "utf-8", "timeout": 120}
         return subprocess.run([sys.executable, "-m", "nacre", *words], **{**settings, **options})
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pty
 import select
-import subprocess
-import sys
-import termios
 import time
 from dataclasses import dataclass, field
 
-PATIENCE = 30.0  # seconds
+from tests import forked
+
+PATIENCE = 120.0  # seconds
 
 
 @dataclass
@@ -43,24 +41,11 @@ class Terminal:
         return bool(block)
 
 
-def in_control() -> None:
-    """Without a terminal that is its own, Ctrl-C would reach nobody."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
 def conversation(*words: str, answers: tuple[tuple[str, str], ...] = (), **environment: str) -> tuple[str, int]:
     """Each answer is typed when the words before it were seen; gives all that was seen, and the exit code."""
     master, slave = pty.openpty()
     settings = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", **environment}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nacre", *words],
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        env=settings,
-        start_new_session=True,
-        preexec_fn=in_control,
-    )
+    process = forked.start(words, streams=(slave, slave, slave), env=settings, own_terminal=True)
     os.close(slave)
     terminal = Terminal(master)
     try:
@@ -71,5 +56,5 @@ def conversation(*words: str, answers: tuple[tuple[str, str], ...] = (), **envir
         return terminal.seen.decode(), process.wait(timeout=PATIENCE)
     finally:
         process.kill()
-        process.wait()
+        process.wait(PATIENCE)
         os.close(master)

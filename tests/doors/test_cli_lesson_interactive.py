@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from tests.doors.conftest import CommandLine
@@ -151,7 +149,7 @@ def test_ctrl_c_at_a_did_you_mean_keeps_nothing(book: CommandLine) -> None:
 
 
 def test_without_a_terminal_there_is_one_clear_sentence(book: CommandLine) -> None:
-    done = book.process("lesson", "add", "--interactive", stdin=os.open(os.devnull, os.O_RDONLY))
+    done = book.process("lesson", "add", "--interactive")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "nacre: --interactive asks on a terminal, and this is none; give --title and --content instead.\n"

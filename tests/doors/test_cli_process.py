@@ -40,12 +40,12 @@ def test_an_unknown_command_names_the_nearest(nacre: CommandLine) -> None:
 
 
 def test_the_version_is_told(nacre: CommandLine) -> None:
-    assert nacre.process("--version").stdout.startswith("nacre ")
+    assert nacre.new_interpreter("--version").stdout.startswith("nacre ")
 
 
 def test_a_memory_passes_from_one_process_to_the_next(nacre: CommandLine) -> None:
-    id = nacre.process("remember", "from one process").stdout.strip()
-    (found,) = json.loads(nacre.process("recall", "process", "-f", "json").stdout)
+    id = nacre.new_interpreter("remember", "from one process").stdout.strip()
+    (found,) = json.loads(nacre.new_interpreter("recall", "process", "-f", "json").stdout)
     assert (found["id"], found["text"]) == (id, "from one process")
 
 
@@ -54,7 +54,7 @@ def test_a_reader_that_goes_away_is_no_reason_to_complain(nacre: CommandLine, wo
     nacre.ok("remember", "x", "--id", "x")
     read, write = os.pipe()
     os.close(read)
-    done = nacre.process(*words, capture_output=False, stdout=write, stderr=subprocess.PIPE)
+    done = nacre.new_interpreter(*words, capture_output=False, stdout=write, stderr=subprocess.PIPE)
     os.close(write)
     assert (done.returncode, done.stderr) == (141, "")
 
@@ -64,9 +64,9 @@ def test_no_encoding_of_a_terminal_is_a_crash(nacre: CommandLine, encoding: str)
     nacre.ok("remember", "中文 é 😀", "--id", "x")
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     for words in (["list"], ["list", "-f", "table"], ["show", "x"], ["pack", "é"]):
-        done = nacre.process(*words, env=environment, encoding=encoding)
+        done = nacre.new_interpreter(*words, env=environment, encoding=encoding)
         assert done.returncode == 0, done.stderr
-    printed = nacre.process("list", "-f", "json", env=environment, encoding=encoding).stdout
+    printed = nacre.new_interpreter("list", "-f", "json", env=environment, encoding=encoding).stdout
     assert json.loads(printed)[0]["text"] == "中文 é 😀"
 
 

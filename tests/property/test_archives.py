@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre import Memory, MemoryStore
@@ -45,7 +45,6 @@ def everything(store: MemoryStore) -> list[Memory]:
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(memories(), min_size=1, max_size=4), st.booleans(), st.booleans(), st.data())
 def test_a_fresh_store_has_the_same_memories_afterwards(
     drafts: list[Memory], vectors: bool, in_file: bool, data: st.DataObject

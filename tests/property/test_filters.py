@@ -31,7 +31,7 @@ def fill(store: SQLiteStore, several: list[Memory]) -> None:
     put(store, *several)
 
 
-@settings(max_examples=120)
+@settings(max_examples=settings().max_examples * 2)
 @given(
     several=st.tuples(*(memories(id) for id in ("m1", "m2", "m3", "m4"))),
     asked=st.lists(filters, min_size=10, max_size=20),
@@ -45,7 +45,6 @@ def test_sqlite_admits_what_the_filter_admits(
         assert sorted(found.id for found in store.select(SPACE, where)) == expected, where
 
 
-@settings(max_examples=60)
 @given(several=st.tuples(*(memories(id) for id in ("m1", "m2", "m3"))))
 def test_sqlite_agrees_on_conditions_made_from_the_values_themselves(
     store: SQLiteStore, several: tuple[Memory, ...]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre import MemoryStore
@@ -146,7 +146,6 @@ def by_id(lessons: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 @given(books(), st.sampled_from(["json", "yaml"]), st.booleans())
-@settings(max_examples=80)
 def test_nothing_is_lost_on_the_way_to_a_new_book(book: LessonBook, format: str, in_a_file: bool) -> None:
     with TemporaryDirectory() as folder:
         file = Path(folder) / f"lessons.{format}"

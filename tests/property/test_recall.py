@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre import Filter, MemoryStore
@@ -49,7 +49,6 @@ narrowings = st.fixed_dictionaries(
 questions = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True).map(" ".join)
 
 
-@settings(max_examples=80)
 @given(question=questions, narrowed=narrowings, strategy=st.sampled_from(sorted(STRATEGIES)), k=st.integers(1, 12))
 def test_hits_are_admitted_and_as_many_as_there_are(
     store: MemoryStore, question: str, narrowed: dict[str, str], strategy: str, k: int
@@ -62,7 +61,6 @@ def test_hits_are_admitted_and_as_many_as_there_are(
     assert len({hit.memory.id for hit in hits}) == len(hits)
 
 
-@settings(max_examples=80)
 @given(question=questions, narrowed=narrowings, k=st.integers(1, 12))
 def test_meaning_and_words_find_what_an_exhaustive_look_finds(
     store: MemoryStore, question: str, narrowed: dict[str, str], k: int
@@ -78,7 +76,6 @@ def test_meaning_and_words_find_what_an_exhaustive_look_finds(
     assert {hit.memory.id for hit in whole} == {memory.id for memory in admitted if terms & set(stems(memory.text))}
 
 
-@settings(max_examples=80)
 @given(question=questions, narrowed=narrowings)
 def test_the_default_ranks_a_narrow_choice_as_it_ranks_it_whole(
     store: MemoryStore, question: str, narrowed: dict[str, str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nacre import MemoryStore
@@ -31,7 +31,6 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield opened
 
 
-@settings(max_examples=100)
 @given(text=typed)
 @example(text="ͺ")
 @example(text="🤖 🫠")

@@ -26,7 +26,7 @@ def covers(spans: list[tuple[int, int]], start: int, end: int) -> bool:
     return spans[0][0] == start and spans[-1][1] == end and all(a[1] == b[0] for a, b in pairwise(spans))
 
 
-@settings(max_examples=200)
+@settings(max_examples=settings().max_examples * 2)
 @given(text=texts | prose)
 def test_words_and_stems_are_stable_lowercase_and_without_spaces(text: str) -> None:
     found = words(text)

@@ -22,7 +22,7 @@ phrases = st.lists(pieces, max_size=12).map(" ".join)
 instants = st.floats(FIRST, LAST)
 
 
-@settings(max_examples=300)
+@settings(max_examples=settings().max_examples * 3)
 @given(question=texts | phrases, asked_at=instants, at=instants)
 @example(question="two weeks before yesterday, 999 years ago, last winter", asked_at=FIRST, at=LAST)
 @example(question="la\u017ft wee\u212a, \u0662 days ago, \u0130n May", asked_at=0.0, at=0.0)

@@ -162,4 +162,4 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 TestTwoReaders = TwoReaders.TestCase
-TestTwoReaders.settings = settings(max_examples=60, stateful_step_count=40)
+TestTwoReaders.settings = settings(stateful_step_count=40)

@@ -83,18 +83,16 @@ class Learning(Shelf):
 
     def _kept(self, wording: Wording, given: dict[str, Any], *, new: bool) -> dict[str, Any]:
         """Fields of a memory, from those of a lesson."""
-        for name in given:
-            if name not in Changes.__annotations__ and name not in Fields.__annotations__:
-                raise UnknownName("field of a lesson", name, {**Changes.__annotations__, **Fields.__annotations__})
+        check_names(given)
         kept: dict[str, Any] = {}
         typical = ""
         if "source" in given:
             kept["source"], typical = wording.source(given["source"])
         if new or given.get("confidence") is not None:
             kept["confidence"] = wording.confidence(given.get("confidence"), typical or "medium")
-        for name, field in (("contexts", wording.contexts), ("anti_contexts", wording.contexts)):
+        for name in ("contexts", "anti_contexts"):
             if name in given:
-                kept[name] = field(given[name])
+                kept[name] = wording.contexts(given[name])
         if "tags" in given or new:
             kept["tags"] = wording.tags(given.get("tags"))
         if new and self.agent:
@@ -107,6 +105,14 @@ class Learning(Shelf):
         if "metadata" in given:
             kept["metadata"] = wording.metadata(given["metadata"])
         return kept | {name: given[name] for name in ("source_notes",) if name in given}
+
+
+def check_names(given: Mapping[str, object]) -> None:
+    """Raises `UnknownName` when a field is not one of a lesson's."""
+    known = Changes.__annotations__  # those of Fields are among them
+    for name in given:
+        if name not in known:
+            raise UnknownName("field of a lesson", name, known)
 
 
 def agents_of(memory: Memory) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tomllib
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.doors.terminal import conversation
 
 SETUP = "embedding: {backend: hashing}\ntag_aliases: {ovens: kiln}\nknown_tags: [jira]\n"
@@ -26,10 +26,19 @@ def lessons(elsewhere: Path) -> Path:
 
 
 def ran(*words: str, input: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "nacre.compat.ai_lessons.cli", *words]
-    done = subprocess.run(command, input=input, capture_output=True, text=True, env=os.environ, check=False, timeout=60)
+    done = forked.run(words, module="tests.compat.ai_lessons.command", input=input)
     assert done.returncode == code, done.stderr
     return done
+
+
+@pytest.mark.accepts("L9.5")
+@pytest.mark.usefixtures("lessons")
+def test_it_starts_nacre_in_a_process_of_its_own_and_passes_on_what_that_says() -> None:
+    command = [sys.executable, "-m", "nacre.compat.ai_lessons.cli"]
+    done = subprocess.run([*command, "add", "-t", "Cool slowly", "-c", "-"], input="Draughts crack.",
+                          capture_output=True, text=True, check=False, timeout=120)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Draughts crack." in ran("show", done.stdout.strip()).stdout
 
 
 @pytest.mark.accepts("L7.1", "L7.6", "L9.3", "L9.5")
@@ -156,10 +165,7 @@ def test_its_commands_are_on_the_path_and_the_tools_can_be_registered(elsewhere:
     for name in ("ai-lessons", "ai-lessons-mcp"):
         place, _, function = given[name].partition(":")
         assert callable(getattr(import_module(place), function))
-    done = subprocess.run(
-        [sys.executable, "-m", "nacre", "install", "claude-code", "--profile", "lessons", "--server-name", "lessons"],
-        capture_output=True, text=True, env=os.environ, check=False, timeout=60,
-    )  # fmt: skip
+    done = forked.run(["install", "claude-code", "--profile", "lessons", "--server-name", "lessons"])
     assert done.returncode == 0, done.stderr
     servers = json.loads((elsewhere / ".claude.json").read_text())["mcpServers"]
     assert servers["lessons"]["args"][-3:] == ["mcp", "--profile", "lessons"]

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from nacre.ports import Embedder
 from tests.property.strategies import texts
@@ -61,7 +61,6 @@ def test_no_texts_give_no_rows(embedder: Embedder, nothing: list[str]) -> None:
     assert embedder.embed(nothing).shape == (0, embedder.dimensions)
 
 
-@settings(max_examples=30)
 @given(text=texts)
 def test_any_text_gives_a_finite_row(embedder: Embedder, text: str) -> None:
     row = embedder.embed([text])[0]

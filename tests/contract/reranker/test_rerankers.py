@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.ports import Reranker
@@ -54,7 +54,6 @@ def test_many_threads_get_what_one_gets(reranker: Reranker) -> None:
             assert scores == pytest.approx(expected)
 
 
-@settings(max_examples=30)
 @given(query=texts, given_texts=st.lists(texts, max_size=4))
 def test_any_texts_have_scores(reranker: Reranker, query: str, given_texts: list[str]) -> None:
     scores = reranker.score(query, given_texts)

@@ -57,7 +57,7 @@ def start(words: Sequence[str], *, streams: tuple[int, int, int], module: str = 
 
 
 def run(words: Sequence[str], *, module: str = "nacre", input: str = "", timeout: float = 120,
-        env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:  # fmt: skip
+        env: dict[str, str] | None = None, encoding: str = "utf-8") -> subprocess.CompletedProcess[str]:  # fmt: skip
     """Like `subprocess.run` with captured text."""
     with TemporaryFile() as read, TemporaryFile() as out, TemporaryFile() as err:
         read.write(input.encode())
@@ -69,7 +69,7 @@ def run(words: Sequence[str], *, module: str = "nacre", input: str = "", timeout
             process.kill()
         out.seek(0)
         err.seek(0)
-        return subprocess.CompletedProcess(list(words), code, out.read().decode(), err.read().decode())
+        return subprocess.CompletedProcess(list(words), code, out.read().decode(encoding), err.read().decode(encoding))
 
 
 @cache

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 
+from tests import forked
 from tests.doors.conftest import CommandLine
 
 
@@ -16,8 +16,7 @@ def offered(*words: str) -> list[str]:
     """What bash would offer for the last word."""
     line = " ".join(("nacre", *words))
     asked = {**os.environ, "_NACRE_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
-    code = "from nacre.cli.main import run; run()"
-    done = subprocess.run([sys.executable, "-c", code], env=asked, capture_output=True, text=True, timeout=60)
+    done = forked.run([], env=asked)
     assert done.stderr == ""
     return [each.partition(",")[2] for each in done.stdout.splitlines() if each]
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
-import sys
-import time
+from tempfile import TemporaryFile
 
 import pytest
 
 from nacre import MemoryStore
+from tests import forked
 from tests.doors.conftest import CommandLine
 from tests.embedders import WordBag
 
-MANY = 6_000
-PATIENCE = 60.0
+MANY = 1_000  # four batches
+PATIENCE = 120.0
 
 
 @pytest.fixture
@@ -24,26 +24,30 @@ def filled(nacre: CommandLine) -> CommandLine:
     return nacre
 
 
-def stopped_half_way(nacre: CommandLine, how: signal.Signals) -> tuple[int, str]:
-    process = subprocess.Popen([sys.executable, "-m", "nacre", "reindex"], stderr=subprocess.PIPE, text=True)
-    with MemoryStore(nacre.store, embedder="hashing") as store:
-        deadline = time.monotonic() + PATIENCE
-        while not 0 < store.health().pending < MANY:
-            assert time.monotonic() < deadline and process.poll() is None, "it was never seen half-way"
-            time.sleep(0.002)
-    process.send_signal(how)
-    _, told = process.communicate(timeout=PATIENCE)
-    return process.returncode, told
+def stopped_half_way(how: signal.Signals) -> tuple[int, str]:
+    read, write = os.pipe()
+    nothing, held = os.pipe()  # what it waits for never comes
+    with TemporaryFile() as err:
+        process = forked.start(["reindex"], streams=(nothing, write, err.fileno()), module="tests.doors.stopping")
+        os.close(write)
+        assert os.read(read, 100) == b"half-way\n"
+        os.kill(process.pid, how)
+        code = process.wait(PATIENCE)
+        err.seek(0)
+        told = err.read().decode()
+    for file in (read, nothing, held):
+        os.close(file)
+    return code, told
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_second_call_goes_on_where_the_first_was_stopped(filled: CommandLine, how: signal.Signals) -> None:
-    code, told = stopped_half_way(filled, how)
+    code, told = stopped_half_way(how)
     assert (code, told) == ((130, "nacre: stopped.\n") if how == signal.SIGINT else (-9, ""))
     with MemoryStore(filled.store, embedder="hashing") as store:
         health = store.health(thorough=True)
         assert health.problems == () and store.count() == MANY
-        assert [hit.memory.text[:9] for hit in store.recall("note 4711", k=1, strategy="keyword")] == ["Note 4711"]
+        assert [hit.memory.text[:9] for hit in store.recall("note 471", k=1, strategy="keyword")] == ["Note 471 "]
         left = store.health().pending
     assert 0 < left < MANY
     assert f"Reindexed {left:,} memories with hashing" in filled("reindex").stderr

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 from hypothesis import given, settings
@@ -151,8 +152,11 @@ def test_a_plan_that_others_overtake_touches_nothing_of_theirs_and_can_be_undone
 @settings(max_examples=SOME)
 @given(lives=choices, later=choices)
 def test_a_store_whose_texts_are_compressed_goes_on_as_one_whose_are_not(
-    place: Place, lives: list[Choice], later: list[Choice]
+    tmp_path: Path, lives: list[Choice], later: list[Choice]
 ) -> None:
+    def place() -> Path:  # only a file has texts to compress
+        return Path(mkdtemp(dir=tmp_path)) / "store.db"
+
     with (
         pytest.MonkeyPatch.context() as patch,
         lived(place, lives) as (plain, _),

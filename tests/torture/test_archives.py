@@ -54,6 +54,7 @@ def killed_imports(folder: Path, kills: int, count: int) -> None:
                 return
 
 
+@pytest.mark.slow
 def test_an_import_that_is_killed_leaves_all_or_nothing(tmp_path: Path) -> None:
     killed_imports(tmp_path, kills=2, count=1_500)
 

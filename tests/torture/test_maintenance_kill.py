@@ -95,6 +95,7 @@ def check_rounds(folder: Path, job: str, rounds: int) -> None:
         shutil.rmtree(place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("job", CHORES)
 def test_a_job_killed_at_any_moment_is_done_whole_or_not_and_never_twice(tmp_path: Path, job: str) -> None:
     check_rounds(tmp_path, job, SHORT_ROUNDS)

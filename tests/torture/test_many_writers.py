@@ -11,7 +11,7 @@ from tests.torture.workers import create, missing, opened, write_and_recall
 
 WRITERS = 8
 CREATORS = 6
-NEW_STORES = 20
+NEW_STORES = 6
 VERIFIERS = 2
 
 
@@ -27,6 +27,7 @@ def check_writers_lose_nothing(path: str, seconds: float) -> None:
         assert (health.problems, health.pending) == ((), 0)
 
 
+@pytest.mark.slow
 def test_eight_processes_write_and_recall_on_one_file_without_an_error_or_a_lost_memory(tmp_path: Path) -> None:
     check_writers_lose_nothing(str(tmp_path / "memory.db"), seconds=5)
 

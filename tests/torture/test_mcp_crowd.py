@@ -32,6 +32,7 @@ def check_crowd(tmp_path: Path, *, sessions: int, servers: int, rounds: int) -> 
         assert (health.problems, health.pending) == ((), 0)
 
 
+@pytest.mark.slow
 def test_ten_sessions_and_two_servers_share_a_store(tmp_path: Path) -> None:
     check_crowd(tmp_path, sessions=10, servers=2, rounds=2)
 

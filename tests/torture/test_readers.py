@@ -25,7 +25,7 @@ def check_readers_see_whole_acts(path: str, seconds: float) -> None:
 
 
 def test_readers_see_whole_acts_only_while_others_write(tmp_path: Path) -> None:
-    check_readers_see_whole_acts(str(tmp_path / "memory.db"), seconds=4)
+    check_readers_see_whole_acts(str(tmp_path / "memory.db"), seconds=1)
 
 
 @pytest.mark.slow

@@ -68,11 +68,13 @@ def check_writers(folder: Path, seconds: float, rounds: int) -> None:
     assert not lost and any(written)
 
 
+@pytest.mark.slow
 @needs_kill
 def test_wherever_it_is_killed_the_store_is_the_one_or_the_other(tmp_path: Path) -> None:
     check_kills(tmp_path, SHORT_ROUNDS)
 
 
+@pytest.mark.slow
 def test_no_write_that_was_acknowledged_is_lost_beside_restores(tmp_path: Path) -> None:
     check_writers(tmp_path, SHORT_SECONDS, SHORT_ROUNDS)
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 
 from tests.forked import ran_to_its_end
 
@@ -24,5 +25,5 @@ def run(command: Sequence[str], *, env: Mapping[str, str], check: bool) -> subpr
 if __name__ == "__main__":
     from nacre.compat.ai_lessons import cli
 
-    cli.subprocess.run = run  # type: ignore[assignment]
+    vars(cli)["subprocess"] = SimpleNamespace(run=run)
     cli.main(prog_name="ai-lessons")

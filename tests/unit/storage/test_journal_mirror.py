@@ -326,6 +326,7 @@ def read_over_and_over(path: str, times: int) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 def test_of_many_processes_that_write_rotate_scrub_and_read_no_line_is_lost_or_told_twice(tmp_path: Path) -> None:
     path = str(tmp_path / "journal.jsonl")
     calls: list[tuple[Callable[..., list[str]], tuple[object, ...]]] = [(write, (path, n, 1000)) for n in range(4)]
@@ -363,6 +364,7 @@ def killed_while_writing(path: Path, after: int) -> tuple[str, int]:
     return str(process.pid), after
 
 
+@pytest.mark.slow
 def test_a_process_killed_at_any_moment_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     path, random = tmp_path / "journal.jsonl", Random(7)
     acknowledged = dict(killed_while_writing(path, random.randrange(1, 120)) for _ in range(8))

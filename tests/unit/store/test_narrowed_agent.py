@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from pathlib import Path
+from shutil import copyfile
 
 import pytest
 
@@ -120,19 +121,32 @@ CALLS: dict[str, Call] = {
 }
 
 
-@pytest.fixture(params=["file", "memory"])
-def two_worlds(request: pytest.FixtureRequest, tmp_path: Path) -> list[MemoryStore]:
-    """Ada's narrowed store in a world of her own, and in one that she shares."""
-    found = []
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, float]]:
+    """The two worlds as files, to be copied, and what time it is in them."""
+    folder, made = tmp_path_factory.mktemp("worlds"), {}
     for name in ("alone", "shared"):
         clock = Clock()
-        if request.param == "file":
-            path = tmp_path / f"{name}.db"
-            world(path, clock, shared=name == "shared").close()
-            found.append(opened(path, clock))
-        else:
-            found.append(narrowed_in_place(world(":memory:", clock, shared=name == "shared"), clock))
-    return found
+        world(folder / f"{name}.db", clock, shared=name == "shared").close()
+        made[name] = (folder / f"{name}.db", clock.now)
+    return made
+
+
+@pytest.fixture
+def two_worlds(prepared: dict[str, tuple[Path, float]], tmp_path: Path) -> list[MemoryStore]:
+    """Ada's narrowed store in a world of her own, and in one that she shares."""
+    return [
+        opened(Path(copyfile(file, tmp_path / file.name)), Clock(now)) for file, now in prepared.values()
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def two_worlds_in_memory() -> list[MemoryStore]:
+    clocks = (Clock(), Clock())
+    return [
+        narrowed_in_place(world(":memory:", clock, shared=shared), clock)
+        for clock, shared in zip(clocks, (False, True), strict=True)
+    ]
 
 
 def opened(path: Path | str, clock: Clock) -> MemoryStore:
@@ -171,16 +185,21 @@ LOOKING = (
 ).split()
 
 
-@pytest.mark.parametrize("method", LOOKING)
-def test_the_walk_would_notice_what_is_not_hidden(method: str, tmp_path: Path) -> None:
-    worlds = [world(tmp_path / f"{shared}.db", Clock(), shared=shared) for shared in (False, True)]
-    alone, shared = (outcome(CALLS[method], store) for store in worlds)
-    assert shared != alone
+def test_the_walk_would_notice_what_is_not_hidden(prepared: dict[str, tuple[Path, float]], tmp_path: Path) -> None:
+    worlds = [
+        MemoryStore(copyfile(file, tmp_path / file.name), embedder="hashing", clock=Clock(now))
+        for file, now in prepared.values()
+    ]
+    for method in LOOKING:
+        alone, shared = (outcome(CALLS[method], store) for store in worlds)
+        assert shared != alone, method
 
 
-def test_nor_through_all_of_them_one_after_the_other(two_worlds: list[MemoryStore]) -> None:
+@pytest.mark.parametrize("kind", ["two_worlds", "two_worlds_in_memory"])
+def test_nor_through_all_of_them_one_after_the_other(kind: str, request: pytest.FixtureRequest) -> None:
+    worlds = request.getfixturevalue(kind)
     for method, call in CALLS.items():
-        alone, shared = (outcome(call, store) for store in two_worlds)
+        alone, shared = (outcome(call, store) for store in worlds)
         assert shared == alone, method
 
 

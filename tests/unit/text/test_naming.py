@@ -75,6 +75,7 @@ def test_a_short_form_that_fits_many_tells_nothing() -> None:
     assert alike(["Chen", *(f"{name} Chen" for name in ("Ann", "Bo", "Cy", "Di"))]) == []
 
 
+@pytest.mark.slow
 def test_twenty_thousand_names_are_paired_without_comparing_each_with_each(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = 0
     plain = naming.short_for

@@ -33,10 +33,15 @@ CACHE = os.environ.get("XDG_CACHE_HOME") or str(user_cache_path().absolute())
 HOME_NUMBERS = count()
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection() -> None:
     """The collected tests stay to the end: the garbage collector need not look through them again and again."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -37,7 +37,7 @@ def imported(*words: str, **environment: str) -> tuple[set[str], set[str]]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=120,
     )
     told = {
         kind: set(names) for kind, *names in map(str.split, done.stderr.splitlines()) if kind in ("imported", "ours")

@@ -17,7 +17,7 @@ from nacre.errors import UnknownName
 def ran(program: str, *, path: Path | None = None, code: int = 0) -> str:
     environment = {**os.environ, "PYTHONPATH": str(path)} if path else dict(os.environ)
     done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == code, done.stderr
     return done.stdout.strip() if code == 0 else done.stderr.strip()
@@ -109,7 +109,7 @@ def test_a_module_can_be_run_by_its_older_name(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import nacre.compat; nacre.compat.install()\n")
     done = subprocess.run(
         [sys.executable, "-m", "ai_lessons.cli", "--version"],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False, timeout=60,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert (done.returncode, done.stdout.split()[:1]) == (0, ["ai-lessons,"]), done.stderr
 

@@ -24,7 +24,7 @@ def ran(*words: str, code: int = 0) -> str:
 
 def child(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *words], env={**os.environ, **more}, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, *words], env={**os.environ, **more}, capture_output=True, text=True, check=False, timeout=120
     )
 
 

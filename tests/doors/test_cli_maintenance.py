@@ -167,7 +167,7 @@ def test_in_the_foreground_ctrl_c_ends_it_in_order(nacre: CommandLine, places: P
     try:
         wait_until(lambda: daemon.get_pid(places.pid) == process.pid)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=30)
+        _, told = process.communicate(timeout=120)
     finally:
         process.kill()
         process.wait()
@@ -185,7 +185,7 @@ def test_the_unit_runs_this_store(nacre: CommandLine) -> None:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)

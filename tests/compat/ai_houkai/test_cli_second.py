@@ -246,6 +246,6 @@ def test_the_journal_is_narrowed_and_an_undo_asks_first(houkai: Houkai, opened: 
 def test_a_warning_in_the_log_does_not_stand_between_a_script_and_the_id(houkai: Houkai, tmp_path: Path) -> None:
     (tmp_path / "journal.log").mkdir()
     command = [sys.executable, "-m", "nacre.compat.ai_houkai.cli", "-S", str(houkai.place), "-C", "tests"]
-    ran = subprocess.run([*command, "remember", "said once"], capture_output=True, text=True, check=True, timeout=60)
+    ran = subprocess.run([*command, "remember", "said once"], capture_output=True, text=True, check=True, timeout=120)
     assert "was not written" in ran.stderr
     assert [row["id"] for row in houkai.json("list")] == ran.stdout.splitlines()

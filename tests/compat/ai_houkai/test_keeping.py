@@ -213,7 +213,7 @@ def test_running_forever_ends_when_it_is_told_to(store: MemoryStore, tmp_path: P
     while not (tmp_path / "state.json").exists():
         time.sleep(0.01)
     stop.set()
-    running.join(10)
+    running.join(60)
     assert not running.is_alive()
 
 

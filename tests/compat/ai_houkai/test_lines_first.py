@@ -62,7 +62,7 @@ def defaults(function: object) -> dict[str, object]:
 def child(*words: str, **environment: str) -> str:
     clean = {name: value for name, value in os.environ.items() if name not in KEYS}
     done = subprocess.run(
-        [sys.executable, *words], env={**clean, **environment}, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, *words], env={**clean, **environment}, capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -198,7 +198,7 @@ def test_the_clock_has_the_published_defaults(store: MemoryStore) -> None:
 def houkai(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "nacre.compat.ai_houkai.cli", "--store", str(place / "chroma"), *words]
     env = environment(place, AI_HOUKAI_EMBEDDER="hashing")
-    return subprocess.run(command, env=env, cwd=place, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, env=env, cwd=place, capture_output=True, text=True, check=False, timeout=120)
 
 
 @pytest.mark.accepts("H16.5", "H16.6")
@@ -210,7 +210,7 @@ def test_maintenance_goes_on_in_the_background_until_it_is_stopped(tmp_path: Pat
         again = houkai(tmp_path, "maintenance", "start")
         assert again.returncode == 1 and "running already" in again.stderr
         state = tmp_path / ".ai_houkai" / "maintenance.state.json"
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while not state.exists() and time.monotonic() < end:
             time.sleep(0.05)
         assert json.loads(state.read_text())["last_decay_at"] > 0
@@ -240,7 +240,7 @@ def test_a_thread_may_prune_and_reflect_beside_the_program(store: MemoryStore) -
     while rounds < 3 and thread.is_alive():
         time.sleep(0.01)
     stop.set()
-    thread.join(30)
+    thread.join(60)
     assert rounds >= 3 and store._get_by_id(faded.id) is None
     texts = [memory.text for memory in store.list_recent()]
     assert sorted(texts) == sorted(
@@ -284,7 +284,7 @@ def test_a_project_has_an_entry_of_its_own(elsewhere: Path, capsys: pytest.Captu
 
 
 def ran(*words: str) -> str:
-    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=120).stdout
 
 
 @pytest.mark.accepts("H18.7")

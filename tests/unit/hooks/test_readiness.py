@@ -33,7 +33,7 @@ class Slow(Hashing):
         return self.loaded
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        assert self.let_go.wait(10)
+        assert self.let_go.wait(60)
         self.loaded = True
         return super().embed(texts)
 

@@ -200,8 +200,8 @@ def test_the_page_is_readable_in_light_and_dark() -> None:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no JavaScript here")
-def test_five_hundred_memories_are_laid_out_apart(tmp_path: Path) -> None:
-    ties = [Edge(f"m{n // 3}", f"m{n}", "related") for n in range(1, 500)]
+def test_two_hundred_memories_are_laid_out_apart(tmp_path: Path) -> None:
+    ties = [Edge(f"m{n // 3}", f"m{n}", "related") for n in range(1, 200)]
     asked = """
       const { nodes, ties } = linked(graph), step = layout(nodes, ties);
       let steps = 0;
@@ -213,6 +213,6 @@ def test_five_hundred_memories_are_laid_out_apart(tmp_path: Path) -> None:
     said = subprocess.run(["node", str(script)], capture_output=True, text=True, check=True, timeout=120).stdout
     found = json.loads(said)
     places = found["places"]
-    assert len(places) == 500 and 50 < found["steps"] < 2000
+    assert len(places) == 200 and 50 < found["steps"] < 2000
     close = sum(abs(x - p) + abs(y - q) < 4 for i, (x, y) in enumerate(places) for p, q in places[:i])
     assert close == 0

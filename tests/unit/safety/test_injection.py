@@ -97,7 +97,7 @@ def test_any_text_gets_a_score_between_nothing_and_certain(text: str) -> None:
 @pytest.mark.parametrize(
     "part", ["a", "\n", "ignore ", "ignore all ", "a ", "curl ", "send tokens ", "<|", "QUJD", "system:\n"]
 )
-def test_a_hostile_megabyte_takes_time_in_proportion(part: str) -> None:
+def test_a_long_hostile_text_takes_time_in_proportion(part: str) -> None:
     started = time.process_time()
-    suspicion(part * (1_000_000 // len(part)))
-    assert time.process_time() - started < 20  # a quadratic pattern takes hours
+    suspicion(part * (200_000 // len(part)))
+    assert time.process_time() - started < 20  # a quadratic pattern takes many minutes

@@ -132,7 +132,7 @@ def test_secrets_as_people_write_them_are_found(text: str) -> None:
         *("aws ", "heroku key ", "curl -u ", "eyJ", "eyJhbGciOi.", "x" * 25 + ".", "sk-", 'private_key": "-----BEGIN'),
     ],
 )
-def test_a_hostile_megabyte_takes_time_in_proportion(part: str) -> None:
+def test_a_long_hostile_text_takes_time_in_proportion(part: str) -> None:
     started = time.process_time()
-    scrub(part * (1_000_000 // len(part)))
-    assert time.process_time() - started < 30  # a quadratic pattern takes hours
+    scrub(part * (200_000 // len(part)))
+    assert time.process_time() - started < 30  # a quadratic pattern takes many minutes

@@ -293,8 +293,8 @@ def test_a_lock_in_common_is_shared_and_one_held_alone_is_not(tmp_path: Path) ->
 
     holder = threading.Thread(target=hold)
     holder.start()
-    assert begun.wait(10)
-    with held(file, alone=False, patience=10):
+    assert begun.wait(60)
+    with held(file, alone=False, patience=60):
         holder.join()
 
 

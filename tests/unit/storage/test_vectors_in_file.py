@@ -9,10 +9,12 @@ import pytest
 
 from nacre.model import Filter, Memory
 from nacre.ports import Chunk, Derived, Vectors, Words
+from nacre.storage.sqlite import transaction as transaction_module
 from nacre.storage.sqlite.store import SQLiteStore
-from nacre.storage.sqlite.transaction import VECTORS_HELD, SQLiteTransaction
+from nacre.storage.sqlite.transaction import SQLiteTransaction
 
 SPACE = "default"
+HELD = 320  # vectors that a transaction holds back, here
 
 
 def rows(seed: int, pieces: int) -> Vectors:
@@ -27,16 +29,17 @@ def put(transaction: SQLiteTransaction, id: str, seed: int, pieces: int = 1) -> 
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> SQLiteStore:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SQLiteStore:
+    monkeypatch.setattr(transaction_module, "VECTORS_HELD", HELD)
     store = SQLiteStore(tmp_path / "store.db")
     with store.transaction() as transaction:
         transaction.claim_embedder("test", 8)
-        for number in range(VECTORS_HELD + 500):
+        for number in range(HELD + 500):
             put(transaction, f"m{number}", number, pieces=1 + number % 3)
         for number in range(0, 300, 7):  # some were written to the file already, and some wait in the transaction
             put(transaction, f"m{number}", number + 100_000)
             transaction.remove(SPACE, f"m{number + 1}")
-            put(transaction, f"m{VECTORS_HELD + number}", number + 200_000, pieces=2)
+            put(transaction, f"m{HELD + number}", number + 200_000, pieces=2)
     with store.transaction() as transaction:
         transaction.remove(SPACE, "m100")
         put(transaction, "m200", 7, pieces=4)
@@ -55,11 +58,11 @@ def test_both_ways_to_read_give_the_same(store: SQLiteStore) -> None:
 
 
 def test_what_was_written_last_counts(store: SQLiteStore) -> None:
-    found = store.vectors(SPACE, ["m200", "m7", "m100", "m8", f"m{VECTORS_HELD + 14}", "nobody"])
-    assert set(found) == {"m200", "m7", f"m{VECTORS_HELD + 14}"}
+    found = store.vectors(SPACE, ["m200", "m7", "m100", "m8", f"m{HELD + 14}", "nobody"])
+    assert set(found) == {"m200", "m7", f"m{HELD + 14}"}
     assert np.array_equal(found["m200"], rows(7, 4))
     assert np.array_equal(found["m7"], rows(100_007, 1))
-    assert np.array_equal(found[f"m{VECTORS_HELD + 14}"], rows(200_014, 2))
+    assert np.array_equal(found[f"m{HELD + 14}"], rows(200_014, 2))
 
 
 def test_a_store_without_vectors_has_none(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ NacreError
 │   ├── SecretRefused                a text with a secret, where the settings refuse such texts
 │   └── ConfigError                  a setting that cannot be read
 ├── MemoryNotFound (KeyError)
+├── SpaceNotFound (KeyError)         a space that was named and is not in the store
 ├── AccessDenied (PermissionError)   what an agent's capabilities do not include
 │   ├── QueryCostExceeded            a question dearer than the agent may ask
 │   └── QuotaExceeded                more than the agent, or the mind, may keep
@@ -22,6 +23,7 @@ NacreError
 │   ├── NotAStore                    some other file, or a damaged one
 │   ├── WrongKey (PermissionError)   an encrypted file, and no key or another one
 │   ├── NotEncrypted (ValueError)    a plain file, and a key
+│   ├── StoreNotFound (FileNotFoundError)  a store that was named to be read, and is not there
 │   ├── StoreUnreachable             a path that cannot be opened or created
 │   ├── StoreReadOnly
 │   ├── StoreFull
@@ -103,6 +105,15 @@ class MemoryNotFound(NacreError, KeyError):
         super().__init__(
             f"No memory {id!r} in the space {space!r}; `nacre list` shows the ids, `--space` chooses another space."
         )
+
+
+class SpaceNotFound(NacreError, KeyError):
+    """`known` are the spaces that there are."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        near = get_close_matches(name, sorted(known), n=1, cutoff=0.5)
+        meant = f"did you mean {near[0]!r}? " if near else ""
+        super().__init__(f"there is no space {name!r} in this store; {meant}`nacre space list` shows them all.")
 
 
 class AccessDenied(NacreError, PermissionError):
@@ -215,6 +226,15 @@ class NotEncrypted(StorageError, ValueError):
             f"{path} is not encrypted, and a key was given. "
             "Leave the setting `key` empty, or run `nacre encrypt` to encrypt the store."
         )
+
+
+class StoreNotFound(StorageError, FileNotFoundError):
+    """`beside` are the names of the files and folders that lie where the store was looked for."""
+
+    def __init__(self, path: Path | str, beside: Iterable[str]) -> None:
+        near = get_close_matches(Path(path).name, sorted(beside), n=1, cutoff=0.5)
+        meant = f"did you mean {str(Path(path).with_name(near[0]))!r}? " if near else ""
+        super().__init__(f"there is no store at {path}; {meant}`nacre remember` makes a new one.")
 
 
 class StoreUnreachable(StorageError):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from nacre.config import ADDRESS, STORE_FILE, Settings
 from nacre.config import IN_MEMORY as IN_MEMORY
-from nacre.config import STORE_FILE, Settings
 from nacre.errors import ConfigError, InvalidInput, UnknownName
 from nacre.model import Memory
 from nacre.ports import Derived, Embedder, JournalSink, LanguageModel, Reranker, Store
@@ -116,6 +116,12 @@ def as_known(store: Store, space: str, stood: Mapping[str, Memory | None], deriv
 
 
 def store_file(path: Path | str) -> Path:
+    """Raises `InvalidInput` for the address of a service: no folder of that name is made."""
+    address = ADDRESS.match(str(path))
+    if address:
+        raise InvalidInput(
+            f"A store with an address that begins with {address.group(1)}: is not supported; name a file or a folder."
+        )
     file = Path(path).expanduser()
     return file / STORE_FILE if file.is_dir() or str(path).endswith(("/", "\\")) else file
 

@@ -50,4 +50,5 @@ def nacre(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     for name in ("NO_COLOR", "VISUAL", "EDITOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     assert "NACRE_SPACE" not in os.environ
+    (tmp_path / "store.db").touch()  # an empty file is a new store: commands that only read refuse a missing one
     return CommandLine(tmp_path / "store.db")

@@ -69,6 +69,7 @@ def test_a_damaged_file_is_told_and_not_imported(filled: CommandLine, tmp_path: 
     file.write_bytes(file.read_bytes()[:-30])
     looked = filled("info", str(file))
     assert looked.exit_code == 4 and "not whole" in looked.stderr and "whole\tno" in looked.stdout
+    filled.ok(*other(tmp_path), "space", "create", "default")
     result = filled(*other(tmp_path), "import", str(file), "--yes")
     assert result.exit_code == 4 and result.stderr.startswith("nacre: ") and result.stderr.count("\n") == 1
     assert filled.ok(*other(tmp_path), "list") == ""
@@ -89,7 +90,7 @@ def test_a_dry_run_changes_nothing(filled: CommandLine, tmp_path: Path) -> None:
     filled.ok("export", file)
     told = filled.json(*other(tmp_path), "import", file, "--dry-run")
     assert told["imported"] == 6 and told["batch"] == ""
-    assert filled.ok(*other(tmp_path), "list") == ""
+    assert filled(*other(tmp_path), "list").exit_code == 4, "there is still no store"
 
 
 def test_policies_are_named_and_a_conflict_has_its_exit_code(filled: CommandLine, tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ def test_each_suite_is_measured_from_its_official_format(
 
 
 def test_the_store_of_the_user_is_neither_made_nor_touched(nacre: CommandLine, tmp_path: Path) -> None:
+    nacre.store.unlink()
     nacre.ok(*bench("locomo", written(tmp_path, LOCOMO)))
     assert not nacre.store.exists()
 

@@ -120,7 +120,7 @@ def test_undo_of_nothing_or_of_what_others_built_upon_is_refused(nacre: CommandL
     filled.ok("edit", "one", "--text", "new text")
     assert filled("undo", batch).exit_code == 3
     assert filled("undo", "zzzz").exit_code == 3
-    assert nacre("--space", "empty", "undo").exit_code == 3
+    assert nacre("--space", "personal", "undo").exit_code == 3
 
 
 def test_the_journal_tells_of_all_or_of_one(filled: CommandLine) -> None:

@@ -63,6 +63,7 @@ def test_spaces_types_tags_and_ids_are_offered(nacre: CommandLine) -> None:
 
 
 def test_a_key_pressed_makes_no_store_and_no_complaint(nacre: CommandLine) -> None:
+    nacre.store.unlink()
     assert offered("show", "ab") == []
     assert not nacre.store.exists()
     nacre.store.write_bytes(b"rubbish" * 100)

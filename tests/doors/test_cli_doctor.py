@@ -33,6 +33,7 @@ def test_a_well_store_gets_only_ok(nacre: CommandLine) -> None:
 
 
 def test_a_store_that_is_not_there_is_not_made(nacre: CommandLine) -> None:
+    nacre.store.unlink()
     assert levels(nacre.json("doctor"))["store"] == "ok"
     assert not nacre.store.exists()
 

@@ -60,7 +60,7 @@ def test_a_tail_that_fits_nothing_is_no_failure_but_an_unknown_memory_is(filled:
     assert result.exit_code == 0 and "Nothing in the journal fits" in result.stderr
     assert filled("journal", "zzz").exit_code == 1
     assert filled("journal", "one", "--id", "two").exit_code == 2
-    assert "Nothing was done" in filled("--space", "empty", "journal").stderr
+    assert "Nothing was done" in filled("--space", "personal", "journal").stderr
 
 
 def test_a_memory_named_like_a_subcommand_is_reached_by_its_option(filled: CommandLine) -> None:

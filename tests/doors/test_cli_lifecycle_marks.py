@@ -141,6 +141,7 @@ def test_a_mark_on_what_is_not_there_or_in_the_trash_is_refused(nacre: CommandLi
 
 
 def test_a_text_is_appraised_and_nothing_is_kept(nacre: CommandLine) -> None:
+    nacre.store.unlink()
     told = nacre.ok("appraise", "Never", "deploy on Friday, I hate outages!")
     assert "instruction: Never deploy" in told and "frustrated (hate)" in told
     assert not nacre.store.exists()

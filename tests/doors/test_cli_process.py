@@ -92,6 +92,7 @@ def test_no_color_means_a_table_without_colour(nacre: CommandLine) -> None:
         assert words != ["list"] or ("just now" in seen and "abcdefgh-more" not in seen)
 
 
+@pytest.mark.usefixtures("nacre")
 def test_ctrl_c_ends_with_130_and_one_word() -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "nacre", "remember", "-"],

@@ -17,7 +17,7 @@ def write(file: Path, **settings: str | float) -> None:
 
 
 def space_in_use(nacre: CommandLine, *flags: str) -> object:
-    return nacre.json(*flags, "stats")["space"]
+    return nacre.ok(*flags, "config", "get", "space")
 
 
 def test_a_flag_beats_the_environment_beats_the_project_beats_the_user_beats_the_default(
@@ -42,6 +42,7 @@ def test_the_options_of_nacre_are_taken_before_the_command_and_after_it(
 ) -> None:
     flags = ["--store", str(tmp_path / "other.db"), "--space", "there", "--embedder", "hashing"]
     command = ["remember", "kept elsewhere"]
+    nacre.store.unlink()
     nacre.ok(*flags, *command) if before else nacre.ok(*command, *flags)
     assert (tmp_path / "other.db").is_file()
     assert not nacre.store.exists()

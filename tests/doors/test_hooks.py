@@ -25,6 +25,7 @@ def client(nacre: CommandLine, tmp_path: Path) -> Iterator[Client]:
     """Alone, without a helper."""
     folder = tmp_path / "orchard"
     folder.mkdir()
+    nacre.store.unlink()
     found = Client(nacre.store, folder)
     found.without_helper()
     yield found

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -35,16 +38,80 @@ class Door:
             self.notified.add(notice)
             say(f"nacre: {notice}")
 
-    def open(self) -> MemoryStore:
+    def open(self, *, any_space: bool = False) -> MemoryStore:
+        """For commands that make no store. Where the default one was not made yet, an empty one that is kept nowhere.
+
+        Raises `StoreNotFound` and `SpaceNotFound` for what the options or the environment name and is not there; with
+        `any_space` a space that is not there is an empty one.
+        """
+        return self._open_made(model=False, any_space=any_space)
+
+    def open_with_model(self) -> MemoryStore:
+        """As `open`, for what embeds: a model that is still to be downloaded is, with progress, before a person
+        wonders."""
+        return self._open_made(model=True)
+
+    def open_if_made(self) -> MemoryStore:
+        """For a dry run of what would make a store: where there is none, an empty one that is kept nowhere."""
+        known = self.settings()
+        return self._opened(known) if is_made(known) else empty(known)
+
+    @contextmanager
+    def open_or_make(self, *, model: bool = False) -> Iterator[MemoryStore]:
+        """For commands that write: makes the store and the space where they are missing, and says so on stderr."""
+        from nacre.cli.output import say
+        from nacre.wiring import store_file
+
+        known = self.settings()
+        new_store = not is_made(known)
+        if model:
+            self._obtain_model()
+        with self._opened(known) as store:
+            new_space = not new_store and not has_space(store)
+            if new_store:
+                say(f"Created the store {store_file(known.store).absolute()}.")
+            yield store
+            if new_space and has_space(store):
+                say(f"Created the space {store.space!r}.")
+
+    def _open_made(self, *, model: bool, any_space: bool = False) -> MemoryStore:
+        known = self.settings()
+        if not is_made(known):
+            return self._not_made(known)
+        if model:
+            self._obtain_model()
+        store = self._opened(known)
+        if self._names("space") and not any_space and not has_space(store):
+            from nacre.errors import SpaceNotFound
+
+            found = [note.name for note in store.space_notes()]
+            store.close()
+            raise SpaceNotFound(known.space, found)
+        return store
+
+    def _not_made(self, known: Settings) -> MemoryStore:
+        from nacre.cli.output import say
+        from nacre.errors import StoreNotFound
+        from nacre.wiring import store_file
+
+        file = store_file(known.store).absolute()
+        if self._names("store"):
+            beside = [each.name for each in file.parent.iterdir()] if file.parent.is_dir() else []
+            raise StoreNotFound(file, beside)
+        say(f"Nothing is remembered yet; `nacre remember TEXT` makes the store {file}.")
+        return empty(known)
+
+    def _names(self, setting: str) -> bool:
+        """Whether an option or the environment names it; a settings file may name what is still to be made."""
+        from nacre.config import ENVIRONMENT
+
+        return bool(self.flags.get(setting) or os.environ.get(ENVIRONMENT + setting.upper(), "").strip())
+
+    def _opened(self, known: Settings) -> MemoryStore:
         from nacre.store import MemoryStore
 
         quiet_log(debug=self.debug)
-        return MemoryStore(settings=self.settings(), actor=ACTOR)
-
-    def open_with_model(self) -> MemoryStore:
-        """For what embeds: a model that is still to be downloaded is, with progress, before a person wonders."""
-        self._obtain_model()
-        return self.open()
+        return MemoryStore(settings=known, actor=ACTOR)
 
     def embedder(self) -> Embedder:
         """Without a store, for what makes stores of its own."""
@@ -62,6 +129,34 @@ class Door:
             from nacre.cli.obtaining import obtain_model
 
             obtain_model()
+
+
+def is_made(known: Settings) -> bool:
+    from nacre.config import IN_MEMORY
+    from nacre.wiring import store_file
+
+    return known.store == IN_MEMORY or store_file(known.store).exists()
+
+
+def empty(known: Settings) -> MemoryStore:
+    """A store without memories that is kept nowhere, and so makes no file."""
+    from dataclasses import replace
+
+    from nacre.config import IN_MEMORY
+    from nacre.store import MemoryStore
+
+    return MemoryStore(settings=replace(known, store=IN_MEMORY, key="", journal_mirror=""), actor=ACTOR)
+
+
+def has_space(store: MemoryStore) -> bool:
+    """Whether the store's space holds a memory, was created, or has a journal. An agent that sees only a part of a
+    store is not told what else there is."""
+    from nacre.config import DEFAULT, PERSONAL
+
+    if store.space in (DEFAULT, PERSONAL) or store.settings.scope:
+        return True
+    known = bool(store.list_recent(1)) or any(note.name == store.space for note in store.space_notes())
+    return known or bool(store.journal(limit=1))
 
 
 def quiet_log(*, debug: bool) -> None:

@@ -21,6 +21,7 @@ from nacre.errors import (
     LinkRefused,
     MemoryNotFound,
     NacreError,
+    SpaceNotFound,
     SupersedeCycle,
     UndoRefused,
 )
@@ -62,6 +63,7 @@ class Interrupted(Fault):
 KINDS: tuple[tuple[type[NacreError], type[Fault]], ...] = (
     (MemoryNotFound, NothingFound),
     (HistoryLost, NothingFound),
+    (SpaceNotFound, NothingFound),
     (InvalidInput, Misused),
     (AccessDenied, Refused),
     (SupersedeCycle, Refused),

@@ -81,8 +81,10 @@ def answered(request: Request, until: float) -> str:
 
 
 def store_path(setting: str) -> Path:
-    from nacre.config import IN_MEMORY, STORE_FILE
+    from nacre.config import ADDRESS, IN_MEMORY, STORE_FILE
 
+    if ADDRESS.match(setting):
+        raise ValueError("the address of a service is no store; name a file or a folder with NACRE_STORE")
     if setting == IN_MEMORY:
         raise ValueError("a store that is kept nowhere has nothing for a hook; name a file with NACRE_STORE")
     file = Path(setting).expanduser()  # as `wiring.store_file`, which is dear to import

@@ -60,7 +60,7 @@ def list_suggestions(store: MemoryStore, limit: int, form: str | None) -> None:
 @click.pass_obj
 def merge(door: Door, into: str, others: tuple[str, ...], why: str) -> None:
     """Let the OTHER names mean the same as NAME, in one act. The memories' own words stay as written."""
-    with door.open() as store:
+    with door.open_or_make() as store:
         done = store.merge_entities(into, *others, why=why)
     say(f"All of them are {into!r} now; `nacre undo` takes it back." if done else f"They are {into!r} already.")
 

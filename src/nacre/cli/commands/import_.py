@@ -82,7 +82,7 @@ def command(
         raise click.UsageError("Only chroma has collections; leave --collection out.")
     if file == STREAM and not (yes or dry_run):
         raise click.UsageError("Stdin brings the file, and nobody can be asked; add --yes or --dry-run.")
-    with archive_file(file) as path, door.open() if dry_run else door.open_with_model() as store:
+    with archive_file(file) as path, door.open_if_made() if dry_run else door.open_or_make(model=True) as store:
         if dry_run or not yes:
             would = run(store, source, path, how, dry_run=True)
             tell(would, form, "Would import" if dry_run else WILL, source)

@@ -56,17 +56,21 @@ def command(
     """
     found = told_apart(paths, name)
     done = []
-    with door.open_with_model() as store, progress_line() as progress:
+    with door.open_if_made() if dry_run else door.open_or_make(model=True) as store, progress_line() as progress:
         from nacre.portability.ingest.keeping import Ingest
 
+        before = set(store.spaces())
         for path, format in found:
             space = space_for(door, format, path, store)
             with within(door, store, space) as there:
                 tally = Ingest(there, format, path, dry_run).run(tools=tools, progress=progress)
             done.append(Read(path, format.name, space, tally))
+        new = sorted(set(store.spaces()) - before - {store.space})
     print_items(done, columns(), record, form)
     for line in summary(done, dry_run=dry_run):
         say(line)
+    for space in new:
+        say(f"Created the space {space!r}.")
 
 
 def told_apart(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Format]]:
@@ -106,7 +110,9 @@ def space_for(door: Door, format: Format, path: Path, store: MemoryStore) -> str
 def within(door: Door, store: MemoryStore, space: str) -> MemoryStore:
     from nacre.store import MemoryStore
 
-    return MemoryStore(settings=replace(door.settings(), space=space), actor=ACTOR, embedder=store.embedder)
+    return MemoryStore(
+        settings=replace(door.settings(), store=store.settings.store, space=space), actor=ACTOR, embedder=store.embedder
+    )
 
 
 def columns() -> list[Column[Read]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.door import Door, quiet_log
+from nacre.cli.door import Door
 from nacre.cli.faults import NothingFound, Refused, StoreProblem
 from nacre.cli.options import door_options, form_option
 from nacre.cli.output import DATA, print_data, print_items, put, say
@@ -59,7 +59,7 @@ def command() -> None:
 @click.pass_obj
 def tick(door: Door, jobs: tuple[str, ...], dry_run: bool, form: str | None) -> None:
     """Do what is due, once. Looks after every space of the store, unless --space names one."""
-    with opened(door) as store:
+    with door.open() as store:
         result = scheduler_of(door, store).tick(jobs=jobs, dry_run=dry_run)
     if result.held_by:
         raise Refused(f"another maintenance is at work ({result.held_by}); repeat when it has ended.")
@@ -78,7 +78,7 @@ def tick(door: Door, jobs: tuple[str, ...], dry_run: bool, form: str | None) -> 
 def run(door: Door, log: Path | None) -> None:
     """Do what is due from now on, in the foreground, until SIGTERM or Ctrl-C; the job under way is finished."""
     places = places_of(door)
-    with opened(door) as store:
+    with door.open_or_make() as store:
         scheduler = scheduler_of(door, store)
         if not scheduler.lease.acquire():
             raise Refused(f"this store is looked after already, by {scheduler.lease.holder() or 'another process'}.")
@@ -94,7 +94,7 @@ def run(door: Door, log: Path | None) -> None:
 def start(door: Door) -> None:
     """Do what is due from now on, in the background."""
     places = places_of(door)
-    with opened(door) as store:
+    with door.open_or_make() as store:
         holder = scheduler_of(door, store).lease.holder()  # also: a store or setting that cannot be read says so here
     other = daemon.running(places.pid)
     if holder is not None:
@@ -142,7 +142,7 @@ def status(door: Door, form: str | None) -> None:
     """Tell of each job when it ran, when it is due, what it did and what went wrong, and who does it."""
     now = door.now()
     process = daemon.running(places_of(door).pid)
-    with opened(door) as store:
+    with door.open() as store:
         scheduler = scheduler_of(door, store)
         holder, found = scheduler.lease.holder(), lines(scheduler)
     if form in DATA:
@@ -169,13 +169,6 @@ def unit(door: Door, system: str | None) -> None:
     places = places_of(door)
     service = Service([*program(door), "run"], store_file(door.settings().store).absolute(), Path.cwd(), places.log)
     put(UNITS[system or usual()](service).rstrip("\n"))
-
-
-def opened(door: Door) -> MemoryStore:
-    from nacre.store import MemoryStore
-
-    quiet_log(debug=door.debug)
-    return MemoryStore(settings=door.settings(), actor=ACTOR)
 
 
 def scheduler_of(door: Door, store: MemoryStore) -> MaintenanceScheduler:

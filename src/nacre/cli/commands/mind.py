@@ -51,7 +51,7 @@ def opened(door: Door, agent: str) -> Iterator[CognitiveMemory]:
     from nacre.minds.cognitive import CognitiveMemory
     from nacre.minds.opening import checked_name
 
-    with replace(door, flags={**door.flags, "space": checked_name(agent)}).open() as store:
+    with replace(door, flags={**door.flags, "space": checked_name(agent)}).open(any_space=True) as store:
         yield CognitiveMemory(agent, store=store)
 
 

@@ -28,7 +28,7 @@ def command(door: Door, add: str | None, description: str, form: str | None) -> 
     """List the relations that ties can have, with what they mean; or add one."""
     if description and add is None:
         raise click.UsageError("--description says what --add NAME means; give both.")
-    with door.open() as store:
+    with door.open() if add is None else door.open_or_make() as store:
         if add is not None:
             store.register_relation(add, description)
             say(f"The store knows the relation {add!r} now; `nacre undo` takes it back.")

@@ -62,7 +62,7 @@ def command(
         raise click.UsageError("--lines reads every text from stdin, makes the ids itself, and replaces nothing.")
     known = door.settings()
     fields = {"type": known.default_type, **given_only(described)}
-    with door.open_with_model() as store:
+    with door.open_or_make(model=True) as store:
         if lines:
             keep_lines(store, fields, on_conflict or "ignore")
         else:

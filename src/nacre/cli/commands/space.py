@@ -8,9 +8,9 @@ import click
 
 from nacre.cli.asking import counted, typed_name
 from nacre.cli.door import Door
-from nacre.cli.faults import NothingFound
 from nacre.cli.options import door_options, dry_run_option, form_option, why_option, yes_option
 from nacre.cli.output import Column, print_items, say
+from nacre.errors import SpaceNotFound
 
 if TYPE_CHECKING:
     from nacre.store import MemoryStore
@@ -52,7 +52,7 @@ def list_command(door: Door, form: str | None) -> None:
 @click.pass_obj
 def create(door: Door, name: str, description: str, why: str) -> None:
     """Note a space and what it is for. A space that nobody noted begins with its first memory."""
-    with door.open() as store:
+    with door.open_or_make() as store:
         made = store.create_space(name, description, why=why)
     say(f"The space {name} is noted; --space {name} works in it." if made else f"The space {name} is noted already.")
 
@@ -137,9 +137,10 @@ def opened(door: Door, name: str) -> MemoryStore:
     """The store in this space, which must be there: a mistyped name would silently mean an empty one."""
     door.flags["space"] = name
     store = door.open()
-    if all(note.name != name for note in store.space_notes()):
+    notes = [note.name for note in store.space_notes()]
+    if name not in notes:
         store.close()
-        raise NothingFound(f"there is no space {name!r}; `nacre space list` has them all.")
+        raise SpaceNotFound(name, notes)
     return store
 
 

@@ -55,7 +55,7 @@ def add_command(
         raise click.UsageError("Give --title and --content, or --interactive to be asked for them.")
     else:
         text = text_of([content], stdin=False)
-        with opened(door, model=True) as book:
+        with opened(door, model=True, make=True) as book:
             learned = book.learn(title, text, id=id, **cast("Fields", fields))
     give_one(learned, form, lambda lesson: put(lesson.id))
     if form not in DATA:
@@ -67,14 +67,14 @@ def asked(door: Door, proposed: dict[str, object], id: str | None) -> Answer[Les
         raise Misused("--interactive asks on a terminal, and this is none; give --title and --content instead.")
     from nacre.cli.lesson.interview import interview
 
-    with opened(door) as book:
+    with opened(door, make=True) as book:
         return interview(book, proposed, lambda given: kept(door, given, id))
 
 
 def kept(door: Door, given: dict[str, object], id: str | None) -> Answer[Lesson]:
     """The model is only wanted now: nobody should wait for it before the first question."""
     title, content = str(given.pop("title")), str(given.pop("content"))
-    with opened(door, model=True) as book:
+    with opened(door, model=True, make=True) as book:
         return book.learn(title, content, id=id, **cast("Fields", given))
 
 

@@ -88,7 +88,7 @@ def import_command(door: Door, file: Path, dry_run: bool, on_existing: str, form
     from_stdin = str(file) == "-"
     if from_stdin and sys.stdin.isatty():
         raise click.UsageError("Name a FILE, or feed one: nacre lesson import < lessons.json")
-    with opened(door, model=not dry_run) as book:
+    with opened(door, model=True, make=True, dry_run=dry_run) as book:
         report = book.import_(sys.stdin.buffer if from_stdin else file, on_existing=on_existing, dry_run=dry_run)
     give_one(report, form, lambda done: tell(done, dry=dry_run))
 

@@ -36,7 +36,7 @@ def contexts_command(
 ) -> None:
     """List the situations that lessons apply in, or do not, the most named first; or merge and relate them."""
     deed = one_of(merge=merge, child=child, synonym=synonym, unrelate=unrelate)
-    with opened(door) as book:
+    with opened(door, make=deed is not None) as book:
         if deed is None:
             list_contexts(book, form)
         elif merge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from nacre.cli.columns import short
 from nacre.cli.door import Door
@@ -12,13 +12,24 @@ from nacre.cli.naming import one
 from nacre.lessons import LessonBook
 from nacre.model import Memory
 from nacre.model.memory import LESSON
+from nacre.store import MemoryStore
 
 
 @contextmanager
-def opened(door: Door, *, model: bool = False) -> Iterator[LessonBook]:
-    """With `model` for what embeds."""
-    with door.open_with_model() if model else door.open() as store, LessonBook(store=store) as book:
+def opened(door: Door, *, model: bool = False, make: bool = False, dry_run: bool = False) -> Iterator[LessonBook]:
+    """With `model` for what embeds, with `make` for what may write the first lesson or the first word of a store, with
+    `dry_run` for what would."""
+    with (
+        door.open_if_made() if dry_run else place(door, model=model, make=make) as store,
+        LessonBook(store=store) as book,
+    ):
         yield book
+
+
+def place(door: Door, *, model: bool, make: bool) -> AbstractContextManager[MemoryStore]:
+    if make:
+        return door.open_or_make(model=model)
+    return door.open_with_model() if model else door.open()
 
 
 def lesson_named(book: LessonBook, prefix: str) -> Memory:

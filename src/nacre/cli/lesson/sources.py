@@ -64,7 +64,7 @@ def sources_command(
     deed = one_of(review=review, add=add, confirm=confirm, merge=merge, deprecate=deprecate, undeprecate=undeprecate)
     if deed != "add" and (description or typical) is not None:
         raise click.UsageError("--description and --typical belong to a source that is added: --add NAME.")
-    with opened(door) as book:
+    with opened(door, make=deed not in (None, "review")) as book:
         if add:
             tell(described(book, add, description, typical), form, "is described")
         elif confirm:

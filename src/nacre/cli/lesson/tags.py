@@ -62,7 +62,7 @@ def tags_command(
     """
     deed = one_of(review=review, know=know, **pairs)
     pair = pairs.get(deed or "")
-    with opened(door, model=review) as book:
+    with opened(door, model=review, make=deed not in (None, "review")) as book:
         if deed is None:
             list_tags(book, form, counts=counts)
         elif know:

@@ -14,7 +14,12 @@ from nacre.storage.sqlite.rekeying import rekey
 from tests.samples import derived, memory, put
 from tests.torture.crowd import together
 
-KEYS = (None, Key("5a" * 32), Key("walnut under the snow"), Key("6b" * 32))
+# Raw keys: to derive one from a passphrase takes a fifth of a second, and only the creation below is about that.
+KEYS = (None, Key("5a" * 32), Key("7c" * 32), Key("6b" * 32))
+PASSPHRASE = Key("walnut under the snow")
+TURN_SECONDS = 120.0  # for a writer on a machine whose cores are all busy
+PAUSE_SECONDS = 0.005
+PAUSES = 4
 
 
 def opened(path: str) -> tuple[SQLiteStore, int]:
@@ -39,8 +44,10 @@ def rekey_until_killed(path: str, before: int, seed: int, acknowledge: Connectio
 
 
 def rekey_beside_writers(path: str, rounds: int) -> list[str]:
-    """Returns a word for every time that the key was changed."""
+    """Returns a word for every time that the key was changed. Between two changes some writer has written: a key is
+    changed once in a while, and whoever waits for it then opens the store; back to back, it would be chance."""
     changed = list[str]()
+    written = 0
     for before, after in pairwise(number % 2 + 1 for number in range(rounds + 1)):
         while True:
             try:
@@ -49,14 +56,36 @@ def rekey_beside_writers(path: str, rounds: int) -> list[str]:
             except StoreBusy:
                 continue
         changed.append(f"{before} to {after}")
-        time.sleep(0.01)  # for those who wait: the lock goes to who asks first
+        written = wait_for_a_write(path, KEYS[after], written)
+    ended(path).touch()
     return changed
 
 
-def write_with_whatever_key(path: str, name: str, seconds: float) -> list[str]:
-    """Opens, writes once and closes, again and again; returns the ids of what was acknowledged."""
-    kept, end = list[str](), time.monotonic() + seconds
-    while time.monotonic() < end:
+def wait_for_a_write(path: str, key: Key | None, before: int) -> int:
+    """How many memories there are, once they are more than `before`."""
+    deadline = time.monotonic() + TURN_SECONDS
+    while time.monotonic() < deadline:
+        store = SQLiteStore(Path(path), key)
+        try:
+            now = store.size()
+        finally:
+            store.close()
+        if now > before:
+            return now
+        time.sleep(PAUSE_SECONDS)
+    raise AssertionError("after a change of key no writer got its turn")
+
+
+def ended(path: str) -> Path:
+    """The file that tells the writers that the last key was changed."""
+    return Path(f"{path}.ended")
+
+
+def write_with_whatever_key(path: str, name: str) -> list[str]:
+    """Opens, writes once and closes, again and again until the last change; returns what was acknowledged."""
+    kept = list[str]()
+    while not (kept and ended(path).exists()):
+        begun = time.monotonic()
         try:
             store, _ = opened(path)
         except (StoreBusy, AssertionError):  # or it had each key just when another was tried
@@ -67,7 +96,9 @@ def write_with_whatever_key(path: str, name: str, seconds: float) -> list[str]:
             kept.append(id)
         finally:
             store.close()
-        time.sleep(0.005)
+        # Closed four times as long as open, however slow the machine is: so the store is often nobody's for a moment,
+        # which a change of key needs, and the writers still come in the middle of it.
+        time.sleep(PAUSES * (time.monotonic() - begun))
     return kept
 
 
@@ -75,7 +106,7 @@ def create_encrypted(paths: list[str], name: str) -> list[str]:
     """One memory in each store, in step with everyone else who does the same."""
     for path in paths:
         together()
-        store = SQLiteStore(Path(path), KEYS[2])
+        store = SQLiteStore(Path(path), PASSPHRASE)
         put(store, (memory(name), derived("word")))
         store.close()
     return [name]

@@ -6,7 +6,9 @@ NacreError
 │   ├── WrongType (TypeError)        a value of another kind than its field has
 │   ├── AmbiguousId                  an id prefix that fits several memories
 │   ├── SecretRefused                a text with a secret, where the settings refuse such texts
+│   ├── WeakKey                      a new passphrase that is too short
 │   └── ConfigError                  a setting that cannot be read
+│       └── PlainMirror              a journal mirror in plain text beside an encrypted store
 ├── MemoryNotFound (KeyError)
 ├── SpaceNotFound (KeyError)         a space that was named and is not in the store
 ├── AccessDenied (PermissionError)   what an agent's capabilities do not include
@@ -21,6 +23,7 @@ NacreError
 ├── HistoryLost (LookupError)        the journal no longer, or not legibly, reaches back so far
 ├── StorageError (OSError)           the file, the disk, the schema
 │   ├── NotAStore                    some other file, or a damaged one
+│   │   └── StoreDamaged             a store of ours of which a part cannot be read
 │   ├── WrongKey (PermissionError)   an encrypted file, and no key or another one
 │   ├── NotEncrypted (ValueError)    a plain file, and a key
 │   ├── StoreNotFound (FileNotFoundError)  a store that was named to be read, and is not there
@@ -96,8 +99,24 @@ class SecretRefused(InvalidInput):
         self.kinds = found
 
 
+class WeakKey(InvalidInput):
+    def __init__(self, least: int) -> None:
+        super().__init__(
+            f"The passphrase is too short: it needs at least {least} characters. Nothing was encrypted. "
+            "Choose a longer one, or let `--new-key-file PATH` make a random key."
+        )
+
+
 class ConfigError(InvalidInput):
     pass
+
+
+class PlainMirror(ConfigError):
+    def __init__(self, mirror: Path | str) -> None:
+        super().__init__(
+            f"The store is encrypted, but the journal mirror {mirror} would repeat its memories in plain text. "
+            "Set `journal_mirror` to nothing, or decrypt the store with `nacre decrypt`."
+        )
 
 
 class MemoryNotFound(NacreError, KeyError):
@@ -208,6 +227,15 @@ class NotAStore(StorageError):
     def __init__(self, path: Path | str, reason: str) -> None:
         super().__init__(
             f"{path} is not a readable Nacre store ({reason}). Restore a backup, or choose another file with --store."
+        )
+
+
+class StoreDamaged(NotAStore):
+    def __init__(self, path: Path | str, reason: str) -> None:
+        StorageError.__init__(
+            self,
+            f"{path} is damaged ({reason}). Run `nacre doctor --fix`, which keeps everything that can be read, "
+            "or put a copy back with `nacre backup restore`.",
         )
 
 

@@ -135,6 +135,7 @@ class Health:
     bytes_on_disk: int
     embedder: str
     problems: tuple[str, ...] = ()
+    damage: tuple[str, ...] = ()  # those of the problems that computing the indexes again does not mend
 
 
 class Transaction(Protocol):
@@ -162,6 +163,9 @@ class Transaction(Protocol):
 
     def change_embedder(self, identity: str, dimensions: int) -> None:
         """Forgets every vector and binds the store to another vector space; all memories become pending."""
+
+    def rebuild_indexes(self) -> None:
+        """Makes the backend's own indexes of the records anew, where it has such; no record changes."""
 
     def append(self, entries: Sequence[JournalEntry]) -> None:
         """Numbers the entries itself: their `seq` is ignored."""
@@ -294,6 +298,9 @@ class Store(Protocol):
         """The names of a kind that the store's own vocabulary holds, and what it tells of each."""
 
     def health(self, *, thorough: bool = False) -> Health: ...
+
+    def check_records(self) -> None:
+        """Raises `StoreDamaged` when a walk over the memories would miss some: an index disagrees with its table."""
 
     def copy_to(self, path: Path) -> None:
         """A consistent copy of the whole store, while others write: to a temporary name, verified, then renamed.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from nacre.config import ADDRESS, STORE_FILE, Settings
 from nacre.config import IN_MEMORY as IN_MEMORY
-from nacre.errors import ConfigError, InvalidInput, UnknownName
+from nacre.errors import ConfigError, InvalidInput, PlainMirror, UnknownName
 from nacre.model import Memory
 from nacre.ports import Derived, Embedder, JournalSink, LanguageModel, Reranker, Store
 from nacre.remember.suggest import Suggesting
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nacre.remember.guard import Guard
     from nacre.safety.access import Access, AgentCapabilities
     from nacre.storage.sqlite import Key
+    from nacre.storage.sqlite.repairing import Repaired
     from nacre.storage.sqlite.restoring import Copy
 
 EmbedFunction: TypeAlias = "Callable[[Sequence[str]], ArrayLike]"
@@ -106,6 +107,13 @@ def restore_store(path: Path | str, copy: Path | str, kept: Path, key: str, copy
     from nacre.storage.sqlite.restoring import restore
 
     return restore(store_file(path), Path(copy).expanduser(), kept, key_named(key), key_named(copy_key))
+
+
+def repair_store(path: Path | str, key: str, now: float) -> Repaired:
+    """Keeps what can be read of a damaged store, and sets the rest aside; see `storage.sqlite.repairing`."""
+    from nacre.storage.sqlite.repairing import repair
+
+    return repair(store_file(path), key_named(key), now)
 
 
 def as_known(store: Store, space: str, stood: Mapping[str, Memory | None], derived: Mapping[str, Derived]) -> Store:
@@ -234,6 +242,12 @@ def narrowed(store: Store, access: Access | None) -> Store:
     from nacre.engine.narrowed import NarrowedStore
 
     return NarrowedStore(store, access)
+
+
+def check_mirror(settings: Settings, path: Path | str) -> None:
+    """The mirror is plain text, which would undo the encryption. Raises `PlainMirror`."""
+    if settings.journal_mirror and settings.key and str(path) != IN_MEMORY:
+        raise PlainMirror(settings.journal_mirror)
 
 
 def make_journal_mirror(settings: Settings) -> JournalSink | None:

@@ -47,12 +47,10 @@ def test_encrypting_tells_what_to_put_into_the_settings_and_what_is_not_reached(
 ) -> None:
     assert plain(filled)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NACRE_JOURNAL_MIRROR", str(tmp_path / "mirror.jsonl"))
     result = filled("encrypt", "--key", "file:nacre.key", "--yes")
     assert result.exit_code == 0 and not plain(filled)
     assert f"key = 'file:{key_file}'" in result.stderr and "NACRE_KEY" in result.stderr
     assert "Backups made before stay as they were: not encrypted" in result.stderr
-    assert "mirror.jsonl, is not encrypted" in result.stderr
     assert PASSPHRASE not in result.output
 
 
@@ -177,3 +175,18 @@ def test_a_traceback_tells_no_key(encrypted: CommandLine, monkeypatch: pytest.Mo
     monkeypatch.setenv("NACRE_KEY", "env:OTHER")
     done = encrypted.process("--debug", "list")
     assert "Traceback" in done.stderr and "something else" not in done.stderr
+
+
+def test_a_mirror_of_the_journal_and_a_key_exclude_each_other(
+    filled: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NACRE_JOURNAL_MIRROR", str(tmp_path / "mirror.jsonl"))
+    result = filled("encrypt", "--key", f"file:{key_file}", "--yes")
+    assert result.exit_code == 3 and one_sentence(result.stderr) and "delete the mirror" in result.stderr
+    assert plain(filled)
+    assert filled("config", "set", "key", f"file:{key_file}").exit_code == 2
+    monkeypatch.delenv("NACRE_JOURNAL_MIRROR")
+    filled.ok("encrypt", "--key", f"file:{key_file}", "--yes")
+    monkeypatch.setenv("NACRE_KEY", f"file:{key_file}")
+    result = filled("config", "set", "journal_mirror", str(tmp_path / "mirror.jsonl"))
+    assert result.exit_code == 2 and "plain text" in result.stderr

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import logging
+
     from nacre.config import Settings
     from nacre.ports import Embedder
     from nacre.store import MemoryStore
@@ -167,3 +169,18 @@ def quiet_log(*, debug: bool) -> None:
         logging.basicConfig(level=logging.DEBUG)
     else:
         logging.getLogger("nacre").addHandler(logging.NullHandler())
+        damage = logging.getLogger("nacre.damage")  # nobody else says that a record is damaged and left out
+        if not damage.handlers:
+            damage.addHandler(to_stderr())
+
+
+def to_stderr() -> logging.Handler:
+    import logging
+
+    import click
+
+    class Stderr(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            click.echo(f"nacre: {record.getMessage()}", err=True)
+
+    return Stderr()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nacre.cli.faults import Misused
+from nacre.cli.faults import Misused, Refused
 from nacre.cli.output import say
 from nacre.config import KEY_FILE, Settings
 from nacre.wiring import key_named, make_access, open_store
@@ -25,7 +25,9 @@ def chosen_key(named: str | None, new_file: str | None, known: str, option: str)
     if not setting:
         named_by = "file:PATH, env:VARIABLE, keyring:NAME"
         raise Misused(f"no key was named; give {option} ({named_by}) or --new-key-file PATH.")
-    key_named(setting)
+    key = key_named(setting)
+    if key is not None:
+        key.check_strength()
     return setting
 
 
@@ -50,8 +52,17 @@ def tell_setting(setting: str, settings: Settings) -> None:
         say(f"Now put  key = '{setting}'  into the settings, or set {SETTING}; and keep a copy of the key elsewhere.")
 
 
-def tell_copies(settings: Settings, *, plain: bool) -> None:
+def check_no_mirror(settings: Settings) -> None:
+    """A mirror of the journal is plain text: it would go on repeating what the store encrypts."""
+    mirrors = [settings.journal_mirror, *(str(own.get("journal_mirror", "")) for own in settings.spaces.values())]
+    if any(mirrors):
+        named = ", ".join(mirror for mirror in mirrors if mirror)
+        raise Refused(
+            f"the journal is mirrored in plain text ({named}), which would repeat what is encrypted. Set "
+            "`journal_mirror` to nothing, delete the mirror and its archives beside it, and repeat."
+        )
+
+
+def tell_copies(*, plain: bool) -> None:
     """Of what the change does not reach: `plain` where it was not encrypted before."""
     say(f"Backups made before stay as they were: {'not encrypted' if plain else 'they open with the old key'}.")
-    if plain and settings.journal_mirror:
-        say(f"The mirror of the journal, {settings.journal_mirror}, is not encrypted and tells all that was written.")

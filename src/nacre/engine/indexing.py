@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nacre.engine.engine import Engine
+from nacre.errors import StorageError
+from nacre.model import Memory
 from nacre.ports import Progress
 from nacre.remember.derive import derive, same_basis
 
 BATCH = 256
+STEPS_WITHOUT_EFFECT = 20  # others may edit what is being embedded, but not twenty times the same 256
 UPKEEP, UNDER_WAY = "upkeep", "reindex"  # the word of the store's vocabulary that stands while a reindexing goes on
 
 
@@ -15,9 +20,14 @@ def catch_up(engine: Engine, limit: int = BATCH) -> int:
 
     Raises `EmbeddingError` when the model cannot answer.
     """
-    waiting = engine.store.pending(limit)
+    return embed_waiting(engine, engine.store.pending(limit))
+
+
+def embed_waiting(engine: Engine, waiting: Sequence[Memory]) -> int:
+    """Returns how many of them were embedded; those that somebody has changed meanwhile are not."""
     if not waiting:
         return 0
+    done = 0
     found = derive(waiting, engine.embedder, engine.store)
     with engine.store.transaction() as transaction:
         transaction.claim_embedder(engine.embedder.identity, engine.embedder.dimensions)
@@ -25,13 +35,21 @@ def catch_up(engine: Engine, limit: int = BATCH) -> int:
             current = transaction.get(memory.space, memory.id)
             if current is not None and same_basis(current, memory):
                 transaction.put(current, derived)
-    return len(waiting)
+                done += 1
+    return done
 
 
 def catch_up_all(engine: Engine, *, progress: Progress | None = None) -> int:
-    total, done = engine.store.health().pending, 0
-    while step := catch_up(engine):
+    total, done, stuck = engine.store.health().pending, 0, 0
+    while waiting := engine.store.pending(BATCH):
+        step = embed_waiting(engine, waiting)
         done += step
+        stuck = 0 if step else stuck + 1
+        if stuck > STEPS_WITHOUT_EFFECT:
+            raise StorageError(
+                f"{len(waiting):,} memories cannot be indexed: the store's indexes disagree with its records. "
+                "Run `nacre doctor --fix`."
+            )
         if progress is not None:
             progress(done, max(done, total), "embedding memories")
     return done
@@ -45,6 +63,8 @@ def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None 
     """
     engine.embedder.embed([""])  # a model that cannot answer must not cost the vectors of the old one
     identity = engine.embedder.identity
+    with engine.store.transaction() as transaction:
+        transaction.rebuild_indexes()
     if restart or interrupted(engine) != identity or not engine.store.pending(1):
         with engine.store.transaction() as transaction:
             transaction.change_embedder(identity, engine.embedder.dimensions)

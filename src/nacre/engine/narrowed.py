@@ -186,6 +186,9 @@ class NarrowedStore:
             problems=(),
         )  # fmt: skip
 
+    def check_records(self) -> None:
+        self._below.check_records()
+
     def copy_to(self, path: Path) -> None:
         self._access.demand("copy the store")
         self._below.copy_to(path)

@@ -86,6 +86,10 @@ class NarrowedTransaction:
         self._access.demand("change the embedder")
         self._below.change_embedder(identity, dimensions)
 
+    def rebuild_indexes(self) -> None:
+        self._access.demand("rebuild the indexes")
+        self._below.rebuild_indexes()
+
     def append(self, entries: Sequence[JournalEntry]) -> None:
         self._below.append(entries)
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 from nacre.config import Settings
-from nacre.errors import ConfigError, EmbeddingError, InvalidInput, StorageError
+from nacre.errors import ConfigError, EmbeddingError, InvalidInput, StorageError, StoreDamaged
 from nacre.ports import Embedder, Health, Progress
 from nacre.store import MemoryStore
-from nacre.wiring import IN_MEMORY, make_access, make_embedder, narrowed, open_store, store_file
+from nacre.wiring import IN_MEMORY, make_access, make_embedder, narrowed, open_store, repair_store, store_file
 
 Level = Literal["ok", "warning", "problem"]
-Remedy = Literal["", "catch_up", "reindex"]
+Remedy = Literal["", "catch_up", "reindex", "repair"]
 
 LITTLE_SPACE = 500_000_000  # bytes: the model's files and a rewritten store of 100,000 memories fit into it
 NO_SPACE = 20_000_000  # bytes: SQLite's log of one bulk write may take as much
@@ -46,16 +46,20 @@ def examined_store(settings: Settings, embedder: Embedder | None) -> list[Findin
         access = make_access(settings, settings.space, settings.agent, settings.session, None)
         store = narrowed(open_store(settings.store, settings), access)
     except (StorageError, ConfigError) as error:
-        return [Finding("store", "problem", str(error))]
+        return [Finding("store", "problem", str(error), mended_by=remedy(error))]
     try:
         health = store.health(thorough=True)
     except StorageError as error:
-        return [Finding("integrity", "problem", str(error))]
+        return [Finding("integrity", "problem", str(error), mended_by=remedy(error))]
     finally:
         store.close()
     opened = Finding("store", "ok", f"{store_file(settings.store)} opens, with schema {health.schema}.")
     identity = embedder.identity if embedder is not None else ""
     return [opened, *judged_contents(health), *judged_vectors(health, identity)]
+
+
+def remedy(error: Exception) -> Remedy:
+    return "repair" if isinstance(error, StoreDamaged) else ""
 
 
 def examined_embedder(settings: Settings) -> tuple[Embedder | None, list[Finding]]:
@@ -68,7 +72,8 @@ def examined_embedder(settings: Settings) -> tuple[Embedder | None, list[Finding
 
 def judged_contents(health: Health) -> Iterator[Finding]:
     for problem in health.problems:
-        yield Finding("integrity", "problem", problem, mended_by="reindex")
+        mended_by: Remedy = "repair" if problem in health.damage else "reindex"
+        yield Finding("integrity", "problem", problem, mended_by=mended_by)
     if not health.problems:
         yield Finding(
             "integrity",
@@ -127,6 +132,24 @@ def judged_disk(file: Path, free: int) -> Iterator[Finding]:
         yield Finding("disk", "ok", f"{told}.")
     else:
         yield Finding("disk", "problem" if free < NO_SPACE else "warning", f"Only {told}. Free some space.")
+
+
+def repair(settings: Settings, findings: Sequence[Finding], now: float) -> list[str]:
+    """Mends damage of the file; returns sentences that say what was done and what is lost. Raises `StorageError`."""
+    if all(finding.mended_by != "repair" for finding in findings):
+        return []
+    access = make_access(settings, settings.space, settings.agent, settings.session, None)
+    if access is not None:
+        access.demand("repair the store")
+    done = repair_store(settings.store, settings.key, now)
+    said = ["The file was repaired."]
+    if done.kept is not None:
+        said = [f"What could be read was put into a new file; the damaged one is kept as {done.kept}."]
+    if done.set_aside:
+        said.append(f"Damaged records that were moved aside, into the table `quarantine`: {', '.join(done.set_aside)}.")
+    if done.lost:
+        said.append(f"Records of which nothing could be read: {', '.join(done.lost)}. A backup may have them.")
+    return said
 
 
 def mend(store: MemoryStore, findings: Sequence[Finding], progress: Progress | None = None) -> int:

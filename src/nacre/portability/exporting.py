@@ -86,7 +86,7 @@ def export_archive(
     has no closing line, by which whoever reads it knows. `form` follows from the name: AI-Houkai's for `.ahkai`.
 
     Memories are written oldest first. What others write meanwhile may or may not be in it. Raises `StorageError` when
-    the path cannot be written.
+    the path cannot be written, and `StoreDamaged`, before anything is, when memories would be missing from it.
     """
     started = time.monotonic()
     if not isinstance(out, str | Path):
@@ -116,6 +116,7 @@ class Exporting:
         self.spoken = Spoken(self.store)
 
     def run(self, progress: Progress | None) -> None:
+        self.store.check_records()
         scope = self.choice.scope()
         total = self.store.count(**scope)
         self.writer.put(self.header(total))

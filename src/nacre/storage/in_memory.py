@@ -90,6 +90,9 @@ class InMemoryTransaction:
         self._state.embedder = identity
         self._state.derived = {key: replace(found, vectors=None) for key, found in self._state.derived.items()}
 
+    def rebuild_indexes(self) -> None:
+        """There is none beside what is derived."""
+
     def append(self, entries: Sequence[JournalEntry]) -> None:
         for entry in entries:
             self._state.written += 1
@@ -336,6 +339,9 @@ class InMemoryStore:
             bytes_on_disk=0,
             embedder=self._state.embedder,
         )
+
+    def check_records(self) -> None:
+        """There is no index beside the records."""
 
     def copy_to(self, path: Path) -> None:
         raise StorageError(f"A store that is kept nowhere cannot be copied to {path}; open one in a file.")

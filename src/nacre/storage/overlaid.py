@@ -197,6 +197,9 @@ class OverlaidStore:
     def health(self, *, thorough: bool = False) -> Health:
         return self._below.health(thorough=thorough)
 
+    def check_records(self) -> None:
+        self._below.check_records()
+
     def copy_to(self, path: Path) -> None:
         self._below.copy_to(path)
 

@@ -50,6 +50,10 @@ class Keeping(Space):
         self._store.copy_to(target)
         return target
 
+    def check_records(self) -> None:
+        """Raises `StoreDamaged` when a walk over all memories would miss some."""
+        self._store.check_records()
+
     def health(self, *, thorough: bool = False) -> Health:
         return self._store.health(thorough=thorough)
 

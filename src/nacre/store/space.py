@@ -27,6 +27,7 @@ from nacre.store.scope import Scope, filter_of
 from nacre.wiring import (
     EmbedFunction,
     as_known,
+    check_mirror,
     embedder_from,
     make_access,
     make_conflict_judge,
@@ -76,7 +77,9 @@ class Space(Closing):
         self.session = label("session", known.session if session is None else session)
         self._access = make_access(known, self.space, self.agent, self.session, capabilities)
         actor = actor if self._access is None else self.agent  # nobody narrowed acts under another's name
-        self._store = narrowed(open_store(known.store if path is None else path, known), self._access)
+        place = known.store if path is None else path
+        check_mirror(known, place)
+        self._store = narrowed(open_store(place, known), self._access)
         sink: JournalSink | None = make_journal_mirror(known)
         self._guard = make_guard(known)
         self._engine = Engine(self._store, embedder_from(embedder, known), clock, actor, sink, self._guard.words)

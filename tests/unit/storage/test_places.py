@@ -108,7 +108,7 @@ def test_a_damaged_page_is_told_by_the_examination(tmp_path: Path) -> None:
     except NotAStore as error:
         problems = (str(error),)
     assert problems
-    assert "Restore a backup" in problems[0]
+    assert "nacre doctor --fix" in problems[0] and "backup" in problems[0]
 
 
 def test_a_newer_schema_is_refused_and_the_upgrade_named(tmp_path: Path) -> None:

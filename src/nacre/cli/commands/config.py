@@ -90,11 +90,22 @@ def set_command(door: Door, key: str, value: str, project: bool) -> None:
     file = chosen_file(project)
     check_key(key)
     check_value(key.rpartition(".")[2], value)
+    check_together(door, key.rpartition(".")[2], value)
     set_value(file, key, value)
     say(f"{file} now sets {key}.")
     if is_plain_key(key, value):
         say(f"The key lies in it as plain text; {key} can also be env:VARIABLE, file:PATH or keyring:NAME.")
     tell_overruled(door, key, file)
+
+
+def check_together(door: Door, name: str, value: str) -> None:
+    """A key and a journal mirror exclude each other; the store would refuse to open with both."""
+    if name in ("key", "journal_mirror") and value:
+        from dataclasses import replace
+
+        from nacre.wiring import check_mirror
+
+        check_mirror(replace(door.settings(), **{name: value}), "")  # type: ignore[arg-type]
 
 
 @command.command("unset")

@@ -29,4 +29,4 @@ def command(door: Door, yes: bool) -> None:
         sure(f"Decrypt {file}? Whoever can read the file can then read every memory.")
     rekey_store(settings.store, settings.key, "")
     say(f"Decrypted {file}. Now take `key` out of the settings.")
-    tell_copies(settings, plain=False)
+    tell_copies(plain=False)

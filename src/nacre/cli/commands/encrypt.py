@@ -25,7 +25,7 @@ def command(door: Door, key: str | None, new_key_file: str | None, yes: bool) ->
     A passphrase is a key, and so are 64 hex digits, which open faster. Without a key that is named here, the one of
     the setting is taken.
     """
-    from nacre.cli.keying import check_opens, chosen_key, tell_copies, tell_setting
+    from nacre.cli.keying import check_no_mirror, check_opens, chosen_key, tell_copies, tell_setting
     from nacre.wiring import is_encrypted, make_key_file, rekey_store, store_file
 
     settings = door.settings()
@@ -33,6 +33,7 @@ def command(door: Door, key: str | None, new_key_file: str | None, yes: bool) ->
     if is_encrypted(settings.store):
         raise Refused(f"{file} is encrypted already; `nacre rekey` gives it another key.")
     check_opens(replace(settings, key=""))
+    check_no_mirror(settings)
     setting = chosen_key(key, new_key_file, settings.key, "--key")
     if not yes:
         sure(f"Encrypt {file}? Without the key nothing in it can ever be read again.")
@@ -41,4 +42,4 @@ def command(door: Door, key: str | None, new_key_file: str | None, yes: bool) ->
     rekey_store(settings.store, "", setting)
     say(f"Encrypted {file}.")
     tell_setting(setting, settings)
-    tell_copies(settings, plain=True)
+    tell_copies(plain=True)

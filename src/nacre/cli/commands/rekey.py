@@ -35,4 +35,4 @@ def command(door: Door, new_key: str | None, new_key_file: str | None, yes: bool
     rekey_store(settings.store, settings.key, setting)
     say(f"{file} has another key.")
     tell_setting(setting, settings)
-    tell_copies(settings, plain=False)
+    tell_copies(plain=False)

@@ -9,10 +9,11 @@ from uuid import uuid4
 
 import apsw
 
-from nacre.errors import InvalidInput, NotAStore, StorageError
+from nacre.errors import InvalidInput, NotAStore, StorageError, StoreDamaged
 from nacre.files import create_private, private_folder
 from nacre.storage.sqlite import schema
 from nacre.storage.sqlite.connection import translated
+from nacre.storage.sqlite.damage import broken_structure
 from nacre.storage.sqlite.key import Key, unlock
 
 UNFINISHED = ".part"
@@ -20,7 +21,7 @@ UNFINISHED = ".part"
 BESIDE = ("-wal", "-shm", "-journal")
 
 
-def copy_to(connection: apsw.Connection, target: Path, key: Key | None = None) -> None:
+def copy_to(connection: apsw.Connection, source: Path, target: Path, key: Key | None = None) -> None:
     """A copy of an encrypted store opens with the same key."""
     temporary = target.with_name(f".{target.name}.{uuid4().hex[:8]}{UNFINISHED}")
     try:
@@ -29,7 +30,7 @@ def copy_to(connection: apsw.Connection, target: Path, key: Key | None = None) -
         create_private(temporary)
         with translated(target):
             copied(connection, temporary, key)
-            examine(temporary, key)
+            examine(temporary, key, source)
         to_disk(temporary)
         temporary.replace(target)
         folder_to_disk(target.parent)
@@ -62,15 +63,16 @@ def copied(connection: apsw.Connection, target: Path, key: Key | None) -> None:
         destination.close()
 
 
-def examine(copy: Path, key: Key | None) -> None:
+def examine(copy: Path, key: Key | None, source: Path | None = None) -> None:
+    """Every page, and each index against its table. Raises `StoreDamaged`, which names the source."""
     connection = apsw.Connection(str(copy))
     try:
         unlock(connection, copy, key)
         if int(connection.pragma("application_id")) != schema.APPLICATION_ID:
             raise NotAStore(copy, "the copy is no store of ours")
-        found = [str(line) for (line,) in connection.execute("PRAGMA quick_check(1)")]
-        if found != ["ok"]:
-            raise NotAStore(copy, f"the copy is damaged: {found[0] if found else 'it cannot be examined'}")
+        found = next(broken_structure(connection, 1), "")
+        if found:
+            raise StoreDamaged(source or copy, f"no copy was made: {found}")
     finally:
         connection.close()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from nacre.storage.sqlite.rows import plain_text
+from nacre.storage.sqlite.rows import plain_text_if_legible
 
 LEAST = 512  # bytes; a shorter text has too little in common with itself
 WORTH_IT = 0.8  # of its size: what shrinks less stays as it is
@@ -21,7 +21,7 @@ def register(connection: apsw.Connection) -> None:
 
 
 def unpacked(*given: Any) -> Any:
-    return plain_text(*given)
+    return plain_text_if_legible(*given)
 
 
 def compress(connection: apsw.Connection, space: str, ids: Sequence[str]) -> int:
@@ -33,5 +33,5 @@ def compress(connection: apsw.Connection, space: str, ids: Sequence[str]) -> int
     ).fetchall()
     packed = [(zlib.compress(str(text).encode(), 9), row, len(str(text).encode())) for row, text in rows]
     smaller = [(blob, row) for blob, row, size in packed if len(blob) < WORTH_IT * size]
-    connection.executemany("UPDATE memory SET text = ? WHERE row = ?", smaller)
+    connection.executemany("UPDATE main.memory SET text = ? WHERE row = ?", smaller)
     return len(smaller)

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 import weakref
+import zlib
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,10 +14,22 @@ from pathlib import Path
 
 import apsw
 
-from nacre.errors import InvalidInput, NotAStore, StorageError, StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable
+from nacre.errors import (
+    InvalidInput,
+    NacreError,
+    NotAStore,
+    StorageError,
+    StoreBusy,
+    StoreDamaged,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnreachable,
+)
 from nacre.files import create_private, private_folder, tighten
 from nacre.storage.sqlite import compressed, schema
+from nacre.storage.sqlite.damage import reason
 from nacre.storage.sqlite.key import NEW, Key, header, is_encrypted, is_plain, unlock
+from nacre.storage.sqlite.rows import DamagedRecord
 
 # Measured with four writers and two readers on one file: no "locked" error at 10 s, and waits of milliseconds.
 BUSY_SECONDS = 10.0
@@ -30,6 +43,9 @@ PRAGMAS = (
 )
 
 
+CANNOT_WRITE = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.IOError)
+
+
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
     try:
@@ -40,10 +56,16 @@ def translated(path: Path) -> Iterator[None]:
         raise StoreFull(path) from error
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise StoreReadOnly(path) from error
-    except (apsw.NotADBError, apsw.CorruptError) as error:
+    except apsw.NotADBError as error:
         raise NotAStore(path, str(error)) from error
     except (apsw.CantOpenError, apsw.IOError) as error:
         raise io_error(path, error) from error
+    except (apsw.CorruptError, apsw.ConstraintError, DamagedRecord, UnicodeDecodeError, zlib.error) as error:
+        raise StoreDamaged(path, str(error) if isinstance(error, apsw.Error) else reason(error)) from error
+    except apsw.Error as error:
+        if "JSON" in str(error) or "schema" in str(error):
+            raise StoreDamaged(path, str(error)) from error
+        raise StorageError(f"{path} could not do this ({error}). Run `nacre doctor` to examine it.") from error
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{error.object!r} holds half of a surrogate pair, which no text can; remove it.") from error
 
@@ -112,22 +134,63 @@ class Connections:
     def _connect(self) -> apsw.Connection:
         check_place(self.path)
         with translated(self.path):
-            while True:
-                make_private(self.path)
-                connection = apsw.Connection(str(self.path))
-                fresh = header(connection) == NEW
-                try:
-                    self._prepare(connection)
-                    if not overtaken(connection):
-                        return connection
-                except (apsw.Error, StorageError) as error:
-                    if not overtaken(connection) and not (fresh and made_meanwhile(self.path, error)):
-                        connection.close()
-                        raise
-                connection.close()
+            try:
+                return self._connect_to_write()
+            except CANNOT_WRITE:
+                connection = self._connect_to_read()
+                if connection is None:
+                    raise
+                return connection
+
+    def _connect_to_write(self) -> apsw.Connection:
+        while True:
+            make_private(self.path)
+            connection = apsw.Connection(str(self.path))
+            fresh = header(connection) == NEW
+            try:
+                self._prepare(connection)
+                if not overtaken(connection):
+                    return connection
+            except (apsw.Error, NacreError) as error:
+                if not overtaken(connection) and not (fresh and made_meanwhile(self.path, error)):
+                    connection.close()
+                    raise
+            connection.close()
+
+    def _connect_to_read(self) -> apsw.Connection | None:
+        """Where file, folder or disk are read-only; None where even that is impossible.
+
+        Beside a writer, who keeps the files of the log there, the log is read too. Without one SQLite would want to
+        make them; told that the file lies still, it needs none. A log that somebody left must not be passed over.
+        """
+        log = self.path.with_name(self.path.name + "-wal")
+        still = [] if log.exists() and log.stat().st_size else ["mode=ro&immutable=1"]
+        for mode in ("mode=ro", *still):
+            connection: apsw.Connection | None = None
+            try:
+                place = f"{self.path.absolute().as_uri()}?{mode}"
+                connection = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+                self._prepare_to_read(connection)
+                return connection
+            except CANNOT_WRITE:
+                if connection is not None:
+                    connection.close()
+        return None
+
+    def _prepare_to_read(self, connection: apsw.Connection) -> None:
+        connection.set_busy_timeout(round(BUSY_SECONDS * 1000))
+        unlock(connection, self.path, self.key)
+        schema.check_ours(connection, self.path)
+        if schema.version(connection) < schema.CURRENT:
+            raise StoreReadOnly(self.path)  # it would have to be brought up to date first
+        compressed.register(connection)
+        for pragma in PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}")
 
     def _prepare(self, connection: apsw.Connection) -> None:
         connection.set_busy_timeout(round(BUSY_SECONDS * 1000))
+        if self.key is not None and header(connection) == NEW:
+            self.key.check_strength()
         unlock(connection, self.path, self.key)
         schema.check_ours(connection, self.path)
         if schema.version(connection) < schema.CURRENT:

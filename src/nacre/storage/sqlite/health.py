@@ -9,16 +9,20 @@ from pathlib import Path
 import apsw
 
 from nacre.ports import Health
-from nacre.storage.sqlite import schema
+from nacre.storage.sqlite import damage, schema
 from nacre.storage.sqlite.rows import only_row
 
 REINDEX = "Run `nacre reindex` to compute it again; no memory is lost."
+FIX = "Run `nacre doctor --fix`, which keeps everything that can be read, or `nacre backup restore`."
 
 
 def examine(connection: apsw.Connection, path: Path, *, thorough: bool) -> Health:
     with connection:  # one snapshot: counts from different moments would disagree while others write
         health = counted(connection, path)
-    return replace(health, problems=(*health.problems, *damages(connection, path))) if thorough else health
+    if not thorough:
+        return health
+    found = tuple(damages(connection))
+    return replace(health, problems=(*health.problems, *word_damages(connection), *found), damage=found)
 
 
 def counted(connection: apsw.Connection, path: Path) -> Health:
@@ -27,7 +31,7 @@ def counted(connection: apsw.Connection, path: Path) -> Health:
 
     found = connection.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
     counts = {
-        "memories": number("SELECT count(*) FROM memory"),
+        "memories": number("SELECT count(*) FROM main.memory NOT INDEXED"),
         "words": number("SELECT count(*) FROM word_docsize"),
         "chunks": number("SELECT count(*) FROM chunk WHERE embedded"),
         "vectors": number("SELECT sum(count) FROM block"),
@@ -38,7 +42,7 @@ def counted(connection: apsw.Connection, path: Path) -> Health:
         chunks=number("SELECT count(*) FROM chunk"),
         vectors=counts["vectors"],
         pending=number(
-            "SELECT count(*) FROM memory WHERE generation < (SELECT value FROM meta WHERE key = 'generation')"
+            "SELECT count(*) FROM main.memory WHERE generation < (SELECT value FROM meta WHERE key = 'generation')"
         ),
         bytes_on_disk=sum(part.stat().st_size for part in parts(path)),
         embedder=str(found[0]) if found else "",
@@ -53,12 +57,25 @@ def disagreements(counts: dict[str, int]) -> Iterator[str]:
         yield f"The vector index holds {counts['vectors']} of {counts['chunks']} pieces of text. {REINDEX}"
 
 
-def damages(connection: apsw.Connection, path: Path) -> Iterator[str]:
-    for (line,) in connection.execute("PRAGMA quick_check(5)"):
-        if line != "ok":
-            yield f"{path} is damaged ({line}). Restore a backup; `nacre list -n 0 -f json` saves what can be read."
+def damages(connection: apsw.Connection) -> Iterator[str]:
+    """What computing the indexes again does not mend."""
+    try:
+        for row, why in damage.damaged_rows(connection).items():
+            space, id = damage.name(connection, row)
+            yield f"The record {id} (space {space}) is damaged and left out everywhere: {why}. {FIX}"
+    except apsw.CorruptError as error:
+        yield f"The memories cannot all be read ({error}). {FIX}"
+    for fault in damage.unreadable_tables(connection):
+        yield f"The file is damaged: {fault}. {FIX}"
+    for line in damage.broken_structure(connection):
+        yield f"The file is damaged ({line}). {FIX}"
+
+
+def word_damages(connection: apsw.Connection) -> Iterator[str]:
     try:
         connection.execute("INSERT INTO word(word) VALUES ('integrity-check')")
+    except apsw.ReadOnlyError:
+        return  # the check is said as a write
     except apsw.CorruptError as error:
         yield f"The word index is damaged ({error}). {REINDEX}"
 

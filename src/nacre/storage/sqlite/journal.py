@@ -13,7 +13,7 @@ from nacre.storage.sqlite.rows import SQLValue
 
 COLUMNS = "space, memory_id, act, actor, at, batch, why, before, after, kind"
 # As bytes: a text that is no UTF-8 would make the driver give up on all the rows.
-SELECTED = COLUMNS.replace("before, after", "CAST(before AS BLOB), CAST(after AS BLOB)")
+SELECTED = ", ".join(f"CAST({name} AS BLOB)" if name != "at" else name for name in COLUMNS.split(", "))
 INSERT = f"INSERT INTO journal({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 CONDITIONS = {
     "memory_id": "memory_id = ?",
@@ -93,7 +93,8 @@ def as_json(fields: Mapping[str, Json] | None) -> str | None:
 
 def from_row(row: Sequence[SQLValue]) -> JournalEntry:
     seq, space, memory_id, name, actor, at, batch, why, before, after, kind = row
-    damaged = False
+    space, memory_id, name, actor, batch, why, kind = map(legible, (space, memory_id, name, actor, batch, why, kind))
+    damaged = not all(isinstance(each, str) for each in (space, memory_id, name, actor, batch, why, kind))
     images: list[Mapping[str, Json] | None] = []
     for image in (before, after):
         try:
@@ -102,14 +103,22 @@ def from_row(row: Sequence[SQLValue]) -> JournalEntry:
             damaged = True
     return JournalEntry(
         seq=int(seq),  # type: ignore[arg-type]
-        act=Act(str(name), str(actor), number(at), str(batch), str(why)),
-        space=str(space),
-        memory_id=str(memory_id),
+        act=Act(shown(name), shown(actor), number(at), shown(batch), shown(why)),
+        space=shown(space),
+        memory_id=shown(memory_id),
         before=None if damaged else images[0],
         after=None if damaged else images[1],
-        kind=str(kind),
+        kind=shown(kind),
         damaged=damaged,
     )
+
+
+def legible(value: SQLValue) -> SQLValue:
+    """The text, or its bytes where they are none."""
+    try:
+        return value.decode() if isinstance(value, bytes) else value
+    except UnicodeDecodeError:
+        return repr(value).encode()
 
 
 def parsed(image: SQLValue) -> Mapping[str, Json] | None:
@@ -119,6 +128,10 @@ def parsed(image: SQLValue) -> Mapping[str, Json] | None:
     if not isinstance(found, dict):
         raise ValueError("a journal tells fields by name")
     return found
+
+
+def shown(value: SQLValue) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def number(value: SQLValue) -> float:

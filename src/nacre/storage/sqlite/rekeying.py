@@ -42,6 +42,8 @@ def rekey(path: Path, old: Key | None, new: Key | None) -> None:
     The driver's own `PRAGMA rekey` would write over the file in place: killed on the way to no key, the store was
     destroyed in 3 of 15 tries by being opened without one, and the journal beside it holds the old pages.
     """
+    if new is not None:
+        new.check_strength()
     file = path.resolve()  # a link stays one, and what it leads to is replaced
     try:
         with translated(path), alone(file, path, old) as holder:
@@ -114,7 +116,7 @@ def write_copy(file: Path, path: Path, old: Key | None, fresh: Path, new: Key | 
     finally:
         reader.close()
     make_shared(fresh, new)
-    examine(fresh, new)
+    examine(fresh, new, path)
     shutil.copymode(file, fresh)
     tighten(fresh)
     if hasattr(os, "chown"):

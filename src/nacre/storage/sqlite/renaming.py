@@ -13,7 +13,7 @@ RENAMED_KIND = "substr(kind, 1, instr(kind, '/')) || :new"
 def rename(connection: apsw.Connection, old: str, new: str) -> None:
     names = {"old": old, "new": new}
     for table in TABLES:
-        connection.execute(f"UPDATE {table} SET space = :new WHERE space = :old", names)
+        connection.execute(f"UPDATE main.{table} SET space = :new WHERE space = :old", names)
     connection.execute("UPDATE OR REPLACE dropped SET space = :new WHERE space = :old", names)
     for table in ("vocabulary", "journal"):
         connection.execute(f"UPDATE OR REPLACE {table} SET kind = {RENAMED_KIND} WHERE {OWN_KIND}", names)

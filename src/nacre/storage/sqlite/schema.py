@@ -95,7 +95,15 @@ CREATE INDEX journal_space ON journal(space);
 CREATE TABLE dropped(space TEXT PRIMARY KEY, seq INTEGER NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[str, ...] = (FIRST, SECOND)
+# Damaged records that were moved aside: what could be read of each, column by column, in JSON.
+THIRD = """
+CREATE TABLE quarantine(
+    number INTEGER PRIMARY KEY, space TEXT NOT NULL, id TEXT NOT NULL, reason TEXT NOT NULL, at REAL NOT NULL,
+    columns TEXT NOT NULL
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (FIRST, SECOND, THIRD)
 CURRENT = len(MIGRATIONS)
 
 

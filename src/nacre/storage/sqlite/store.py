@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import apsw
 
-from nacre.errors import StoreBusy, StoreFull, StoreReadOnly
+from nacre.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from nacre.model import Edge, Filter, JournalEntry, Memory, Told
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
 from nacre.ports import Health, Keys, Match, Order, Place, Posting, Tallied, Vectors
-from nacre.storage.sqlite import health, journal, links, words
+from nacre.storage.sqlite import damage, health, journal, links, words
 from nacre.storage.sqlite.connection import Connections, in_passing, translated
 from nacre.storage.sqlite.key import Key
 from nacre.storage.sqlite.rows import SELECTED, SQLValue, from_row
@@ -49,12 +50,34 @@ TALLIES = {
 }
 
 
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+
+def without_damaged(
+    read: Callable[Concatenate[SQLiteStore, Given], Found],
+) -> Callable[Concatenate[SQLiteStore, Given], Found]:
+    """One damaged record must not hide all others: it is named, left out, and the question is asked again."""
+
+    @wraps(read)
+    def asked(store: SQLiteStore, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
+        try:
+            return read(store, *args, **kwargs)
+        except StoreDamaged:
+            if not store._hide_damaged():
+                raise
+        return read(store, *args, **kwargs)
+
+    return asked
+
+
 class SQLiteStore:
     def __init__(self, path: Path, key: Key | None = None) -> None:
         self.path = path
         self._connections = Connections(path, key)
         self._mirrors: dict[str, Mirror] = {}
         self._lock = threading.Lock()
+        self._damaged: set[int] = set()  # the records that were named as damaged
         self._connections.get()  # a store that cannot be opened says so now, not at its first use
 
     @contextmanager
@@ -73,16 +96,19 @@ class SQLiteStore:
                     connection.execute("ROLLBACK")
                 raise
 
+    @without_damaged
     def get(self, space: str, ids: Sequence[str]) -> list[Memory]:
         sql = f"SELECT {SELECTED} FROM memory WHERE memory.space = ? AND memory.id IN (SELECT value FROM json_each(?))"
         found = {memory.id: memory for memory in self._memories(sql, [space, json.dumps(list(ids))])}
         return [found[id] for id in dict.fromkeys(ids) if id in found]
 
+    @without_damaged
     def ids_like(self, space: str, prefix: str, limit: int) -> list[str]:
         # A range on the unique index; the last code point stands for "everything that begins so".
         sql = "SELECT id FROM memory WHERE space = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?"
         return [str(id) for (id,) in self._rows(sql, [space, prefix, prefix + "\U0010ffff", limit])]
 
+    @without_damaged
     def select(
         self, space: str, where: Filter, *, order: Order = "newest", limit: int | None = None, offset: int = 0
     ) -> list[Memory]:
@@ -96,29 +122,36 @@ class SQLiteStore:
             f"SELECT memory.row, {SELECTED} FROM memory WHERE {clause} AND (memory.created_at, memory.row) > (?, ?)"
             f" ORDER BY {ORDERS['oldest']} LIMIT ?"
         )
-        after: tuple[SQLValue, SQLValue] = (-math.inf, 0)
-        while page := self._rows(sql, [*values, *after, PAGE]):
-            memories = [from_row(row[1:]) for row in page]
-            yield from memories
-            after = (memories[-1].created_at, page[-1][0])
+        after: tuple[float, int] = (-math.inf, 0)
+        while page := self._page(sql, [*values, *after, PAGE]):
+            yield from (memory for _, memory in page)
+            last = (page[-1][1].created_at, page[-1][0])
+            if last <= after:  # a damaged index may lead back to what was read; this would never end
+                raise StoreDamaged(self.path, "an index of its memories is out of order")
+            after = last
 
+    @without_damaged
     def count(self, space: str, where: Filter) -> int:
         clause, values = conditions(space, where)
         return int(self._rows(f"SELECT count(*) FROM memory WHERE {clause}", values)[0][0])  # type: ignore[arg-type]
 
+    @without_damaged
     def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
         clause, values = conditions(space, where)
         rows = self._rows(f"SELECT {TALLIES[field]} WHERE {clause} GROUP BY 2 ORDER BY 1 DESC, 2", values)
         return {str(name): int(count) for count, name in rows}  # type: ignore[arg-type]
 
+    @without_damaged
     def spaces(self) -> dict[str, int]:
         rows = self._rows("SELECT space, count(*) FROM memory GROUP BY space ORDER BY space", [])
         return {str(space): int(count) for space, count in rows}  # type: ignore[arg-type]
 
+    @without_damaged
     def by_words(self, space: str, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
         with self._reading() as connection:
             return words.by_words(connection, space, terms, where, limit)
 
+    @without_damaged
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
         from nacre.storage.sqlite import search
 
@@ -129,9 +162,11 @@ class SQLiteStore:
         with self._reading() as connection:
             return words.postings(connection, terms)
 
+    @without_damaged
     def size(self) -> int:
         return int(self._rows("SELECT count(*) FROM memory", [])[0][0])  # type: ignore[arg-type]
 
+    @without_damaged
     def near(self, space: str, vector: Vectors, limit: int, only: Keys | None = None) -> tuple[Keys, Vectors]:
         from nacre.storage.sqlite import search
 
@@ -139,22 +174,26 @@ class SQLiteStore:
             index = self._mirror(space, connection).current(connection, len(vector))
             return search.near(index, vector, limit, only)
 
+    @without_damaged
     def cosines(self, space: str, vector: Vectors, keys: Keys) -> Vectors:
         with self._reading() as connection:
             return self._mirror(space, connection).current(connection, len(vector)).cosines(vector, keys)
 
+    @without_damaged
     def places(self, space: str, keys: Keys, where: Filter) -> list[Place]:
         from nacre.storage.sqlite import search
 
         with self._reading() as connection:
             return search.places(connection, space, keys, where)
 
+    @without_damaged
     def around(self, space: str, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
         from nacre.storage.sqlite import search
 
         with self._reading() as connection:
             return search.around(connection, space, spots, reach, where)
 
+    @without_damaged
     def allowed(self, space: str, where: Filter) -> Keys:
         from nacre.storage.sqlite import search
 
@@ -165,13 +204,14 @@ class SQLiteStore:
         try:
             with self._reading() as connection, in_passing(connection):
                 connection.execute(
-                    "UPDATE memory SET last_accessed = max(last_accessed, ?), access_count = access_count + 1"
+                    "UPDATE main.memory SET last_accessed = max(last_accessed, ?), access_count = access_count + 1"
                     " WHERE space = ? AND id IN (SELECT value FROM json_each(?))",
                     (at, space, json.dumps(list(ids))),
                 )
-        except (StoreBusy, StoreFull, StoreReadOnly):
+        except (StoreBusy, StoreDamaged, StoreFull, StoreReadOnly):
             return
 
+    @without_damaged
     def edges(
         self,
         space: str,
@@ -187,19 +227,22 @@ class SQLiteStore:
         try:
             with self._reading() as connection, in_passing(connection):
                 links.walked(connection, space, edges)
-        except (StoreBusy, StoreFull, StoreReadOnly):
+        except (StoreBusy, StoreDamaged, StoreFull, StoreReadOnly):
             return
 
+    @without_damaged
     def replaced_by(self, space: str, id: str) -> list[Memory]:
         with self._reading() as connection:
             return links.replaced_by(connection, space, id)
 
+    @without_damaged
     def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
         from nacre.storage.sqlite import search
 
         with self._reading() as connection:
             return search.vectors_for(connection, digests)
 
+    @without_damaged
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
         from nacre.storage.sqlite import search
 
@@ -211,6 +254,7 @@ class SQLiteStore:
                 return search.vectors_in_file(connection, space, ids)
             return search.vectors_of(connection, self._mirror(space, connection), int(bound[0][0]), ids)  # type: ignore[arg-type]
 
+    @without_damaged
     def pending(self, limit: int) -> list[Memory]:
         current = "(SELECT value FROM meta WHERE key = 'generation')"
         return self._memories(f"SELECT {SELECTED} FROM memory WHERE generation < {current} LIMIT ?", [limit])
@@ -219,12 +263,14 @@ class SQLiteStore:
         found = self._rows("SELECT value FROM meta WHERE key = 'embedder'", [])
         return str(found[0][0]) if found else ""
 
+    @without_damaged
     def journal(
         self, space: str, told: Told = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
         with self._reading() as connection:
             return journal.read(connection, space, told, newest_first=newest_first, limit=limit)
 
+    @without_damaged
     def written_by(self, space: str, at: float) -> int:
         with self._reading() as connection:
             return journal.written_by(connection, space, at)
@@ -233,6 +279,7 @@ class SQLiteStore:
         with self._reading() as connection:
             return journal.begins(connection, space)
 
+    @without_damaged
     def words(self, kind: str) -> dict[str, Mapping[str, Json]]:
         with self._reading() as connection:
             return words_of(connection, kind)
@@ -241,11 +288,17 @@ class SQLiteStore:
         with self._reading() as connection:
             return health.examine(connection, self.path, thorough=thorough)
 
+    def check_records(self) -> None:
+        with self._reading() as connection:
+            fault = damage.check_records(connection)
+        if fault:
+            raise StoreDamaged(self.path, fault)
+
     def copy_to(self, path: Path) -> None:
         from nacre.storage.sqlite import backup
 
         with self._reading() as connection:
-            backup.copy_to(connection, path, self._connections.key)
+            backup.copy_to(connection, self.path, path, self._connections.key)
 
     def close(self) -> None:
         self._connections.close()
@@ -263,9 +316,20 @@ class SQLiteStore:
         with translated(self.path):
             yield self._connections.get()
 
+    @without_damaged
+    def _page(self, sql: str, values: Sequence[SQLValue]) -> list[tuple[int, Memory]]:
+        with self._reading() as connection:
+            return [(int(row[0]), from_row(row[1:])) for row in connection.execute(sql, values).fetchall()]  # type: ignore[arg-type]
+
+    def _hide_damaged(self) -> bool:
+        """True when damaged records were found that were not left out before."""
+        with self._reading() as connection:
+            return damage.hide(connection, self.path, self._damaged)
+
     def _rows(self, sql: str, values: Sequence[SQLValue]) -> list[tuple[SQLValue, ...]]:
         with self._reading() as connection:
             return connection.execute(sql, values).fetchall()
 
     def _memories(self, sql: str, values: Sequence[SQLValue]) -> list[Memory]:
-        return [from_row(row) for row in self._rows(sql, values)]
+        with self._reading() as connection:
+            return [from_row(row) for row in connection.execute(sql, values).fetchall()]

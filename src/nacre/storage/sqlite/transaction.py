@@ -11,14 +11,14 @@ from nacre.errors import EmbeddingMismatch
 from nacre.model import JournalEntry, Memory
 from nacre.model.memory import Json
 from nacre.ports import Derived, Vectors
-from nacre.storage.sqlite import compressed, journal, links, renaming
+from nacre.storage.sqlite import compressed, journal, links, renaming, words
 from nacre.storage.sqlite.rows import COLUMNS, SELECTED, from_row, to_row
 from nacre.storage.sqlite.vocabulary import words_of
 
-INSERT = f"INSERT INTO memory({', '.join(COLUMNS)}, generation) VALUES ({', '.join('?' for _ in COLUMNS)}, 0)"
+INSERT = f"INSERT INTO main.memory({', '.join(COLUMNS)}, generation) VALUES ({', '.join('?' for _ in COLUMNS)}, 0)"
 # Eight blocks of vectors: an act on a million memories holds no more than these at once.
 VECTORS_HELD = 2_048
-UPDATE = f"UPDATE memory SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
+UPDATE = f"UPDATE main.memory SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 
 
 class SQLiteTransaction:
@@ -49,6 +49,14 @@ class SQLiteTransaction:
         if derived is not None:
             self._put_derived(memory.space, row, derived)
 
+    def carry(self, row: int | None, memory: Memory) -> None:
+        """Into a new file, under the number that it had, or a new one. What is derived from it is pending."""
+        names = ", ".join(COLUMNS)
+        marks = ", ".join("?" for _ in COLUMNS)
+        sql = f"INSERT INTO main.memory(row, {names}, generation) VALUES (?, {marks}, 0)"
+        self._connection.execute(sql, (row, *to_row(memory)))
+        self._put_lists(self._connection.last_insert_rowid(), memory)
+
     def compress(self, space: str, ids: Sequence[str]) -> int:
         return compressed.compress(self._connection, space, ids)
 
@@ -59,7 +67,7 @@ class SQLiteTransaction:
         self._drop_derived(space, row)
         self._drop_lists(row)
         links.put(self._connection, row, ())
-        self._connection.execute("DELETE FROM memory WHERE row = ?", (row,))
+        self._connection.execute("DELETE FROM main.memory WHERE row = ?", (row,))
         return True
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
@@ -82,6 +90,13 @@ class SQLiteTransaction:
         self._connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
         self._connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'vector_epoch'")
         self._bind(identity, dimensions)
+
+    def rebuild_indexes(self) -> None:
+        """Also empties a word index that is damaged or disagrees with the memories: all of them are pending then."""
+        self._connection.execute("REINDEX")
+        if not words.agree(self._connection):
+            words.empty(self._connection)
+            self._connection.execute("UPDATE main.memory SET generation = 0")
 
     def _bind(self, identity: str, dimensions: int) -> None:
         self._connection.executemany(
@@ -176,7 +191,8 @@ class SQLiteTransaction:
             self.flush()
         if embedded:
             self._connection.execute(
-                "UPDATE memory SET generation = (SELECT value FROM meta WHERE key = 'generation') WHERE row = ?", (row,)
+                "UPDATE main.memory SET generation = (SELECT value FROM meta WHERE key = 'generation') WHERE row = ?",
+                (row,),
             )
 
     def _drop_derived(self, space: str, row: int) -> None:
@@ -188,4 +204,4 @@ class SQLiteTransaction:
             self._gone[space].extend(gone)
         self._connection.execute("DELETE FROM chunk WHERE row = ?", (row,))
         self._connection.execute("DELETE FROM word WHERE rowid = ?", (row,))
-        self._connection.execute("UPDATE memory SET generation = 0 WHERE row = ?", (row,))
+        self._connection.execute("UPDATE main.memory SET generation = 0 WHERE row = ?", (row,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,7 +12,9 @@ import numpy as np
 
 from nacre.ports import Vectors
 from nacre.storage.sign_index import Halves, Numbers, SignIndex
-from nacre.storage.sqlite.rows import only_row
+from nacre.storage.sqlite.rows import DamagedRecord, only_row
+
+log = logging.getLogger("nacre.damage")
 
 BLOCK = 256
 # Single writes leave blocks of one; this many are worth gathering into a full one.
@@ -93,8 +96,15 @@ def read(connection: apsw.Connection, block: int) -> tuple[Numbers, Numbers, Hal
 
 
 def unpacked(chunks: bytes, owners: bytes, vectors: bytes) -> tuple[Numbers, Numbers, Halves]:
-    numbers = np.frombuffer(chunks, "<i8")
-    return numbers, np.frombuffer(owners, "<i8"), np.frombuffer(vectors, "<f2").reshape(len(numbers), -1)
+    """Raises `DamagedRecord` where the three do not fit together."""
+    try:
+        numbers, holders = np.frombuffer(chunks, "<i8"), np.frombuffer(owners, "<i8")
+        halves = np.frombuffer(vectors, "<f2").reshape(len(numbers), -1)
+    except (TypeError, ValueError) as error:
+        raise DamagedRecord("a block of vectors is damaged") from error
+    if len(holders) != len(numbers) or not len(numbers) or (np.diff(numbers) <= 0).any():
+        raise DamagedRecord("a block of vectors is damaged")
+    return numbers, holders, halves
 
 
 def as_bytes(array: Numbers | Halves) -> bytes:
@@ -152,7 +162,15 @@ class Mirror:
             "SELECT last, chunks, owners, vectors FROM block WHERE space = ? AND last > ? ORDER BY last",
             (self.space, self._loaded),
         ):
-            chunks, owners, halves = unpacked(*packed)
+            try:
+                chunks, owners, halves = unpacked(*packed)
+                if halves.shape[1] != index.dimensions:
+                    raise DamagedRecord("a block of vectors is damaged")
+            except DamagedRecord as error:
+                # The memories of this block are found by their words; the doctor counts what is missing.
+                log.warning("%s and left out. Run `nacre reindex` to compute it again.", error)
+                self._loaded = last
+                continue
             new = int(np.searchsorted(chunks, self._loaded, side="right"))
             index.append(chunks[new:], owners[new:], halves[new:])
             self._loaded = last

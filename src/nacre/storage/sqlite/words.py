@@ -23,6 +23,21 @@ POSTINGS_READ = 2_000
 LEAST_RARITY = 1e-6  # what bm25() takes for a stem on more than half of the memories
 
 
+def agree(connection: apsw.Connection) -> bool:
+    """Whether the index is sound and holds exactly the memories there are."""
+    try:
+        connection.execute("INSERT INTO word(word) VALUES ('integrity-check')")
+        only = "SELECT count(*) FROM main.memory WHERE row NOT IN (SELECT id FROM word_docsize)"
+        surplus = "SELECT count(*) FROM word_docsize WHERE id NOT IN (SELECT row FROM main.memory)"
+        return not only_row(connection, only)[0] and not only_row(connection, surplus)[0]
+    except apsw.CorruptError:
+        return False
+
+
+def empty(connection: apsw.Connection) -> None:
+    connection.execute("INSERT INTO word(word) VALUES ('delete-all')")
+
+
 def by_words(connection: apsw.Connection, space: str, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
     if not terms or limit <= 0:
         return []

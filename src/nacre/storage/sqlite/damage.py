@@ -1,0 +1,144 @@
+"""Damaged records: finds them, names them, and hides them from a connection so that all others can be read."""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from nacre.storage.sqlite.rows import SELECTED, DamagedRecord, from_row
+
+log = logging.getLogger("nacre.damage")
+
+PAGE = 500
+REMEDY = "Run `nacre doctor --fix`, which moves it aside."
+UNREADABLE = (DamagedRecord, UnicodeDecodeError, zlib.error, apsw.CorruptError)
+READ = f"SELECT {SELECTED} FROM main.memory WHERE memory.row"
+# Columns as raw bytes: a text that is not UTF-8 would make the driver refuse the whole row.
+NAME = "SELECT CAST(space AS BLOB), CAST(id AS BLOB) FROM main.memory WHERE row = ?"
+
+
+def damaged_rows(connection: apsw.Connection) -> dict[int, str]:
+    """The row numbers of the records that cannot be read, each with the reason.
+
+    Raises `apsw.CorruptError` where the table itself cannot be walked.
+    """
+    found = connection.execute("SELECT row FROM main.memory NOT INDEXED ORDER BY row").fetchall()
+    rows = [int(row) for (row,) in found]  # type: ignore[arg-type]
+    damaged: dict[int, str] = {}
+    for start in range(0, len(rows), PAGE):
+        page = rows[start : start + PAGE]
+        if not all_readable(connection, page):
+            damaged |= {row: reason for row in page if (reason := fault(connection, row))}
+    return damaged
+
+
+def all_readable(connection: apsw.Connection, page: Sequence[int]) -> bool:
+    try:
+        read = connection.execute(f"{READ} BETWEEN ? AND ?", (page[0], page[-1])).fetchall()
+        return len([from_row(row) for row in read]) == len(page)
+    except UNREADABLE:
+        return False
+
+
+def fault(connection: apsw.Connection, row: int) -> str:
+    """Why the record cannot be read; empty when it can."""
+    try:
+        from_row(connection.execute(f"{READ} = ?", (row,)).fetchall()[0])
+    except IndexError:
+        return "its row cannot be found"
+    except UNREADABLE as error:
+        return reason(error)
+    return ""
+
+
+def reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "a text in it is not UTF-8"
+    if isinstance(error, zlib.error):
+        return "its compressed text cannot be unpacked"
+    if isinstance(error, apsw.CorruptError):
+        return "a part of the file that holds it is damaged"
+    return str(error)
+
+
+def name(connection: apsw.Connection, row: int) -> tuple[str, str]:
+    """The record's space and id, as far as they can be read."""
+    try:
+        space, id = connection.execute(NAME, (row,)).fetchall()[0]
+    except (apsw.Error, IndexError):
+        return "", f"row {row}"
+    return legible(space), legible(id) or f"row {row}"
+
+
+def legible(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else "" if value is None else str(value)
+
+
+def hide(connection: apsw.Connection, path: Path, known: set[int]) -> bool:
+    """Hides the damaged records from this connection; False when there is none that was not hidden already.
+
+    A temporary view with the table's name stands before the table: every query reads it, and no query is slower where
+    nothing is damaged. Writers name `main.memory`. `known` are the records that were named before, by any connection.
+    """
+    damaged = damaged_rows(connection)
+    if not damaged.keys() - hidden(connection):
+        return False
+    for row, why in damaged.items():
+        if row not in known:
+            known.add(row)
+            space, id = name(connection, row)
+            log.warning("The record %s (space %s) in %s is damaged and left out: %s. %s", id, space, path, why, REMEDY)
+    rows = ", ".join(map(str, damaged))
+    connection.execute("DROP VIEW IF EXISTS temp.memory")
+    connection.execute(f"CREATE TEMP VIEW memory AS SELECT * FROM main.memory WHERE row NOT IN ({rows})")
+    return True
+
+
+def hidden(connection: apsw.Connection) -> set[int]:
+    if not connection.execute("SELECT 1 FROM temp.sqlite_schema WHERE name = 'memory'").fetchall():
+        return set()
+    rows = connection.execute(
+        "SELECT row FROM main.memory NOT INDEXED EXCEPT SELECT row FROM temp.memory"
+    ).fetchall()  # fmt: skip
+    return {int(row) for (row,) in rows}  # type: ignore[arg-type]
+
+
+# What hangs on the records, with its texts: these tables are small rows that a search reads without the record.
+TEXTS = {
+    "tag": ("name",),
+    "context": ("name",),
+    "link": ("target", "rel"),
+    "vocabulary": ("kind", "name", "data"),
+    "journal": ("space", "memory_id", "act", "actor", "batch", "kind"),
+}
+
+
+def unreadable_tables(connection: apsw.Connection) -> Iterator[str]:
+    for table, columns in TEXTS.items():
+        try:
+            for values in connection.execute(f"SELECT {', '.join(columns)} FROM main.{table}"):
+                if not all(isinstance(value, str | None) for value in values):
+                    raise DamagedRecord("a value in it is not a text")
+        except UNREADABLE as error:
+            yield f"the table `{table}` cannot be read ({reason(error)})"
+
+
+def broken_structure(connection: apsw.Connection, most: int = 5) -> Iterator[str]:
+    """What SQLite's own examination finds, of tables against indexes too."""
+    try:
+        for (line,) in connection.execute(f"PRAGMA main.integrity_check({most})"):
+            if line != "ok":
+                yield " ".join(str(line).split())
+    except UNREADABLE as error:
+        yield str(error)
+
+
+def check_records(connection: apsw.Connection) -> str:
+    """What is wrong with the table of memories or one of its indexes; empty when each row is in all of them."""
+    found = [str(line) for (line,) in connection.execute("PRAGMA main.integrity_check('memory')")]
+    return "" if found == ["ok"] else found[0] if found else "it cannot be examined"

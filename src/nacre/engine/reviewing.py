@@ -38,6 +38,8 @@ class Queue:
             "conflict": self.conflicts, "unvalidated": self.unvalidated, "stale": self.stale, "word": self.words,
             "entity": self.entities,
         }  # fmt: skip
+        if limit is not None and limit < 0:
+            raise InvalidInput(f"{limit} items cannot be listed; give 0 or more.")
         for kind in kinds:
             if kind not in sources:
                 raise UnknownName("kind of review", kind, KINDS)

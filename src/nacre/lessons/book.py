@@ -13,8 +13,10 @@ from nacre.lessons.relating import Relating
 from nacre.lessons.sources import Sources
 from nacre.lessons.staleness import Staleness
 from nacre.lessons.tag_review import TagReview
+from nacre.model.arguments import checks_arguments
 
 
+@checks_arguments
 class LessonBook(
     Learning, Recalling, Relating, Contexts, Sources, Merging, TagReview, References, Staleness, Figures, Exchange
 ):  # fmt: skip

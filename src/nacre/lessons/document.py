@@ -17,8 +17,8 @@ FORMAT, VERSION = "nacre-lessons", 1
 FORMATS = ("json", "yaml")
 SUFFIXES = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 LARGEST_FILE = 64 * 1024 * 1024  # bytes: some 50,000 lessons, and ten times as much in memory once it is read
-Out: TypeAlias = "Path | str | IO[str]"
-Given: TypeAlias = "Path | str | IO[str] | IO[bytes]"
+Out: TypeAlias = Path | str | IO[str]
+Given: TypeAlias = Path | str | IO[str] | IO[bytes]
 
 
 def refused(what: str) -> InvalidInput:

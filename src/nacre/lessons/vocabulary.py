@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from nacre.errors import InvalidInput
+from nacre.errors import InvalidInput, WrongType
 from nacre.model import Filter
 from nacre.model.filter import ancestors
 from nacre.model.memory import LESSON, Json
@@ -43,6 +43,8 @@ def normal(name: str) -> str:
 
 
 def normals(names: Iterable[str] | str | None) -> tuple[str, ...]:
+    if names is not None and not isinstance(names, Iterable):
+        raise WrongType("A list of tags, contexts or sources", "a list of words", names)
     given = [names] if isinstance(names, str) else list(names or ())
     return tuple(dict.fromkeys(found for name in given if (found := normal(name))))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypedDict, cast
 
-from nacre.errors import UnknownName
+from nacre.errors import UnknownName, WrongType
 from nacre.model import STATUSES, Condition, Filter
 from nacre.model.instants import Instant, seconds
 
@@ -44,6 +44,9 @@ def filter_of(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:
     for name in scope:
         if name not in Scope.__annotations__:
             raise UnknownName("filter", name, Scope.__annotations__)
+    where = scope.get("where")
+    if where is not None and not isinstance(where, Filter):
+        raise WrongType("where", "a Filter", where)
     statuses = listed("status", scope.get("status"), STATUSES)
     named = Filter.where(
         type__in=listed("memory type", scope.get("type"), types),
@@ -92,11 +95,13 @@ def live(now: float) -> tuple[Condition, ...]:
 def listed(kind: str, given: str | Iterable[str] | None, known: Iterable[str]) -> list[str] | None:
     if given is None:
         return None
+    if not isinstance(given, Iterable):
+        raise WrongType(kind, "text or a list", given)
     names = [given] if isinstance(given, str) else list(given)
     allowed = list(known)
     for name in names:
         if name not in allowed:
-            raise UnknownName(kind, name, allowed)
+            raise UnknownName(kind, str(name), allowed)
     return names
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nacre.model.arguments import checks_arguments
 from nacre.store.entities import Entities
 from nacre.store.finding import Finding
 from nacre.store.keeping import Keeping
@@ -13,6 +14,7 @@ from nacre.store.spacing import Spacing
 from nacre.store.telling import Telling
 
 
+@checks_arguments
 class MemoryStore(Remembering, Finding, Linking, Marking, Telling, Reviewing, Entities, Spacing, Keeping):
     """A space of a store. Safe to use from any number of threads and processes at once.
 

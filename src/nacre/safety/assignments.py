@@ -44,7 +44,8 @@ IS = (
 )
 OPENED, SPOKEN, SHUT = r"[\"'`«“]", r"[^\s\"'`»”<>(){}]", r"[\"'`»”]"
 ALGORITHMS = (
-    r"(?!(?i:base\d|sha|md5|utf|bcrypt|pbkdf|scrypt|argon|rfc|iso|latin|ascii|aes|hmac|http|x\.?509|oauth|\d+[ -]))"
+    r"(?!(?i:base\d|sha|md5|utf|bcrypt|pbkdf|scrypt|argon|rfc|iso|latin|ascii|aes|hmac|http|x\.?509|oauth|"
+    r"\d{1,20}[ -]))"
 )
 
 
@@ -94,7 +95,7 @@ SHELL = (
         r"([^\s\"'/][^\s\"']{2,128}+)",
         also=" -",
     ),
-    named("shell_password", ("sshpass",), r"(?i:sshpass)\s+-p\s?[\"']?([^\s\"']{3,128})", also=" -p"),
+    named("shell_password", ("sshpass",), r"(?i:sshpass)\s{1,4}-p\s?[\"']?([^\s\"']{3,128})", also=" -p"),
     named(
         "shell_password",
         ("mysql", "mariadb"),
@@ -110,8 +111,8 @@ SHELL = (
     named(
         "shell_password",
         ("login", "machine"),
-        r"(?i:machine[ \t]+\S{1,200}\s{1,8}(?:login|user)|(?<![^\n\t])login)[ \t]+[^\s\"']{1,64}\s{1,8}"
-        r"(?i:password)[ \t]+([^\s\"'<(\[]{3,128}+)(?=\s|\Z)",
+        r"(?i:machine[ \t]{1,40}\S{1,200}\s{1,8}(?:login|user)|(?<![^\n\t])login)[ \t]{1,40}[^\s\"']{1,64}\s{1,8}"
+        r"(?i:password)[ \t]{1,40}([^\s\"'<(\[]{3,128}+)(?=\s|\Z)",
         also="password",
     ),
     named(

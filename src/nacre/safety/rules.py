@@ -66,7 +66,7 @@ BLOCKS = (
     ),
     Rule(
         "private_key",
-        r"(?i:private-lines): \d{1,3}\s+((?:[A-Za-z0-9+/=]{8,64}\s?){2,400})",
+        r"(?i:private-lines): \d{1,3}\s{1,4}((?:[A-Za-z0-9+/=]{8,64}+\s?){2,400}+)",
         ("private-lines",),
         1,
         where="anywhere",

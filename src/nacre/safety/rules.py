@@ -226,6 +226,15 @@ API_TOKENS = (
     token("api_token", rf"[a-z0-9]{{16}}\${UUID_OR_HEX}", "access_token$production$", "access_token$sandbox$"),
     token("api_token", UUID_OR_HEX, "access-production-", "access-sandbox-", "api-"),
     token("api_token", r"[\w-]{200,512}(?![\w.-])", "eyJ"),
+    token("api_token", r"[A-Za-z0-9+/=]{90,140}(?![A-Za-z0-9+/=])", "ABSK", entropy=4.5),
+    token("api_token", r"[0-9a-f]{40}(?![A-Za-z0-9])", "e2b_"),
+    token("api_token", r"\d{12,20}:[0-9a-f]{32}(?![A-Za-z0-9])", "1/"),
+    token("api_token", rf"[a-z]{{2}}\d-{UUID}", "pat-"),
+    token("api_token", UUID, "sdk-", "mob-"),
+    token("api_token", r"[0-9a-f]{60}(?![A-Za-z0-9])", "CLOJARS_"),
+    token("api_token", r"[A-Za-z0-9%]{60,160}(?![A-Za-z0-9%])", "AAAAAAAAAAAAAAAAAAAAA", entropy=3.5),
+    token("api_token", r"[A-Za-z0-9+/=:]{60,400}", "$aact_prod_", "aact_prod_"),
+    token("api_token", r"[a-z0-9]{36}(?![A-Za-z0-9])", "pnu_", "pnb_"),
 )
 
 CONTEXTS = (

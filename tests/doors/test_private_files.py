@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Iterator
@@ -61,6 +62,10 @@ def test_files_written_by_commands_are_their_owners_alone(
     nacre.ok("lesson", "export", "-o", str(tmp_path / "lessons.yaml"))
     nacre.ok("config", "set", "space", "me")
     nacre.ok("maintenance", "tick")
+    assert (tmp_path / "made" / "mirror" / "journal.jsonl").is_file()
+    assert readable_by_others(tmp_path / "made" / "mirror") == []
+    monkeypatch.delenv("NACRE_JOURNAL_MIRROR")  # an encrypted store has none
+    shutil.rmtree(tmp_path / "made" / "mirror")
     nacre.ok("encrypt", "--new-key-file", str(tmp_path / "keys" / "store.key"), "--yes")
     assert (tmp_path / "all.nacre").is_file() and (elsewhere / "config").is_dir()
     assert readable_by_others(tmp_path, elsewhere) == []

@@ -48,6 +48,7 @@ def test_files_written_by_commands_are_their_owners_alone(
     nacre: CommandLine, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "made" / "by" / "nacre" / "store.db"
+    nacre.store.unlink(missing_ok=True)  # the fixture's own; here the store and its folders are made by us
     monkeypatch.setenv("NACRE_STORE", str(store))
     monkeypatch.setenv("NACRE_JOURNAL_MIRROR", str(tmp_path / "made" / "mirror" / "journal.jsonl"))
     nacre.ok("remember", "the well is deep")

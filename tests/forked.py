@@ -44,11 +44,18 @@ class Forked:
             os.kill(self.pid, signal.SIGKILL)
 
 
-def start(words: Sequence[str], *, streams: tuple[int, int, int], module: str = "nacre",
-          env: dict[str, str] | None = None, own_terminal: bool = False) -> Forked:  # fmt: skip
+def start(
+    words: Sequence[str],
+    *,
+    streams: tuple[int, int, int],
+    module: str = "nacre",
+    env: dict[str, str] | None = None,
+    cwd: Path | None = None,
+    own_terminal: bool = False,
+) -> Forked:
     """Starts `python -m MODULE WORDS` with these files as its standard streams, which stay open here."""
     connection, other = socket.socketpair()
-    asked = {"module": module, "words": list(words), "env": dict(env or os.environ), "folder": str(Path.cwd()),
+    asked = {"module": module, "words": list(words), "env": dict(env or os.environ), "folder": str(cwd or Path.cwd()),
              "own_terminal": own_terminal}  # fmt: skip
     with other:
         socket.send_fds(parent(), [b"."], [other.fileno(), *streams])
@@ -56,13 +63,21 @@ def start(words: Sequence[str], *, streams: tuple[int, int, int], module: str = 
     return Forked(connection)
 
 
-def run(words: Sequence[str], *, module: str = "nacre", input: str = "", timeout: float = 120,
-        env: dict[str, str] | None = None, encoding: str = "utf-8") -> subprocess.CompletedProcess[str]:  # fmt: skip
+def run(
+    words: Sequence[str],
+    *,
+    module: str = "nacre",
+    input: str = "",
+    timeout: float = 120,
+    env: dict[str, str] | None = None,
+    cwd: Path | None = None,
+    encoding: str = "utf-8",
+) -> subprocess.CompletedProcess[str]:
     """Like `subprocess.run` with captured text."""
     with TemporaryFile() as read, TemporaryFile() as out, TemporaryFile() as err:
         read.write(input.encode())
         read.seek(0)
-        process = start(words, streams=(read.fileno(), out.fileno(), err.fileno()), module=module, env=env)
+        process = start(words, streams=(read.fileno(), out.fileno(), err.fileno()), module=module, env=env, cwd=cwd)
         try:
             code = process.wait(timeout)
         finally:

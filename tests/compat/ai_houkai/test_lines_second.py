@@ -23,6 +23,7 @@ from nacre.compat.ai_houkai.maintenance.scheduler import MaintenanceScheduler
 from nacre.compat.ai_houkai.mcp_server import server
 from nacre.compat.ai_houkai.memory_system import ExportSummary, ImportSummary, Journal, JournalEntry
 from nacre.compat.ai_houkai.memory_system.store import _negation_diff
+from tests import forked
 from tests.compat.ai_houkai.conftest import Opened
 from tests.doors.mcp_agents import environment, talking
 
@@ -196,9 +197,9 @@ def test_the_clock_has_the_published_defaults(store: MemoryStore) -> None:
 
 
 def houkai(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "nacre.compat.ai_houkai.cli", "--store", str(place / "chroma"), *words]
     env = environment(place, AI_HOUKAI_EMBEDDER="hashing")
-    return subprocess.run(command, env=env, cwd=place, capture_output=True, text=True, check=False, timeout=120)
+    command = ["--store", str(place / "chroma"), *words]
+    return forked.run(command, module="nacre.compat.ai_houkai.cli", env=env, cwd=place)
 
 
 @pytest.mark.accepts("H16.5", "H16.6")

@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := .venv-bench
+# The tests start many processes, and all of them would compile the same files again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-all test-busy lint types layers unit unit-all torture bench bench-recall bench-year docs clean help
 

@@ -137,7 +137,8 @@ class Connections:
             try:
                 return self._connect_to_write()
             except CANNOT_WRITE:
-                connection = self._connect_to_read()
+                # Only where nothing can be written: a passing fault, as while the file is replaced, is no reason.
+                connection = None if writable(self.path) else self._connect_to_read()
                 if connection is None:
                     raise
                 return connection
@@ -199,6 +200,10 @@ class Connections:
         compressed.register(connection)
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
+
+
+def writable(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def check_place(path: Path) -> None:

@@ -95,7 +95,11 @@ def apply(connection: apsw.Connection, key: Key, salt: bytes) -> None:
 
 
 def prove(connection: apsw.Connection, path: Path) -> None:
+    # The last connection that closes a file moves what is in its log into it. One with a wrong key must not: it would
+    # move pages that it cannot read, and the store would be destroyed.
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     try:
         connection.pragma("schema_version")
     except (apsw.NotADBError, apsw.CorruptError) as error:  # the second where a crash left a journal beside it
         raise WrongKey(path, given=True) from error
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)

@@ -16,6 +16,7 @@ from nacre import Memory, MemoryStore
 from nacre.hooks.places import Places, log_file
 from nacre.hooks.standing import end_helper
 from nacre.project import project_of
+from tests import forked
 
 COMPANION = "nacre.hooks.companion"
 EVENTS = {"prompt": "UserPromptSubmit", "session-start": "SessionStart", "stop": "Stop", "session-end": "SessionEnd"}
@@ -48,10 +49,11 @@ class Client:
         })  # fmt: skip
 
     def start(self, event: str, payload: str) -> subprocess.Popen[str]:
+        """In a new interpreter, as a client does it."""
         process = subprocess.Popen(
             [sys.executable, "-m", "nacre", "hook", event],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
-            env={**os.environ, "NACRE_HOOK_LIMIT": str(PATIENCE), **self.environment},
+            env=self.variables(),
         )  # fmt: skip
         assert process.stdin is not None
         process.stdin.write(payload)
@@ -61,10 +63,13 @@ class Client:
 
     def call(self, event: str, payload: str | None = None, **more: Any) -> str:
         """What the client gets; a hook never fails and never complains."""
-        process = self.start(event, self.payload(event, **more) if payload is None else payload)
-        out, err = process.communicate(timeout=2 * PATIENCE)
-        assert (process.returncode, err) == (0, ""), err
-        return out
+        given = self.payload(event, **more) if payload is None else payload
+        done = forked.run(["hook", event], input=given, env=self.variables(), cwd=self.folder, timeout=2 * PATIENCE)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout
+
+    def variables(self) -> dict[str, str]:
+        return {**os.environ, "NACRE_HOOK_LIMIT": str(PATIENCE), **self.environment}
 
     def context(self, event: str, **more: Any) -> str:
         """What is put before the prompt, empty when nothing is printed."""

@@ -19,7 +19,9 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from tempfile import TemporaryFile
+from select import select
+from shutil import rmtree
+from tempfile import TemporaryFile, mkdtemp
 
 
 class Forked:
@@ -54,11 +56,11 @@ def start(
     own_terminal: bool = False,
 ) -> Forked:
     """Starts `python -m MODULE WORDS` with these files as its standard streams, which stay open here."""
-    connection, other = socket.socketpair()
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(str(parent()))
     asked = {"module": module, "words": list(words), "env": dict(env or os.environ), "folder": str(cwd or Path.cwd()),
              "own_terminal": own_terminal}  # fmt: skip
-    with other:
-        socket.send_fds(parent(), [b"."], [other.fileno(), *streams])
+    socket.send_fds(connection, [b"."], streams)
     connection.sendall(json.dumps(asked).encode() + b"\n")
     return Forked(connection)
 
@@ -87,26 +89,38 @@ def run(
         return subprocess.CompletedProcess(list(words), code, out.read().decode(encoding), err.read().decode(encoding))
 
 
+def launcher(words: Sequence[str], module: str = "nacre") -> list[str]:
+    """A command line that does the same for one who must start a command himself."""
+    return [sys.executable, "-I", "-S", str(Path(__file__).with_name("launched.py")), str(parent()), module, *words]
+
+
 @cache
-def parent() -> socket.socket:
-    """The process that is copied, one for each process that runs tests."""
+def parent() -> Path:
+    """Where the process that is copied is asked for a copy; there is one for each process that runs tests."""
+    address = Path(mkdtemp(prefix="nacre-")) / "socket"
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(address))
+    listener.listen()
     here, there = socket.socketpair()
+    given = [listener.fileno(), there.fileno()]
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.forked", str(there.fileno())],
-        pass_fds=[there.fileno()],
+        [sys.executable, "-m", "tests.forked", *map(str, given)],
+        pass_fds=given,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         cwd=Path(__file__).parents[1],
     )
+    listener.close()
     there.close()
+    atexit.register(rmtree, address.parent)
     atexit.register(process.wait)
     atexit.register(here.close)  # which ends it
-    return here
+    return address
 
 
 def load() -> None:
     """Imports what the commands need, and uses it once: some of it is made at the first use."""
-    for package in ("nacre.cli", "nacre.cli.commands", "nacre.cli.lesson"):
+    for package in ("nacre.cli", "nacre.cli.commands", "nacre.cli.lesson", "nacre.mcp"):
         for module in iter_modules(import_module(package).__path__, package + "."):
             import_module(module.name)
     for name in ("nacre.cli.main", "prompt_toolkit.shortcuts", "rich.table"):
@@ -118,16 +132,20 @@ def load() -> None:
         store.recall("ferry")
 
 
-def serve(requests: socket.socket) -> None:
+def serve(listener: socket.socket, lifeline: socket.socket) -> None:
+    """Makes copies until whoever started it is gone."""
     load()
     watchers: set[int] = set()
-    while (received := socket.recv_fds(requests, 1, 4))[0]:
-        connection, *streams = received[1]
+    while lifeline not in select([listener, lifeline], [], [])[0]:
+        connection, _ = listener.accept()
+        _, streams, _, _ = socket.recv_fds(connection, 1, 3)
         if (watcher := os.fork()) == 0:
-            requests.close()
-            watch(socket.socket(fileno=connection), streams)
+            listener.close()
+            lifeline.close()
+            watch(connection, streams)
         watchers.add(watcher)
-        for file in (connection, *streams):
+        connection.close()
+        for file in streams:
             os.close(file)
         watchers -= {each for each in watchers if os.waitpid(each, os.WNOHANG)[0]}
     for each in watchers:
@@ -190,4 +208,4 @@ def ran_to_its_end(module: str) -> int:
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(*(socket.socket(fileno=int(number)) for number in sys.argv[1:]))

@@ -20,6 +20,8 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
+from tests import forked
+
 STARTING_SECONDS = 30
 SERVING = re.compile(r"Serving \w+ at (\S+)")
 TOKEN = re.compile(r"Token: (\S+)")
@@ -90,7 +92,7 @@ def talking(server: Any, **options: Any) -> Iterator[Agent]:
 def stdio_agent(
     store: Path, home: Path, profile: str = "core", settings: Mapping[str, str] | None = None, **options: Any
 ) -> Iterator[Agent]:
-    command, *words = server_command(store, "--profile", profile)
+    command, *words = forked.launcher(["--store", str(store), "mcp", "--profile", profile])
     started = StdioServerParameters(
         command=command, args=words, env=environment(home, **(settings or {})), cwd=str(home)
     )

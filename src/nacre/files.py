@@ -89,7 +89,7 @@ def replacing(path: Path, mode: int = PRIVATE_FILE) -> Iterator[IO[bytes]]:
     temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        with os.fdopen(os.open(temporary, flags, mode & PRIVATE_FILE), "wb") as file:
+        with os.fdopen(opened_for(path, temporary, flags, mode & PRIVATE_FILE), "wb") as file:
             if mode != PRIVATE_FILE:
                 temporary.chmod(mode)
             yield file
@@ -99,6 +99,15 @@ def replacing(path: Path, mode: int = PRIVATE_FILE) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def opened_for(path: Path, temporary: Path, flags: int, mode: int) -> int:
+    """An error names the file that was asked for, not the temporary one."""
+    try:
+        return os.open(temporary, flags, mode)
+    except OSError as error:
+        error.filename = str(path)
+        raise
 
 
 def write_private(path: Path, content: str | bytes, mode: int = PRIVATE_FILE) -> None:

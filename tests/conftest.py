@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -31,6 +32,12 @@ settings.load_profile(os.environ.get("NACRE_TEST_PROFILE", "short"))
 CACHE = os.environ.get("XDG_CACHE_HOME") or str(user_cache_path().absolute())
 
 HOME_NUMBERS = count()
+
+
+def pytest_configure() -> None:
+    """A shell that starts the tests in the background has them ignore Ctrl-C, and every process that they start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection() -> None:

@@ -28,7 +28,15 @@ from nacre.errors import (
 from nacre.files import create_private, private_folder, tighten
 from nacre.storage.sqlite import compressed, schema
 from nacre.storage.sqlite.damage import reason
-from nacre.storage.sqlite.key import NEW, Key, header, is_encrypted, is_plain, unlock
+from nacre.storage.sqlite.key import (
+    NEW,
+    Key,
+    header,
+    is_encrypted,
+    is_plain,
+    set_checkpoint_on_close,
+    unlock,
+)
 from nacre.storage.sqlite.rows import DamagedRecord
 
 # Measured with four writers and two readers on one file: no "locked" error at 10 s, and waits of milliseconds.
@@ -147,10 +155,12 @@ class Connections:
         while True:
             make_private(self.path)
             connection = apsw.Connection(str(self.path))
+            set_checkpoint_on_close(connection, on=False)  # until it is certain that this is the store's file
             fresh = header(connection) == NEW
             try:
                 self._prepare(connection)
                 if not overtaken(connection):
+                    set_checkpoint_on_close(connection, on=True)
                     return connection
             except (apsw.Error, NacreError) as error:
                 if not overtaken(connection) and not (fresh and made_meanwhile(self.path, error)):

@@ -29,6 +29,7 @@ HEADER_BYTES = 24
 # Of the header, the bytes that stay legible: 32 a page for nonce and tag, then three constants of the format.
 LEGIBLE = bytes((32, 64, 32, 32))
 NEW = bytes(HEADER_BYTES)
+PROOFS = 3  # tries: another process may be writing the first page at that moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,10 @@ def unlock(connection: apsw.Connection, path: Path, key: Key | None) -> None:
     if is_plain(found):
         raise NotEncrypted(path)
     if found == NEW or is_encrypted(found):
-        apply(connection, key, os.urandom(SALT_BYTES) if found == NEW else found[:SALT_BYTES])
+        salt = os.urandom(SALT_BYTES) if found == NEW else found[:SALT_BYTES]
         if found != NEW:
-            prove(connection, path)
+            prove(connection, path, key, salt)
+        apply(connection, key, salt)
 
 
 def apply(connection: apsw.Connection, key: Key, salt: bytes) -> None:
@@ -94,12 +96,26 @@ def apply(connection: apsw.Connection, key: Key, salt: bytes) -> None:
     connection.pragma("key", key.raw(salt))
 
 
-def prove(connection: apsw.Connection, path: Path) -> None:
-    # The last connection that closes a file moves what is in its log into it. One with a wrong key must not: it would
-    # move pages that it cannot read, and the store would be destroyed.
-    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    try:
-        connection.pragma("schema_version")
-    except (apsw.NotADBError, apsw.CorruptError) as error:  # the second where a crash left a journal beside it
-        raise WrongKey(path, given=True) from error
-    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+def prove(connection: apsw.Connection, path: Path, key: Key, salt: bytes) -> None:
+    """Tries the key on the file alone, before the connection reads its log. A log that a crash left behind is read by
+    whoever opens it first; with a wrong key nothing in it can be read, it would pass for empty, and a writer with the
+    right key would write over it."""
+    place = f"{Path(connection.filename).absolute().as_uri()}?mode=ro&immutable=1"
+    for _ in range(PROOFS):
+        checker = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        try:
+            apply(checker, key, salt)
+            checker.pragma("schema_version")
+            return
+        except (apsw.NotADBError, apsw.CorruptError) as error:
+            reason = error
+        finally:
+            checker.close()
+    raise WrongKey(path, given=True) from reason
+
+
+def set_checkpoint_on_close(connection: apsw.Connection, *, on: bool) -> None:
+    """The last connection that closes a file moves what is in its log into it, and removes the log. SQLite finds the
+    log by the file's name: a connection whose file was replaced meanwhile would move the log of the new file into the
+    old one, and what others wrote would be lost."""
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0 if on else 1)

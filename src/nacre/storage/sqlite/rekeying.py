@@ -18,10 +18,11 @@ from nacre.storage.sqlite import connection as connecting
 from nacre.storage.sqlite import schema
 from nacre.storage.sqlite.backup import BESIDE, examine, folder_to_disk, to_disk
 from nacre.storage.sqlite.connection import overtaken, patiently, translated
-from nacre.storage.sqlite.key import CIPHER, SALT_BYTES, Key, header, is_encrypted, unlock
+from nacre.storage.sqlite.key import CIPHER, SALT_BYTES, Key, header, is_encrypted, set_checkpoint_on_close, unlock
 
 UNFINISHED = ".rekeyed"
 DELETE = "delete"
+FIRST_PAGE = 4096  # bytes
 
 
 def encrypted(path: Path) -> bool:
@@ -70,6 +71,7 @@ def alone(file: Path, path: Path, key: Key | None) -> Iterator[apsw.Connection]:
     replaced. The driver itself refuses to write to a replaced file in any other mode.
     """
     holder = open_existing(file)
+    set_checkpoint_on_close(holder, on=False)  # what it has locked may turn out to be a file that was replaced
     try:
         unlock(holder, path, key)
         schema.check_ours(holder, path)
@@ -80,17 +82,43 @@ def alone(file: Path, path: Path, key: Key | None) -> Iterator[apsw.Connection]:
         patiently(lambda: lock(holder))
         if overtaken(holder):
             raise StoreBusy(path, connecting.BUSY_SECONDS)
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        replaced = overtaken(holder)
+        holder.close()
+        if replaced:
+            raise StoreBusy(path, connecting.BUSY_SECONDS) from error
+        raise
+    except BaseException:
+        holder.close()
+        raise
+    try:
         yield holder
     finally:
         holder.close()
 
 
 def lock(holder: apsw.Connection) -> None:
-    holder.pragma("journal_mode", DELETE)
+    """Takes the file out of WAL mode and begins a transaction. Nothing of it is given back before the connection is
+    closed (`locking_mode`), so that `shut_out` can follow."""
+    holder.pragma("locking_mode", "normal")
+    if holder.pragma("journal_mode") != DELETE:
+        if overtaken(holder):
+            # SQLite finds a log by the file's name: this one would be moved into a file that nobody reads any more.
+            raise apsw.BusyError("the store was replaced meanwhile")
+        holder.pragma("journal_mode", DELETE)
+    holder.pragma("locking_mode", "exclusive")
     holder.execute("BEGIN IMMEDIATE")
     if holder.pragma("journal_mode") != DELETE:  # somebody opened the store in between
         holder.execute("ROLLBACK")
+        holder.pragma("locking_mode", "normal")
+        holder.pragma("schema_version")  # reads once, which gives the lock back
         raise apsw.BusyError("the store is open elsewhere")
+
+
+def shut_out(holder: apsw.Connection) -> None:
+    """From now on nobody can even read the file; before, others could, as `write_copy` does."""
+    holder.pragma("user_version", schema.version(holder))  # changes nothing, but is written, and that needs all locks
+    holder.execute("COMMIT")
 
 
 def open_existing(path: Path) -> apsw.Connection:
@@ -147,9 +175,21 @@ def vacuum_into(reader: apsw.Connection, fresh: Path, key: Key | None) -> None:
 
 
 def take_place(fresh: Path, file: Path, holder: apsw.Connection) -> None:
+    """Whoever opened the old file and waits for it must not work in it afterwards: SQLite looks for a file's log by its
+    name, would find that of the new file, and write pages of the old one there. So the old file is made unreadable
+    while it is still locked; who waits for it fails, finds that it was replaced, and opens the new one."""
     for part in BESIDE:  # of the old file, and of no use even to it: it is out of WAL mode, and nobody is writing
         file.with_name(file.name + part).unlink(missing_ok=True)
     if os.name == "nt":
         holder.close()  # there no open file can be replaced: whoever opens it now makes this fail, and loses nothing
-    fresh.replace(file)
+        fresh.replace(file)
+        return
+    shut_out(holder)
+    old = os.open(file, os.O_RDWR)
+    try:
+        fresh.replace(file)
+        os.pwrite(old, bytes(FIRST_PAGE), 0)
+        holder.close()
+    finally:
+        os.close(old)  # after the connection: to close a file takes the locks of this process on it away
     folder_to_disk(file.parent)

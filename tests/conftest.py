@@ -20,9 +20,12 @@ settings.register_profile(
     max_examples=16,
     stateful_step_count=25,
     derandomize=True,
+    phases=[Phase.explicit, Phase.generate],  # making a failure small takes minutes; the long profile does it
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-settings.register_profile("long", parent=settings.get_profile("short"), max_examples=60, derandomize=False)
+settings.register_profile(
+    "long", parent=settings.get_profile("short"), max_examples=60, derandomize=False, phases=tuple(Phase)
+)
 settings.register_profile("thorough", parent=settings.get_profile("long"), max_examples=2000)
 # Says that an error was found without taking minutes to make it small: for trying the tests on broken code.
 settings.register_profile("unshrunk", parent=settings.get_profile("long"), phases=[Phase.explicit, Phase.generate])

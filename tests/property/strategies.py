@@ -18,6 +18,7 @@ from nacre.model.filter import (
     Scalar,
     Value,
 )
+from nacre.model.instants import FIRST, LAST
 
 # What `remember` admits: every character but NUL and half surrogate pairs.
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
@@ -44,6 +45,8 @@ links = st.lists(
     unique_by=lambda link: (link.to, link.rel),
 ).map(tuple)
 maybe = st.none() | numbers
+times = few_numbers | st.floats(FIRST, LAST)  # every write refuses others
+maybe_time = st.none() | times
 
 FIELDS: dict[str, st.SearchStrategy[object]] = {
     "text": texts, "agent": words, "title": words, "type": st.sampled_from(TYPES) | words, "tags": some_words,
@@ -51,10 +54,10 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "source_notes": words, "metadata": st.dictionaries(keys | words, json_values, max_size=4), "importance": numbers,
     "salience": numbers, "confidence": numbers, "polarity": st.sampled_from([-1, 0, 1]), "trust": numbers,
     "pinned": st.booleans(), "valence": maybe, "arousal": maybe, "session": words, "position": st.none() | whole,
-    "role": words, "created_at": numbers, "updated_at": numbers, "occurred_at": maybe, "valid_from": maybe,
-    "valid_until": maybe, "expires_at": maybe, "last_accessed": numbers, "access_count": whole,
-    "last_validated_at": maybe, "status": st.sampled_from(STATUSES), "trashed_from": words, "superseded_by": words,
-    "superseded_at": maybe, "links": links,
+    "role": words, "created_at": times, "updated_at": times, "occurred_at": maybe_time, "valid_from": maybe_time,
+    "valid_until": maybe_time, "expires_at": maybe_time, "last_accessed": times, "access_count": whole,
+    "last_validated_at": maybe_time, "status": st.sampled_from(STATUSES), "trashed_from": words, "superseded_by": words,
+    "superseded_at": maybe_time, "links": links,
 }  # fmt: skip
 
 

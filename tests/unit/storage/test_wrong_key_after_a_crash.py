@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import WrongKey
 from nacre.config import Settings
+from nacre.errors import WrongKey
 
 CRASHING = """
 import os, sys

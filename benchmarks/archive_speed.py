@@ -15,9 +15,9 @@ from random import Random
 
 from nacre import Link, MemoryStore
 from nacre.model import TYPES
-from nacre.portability.exporting import export_archive
-from nacre.portability.importing import import_archive
-from nacre.portability.inspecting import info
+from nacre.transfer.export import export_archive
+from nacre.transfer.import_archive import import_archive
+from nacre.transfer.read_archive import info
 from texts import memories
 from work import peak_bytes
 

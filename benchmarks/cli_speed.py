@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nacre import MemoryStore
-from nacre.embedding.minilm import provision
+from nacre.models.minilm import provision
 from texts import memories, questions
 
 RESULTS = Path(__file__).with_name("CLI.md")

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from nacre.embedding.minilm import MiniLM
+from nacre.conflicts.judge import judge
 from nacre.model.memory import Memory
-from nacre.model.verdict import Verdict
-from nacre.remember.judge import judge
+from nacre.model.review import Verdict
+from nacre.models.minilm import MiniLM
 
 PAIRS = Path(__file__).parent / "conflict_pairs"
 LABELS = ("paraphrase", "contradiction", "update", "unrelated")

@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conflicts import CONFLICTS, PAIRS, Alike, Pair, phrase_similarity, read
-from nacre.embedding.minilm import MiniLM
+from nacre.conflicts.evidence import SPEAKING_FOR, evidence
+from nacre.conflicts.frames import frame
+from nacre.conflicts.judge import APART, SAME_TEXT, Case, by_labels, by_rules, comparable
+from nacre.conflicts.statements import statement
 from nacre.model.memory import Memory
-from nacre.remember.evidence import evidence
-from nacre.remember.judge import APART, SAME_TEXT, Case, by_labels, by_rules, comparable
-from nacre.remember.weighing import SPEAKING_FOR
-from nacre.text.frames import frame
-from nacre.text.statements import statement
+from nacre.models.minilm import MiniLM
 from texts import memories
 
 SETS = ("development", "training_1", "training_2")  # never the held-out one

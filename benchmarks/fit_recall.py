@@ -14,19 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacre.bench.corpus import Corpus, Question, Suite
-from nacre.bench.keeping import fields
 from nacre.bench.metrics import judged, means
-from nacre.bench.repeated import EmbeddedOnce
-from nacre.bench.run import load
-from nacre.embedding.minilm import MiniLM
+from nacre.bench.run import EmbeddedOnce, fields, load
+from nacre.factory import open_store
+from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Query
-from nacre.ports import Embedder, Store
+from nacre.models.minilm import MiniLM
+from nacre.protocols import Embedder, Store
 from nacre.recall import sessions
-from nacre.recall.evidence import POOL, POOL_PER_WANTED, REACH, Evidence, collect
+from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Evidence, collect
 from nacre.recall.signals import signals
 from nacre.recall.understand import understand
-from nacre.store import MemoryStore
-from nacre.wiring import open_store
 
 FOLDS = 5
 STEPS, RATE, DECAY = 250, 0.05, 1e-3

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nacre import MemoryStore
 from nacre.hooks.places import Places
-from nacre.hooks.standing import end_helper, helper_at
+from nacre.hooks.status import end_helper, helper_at
 from nacre.project import project_of
 from texts import memories
 

@@ -13,13 +13,13 @@ from statistics import quantiles
 import numpy as np
 
 from nacre import MemoryStore
-from nacre.config import settings
+from nacre.factory import embedder_from
 from nacre.lessons import LessonBook
 from nacre.lessons.recalling import Narrowing
 from nacre.model.levels import LEVELS, NAMES
 from nacre.model.memory import LESSON
-from nacre.ports import Embedder, Vectors
-from nacre.wiring import embedder_from
+from nacre.protocols import Embedder, Vectors
+from nacre.settings import settings
 from texts import memories, questions
 
 AREAS = ("api", "db", "build", "ui", "security", "network")

@@ -18,12 +18,12 @@ from typing import Any
 
 import anyio
 import httpx2
-from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from mcp import Client
 from nacre import MemoryStore
-from nacre.mcp.costs import costs
 from nacre.mcp.profiles import PROFILES, profile_named
+from nacre.mcp.server import costs
 from texts import memories
 
 MEMORIES = 10_000

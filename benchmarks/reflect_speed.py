@@ -17,7 +17,7 @@ import numpy as np
 from nacre import MemoryStore
 from nacre.lifecycle.clustering import by_seed
 from nacre.lifecycle.reflection import ReflectionEngine
-from nacre.ports import Vectors
+from nacre.protocols import Vectors
 
 DIMENSIONS = 384
 THRESHOLD = 0.75

@@ -13,7 +13,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from random import Random
 
-from tests.unit.safety.made import leaked, secrets
+from tests.safety.made import leaked, secrets
 
 from nacre.safety.rules import RULES
 from nacre.safety.scrub import scrub

@@ -14,13 +14,13 @@ from typing import Self
 import numpy as np
 
 from nacre import MemoryStore
-from nacre.config import Settings
+from nacre.factory import make_embedder
 from nacre.lifecycle.reflection import ReflectionEngine
 from nacre.lifecycle.scheduler import MaintenanceScheduler
 from nacre.model import Memory, Recollection
-from nacre.ports import Embedder, Vectors
-from nacre.remember.appraise import appraise
-from nacre.wiring import make_embedder
+from nacre.protocols import Embedder, Vectors
+from nacre.remember.suggest import appraise
+from nacre.settings import Settings
 from year_texts import LASTING, Told
 
 DAY, HOUR, WEEK_DAYS = 86_400.0, 3_600.0, 7

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from nacre import Hit, MemoryStore, NacreError
-from nacre.config import settings
+from nacre.settings import settings
 
 INSTRUCTIONS = (
     "You have a long-term memory. Recall what is known before you answer a question about this person or their work, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from nacre import MemoryStore
-from nacre.install.clients.claude_code import ClaudeCodeInstaller
+from nacre.clients.claude_code import ClaudeCodeInstaller
 
 INSTALL, DEMO, CLAUDEMD = "--install", "--demo", "--claudemd"
 

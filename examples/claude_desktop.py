@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from nacre.install.clients.claude_desktop import ClaudeDesktopInstaller
+from nacre.clients.other_clients import ClaudeDesktopInstaller
 
 INSTALL = "--install"
 

@@ -172,7 +172,7 @@ def main() -> None:
 
     import anthropic
 
-    from nacre.config import settings
+    from nacre.settings import settings
 
     store = MemoryStore(settings=settings(), actor="memory-tool")
     runner = anthropic.Anthropic().beta.messages.tool_runner(

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nacre import MemoryStore
-from nacre.embedding.minilm import provision
+from nacre.models.minilm import provision
 
 FOLDER = Path(__file__).parents[1] / "docs" / "captures"
 COLUMNS, ROWS = 100, 40

@@ -21,11 +21,9 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper
 
-from nacre.embedding.minilm import layout
-from nacre.embedding.minilm.convert import write_weights
-from nacre.embedding.minilm.folding import folded
-from nacre.embedding.minilm.safetensors import read_float_tensors
-from nacre.embedding.wordpiece import WordPiece
+from nacre.models.minilm import layout
+from nacre.models.minilm.convert import folded, read_float_tensors, write_weights
+from nacre.models.wordpiece import WordPiece
 
 PACKAGE = Path(layout.__file__).parent
 OPSET = 17

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from platformdirs import user_cache_path
 
+from tests.command_line import nacre as nacre
+
 # The short profile tries the same few examples each time; the long one, of `make test-all`, tries new ones.
 settings.register_profile(
     "short",

@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 
 from nacre.errors import EmbeddingError
-from nacre.ports import Vectors
+from nacre.protocols import Vectors
 from nacre.text.tokens import words
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from nacre import Link, MemoryStore
-from nacre.config import Settings
+from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.errors import NacreError
-from nacre.safety.access import AgentCapabilities, ScopeLevel
+from nacre.settings import Settings
 
 START = 1_750_000_000.0
 # The last digits of a cosine depend on how many vectors were multiplied together.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nacre.model import Act, JournalEntry, Memory
-from nacre.ports import Chunk, Derived, Store, Vectors, Words
+from nacre.protocols import Chunk, Derived, Store, Vectors, Words
 
 DIMENSIONS = 8
 SPACE = "here"

@@ -6,11 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from nacre.async_store import AsyncMemoryStore
     from nacre.errors import ConflictError, NacreError
     from nacre.lifecycle.consolidation import Consolidator
     from nacre.lifecycle.decay import DecayEngine
     from nacre.lifecycle.reflection import ReflectionEngine
     from nacre.lifecycle.scheduler import MaintenanceScheduler
+    from nacre.memory_store import MemoryStore
     from nacre.model import (
         Conflict,
         Difference,
@@ -33,14 +35,12 @@ if TYPE_CHECKING:
         Transition,
     )
     from nacre.model.review import ReviewItem
-    from nacre.store import MemoryStore
-    from nacre.store.async_store import AsyncMemoryStore
 
 __version__ = "0.1.0"
 
 # Found when they are asked for: `import nacre` must cost nothing to a program that only might remember.
 _HOMES = {
-    "AsyncMemoryStore": "nacre.store.async_store",
+    "AsyncMemoryStore": "nacre.async_store",
     "Conflict": "nacre.model",
     "ConflictError": "nacre.errors",
     "Consolidator": "nacre.lifecycle.consolidation",
@@ -57,7 +57,7 @@ _HOMES = {
     "Link": "nacre.model",
     "MaintenanceScheduler": "nacre.lifecycle.scheduler",
     "Memory": "nacre.model",
-    "MemoryStore": "nacre.store",
+    "MemoryStore": "nacre.memory_store",
     "NacreError": "nacre.errors",
     "Neighborhood": "nacre.model",
     "Pack": "nacre.model",

@@ -44,4 +44,4 @@ def test_importing_nacre_imports_nothing_heavy() -> None:
 
 
 def test_the_values_and_the_seams_need_no_driver() -> None:
-    assert {"numpy", "apsw"} & imported_by("import nacre.model, nacre.ports, nacre.errors, nacre.config") == set()
+    assert {"numpy", "apsw"} & imported_by("import nacre.model, nacre.protocols, nacre.errors, nacre.settings") == set()

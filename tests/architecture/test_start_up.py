@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.embedding.minilm import provision
+from nacre.models.minilm import provision
 
 # Modules, of others and of the standard library, that take tens of milliseconds to import.
 HEAVY = frozenset(
@@ -56,7 +56,7 @@ def store(tmp_path: Path) -> str:
 def test_help_needs_click_and_no_command() -> None:
     found, ours = imported("--help", "+", "--version")
     assert found & (HEAVY | {"apsw", "platformdirs"}) == set()
-    assert not any(name.startswith(("nacre.store", "nacre.engine", "nacre.cli.commands")) for name in ours)
+    assert not any(name.startswith(("nacre.memory_store", "nacre.engine", "nacre.cli.commands")) for name in ours)
 
 
 @pytest.mark.parametrize(

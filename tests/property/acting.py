@@ -11,7 +11,7 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 
 from nacre import Memory, MemoryStore
-from nacre.engine.remembering import POLICIES
+from nacre.engine.remember import POLICIES
 from nacre.errors import ConflictError, InvalidInput, LinkRefused, MemoryNotFound, SupersedeCycle, UndoRefused
 from nacre.model.review import KINDS
 

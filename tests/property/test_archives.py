@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre import Memory, MemoryStore
-from nacre.config import Settings
 from nacre.errors import InvalidInput
-from nacre.portability.exporting import Choice, export_archive
-from nacre.portability.importing import import_archive
-from nacre.remember.check import CHECKS, checked
+from nacre.remember.validate import CHECKS, checked
+from nacre.settings import Settings
+from nacre.transfer.export import Choice, export_archive
+from nacre.transfer.import_archive import import_archive
 from tests.property.strategies import memories
 
 # The guard would change some random texts on purpose; what it does has tests of its own.

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from nacre import MemoryStore
 from nacre.engine.entities import kind_of
 from nacre.errors import InvalidInput
-from nacre.text.entities import entity_names, extract_entity_name
-from nacre.text.naming import alike, normal, same_name
+from nacre.text.names import alike, entity_names, extract_entity_name, normal, same_name
 
 NAMES = ("Sarah Chen", "S. Chen", "sarah chen's", "Chen", "Sara", "Olga Ek", "O. Ek", "Ek", "EK")
 names = st.sampled_from(NAMES)

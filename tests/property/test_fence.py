@@ -16,17 +16,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre import MemoryStore
-from nacre.hooks.answering import injection
+from nacre.conflicts.language_model import ask as conflict_question
+from nacre.hooks.answer import injection
 from nacre.hooks.request import Request
-from nacre.mcp.calling import answered, checked, refused
+from nacre.mcp.calls import answered, checked, refused
 from nacre.mcp.profiles import profile_named
 from nacre.mcp.resources import recent
-from nacre.mcp.visit import Visit
+from nacre.mcp.session import Visit
 from nacre.model import Hit, Link, Memory, Recollection
 from nacre.model.fence import CLOSING, NOTICE, OPENING, escaped, json_line
+from nacre.models.language_model_reranker import ask as passages_question
 from nacre.recall.pack import pack
-from nacre.remember.asked_model import ask as conflict_question
-from nacre.reranking.language_model import ask as passages_question
 from tests.samples import memory
 
 LINE_ENDS = ("\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")

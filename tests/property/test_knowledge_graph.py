@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.errors import InvalidInput
+from nacre.memory_store import MemoryStore
 from nacre.minds.knowledge import HierarchicalMemory
-from nacre.store import MemoryStore
 
 SOME = settings().max_examples // 2  # each example fills whole stores
 WRITABLE = st.characters(exclude_categories=["Cs"], exclude_characters="\0")

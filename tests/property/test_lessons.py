@@ -20,8 +20,8 @@ from nacre import MemoryStore
 from nacre.lessons import Lesson, LessonBook
 from nacre.model import Link
 from nacre.model.levels import LEVELS, NAMES
+from tests.lessons.booking import new_book
 from tests.property.strategies import characters, json_values
-from tests.unit.lessons.booking import new_book
 
 tags = st.sampled_from(["api", "api.jira", "api.jira.cloud", "apis", "db", "db.sql", "ui"])
 contexts = st.sampled_from(["team", "team.shared", "team.shared.branch", "solo", "solo.night"])

@@ -162,8 +162,8 @@ def test_a_store_whose_texts_are_compressed_goes_on_as_one_whose_are_not(
         lived(place, lives) as (plain, _),
         lived(place, lives) as (packed, clock),
     ):
-        patch.setattr("nacre.storage.sqlite.compressed.LEAST", 1)
-        patch.setattr("nacre.storage.sqlite.compressed.WORTH_IT", 9.0)
+        patch.setattr("nacre.storage.sqlite.rows.LEAST", 1)
+        patch.setattr("nacre.storage.sqlite.rows.WORTH_IT", 9.0)
         for choice in later:
             at = clock.at
             compress_old(packed, 0.0, at + 1)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.model import Filter, Link, Memory
-from nacre.ports import Derived, Keys, Order, Store
+from nacre.protocols import Derived, Keys, Order, Store
 from nacre.storage.in_memory import ORDERS, InMemoryStore
 from nacre.storage.overlaid import OverlaidStore
 from nacre.storage.sqlite import SQLiteStore

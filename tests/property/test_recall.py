@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nacre import Filter, MemoryStore
 from nacre.recall.strategies import STRATEGIES
-from nacre.text.stems import content_stems, stems
+from nacre.text.tokens import content_stems, stems
 from tests.embedders import WordBag
 from tests.property.strategies import texts
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 
-from nacre.engine.change import difference, set_back, stands_as
+from nacre.engine.changes import difference, set_back, stands_as
 from nacre.model import Memory
 from nacre.storage.sqlite import SQLiteStore
 from tests.property.strategies import memories

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nacre import MemoryStore
-from nacre.text.stems import stems
+from nacre.text.tokens import stems
 from tests.embedders import WordBag
 from tests.property.strategies import characters, texts
 

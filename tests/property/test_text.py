@@ -10,10 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nacre.remember.chunk import chunk
-from nacre.text.sentences import sentence_spans, word_spans
-from nacre.text.stems import content_stems, stems
-from nacre.text.tokens import LONGEST, words
+from nacre.remember.derive import chunk
+from nacre.text.tokens import LONGEST, content_stems, sentence_spans, stems, word_spans, words
 from tests.embedders import WordBag
 from tests.property.strategies import texts
 

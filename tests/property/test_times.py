@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nacre.model.instants import FIRST, LAST
-from nacre.text.times import time_windows, when_weight
+from nacre.text.dates import time_windows, when_weight
 from tests.property.strategies import texts
 
 pieces = st.sampled_from(

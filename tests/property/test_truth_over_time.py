@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from nacre import MemoryStore
-from nacre.ports import Health
+from nacre.protocols import Health
 from tests.embedders import WordBag
 from tests.property.acting import Choice, Rising, choices, perform, told
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from nacre.model import Filter
-from nacre.ports import Chunk, Derived, Vectors, Words
-from nacre.storage.sign_index import RESCORED, SignIndex
+from nacre.protocols import Chunk, Derived, Vectors, Words
 from nacre.storage.sqlite import SQLiteStore, vectors
+from nacre.storage.sqlite.vectors import RESCORED, SignIndex
 from tests.samples import digest_of, memory
 
 DIMENSIONS = 16

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from nacre.embedding.minilm.places import TOKENIZER
-from nacre.embedding.minilm.provision import install
-from nacre.embedding.wordpiece import WordPiece
+from nacre.models.minilm.layout import TOKENIZER
+from nacre.models.minilm.provision import install
+from nacre.models.wordpiece import WordPiece
 
 LIMIT = 256
 FRAGMENTS = (

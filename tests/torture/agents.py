@@ -8,11 +8,11 @@ from pathlib import Path
 
 import anyio
 import httpx2
-from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.doors.mcp_agents import HttpServer, environment, server_command
+from mcp import Client, StdioServerParameters
+from tests.mcp.mcp_agents import HttpServer, environment, server_command
 
 PATIENCE = 120
 

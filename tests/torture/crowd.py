@@ -16,7 +16,9 @@ Call = tuple[Callable[..., Result], tuple[object, ...]]
 METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 PROCESSES = multiprocessing.get_context(METHOD)
 if METHOD == "forkserver":
-    PROCESSES.set_forkserver_preload(["nacre.storage.sqlite", "nacre.store", "nacre.wiring", "tests.torture.workers"])
+    PROCESSES.set_forkserver_preload(
+        ["nacre.storage.sqlite", "nacre.memory_store", "nacre.factory", "tests.torture.workers"]
+    )
 STARTING_SECONDS = 60
 
 _barrier: Barrier | None = None

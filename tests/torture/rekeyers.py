@@ -10,7 +10,7 @@ from random import Random
 
 from nacre.errors import NotEncrypted, StoreBusy, WrongKey
 from nacre.storage.sqlite import Key, SQLiteStore
-from nacre.storage.sqlite.rekeying import rekey
+from nacre.storage.sqlite.backup import rekey
 from tests.samples import derived, memory, put
 from tests.torture.crowd import together
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nacre.errors import StoreBusy
 from nacre.storage.sqlite import SQLiteStore
-from nacre.storage.sqlite.restoring import restore
+from nacre.storage.sqlite.backup import restore
 from tests.samples import derived, memory, put
 
 

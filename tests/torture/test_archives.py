@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.portability.exporting import export_archive
-from nacre.portability.importing import import_archive
+from nacre.transfer.export import export_archive
+from nacre.transfer.import_archive import import_archive
 
 IMPORT = """
 import sys
 from nacre import MemoryStore
-from nacre.portability.importing import import_archive
+from nacre.transfer.import_archive import import_archive
 
 store = MemoryStore(sys.argv[1], embedder="hashing")
 print("ready", flush=True)

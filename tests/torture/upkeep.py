@@ -9,8 +9,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from nacre import MemoryStore
-from nacre.config import Settings
 from nacre.lifecycle.scheduler import MaintenanceScheduler, TickResult
+from nacre.settings import Settings
 from tests.torture.acts import WORDS
 from tests.torture.workers import EMBEDDER
 

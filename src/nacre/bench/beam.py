@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nacre.bench.corpus import Corpus, Question, Suite, Turn, read_json, worth_asking
-from nacre.bench.dates import seconds_of
+from nacre.bench.corpus import Corpus, Question, Suite, Turn, read_json, seconds_of, worth_asking
 
 TRAILER = re.compile(r"\s*->->\s*[\d,\s]+\Z")  # the generator's own numbering at the end of user messages
 DATE = "%B-%d-%Y"

@@ -1,4 +1,4 @@
-"""What every suite is made of: turns to remember, questions to ask, and the turns or sessions that answer them."""
+"""Reads the dates of the datasets, each in the one form that it writes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,20 @@ import random
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from nacre.errors import InvalidInput
+
+
+def seconds_of(date: str | None, form: str) -> float | None:
+    """UTC seconds, or None where there is no date in this form."""
+    try:
+        return datetime.strptime((date or "").strip(), form).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
+
 
 Unit: TypeAlias = Literal["turn", "session"]
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nacre.bench.corpus import Corpus, Question, Suite, Turn, read_json, worth_asking
-from nacre.bench.dates import seconds_of
+from nacre.bench.corpus import Corpus, Question, Suite, Turn, read_json, seconds_of, worth_asking
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}  # 5 is adversarial: no evidence
 EVIDENCE = re.compile(r"D:?(\d+):(\d+)")  # several may stand in one string, and a few have a colon too many

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nacre.bench.corpus import ABSTENTION, Corpus, Question, Suite, Turn, Unit, read_json, worth_asking
-from nacre.bench.dates import seconds_of
+from nacre.bench.corpus import ABSTENTION, Corpus, Question, Suite, Turn, Unit, read_json, seconds_of, worth_asking
 
 DATE = "%Y/%m/%d (%a) %H:%M"
 HAYSTACK = 50  # sessions a question is asked among, as in LongMemEval-S

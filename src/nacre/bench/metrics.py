@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import random
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
 DEPTHS = (1, 5, 10, 20)
 MAIN = ("any@5", "any@10", "recall@10", "all@5", "ndcg@5", "mrr")
@@ -44,3 +46,114 @@ def summed(results: Iterable[tuple[str, Scores]]) -> Summary:
 def means(scores: Sequence[Scores]) -> Scores:
     names = scores[0] if scores else {}
     return {name: round(sum(each[name] for each in scores) / len(scores), 2) for name in names}
+
+
+FOLDS = 5
+SEED = 20260103
+PERCENTILES = (5, 25, 50, 75, 95)
+
+
+class Folds(TypedDict):
+    """`by` is "corpus", or "question" where one corpus holds them all or each holds one."""
+
+    by: str
+    each: list[Scores]
+    spread: dict[str, Scores]
+
+
+def folds(judged: Sequence[tuple[int, Scores]]) -> Folds:
+    """Of pairs of a corpus's number and what a question of it scored."""
+    parts = by_corpus(judged)
+    by = "corpus"
+    if len(parts) == 1 or all(len(part) == 1 for part in parts):
+        parts, by = at_random([scores for _, scores in judged]), "question"
+    each: list[Scores] = [{"n": len(part), **main_only(means(part))} for part in parts]
+    return {"by": by, "each": each, "spread": {name: spread([part[name] for part in each]) for name in MAIN if each}}
+
+
+def by_corpus(judged: Iterable[tuple[int, Scores]]) -> list[list[Scores]]:
+    parts: dict[int, list[Scores]] = defaultdict(list)
+    for number, scores in judged:
+        parts[number].append(scores)
+    return list(parts.values())
+
+
+def at_random(scores: Sequence[Scores]) -> list[list[Scores]]:
+    shuffled = list(scores)
+    random.Random(SEED).shuffle(shuffled)
+    return [part for start in range(FOLDS) if (part := shuffled[start::FOLDS])]
+
+
+def main_only(scores: Scores) -> Scores:
+    return {name: scores[name] for name in MAIN}
+
+
+def spread(values: Sequence[float]) -> Scores:
+    mean = sum(values) / len(values)
+    variance = sum((value - mean) ** 2 for value in values) / max(1, len(values) - 1)
+    return {
+        "mean": round(mean, 2),
+        "sd": round(math.sqrt(variance), 2),
+        "least": round(min(values), 2),
+        "most": round(max(values), 2),
+    }
+
+
+def distribution(values: Sequence[float]) -> Scores:
+    ranked = sorted(values)
+    return {"n": len(ranked)} | {f"p{share}": percentile(ranked, share) for share in PERCENTILES if ranked}
+
+
+def percentile(ranked: Sequence[float], share: int) -> float:
+    """The nearest rank, of values that rise and of which there is at least one."""
+    return round(ranked[max(0, math.ceil(len(ranked) * share / 100) - 1)], 3)
+
+
+THRESHOLDS = tuple(tenth / 10 for tenth in range(1, 10))
+
+
+class Threshold(TypedDict):
+    """Percentages: of what nothing answers, how much `min_relevance` would silence; of the rest, how much it keeps."""
+
+    min_relevance: float
+    silenced: float | None
+    kept: float | None
+
+
+class Abstention(TypedDict):
+    """Of the most relevant hit of each question; `auc` is 0.5 for guessing and 1 when no two are mistaken."""
+
+    answerable: Scores
+    unanswerable: Scores
+    auc: float | None
+    thresholds: list[Threshold]
+
+
+def abstention(answerable: Sequence[float], unanswerable: Sequence[float]) -> Abstention:
+    return {
+        "answerable": distribution(answerable),
+        "unanswerable": distribution(unanswerable),
+        "auc": area(answerable, unanswerable),
+        "thresholds": [threshold(least, answerable, unanswerable) for least in THRESHOLDS],
+    }
+
+
+def area(above: Sequence[float], below: Sequence[float]) -> float | None:
+    """How often one from `above` exceeds one from `below`, a tie counting half."""
+    if not above or not below:
+        return None
+    ranked = sorted(below)
+    won = sum((bisect_left(ranked, value) + bisect_right(ranked, value)) / 2 for value in above)
+    return round(won / (len(above) * len(below)), 3)
+
+
+def threshold(least: float, answerable: Sequence[float], unanswerable: Sequence[float]) -> Threshold:
+    return {
+        "min_relevance": least,
+        "silenced": share([value < least for value in unanswerable]),
+        "kept": share([value >= least for value in answerable]),
+    }
+
+
+def share(truths: Sequence[bool]) -> float | None:
+    return round(100 * sum(truths) / len(truths), 2) if truths else None

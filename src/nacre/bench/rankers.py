@@ -9,10 +9,9 @@ from functools import partial
 from typing import TypeAlias
 
 from nacre.bench.corpus import Corpus, Question, Unit
+from nacre.memory_store import MemoryStore
 from nacre.model import Recollection
-from nacre.store import MemoryStore
-from nacre.text.stems import STOP_WORDS
-from nacre.text.tokens import words
+from nacre.text.tokens import STOP_WORDS, words
 
 DEPTH = 20
 # A session's rank in the plain ways is that of its best turn: so many times more turns are read until there are twenty.

@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from nacre.bench.abstention import Abstention, abstention
 from nacre.bench.corpus import Question, Suite
-from nacre.bench.metrics import Scores, Summary, judged, summed
+from nacre.bench.metrics import Abstention, Folds, Scores, Summary, abstention, folds, judged, percentile, summed
 from nacre.bench.rankers import DEFAULT, VECTOR, Answer
-from nacre.bench.spread import Folds, folds, percentile
 
 
 class Report(TypedDict):

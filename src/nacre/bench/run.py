@@ -1,18 +1,127 @@
-"""Runs a suite: remembers each corpus, asks each question in every way, and sums up."""
+"""Remembers a corpus in a store of its own, and tells how fast."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from nacre.bench import beam, locomo, longmemeval
-from nacre.bench.corpus import Corpus, Question, Suite, Unit, by_session
-from nacre.bench.keeping import Pace, kept
+from nacre.bench.corpus import Corpus, Question, Suite, Turn, Unit, by_session
 from nacre.bench.rankers import DEFAULT, DEPTH, RANKERS, Answer, Ranker, Stored
-from nacre.bench.repeated import EmbeddedOnce
 from nacre.bench.report import Asked, Report, report
 from nacre.errors import InvalidInput, UnknownName
-from nacre.ports import Embedder, Progress
+from nacre.memory_store import MemoryStore
+from nacre.protocols import Embedder, Progress, Vectors
+from nacre.settings import Settings
+
+FRESH = 0.95  # share of a batch's texts; a "thank you" or two that was said before does not make it a fast one
+
+
+class Pace:
+    """Turns a second over the batches that were really embedded; those that came from the memo do not count.
+
+    To be given to `remember_many` as its progress.
+    """
+
+    def __init__(self, embedder: EmbeddedOnce) -> None:
+        self._embedder = embedder
+        self.turns = 0
+        self.seconds = 0.0
+        self.start()
+
+    def start(self, done: int = 0) -> None:
+        self._done, self._at = done, time.perf_counter()
+        self._asked, self._embedded = self._embedder.asked, self._embedder.embedded
+
+    def __call__(self, done: int, total: int, what: str) -> None:  # noqa: ARG002 (the signature of Progress)
+        asked, embedded = self._embedder.asked - self._asked, self._embedder.embedded - self._embedded
+        if asked and embedded >= FRESH * asked:
+            self.turns += done - self._done
+            self.seconds += time.perf_counter() - self._at
+        self.start(done)
+
+    @property
+    def per_second(self) -> float:
+        return self.turns / self.seconds if self.seconds else 0.0
+
+
+@contextmanager
+def kept(corpus: Corpus, embedder: Embedder, progress: Progress) -> Iterator[MemoryStore]:
+    """In a throw-away file, with the settings that a user gets who sets none.
+
+    The clock stands at the corpus's end, so that a question without a date is asked then, today and next year.
+    """
+    now = corpus.ended_at
+    with (
+        TemporaryDirectory(prefix="nacre-bench-", ignore_cleanup_errors=True) as folder,
+        MemoryStore(Path(folder) / "bench.db", embedder=embedder, clock=lambda: now, settings=Settings()) as store,
+    ):
+        store.remember_many([fields(turn) for turn in corpus.turns], progress=progress)
+        yield store
+
+
+def fields(turn: Turn) -> dict[str, object]:
+    return {
+        "id": turn.key,
+        "text": turn.text,
+        "role": turn.role,
+        "session": turn.session,
+        "position": turn.position,
+        "occurred_at": turn.at,
+        "type": "episodic",
+    }
+
+
+class EmbeddedOnce:
+    """A text that comes alone is a question: it is embedded anew each time, so that the time of a recall is true.
+
+    `asked` and `embedded` count the other texts: all of them, and those that had not come before.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._rows: dict[str, Vectors] = {}
+        self._tokens: dict[str, int] = {}
+        self.asked = 0
+        self.embedded = 0
+
+    @property
+    def identity(self) -> str:
+        return self._embedder.identity
+
+    @property
+    def dimensions(self) -> int:
+        return self._embedder.dimensions
+
+    @property
+    def token_limit(self) -> int:
+        return self._embedder.token_limit
+
+    @property
+    def ready(self) -> bool:
+        return self._embedder.ready
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        new = [text for text in dict.fromkeys(texts) if text not in self._tokens]
+        if new:
+            self._tokens |= zip(new, self._embedder.count_tokens(new), strict=True)
+        return [self._tokens[text] for text in texts]
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        if len(texts) <= 1:
+            return self._embedder.embed(texts)
+        new = [text for text in dict.fromkeys(texts) if text not in self._rows]
+        if new:
+            self._rows |= zip(new, self._embedder.embed(new), strict=True)
+        self.asked += len(texts)
+        self.embedded += len(new)
+        return np.stack([self._rows[text] for text in texts])
+
 
 SEPARATE: Mapping[str, Callable[[Path], Suite]] = {"locomo": locomo.load, "beam": beam.load}
 SUITES = ("locomo", "longmemeval", "beam")

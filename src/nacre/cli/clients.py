@@ -14,8 +14,8 @@ from nacre.cli.faults import Misused
 from nacre.cli.options import F, together
 
 if TYPE_CHECKING:
-    from nacre.config import Settings
-    from nacre.install.clients.installer import Installer
+    from nacre.clients.installer import Installer
+    from nacre.settings import Settings
 
 SERVER = "nacre"
 OF_THE_STORE = ("key", "embedder", "embedder_url")  # without these a server might not open it, or not find in it
@@ -33,7 +33,7 @@ def client_argument(command: F) -> F:
 
 
 def installer_of(door: Door, client: str, *, project: bool, server_name: str, profile: str = "") -> Installer:
-    from nacre.install.clients.registry import installer_for
+    from nacre.clients.registry import installer_for
 
     kind = installer_for(client)
     folder = Path.cwd() if project else None
@@ -54,14 +54,14 @@ def installer_of(door: Door, client: str, *, project: bool, server_name: str, pr
 
 def settings_for(door: Door, folder: Path | None) -> Settings:
     """A server for all projects must not take the store of the one that this command happens to be called in."""
-    from nacre.config import settings
+    from nacre.settings import settings
 
     return settings(door.flags, folder=folder or Path(Path.cwd().anchor), notify=door.notify)
 
 
 def environment_of(door: Door) -> Mapping[str, str]:
     """What only this shell knows, and a client that is started elsewhere would not."""
-    from nacre.config import ENVIRONMENT
+    from nacre.settings import ENVIRONMENT
 
     names = {ENVIRONMENT + name.upper(): name for name in OF_THE_STORE}
     given = {variable: door.flags.get(name) or os.environ.get(variable, "") for variable, name in names.items()}
@@ -69,7 +69,7 @@ def environment_of(door: Door) -> Mapping[str, str]:
 
 
 def named(client: str | None) -> str:
-    from nacre.install.clients.registry import INSTALLERS
+    from nacre.clients.registry import INSTALLERS
 
     if client is None:
         raise Misused(f"name a client: {', '.join(INSTALLERS)}; `nacre install --list` tells which are here.")

@@ -14,7 +14,7 @@ from nacre.cli.door import Door
 from nacre.errors import NacreError
 
 if TYPE_CHECKING:
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
 
 Asked: TypeAlias = "Callable[[MemoryStore, str], Iterable[CompletionItem]]"
 VARIABLE = "_NACRE_COMPLETE"
@@ -44,7 +44,7 @@ class Completed(click.ParamType):  # type: ignore[type-arg]
 @contextmanager
 def looking(ctx: click.Context) -> Iterator[MemoryStore | None]:
     """None where there is no store to look into: a key that is pressed must neither make one nor complain."""
-    from nacre.wiring import store_file
+    from nacre.factory import store_file
 
     door = ctx.find_object(Door) or Door()
     door.flags |= {name: value for name in ("store", "space") if (value := given(ctx, name))}

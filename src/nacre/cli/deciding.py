@@ -22,7 +22,7 @@ from nacre.model import Conflict, Memory
 from nacre.model.review import ReviewItem
 
 if TYPE_CHECKING:
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
 
 MARGIN = " " * 9
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import logging
 
-    from nacre.config import Settings
-    from nacre.ports import Embedder
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
+    from nacre.protocols import Embedder
+    from nacre.settings import Settings
 
 ACTOR = "cli"
 
@@ -28,7 +28,7 @@ class Door:
     notified: set[str] = field(default_factory=set)
 
     def settings(self) -> Settings:
-        from nacre.config import settings
+        from nacre.settings import settings
 
         return settings(self.flags, notify=self.notify)
 
@@ -62,7 +62,7 @@ class Door:
     def open_or_make(self, *, model: bool = False) -> Iterator[MemoryStore]:
         """For commands that write: makes the store and the space where they are missing, and says so on stderr."""
         from nacre.cli.output import say
-        from nacre.wiring import store_file
+        from nacre.factory import store_file
 
         known = self.settings()
         new_store = not is_made(known)
@@ -94,7 +94,7 @@ class Door:
     def _not_made(self, known: Settings) -> MemoryStore:
         from nacre.cli.output import say
         from nacre.errors import StoreNotFound
-        from nacre.wiring import store_file
+        from nacre.factory import store_file
 
         file = store_file(known.store).absolute()
         if self._names("store"):
@@ -105,19 +105,19 @@ class Door:
 
     def _names(self, setting: str) -> bool:
         """Whether an option or the environment names it; a settings file may name what is still to be made."""
-        from nacre.config import ENVIRONMENT
+        from nacre.settings import ENVIRONMENT
 
         return bool(self.flags.get(setting) or os.environ.get(ENVIRONMENT + setting.upper(), "").strip())
 
     def _opened(self, known: Settings) -> MemoryStore:
-        from nacre.store import MemoryStore
+        from nacre.memory_store import MemoryStore
 
         quiet_log(debug=self.debug)
         return MemoryStore(settings=known, actor=ACTOR)
 
     def embedder(self) -> Embedder:
         """Without a store, for what makes stores of its own."""
-        from nacre.wiring import make_embedder
+        from nacre.factory import make_embedder
 
         quiet_log(debug=self.debug)
         self._obtain_model()
@@ -134,8 +134,8 @@ class Door:
 
 
 def is_made(known: Settings) -> bool:
-    from nacre.config import IN_MEMORY
-    from nacre.wiring import store_file
+    from nacre.factory import store_file
+    from nacre.settings import IN_MEMORY
 
     return known.store == IN_MEMORY or store_file(known.store).exists()
 
@@ -144,8 +144,8 @@ def empty(known: Settings) -> MemoryStore:
     """A store without memories that is kept nowhere, and so makes no file."""
     from dataclasses import replace
 
-    from nacre.config import IN_MEMORY
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
+    from nacre.settings import IN_MEMORY
 
     return MemoryStore(settings=replace(known, store=IN_MEMORY, key="", journal_mirror=""), actor=ACTOR)
 
@@ -153,7 +153,7 @@ def empty(known: Settings) -> MemoryStore:
 def has_space(store: MemoryStore) -> bool:
     """Whether the store's space holds a memory, was created, or has a journal. An agent that sees only a part of a
     store is not told what else there is."""
-    from nacre.config import DEFAULT, PERSONAL
+    from nacre.settings import DEFAULT, PERSONAL
 
     if store.space in (DEFAULT, PERSONAL) or store.settings.scope:
         return True

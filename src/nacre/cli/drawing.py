@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nacre.cli.columns import excerpt, short
 from nacre.model import Edge, Graph, Memory
-from nacre.portability.graph_formats import state
+from nacre.transfer.graph_formats import state
 
 
 class Strokes(NamedTuple):

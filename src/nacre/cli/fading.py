@@ -14,15 +14,15 @@ from nacre.cli.output import Column
 from nacre.cli.records import memory_record
 from nacre.cli.times import age
 from nacre.errors import UnknownName
+from nacre.lifecycle.decay import MODELS
 from nacre.lifecycle.jobs import listed
-from nacre.lifecycle.strength import MODELS
 from nacre.model import Memory
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
-    from nacre.config import Settings
     from nacre.lifecycle.decay import DecayEngine
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
+    from nacre.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 Scored = tuple[Memory, float]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from nacre.cli.faults import Misused, Refused
 from nacre.cli.output import say
-from nacre.config import KEY_FILE, Settings
-from nacre.wiring import key_named, make_access, open_store
+from nacre.factory import key_named, make_access, open_store
+from nacre.settings import KEY_FILE, Settings
 
 SETTING = "NACRE_KEY"
 

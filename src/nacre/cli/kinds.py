@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from nacre.errors import InvalidInput
-from nacre.lifecycle.durations import parse_duration
+from nacre.lifecycle.intervals import parse_duration
 from nacre.model.instants import DAY
 from nacre.model.levels import LEVELS
 

@@ -16,8 +16,8 @@ from nacre.cli.options import door_options, why_option
 from nacre.cli.output import say
 
 if TYPE_CHECKING:
+    from nacre.memory_store import MemoryStore
     from nacre.model import Memory
-    from nacre.store import MemoryStore
 
 
 def marking(name: str, help: str, done: str) -> click.Command:

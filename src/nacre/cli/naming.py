@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from nacre.cli.columns import short
 from nacre.cli.faults import NothingFound
 from nacre.errors import MemoryNotFound
+from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import iso
-from nacre.store import MemoryStore
 
 
 def named(store: MemoryStore, prefixes: Sequence[str]) -> list[Memory]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from nacre.cli.output import say
 from nacre.cli.progress import progress_line
-from nacre.embedding.minilm import provision
 from nacre.errors import ModelUnavailable
+from nacre.models.minilm import provision
 
 
 def obtain_model() -> None:

@@ -13,7 +13,7 @@ from nacre.cli.output import DATA, FORMS
 
 if TYPE_CHECKING:
     from nacre.model.memory import Json
-    from nacre.store.scope import Scope
+    from nacre.recall_options import Scope
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 import click
 
 from nacre.cli.printable import shortened
-from nacre.lifecycle.curves import BLANK, Curve, terminal
+from nacre.lifecycle.decay_curves import BLANK, Curve, terminal
 
 COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 WIDEST, NARROWEST = 120, 30

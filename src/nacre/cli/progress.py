@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nacre.ports import Progress
+    from nacre.protocols import Progress
 
 BACK_AND_ERASE = "\r\x1b[K"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nacre.config import converted
+from nacre.clients.settings_file import is_plain_key
 from nacre.errors import UnknownName
-from nacre.install.settings_file import is_plain_key
+from nacre.settings import converted
 
 OFF = "off"
 SHARES = ("default_importance", "min_trust", "conflict_threshold", "lesson_semantic", "lesson_keyword")
@@ -34,13 +34,13 @@ def check_value(key: str, value: str) -> None:
     if value not in WORDS.get(key, (value,)):
         raise UnknownName(f"value of {key}", value, WORDS[key])
     if key.startswith("maintenance_") and value.lower() != OFF:
-        from nacre.lifecycle.durations import parse_duration
+        from nacre.lifecycle.intervals import parse_duration
 
         parse_duration(value)
     if key == "embedder":
         check_embedder(value)
     if key in SHARES:
-        from nacre.remember.check import share
+        from nacre.remember.validate import share
 
         share(key, read)
 
@@ -56,7 +56,7 @@ def shown_value(key: str, value: object) -> str:
 
 
 def check_embedder(value: str) -> None:
-    from nacre.wiring import EMBEDDERS
+    from nacre.factory import EMBEDDERS
 
     kind, _, model = value.partition(":")
     if value not in EMBEDDERS[:2] and not (kind in ("openai", "sentence-transformers") and model):

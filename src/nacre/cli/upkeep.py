@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nacre.cli.output import Column
 from nacre.cli.times import age
-from nacre.lifecycle.durations import format_duration
+from nacre.lifecycle.intervals import format_duration
 from nacre.lifecycle.jobs import JobResult
 from nacre.lifecycle.scheduler import MaintenanceScheduler
 from nacre.lifecycle.state import JobHistory

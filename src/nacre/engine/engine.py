@@ -1,23 +1,63 @@
-"""Carries out acts: decides outside the transaction what is slow, and inside it what must be true."""
+"""Words that come up by themselves: a relation that nobody taught the store is learned, and waits for review."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 from uuid import uuid4
 
-from nacre.engine import undoing
-from nacre.engine.change import FORMERLY, SPACE, AnyChange, Change
-from nacre.engine.learning import learned
-from nacre.engine.redacting import is_redacted, redacted
-from nacre.engine.superseding import closed_up, restored, superseded
+from nacre.engine import undo as undoing
+from nacre.engine.changes import FORMERLY, SPACE, AnyChange, Change, WordChange, new_only
+from nacre.engine.supersede import closed_up, restored, superseded
 from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, UndoRefused
 from nacre.model import Act, JournalEntry, Memory, Told
-from nacre.ports import Clock, Derived, Embedder, JournalSink, Store, Transaction
-from nacre.remember.check import written
+from nacre.model.graph import RELATIONS
+from nacre.model.memory import Json
+from nacre.protocols import Clock, Derived, Embedder, JournalSink, Store, Transaction
 from nacre.remember.derive import derive_or_wait, same_basis, words_of
+from nacre.remember.validate import written
+
+RELATION = "relation"
+FOR_REVIEW = "review"  # in a word's data: nobody has confirmed it yet
+
+
+def learned(changes: Sequence[AnyChange], transaction: Transaction) -> list[WordChange]:
+    found: dict[str, WordChange] = {}
+    for change in changes:
+        if isinstance(change, Change) and change.after is not None and change.after.links:
+            had = {link.rel for link in change.before.links} if change.before is not None else set()
+            for rel in {link.rel for link in change.after.links} - had - RELATIONS.keys() - found.keys():
+                if transaction.word(RELATION, rel) is None:
+                    found[rel] = WordChange(change.subject.space, RELATION, rel, None, {FOR_REVIEW: True})
+    return list(found.values())
+
+
+REDACTED = "[redacted]"
+
+
+def redacted(memory: Memory, now: float) -> Memory:
+    return Memory(
+        id=memory.id,
+        space=memory.space,
+        text=REDACTED,
+        type=memory.type,
+        metadata={"redacted": True},
+        created_at=memory.created_at,
+        updated_at=now,
+        last_accessed=memory.last_accessed,
+        access_count=memory.access_count,
+        status="trashed",
+        superseded_by=memory.superseded_by,
+        superseded_at=memory.superseded_at,
+        links=tuple(replace(link, data={}) for link in memory.links),
+    )
+
+
+def is_redacted(memory: Memory) -> bool:
+    return memory.text == REDACTED and memory.metadata.get("redacted") is True
+
 
 log = logging.getLogger("nacre")
 
@@ -281,3 +321,121 @@ def former_names(store: Store, space: str) -> list[str]:
 def fits(prepared: Prepared | None, before: Memory, after: Memory) -> bool:
     """True when what was derived beforehand is what the edit, made now, needs."""
     return same_basis(before, after) if prepared is None else same_basis(prepared.memory, after)
+
+
+Flow: TypeAlias = Callable[[Transaction], Iterator[AnyChange]]
+
+STEP = 256  # entries that the journal gets at once
+PAGE = 1_000  # entries that the sink is told at once
+
+
+def carry_out(engine: Engine, space: str, name: str, flow: Flow, *, why: str = "") -> str:
+    """One transaction and one act, as `Engine.commit`, in memory that does not grow with the number of changes.
+
+    `flow` is asked for its changes one after the other; each finds those before it carried out, and an error that it
+    raises takes all of them back. Returns the batch that the journal knows the act by, empty when nothing changed.
+    """
+    act = engine.act(name, why)
+    changed = claimed = False
+    entries: list[JournalEntry] = []
+    with engine.store.transaction() as transaction:
+        for change in flow(transaction):
+            for each in (change, *learned([change], transaction)):
+                if each.embeds and not claimed:
+                    transaction.claim_embedder(engine.embedder.identity, engine.embedder.dimensions)
+                    claimed = True
+                each.carry_out(transaction)
+                entries.append(each.told(act))
+            changed = True
+            if len(entries) >= STEP:
+                transaction.append(entries)
+                entries = []
+        transaction.append(entries)
+    if changed:
+        tell(engine, space, act)
+    return act.batch if changed else ""
+
+
+def tell(engine: Engine, space: str, act: Act) -> None:
+    """The sink hears of it after the act, as of every other, and a page at a time: from the journal itself."""
+    if engine.sink is None:
+        return
+    told = Told(batch=act.batch)
+    while page := engine.store.journal(space, told, newest_first=False, limit=PAGE):
+        engine.sink(page)
+        told = replace(told, after=page[-1].seq)
+
+
+Edit: TypeAlias = Callable[[Memory], Memory]
+Word: TypeAlias = Mapping[str, Json] | None
+WordEdit: TypeAlias = Callable[[Word], Word]
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """`edits` are by id; `heirs` names for each memory that is replaced the one that takes its place; `words` are
+    edits of the vocabulary by kind and name, None where there is no such word."""
+
+    new: Sequence[Memory] = ()
+    edits: Mapping[str, Edit] = field(default_factory=dict)
+    heirs: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[tuple[str, str], WordEdit] = field(default_factory=dict)
+
+
+def compose(engine: Engine, space: str, act: str, composed: Composed, *, why: str = "") -> list[Memory]:
+    """All or nothing; returns what is new or has changed, as it stands then. Raises `MemoryNotFound`."""
+    derived, _ = engine.derived(composed.new) if composed.new else ([], ())
+    while True:
+        standing = engine.existing(space, list(composed.edits))
+        planned = engine.prepared([(memory, composed.edits[memory.id](memory)) for memory in standing])
+        found: dict[str, Change] = {}
+
+        def plan(
+            transaction: Transaction, found: dict[str, Change] = found, planned: Mapping[str, Prepared] = planned
+        ) -> list[AnyChange] | None:
+            whole = changes(engine, space, composed, derived, planned, transaction)
+            found |= whole or {}
+            return None if whole is None else [*whole.values(), *word_changes(space, composed, transaction)]
+
+        if engine.commit(act, plan, why) is not None:
+            return [change.subject for change in found.values()]
+
+
+def changes(
+    engine: Engine,
+    space: str,
+    composed: Composed,
+    derived: Sequence[Derived],
+    planned: Mapping[str, Prepared],
+    transaction: Transaction,
+) -> dict[str, Change] | None:
+    """None when somebody wrote between the reading and the transaction, so that it must be prepared again."""
+    now = engine.clock()
+    found = {change.subject.id: change for change in new_only(composed.new, derived, transaction)}
+    for id, edit in composed.edits.items():
+        before = engine.found(transaction, space, id)
+        after = edit(before)
+        if not fits(planned.get(id), before, after):
+            return None
+        if after != before:
+            searched = planned[id].derived if id in planned else None
+            found[id] = Change(before, replace(after, updated_at=now), searched)
+
+    def latest(id: str) -> Memory:
+        return found[id].subject if id in found else engine.found(transaction, space, id)
+
+    for old, heir in composed.heirs.items():
+        for change in superseded(transaction, latest(old), latest(heir), now):
+            id = change.subject.id
+            found[id] = replace(found[id], after=change.after) if id in found else change
+    return found
+
+
+def word_changes(space: str, composed: Composed, transaction: Transaction) -> list[WordChange]:
+    found = []
+    for (kind, name), edit in composed.words.items():
+        before = transaction.word(kind, name)
+        after = edit(before)
+        if after != before:
+            found.append(WordChange(space, kind, name, before, after))
+    return found

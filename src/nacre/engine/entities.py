@@ -10,16 +10,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nacre.engine.change import AnyChange, WordChange
+from nacre.engine.changes import AnyChange, WordChange
 from nacre.engine.engine import Engine
 from nacre.errors import InvalidInput
 from nacre.model import Filter
-from nacre.model.entity import Entity, EntityPair
+from nacre.model.graph import Entity, EntityPair
 from nacre.model.memory import Json
 from nacre.model.review import ReviewItem
-from nacre.ports import Store, Transaction
-from nacre.remember.check import label
-from nacre.text.naming import alike, normal
+from nacre.protocols import Store, Transaction
+from nacre.remember.validate import label
+from nacre.text.names import alike, normal
 
 ALIASES, DISTINCT = "aliases", "distinct"
 MOST_NAMED = 500  # names in one filter; beyond them it is quicker to look at every memory that names anybody

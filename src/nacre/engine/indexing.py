@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nacre.engine.engine import Engine
 from nacre.errors import StorageError
 from nacre.model import Memory
-from nacre.ports import Progress
+from nacre.protocols import Progress
 from nacre.remember.derive import derive, same_basis
 
 BATCH = 256

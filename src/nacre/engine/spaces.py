@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from nacre.engine.change import SPACE, AnyChange, Change, SpaceRenamed, WordChange
-from nacre.engine.engine import Engine
-from nacre.engine.redacting import is_redacted
-from nacre.engine.reviewing import trashed
+from nacre.engine.changes import SPACE, AnyChange, Change, SpaceRenamed, WordChange
+from nacre.engine.engine import Engine, is_redacted
+from nacre.engine.review import trashed
 from nacre.errors import InvalidInput
 from nacre.model import Filter, Memory
-from nacre.ports import Transaction
+from nacre.protocols import Transaction
 
 DESCRIPTION = "description"
 

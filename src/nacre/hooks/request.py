@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nacre.config import ENVIRONMENT, Settings, settings
+from nacre.settings import ENVIRONMENT, Settings, settings
 
 if TYPE_CHECKING:
     from nacre.model.memory import Json
@@ -94,8 +94,8 @@ class Request:
 
         Raises `ConfigError`.
         """
-        from nacre.portability.project import chosen_space
         from nacre.project import project_of
+        from nacre.transfer.project import chosen_space
 
         folder = Path(self.folder)
         chosen = self.flags.get("space") or chosen_space(folder, self.environment)

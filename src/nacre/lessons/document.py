@@ -10,8 +10,8 @@ from typing import IO, Any, TypeAlias
 from nacre.errors import InvalidInput, UnknownName
 from nacre.files import open_regular
 from nacre.model.memory import Json
-from nacre.portability.safe_yaml import check_events
-from nacre.portability.writing import replacing
+from nacre.transfer.safe_yaml import check_events
+from nacre.transfer.write_archive import replacing
 
 FORMAT, VERSION = "nacre-lessons", 1
 FORMATS = ("json", "yaml")

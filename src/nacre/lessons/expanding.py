@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from nacre.errors import ConfigError, UnknownName
-from nacre.language.asking import Asking
+from nacre.factory import make_language_model
 from nacre.lessons.shelf import Wording
 from nacre.lessons.vocabulary import TAG, normal
+from nacre.memory_store import MemoryStore
 from nacre.model.fence import json_line
-from nacre.ports import LanguageModel
-from nacre.store import MemoryStore
-from nacre.wiring import make_language_model
+from nacre.models.language_model import Asking
+from nacre.protocols import LanguageModel
 
 WAYS = ("vocabulary", "language-model", "none")
 LONGEST_NAME = 3  # words of a question that are tried together: "shared branch" may be a tag

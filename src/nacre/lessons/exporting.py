@@ -21,12 +21,12 @@ from nacre.lessons.vocabulary import (
     normal,
 )
 from nacre.lessons.word_edits import TYING
+from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.filter import ancestors, is_under
 from nacre.model.instants import iso
 from nacre.model.levels import level_of
 from nacre.model.memory import Json
-from nacre.store import MemoryStore
 
 if TYPE_CHECKING:
     from nacre.safety.scrub import Policy

@@ -11,9 +11,9 @@ from nacre.lessons.shelf import Shelf
 from nacre.lessons.vocabulary import LESSONS
 from nacre.model import Filter, Memory
 from nacre.model.levels import LEVELS
-from nacre.ports import Derived, Progress
+from nacre.protocols import Derived, Progress
+from nacre.recall_options import Scope
 from nacre.remember.derive import chunks_of, same_basis, words_of
-from nacre.store.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from nacre.engine.composing import Edit, WordEdit
+from nacre.engine.engine import Edit, WordEdit
 from nacre.errors import AccessDenied, UnknownName
 from nacre.lessons.document import refused
 from nacre.lessons.reading import Reading
 from nacre.lessons.relating import SUPERSEDES
 from nacre.lessons.vocabulary import ALIAS_OF, KINDS, REVIEW, SOURCE, Vocabulary
+from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.memory import LESSON, Json
-from nacre.store import MemoryStore
 
 POLICIES = ("skip", "overwrite", "error", "newer")
 NONE: Mapping[str, Json] = {}

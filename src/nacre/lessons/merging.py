@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from nacre.engine.composing import Edit
+from nacre.engine.engine import Edit
 from nacre.errors import InvalidInput
 from nacre.lessons.answer import Answer
 from nacre.lessons.teaching import Teaching, absorbing, apart, given, no_ring

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from nacre.conflicts.frames import rival
+from nacre.conflicts.opposites import opposed
 from nacre.lessons.near_names import Pair, numbers, parts, singular, written
-from nacre.text.opposites import opposed
-from nacre.text.rivals import rival
-from nacre.text.synonyms import base
+from nacre.text.grammar import base
 
 if TYPE_CHECKING:
-    from nacre.ports import Embedder, Vectors
+    from nacre.protocols import Embedder, Vectors
 
 ONE = 0.83  # measured with MiniLM on the labelled pairs of the tests: frontend and backend have 0.81
 APART = 0.7  # of the words that they do not share: leak and leaking have 0.9, client and framework 0.4

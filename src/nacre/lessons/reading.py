@@ -29,12 +29,12 @@ from nacre.lessons.vocabulary import (
     Word,
     normal,
 )
+from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.instants import iso
 from nacre.model.levels import level_named, level_of
 from nacre.model.memory import DEFAULTS, LESSON, Json
-from nacre.remember.check import CHECKS, instant, label, ties, truth, written
-from nacre.store import MemoryStore
+from nacre.remember.validate import CHECKS, instant, label, ties, truth, written
 
 OWN = ("id", "title", "content", "confidence", "certainty", "source", "source_notes", "tags", "contexts",
        "anti_contexts", "created_at", "updated_at", "last_validated_at", "agent", "archived", "superseded_by", "links",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from nacre.engine.composing import WordEdit
+from nacre.engine.engine import WordEdit
 from nacre.errors import AccessDenied, InvalidInput, MemoryNotFound
 from nacre.lessons.lesson import Lesson
 from nacre.lessons.tables import checked_against
@@ -22,12 +22,11 @@ from nacre.lessons.vocabulary import (
     normals,
     unknown,
 )
+from nacre.memory_store import Face, MemoryStore
 from nacre.model import Memory
 from nacre.model.filter import ancestors
 from nacre.model.levels import level_named
 from nacre.model.memory import LESSON, Json
-from nacre.store import MemoryStore
-from nacre.store.closing import Face
 
 
 class Shelf(Face):

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from nacre.lessons.lesson import AGENT_TAG
 from nacre.lessons.vocabulary import LESSONS, TAG, Vocabulary
+from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Memory
-from nacre.store import MemoryStore
 
 ALIKE = 8  # lessons that are looked at
 TAGGED = 50  # lessons with one of its tags that are looked at, the newest first

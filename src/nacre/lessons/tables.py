@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nacre.lessons.vocabulary import DESCRIPTION, NEAR, NEAREST, normal
+from nacre.memory_store import MemoryStore
 from nacre.model.memory import Json
-from nacre.store import MemoryStore
 
 REFERENCE = "reference"  # the kind of word that holds them, each named by its table and itself: "priority:high"
 PARTED = ":"

@@ -9,11 +9,11 @@ from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
-from nacre.config import Settings
 from nacre.errors import ArchiveRefused, StoreBusy
-from nacre.portability.foreign.ai_lessons import NAME, TABLES
-from nacre.portability.foreign.importing import import_foreign
-from nacre.store import MemoryStore
+from nacre.memory_store import MemoryStore
+from nacre.settings import Settings
+from nacre.transfer.foreign.ai_lessons import NAME, TABLES
+from nacre.transfer.foreign.import_foreign import import_foreign
 
 KEPT = ".before-nacre"
 PATIENCE = 5.0  # seconds that another program may take to finish with it

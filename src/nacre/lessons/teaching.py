@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nacre.engine.composing import Edit
+from nacre.engine.engine import Edit
 from nacre.errors import InvalidInput, UnknownName
 from nacre.lessons.lesson import AGENT_TAG
 from nacre.lessons.shelf import Shelf

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from nacre.errors import InvalidInput, WrongType
+from nacre.memory_store import MemoryStore
 from nacre.model import Filter
 from nacre.model.filter import ancestors
 from nacre.model.memory import LESSON, Json
-from nacre.ports import Tallied
-from nacre.store import MemoryStore
+from nacre.protocols import Tallied
 
 TAG, CONTEXT, SOURCE = "tag", "context", "source"
 KINDS = (TAG, CONTEXT, SOURCE)

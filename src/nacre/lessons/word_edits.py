@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-from nacre.engine.composing import Word as Data
-from nacre.engine.composing import WordEdit
+from nacre.engine.engine import Word as Data
+from nacre.engine.engine import WordEdit
 from nacre.lessons.vocabulary import ALIAS_OF, DESCRIPTION, DISTINCT, PARENTS, SOURCE, SYNONYMS, TYPICAL, seeded
 from nacre.model.memory import Json
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
 from nacre.model.memory import LESSON
-from nacre.store import MemoryStore
 
 ACTOR = "confidence"
 HALF_LIFE_DAYS = 365.0

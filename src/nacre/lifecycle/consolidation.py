@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
-from nacre.engine.change import AnyChange, Change
+from nacre.engine.changes import AnyChange, Change
 from nacre.engine.engine import Engine
-from nacre.lifecycle.clustering import by_centroid, mean_direction
-from nacre.lifecycle.lineage import DERIVED_FROM, all_unchanged, replaced
+from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_centroid, mean_direction, replaced
+from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Link, Memory
 from nacre.model.instants import DAY
 from nacre.model.memory import Json
-from nacre.ports import Transaction, Vectors
-from nacre.store import MemoryStore
+from nacre.protocols import Transaction, Vectors
 from nacre.text.emotion import salience
 
 ACTOR = "consolidation"

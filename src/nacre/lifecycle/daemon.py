@@ -1,25 +1,131 @@
-"""A maintenance that runs by itself: the file that tells its process, its log, its start and its end."""
+"""Which processes there are on this machine, and whether a number still means the one that it meant."""
 
 from __future__ import annotations
 
 import logging
 import os
+import platform
+import plistlib
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import FrameType
 from typing import cast
 
+from nacre.errors import InvalidInput
 from nacre.files import private_folder, private_opener, write_private
-from nacre.lifecycle.processes import Process, is_alive, this_process
+
+PROC = Path("/proc")
+STATE, STARTED = 0, 19  # fields of /proc/PID/stat after the name, which may hold anything
+ASKING_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """`born` tells it from a later one with the same number; empty where the system does not say."""
+
+    pid: int
+    host: str
+    born: str
+
+    @property
+    def here(self) -> bool:
+        """True when its number means something to this process."""
+        return self.host == this_host()
+
+    @property
+    def gone(self) -> bool:
+        """True only when that is sure; of another machine's processes nothing is."""
+        if not self.here:
+            return False
+        return not is_alive(self.pid) or (self.born != "" and birth(self.pid) not in ("", self.born))
+
+
+def this_process() -> Process:
+    return Process(os.getpid(), this_host(), birth(os.getpid()))
+
+
+@cache
+def this_host() -> str:
+    """Containers may share a name and a file; their numbers mean different processes."""
+    try:
+        return f"{platform.node()} {(PROC / 'self' / 'ns' / 'pid').readlink()}"
+    except OSError:
+        return platform.node()
+
+
+if sys.platform == "win32":
+    import ctypes
+
+    QUERY, RUNNING = 0x1000, 259
+
+    def is_alive(pid: int) -> bool:
+        # os.kill would end it: this system knows no signal 0.
+        handle = ctypes.windll.kernel32.OpenProcess(QUERY, False, pid)
+        if not handle:
+            return False
+        code = ctypes.c_ulong()
+        found = ctypes.windll.kernel32.GetExitCodeProcess(handle, ctypes.byref(code))
+        ctypes.windll.kernel32.CloseHandle(handle)
+        return bool(found) and code.value == RUNNING
+else:
+
+    def is_alive(pid: int) -> bool:
+        """A process that has ended and that nobody has waited for is not."""
+        if pid <= 0:
+            return False
+        try:
+            os.kill(pid, 0)
+        except (ProcessLookupError, OverflowError):
+            return False
+        except PermissionError:
+            return True  # somebody else's
+        return not look(pid)[0].startswith("Z")
+
+
+def birth(pid: int) -> str:
+    return look(pid)[1]
+
+
+def look(pid: int) -> tuple[str, str]:
+    """Its state and when it began, in the system's own words; empty where it does not say."""
+    if PROC.joinpath("self").exists():
+        try:
+            fields = (PROC / str(pid) / "stat").read_text("ascii", "replace").rpartition(")")[2].split()
+        except OSError:
+            return "", ""
+        return fields[STATE], f"{boot()} {fields[STARTED]}"
+    return asked(pid) if os.name == "posix" else ("", "")
+
+
+@cache
+def boot() -> str:
+    try:
+        return (PROC / "sys" / "kernel" / "random" / "boot_id").read_text("ascii").strip()
+    except OSError:
+        return ""
+
+
+def asked(pid: int) -> tuple[str, str]:
+    words = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
+    try:
+        told = subprocess.run(words, capture_output=True, text=True, timeout=ASKING_SECONDS, check=False).stdout
+    except (OSError, subprocess.SubprocessError):
+        return "", ""
+    state, _, born = told.strip().partition(" ")
+    return state, born.strip()
+
 
 __all__ = ["get_pid", "is_alive", "remove_pid", "running", "spawn_detached", "stop_daemon", "write_pid"]
 
@@ -181,3 +287,82 @@ def logging_to(path: Path | str) -> Iterator[None]:
         logger.removeHandler(handler)
         logger.setLevel(level)
         handler.close()
+
+
+UNIT_STOPPING_SECONDS = 300  # a job under way is finished; after this the system ends it, which harms nothing
+AGAIN_SECONDS = 60
+PLAIN = re.compile(r"[\w@+=:,./-]+\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """`command` runs in the foreground; `folder` is where it starts, so that it reads the same settings as here."""
+
+    command: Sequence[str]
+    store: Path
+    folder: Path
+    log: Path
+
+    @property
+    def name(self) -> str:
+        """One for each store."""
+        return f"nacre-maintenance-{blake2b(str(self.store).encode(), digest_size=4).hexdigest()}"
+
+
+def systemd(service: Service) -> str:
+    return "\n".join([
+        f"# ~/.config/systemd/user/{service.name}.service",
+        f"# systemctl --user daemon-reload && systemctl --user enable --now {service.name}",
+        "[Unit]",
+        f"Description=Maintenance of the Nacre store {printed(str(service.store))}",
+        "",
+        "[Service]",
+        "Type=simple",
+        f"ExecStart={' '.join(map(quoted, service.command))}",
+        f"WorkingDirectory={printed(str(service.folder))}",
+        "Restart=on-failure",
+        f"RestartSec={AGAIN_SECONDS}",
+        f"TimeoutStopSec={UNIT_STOPPING_SECONDS}",
+        "Nice=10",
+        "",
+        "[Install]",
+        "WantedBy=default.target",
+        "",
+    ])  # fmt: skip
+
+
+def quoted(word: str) -> str:
+    """As a word of ExecStart, where a percent sign and a dollar mean something even in quotes."""
+    plain = printed(word).replace("$", "$$")
+    if PLAIN.match(plain):
+        return plain
+    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def printed(text: str) -> str:
+    if any(sign in text for sign in "\n\r\x00"):
+        raise InvalidInput(f"{text!r} holds a line break, which no unit can; move it to another path.")
+    return text.replace("%", "%%")
+
+
+def launchd(service: Service) -> str:
+    told: Mapping[str, object] = {
+        "Label": service.name,
+        "ProgramArguments": list(service.command),
+        "WorkingDirectory": str(service.folder),
+        "RunAtLoad": True,
+        "KeepAlive": {"SuccessfulExit": False},
+        "ThrottleInterval": AGAIN_SECONDS,
+        "ExitTimeOut": UNIT_STOPPING_SECONDS,
+        "ProcessType": "Background",
+        "StandardErrorPath": str(service.log),
+    }
+    return plistlib.dumps(told, sort_keys=False).decode("utf-8")
+
+
+UNITS = {"systemd": systemd, "launchd": launchd}
+
+
+def usual() -> str:
+    """What this system has."""
+    return "launchd" if sys.platform == "darwin" else "systemd"

@@ -8,18 +8,18 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from nacre.config import IN_MEMORY, Settings
 from nacre.errors import InvalidInput, UnknownName
+from nacre.factory import store_file
 from nacre.model import Told
 from nacre.model.instants import DAY
 from nacre.model.journal import UNATTENDED
-from nacre.wiring import store_file
+from nacre.settings import IN_MEMORY, Settings
 
 if TYPE_CHECKING:  # a list of the jobs' names must not cost what a store does
     from nacre.lifecycle.backups import Backups
     from nacre.lifecycle.reflection import Consolidate
     from nacre.lifecycle.retention import RetentionPolicy
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
 
 ACTOR = "maintenance"
 WHY = UNATTENDED
@@ -115,7 +115,7 @@ def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool)
 
 
 def trash(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
-    from nacre.lifecycle.trash import Trash
+    from nacre.lifecycle.retention import Trash
 
     emptied = Trash(store, settings.trash_days)
     plan = emptied.plan(now)

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 from uuid import uuid4
 
-from nacre.engine.change import AnyChange, Change
+from nacre.engine.changes import AnyChange, Change
 from nacre.errors import UnknownName
-from nacre.lifecycle.clustering import by_seed, mean_direction
-from nacre.lifecycle.lineage import DERIVED_FROM, all_unchanged, replaced
+from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_seed, mean_direction, replaced
 from nacre.lifecycle.summaries import Summarizer, summarizer_named
+from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
-from nacre.ports import Derived, Progress, Transaction
-from nacre.remember.check import body
-from nacre.store import MemoryStore
+from nacre.protocols import Derived, Progress, Transaction
+from nacre.remember.validate import body
 
 Consolidate: TypeAlias = bool | Literal["hard", "soft"]
 

@@ -15,7 +15,7 @@ from nacre.files import private_folder, write_private
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
 
 log = logging.getLogger("nacre")
 

@@ -8,15 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from nacre.config import Settings
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
+from nacre.factory import make_language_model
 from nacre.model import Memory
 from nacre.model.fence import json_line
 from nacre.model.instants import iso
-from nacre.ports import LanguageModel
-from nacre.text.sentences import sentence_spans
-from nacre.text.stems import STOP_WORDS, stems
-from nacre.wiring import make_language_model
+from nacre.protocols import LanguageModel
+from nacre.settings import Settings
+from nacre.text.tokens import STOP_WORDS, sentence_spans, stems
 
 Summarizer: TypeAlias = Callable[[Sequence[Memory]], str]
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import anyio
 from mcp.server import Server
 
-from nacre.mcp.desk import Desk
+from nacre.mcp.store_provider import Desk
 from nacre.mcp.transport import DRAIN_SECONDS, Ledger, connected
 
 log = logging.getLogger("nacre")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nacre.engine.change import Change
-from nacre.engine.composing import Composed, changes
+from nacre.engine.changes import Change
+from nacre.engine.engine import Composed, changes
 from nacre.minds.opening import Mind
 from nacre.model import Memory
-from nacre.ports import Transaction
+from nacre.protocols import Transaction
 
 
 class Acting(Mind):

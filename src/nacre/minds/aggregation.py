@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from nacre.errors import UnknownName
+from nacre.memory_store import MemoryStore
 from nacre.minds.knowledge_storing import FACT
 from nacre.minds.subgraph import DERIVED_FROM, SIMILAR_TO, SUPERSEDES, TRANSITIONED_TO
 from nacre.model import Memory
-from nacre.store import MemoryStore
 
 AGGREGATIONS = (
     "count_total",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nacre.config import IN_MEMORY
-from nacre.engine.reviewing import trashed
+from nacre.engine.review import trashed
 from nacre.errors import AccessDenied, InvalidInput, NotAStore, QueryCostExceeded, QuotaExceeded, UnknownName, WrongType
+from nacre.memory_store import MemoryStore
 from nacre.minds.experience import (
     Experience,
     ExperienceType,
@@ -23,8 +23,8 @@ from nacre.minds.experience_words import saying_the_same, with_words
 from nacre.minds.opening import Mind, checked_name
 from nacre.minds.tally import EXPERIENCES, Ledger, footprint
 from nacre.model import Filter, Memory
-from nacre.remember.check import share
-from nacre.store import MemoryStore
+from nacre.remember.validate import share
+from nacre.settings import IN_MEMORY
 
 BACKENDS = ("sqlite", "kuzu")  # the names that agents know; one engine serves both
 USUAL_MEGABYTES = 100.0

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from nacre.engine.composing import Composed
+from nacre.engine.engine import Composed
 from nacre.errors import InvalidInput
 from nacre.minds.acting import Acting
 from nacre.minds.numbering import first, highest, last, number, numbered
 from nacre.minds.records import ARCHIVED, HIGHEST, ORIGINALS, ConsolidatedEpisode, EpisodicMemory
 from nacre.model import Filter, Link, Memory
 from nacre.model.memory import Json
-from nacre.remember.check import mapping, natural
+from nacre.remember.validate import mapping, natural
 
 EPISODIC, PREFIX, CONSOLIDATED = "episodic", "epi_", "con_"
 CONSOLIDATES = "consolidates"

@@ -12,7 +12,7 @@ from typing import cast
 from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model import Memory
 from nacre.model.memory import Json
-from nacre.remember.check import Fields
+from nacre.remember.validate import Fields
 
 LONGEST_CONTEXT, LONGEST_OUTCOME = 500, 1000  # characters: an experience is a note, not a document
 PREFIX = "exp_"  # of every experience's id, and of nothing else's: the journal tells by it what it speaks of

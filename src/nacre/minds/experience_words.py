@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from nacre.minds.experience import TYPE
 from nacre.model import Filter, Memory
-from nacre.ports import Store
-from nacre.text.stems import content_stems, stems
+from nacre.protocols import Store
+from nacre.text.tokens import content_stems, stems
 
 POOL = 200  # a word on fewer experiences than this gives them all in one reading
 FIRST_PAGE, LAST_PAGE = 32, 512  # a common word is among the first few; one that is not needs long strides

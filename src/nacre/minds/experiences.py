@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
-from nacre.engine.reviewing import trashed
+from nacre.engine.review import trashed
 from nacre.errors import InvalidInput
+from nacre.memory_store import MemoryStore
 from nacre.minds.connector import ACT, USUAL_MEGABYTES, AddedExperience, MemoryConnector, flagged
 from nacre.minds.experience import COMPRESSED, TYPE, Experience, ExperienceType, experience_of
 from nacre.minds.pattern_keeper import Discover, PatternKeeper, discoveries_of
@@ -16,7 +17,6 @@ from nacre.minds.patterns import THRESHOLD
 from nacre.minds.tally import EXPERIENCES
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
-from nacre.store import MemoryStore
 
 COMPRESSED_AFTER_DAYS = 30.0
 PROTECTED_CONFIDENCE = 0.8  # a pattern so sure outlives the bounds

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from nacre.engine.composing import Composed
+from nacre.engine.engine import Composed
 from nacre.errors import UnknownName
 from nacre.minds.acting import Acting
 from nacre.minds.matching import matching
 from nacre.minds.records import SemanticFact
 from nacre.model import Filter, Link, Memory
 from nacre.model.memory import Json
-from nacre.remember.check import label, mapping, share
+from nacre.remember.validate import label, mapping, share
 from nacre.text.similarity import compute_similarity
 
 SEMANTIC, PREFIX = "semantic", "sem_"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from nacre.engine.composing import Edit
-from nacre.engine.reviewing import trashed
+from nacre.engine.engine import Edit
+from nacre.engine.review import trashed
 from nacre.errors import InvalidInput
+from nacre.memory_store import MemoryStore
 from nacre.minds.graph_reading import TIES, Reading, read, refused
 from nacre.minds.knowledge_storing import doubted, tied_by
 from nacre.minds.subgraph import TRANSITIONED_TO, shown, source_of
 from nacre.model import Link, Memory
 from nacre.model.instants import iso
 from nacre.model.memory import Json
-from nacre.store import MemoryStore
 
 FORMAT_VERSION = "1.0"
 KINDS = ("semantic", "episodic")

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nacre.errors import InvalidInput
+from nacre.memory_store import MemoryStore
 from nacre.minds.knowledge_storing import index_of
 from nacre.minds.subgraph import DERIVED_FROM, SIMILAR_TO, SOURCE_ID, SUPERSEDES, TRANSITIONED_TO, kept
 from nacre.model import Link, Memory
 from nacre.model.memory import Json
-from nacre.remember.check import CHECKS, instant, label, number, ties
-from nacre.store import MemoryStore
+from nacre.remember.validate import CHECKS, instant, label, number, ties
 
 NODES = {"semantic_nodes": "semantic", "episodic_nodes": "episodic"}
 TIES = {

@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import cast
 from uuid import uuid4
 
+from nacre.access.capabilities import AgentCapabilities
 from nacre.errors import AccessDenied, InvalidInput
+from nacre.memory_store import Closing, MemoryStore
 from nacre.minds.connector import in_folder
 from nacre.minds.experience import LONGEST_CONTEXT, LONGEST_OUTCOME, Experience, ExperienceType
 from nacre.minds.experiences import ExperienceStore
 from nacre.minds.opening import checked_name
+from nacre.minds.queries import QueryValidator
 from nacre.model.memory import Json
-from nacre.safety.access import AgentCapabilities
-from nacre.safety.queries import QueryValidator
 from nacre.safety.scrub import DEFAULT, Policy, contains_secret, scrub, scrub_json
 from nacre.safety.search import PLACEHOLDER
-from nacre.store import MemoryStore
-from nacre.store.closing import Closing
 
 SCRUBBED = "credential_scrubbed"  # the tag of an experience that something was taken out of
 UNNAMED = "[REDACTED]"

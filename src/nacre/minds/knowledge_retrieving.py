@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nacre.errors import InvalidInput, UnknownName
+from nacre.memory_store import MemoryStore
 from nacre.minds.knowledge_storing import FACT, about, entity_in
 from nacre.minds.subgraph import SIMILAR_TO, SUPERSEDES, TRANSITIONED_TO, source_of
 from nacre.model import Filter, Memory
-from nacre.store import MemoryStore
 from nacre.text.similarity import content_words
-from nacre.text.stems import stem, stems
+from nacre.text.tokens import stem, stems
 
 RETRIEVERS = ("keyword", "native")
 SCANNED = 500  # of the newest facts, looked through for parts of words; whole words are found however old they are

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from nacre.engine.composing import Edit
+from nacre.engine.engine import Edit
 from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
+from nacre.memory_store import MemoryStore
+from nacre.minds.classify import classify
 from nacre.minds.subgraph import (
     CATEGORY,
     DERIVED_FROM,
@@ -21,10 +23,8 @@ from nacre.minds.subgraph import (
 from nacre.model import Filter, Link, Memory
 from nacre.model.instants import seconds
 from nacre.model.memory import Json
-from nacre.remember.check import label
-from nacre.store import MemoryStore
-from nacre.text.classify import classify
-from nacre.text.entities import extract_entity_name
+from nacre.remember.validate import label
+from nacre.text.names import extract_entity_name
 from nacre.text.numbers import number_conflict
 from nacre.text.similarity import compute_similarity, compute_word_similarity
 

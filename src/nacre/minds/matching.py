@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Memory
-from nacre.store import MemoryStore
-from nacre.text.stems import content_stems, stems
+from nacre.text.tokens import content_stems, stems
 
 KEYWORDS = 6  # of a question; the first ones say what it is about
 MATCHES = 500  # best by BM25, before the caller's own order: a common word may stand in half of a large store

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from nacre.memory_store import MemoryStore
 from nacre.minds.records import HIGHEST, whole
 from nacre.model import Filter, Memory
-from nacre.ports import Order
-from nacre.store import MemoryStore
-from nacre.store.scope import Scope
+from nacre.protocols import Order
+from nacre.recall_options import Scope
 
 # A turn of a conversation has a position as well, and a session that it is counted in.
 NUMBERED = Filter.where(session="", position__ge=0)

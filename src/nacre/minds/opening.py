@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 from nacre.errors import InvalidInput
-from nacre.store import MemoryStore
-from nacre.store.closing import Face
+from nacre.memory_store import Face, MemoryStore
 
 AGENT_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}")  # also a folder's name on every system
 

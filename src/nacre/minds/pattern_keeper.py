@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TypeAlias, cast
 
-from nacre.engine.composing import Edit
+from nacre.engine.engine import Edit
 from nacre.errors import InvalidInput, MemoryNotFound
+from nacre.memory_store import MemoryStore
 from nacre.minds.experience import GIVEN, PREFIX, TYPE, Experience, ExperienceType, experience_of, kept_fields
 from nacre.minds.patterns import (
     MAX_EXAMPLES,
@@ -23,7 +24,6 @@ from nacre.minds.patterns import (
 )
 from nacre.model import Filter, Link, Memory
 from nacre.model.memory import Json
-from nacre.store import MemoryStore
 
 LOOKED_AT = 5_000  # the newest experiences; what older ones showed stands in the patterns' ties already
 MOST_EVIDENCE = 1_000  # ties of one pattern: its confidence reached the ceiling long before

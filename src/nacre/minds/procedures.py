@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nacre.engine.composing import Composed
+from nacre.engine.engine import Composed
 from nacre.errors import InvalidInput
 from nacre.minds.acting import Acting
 from nacre.minds.matching import MATCHES, matching
 from nacre.minds.records import PREREQUISITES, STEPS, ProceduralMemory
 from nacre.model import Filter, Link, Memory
 from nacre.model.memory import Json
-from nacre.remember.check import body, label, named
+from nacre.remember.validate import body, label, named
 
 PROCEDURAL, PREFIX = "procedural", "proc_"
 PROCEDURE_DERIVES_FROM = "procedure_derives_from"

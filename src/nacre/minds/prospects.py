@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nacre.engine.composing import Composed
+from nacre.engine.engine import Composed
 from nacre.errors import InvalidInput
 from nacre.minds.acting import Acting
 from nacre.minds.numbering import ALL, begins
@@ -21,9 +21,8 @@ from nacre.minds.records import (
     word,
 )
 from nacre.model import Filter, Memory
-from nacre.remember.check import body, written
-from nacre.text.stems import STOP_WORDS
-from nacre.text.tokens import words
+from nacre.remember.validate import body, written
+from nacre.text.tokens import STOP_WORDS, words
 
 PROSPECTIVE, PREFIX = "prospective", "pro_"
 OURS = begins(PREFIX)

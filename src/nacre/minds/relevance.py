@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from nacre.minds.experience import Experience, ExperienceType
-from nacre.text.stems import content_stems, stems
+from nacre.text.tokens import content_stems, stems
 
 # What was learnt weighs more than what happened.
 TYPE_WEIGHTS = {ExperienceType.PATTERN: 1.5, ExperienceType.INSIGHT: 1.3}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nacre.engine.composing import Composed
+from nacre.engine.engine import Composed
 from nacre.errors import InvalidInput
 from nacre.minds.episodes import Episodes
 from nacre.minds.numbering import ALL, HIDDEN_TOO, begins, highest, narrowed, numbered
 from nacre.minds.records import MODALITY, SensoryItem, word
 from nacre.model import Filter, Link, Memory
 from nacre.model.journal import UNATTENDED
-from nacre.remember.check import named, number
+from nacre.remember.validate import named, number
 
 SENSORY, PREFIX = "sensory", "sen_"
 OURS = begins(PREFIX)

@@ -10,7 +10,7 @@ from nacre.minds.knowledge_context import written_out
 from nacre.model import Edge, Graph, Memory
 from nacre.model.instants import iso
 from nacre.model.memory import Json
-from nacre.portability import graph_formats
+from nacre.transfer import graph_formats
 
 CATEGORY = "knowledge_category"  # in the metadata of a fact; without it the fact is semantic
 SOURCE_ID = "source_id"  # in the metadata too, of a fact whose source is no episode here

@@ -8,13 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import cast
 
-from nacre.engine.change import set_back
+from nacre.engine.changes import set_back
 from nacre.errors import AccessDenied, StorageError
 from nacre.minds.experience import COMPRESSED, PREFIX, TYPE, ExperienceType, is_experience
 from nacre.model import Filter, JournalEntry, Memory, Told
 from nacre.model.journal import MEMORY
 from nacre.model.memory import Json, size
-from nacre.ports import Store
+from nacre.protocols import Store
 
 # The word in a space's own vocabulary that keeps a tally; a kind with a blank in it is none that an archive carries.
 WORD, NAME = "experience tally", "kept"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from nacre.engine.composing import Composed
-from nacre.engine.reviewing import trashed
+from nacre.engine.engine import Composed
+from nacre.engine.review import trashed
 from nacre.errors import InvalidInput
 from nacre.minds.acting import Acting
 from nacre.minds.numbering import ALL, begins
 from nacre.minds.records import RELEVANCE, SLOT_TYPE, WorkingMemorySlot, relevance
 from nacre.model import Memory
-from nacre.remember.check import named
+from nacre.remember.validate import named
 
 WORKING, PREFIX = "working", "wrk_"
 OURS = begins(PREFIX)

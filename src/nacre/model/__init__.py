@@ -2,12 +2,21 @@
 
 from nacre.model.filter import Condition, Filter
 from nacre.model.graph import Direction, Edge, Graph, Linked, Neighbor, Neighborhood, Path
-from nacre.model.history import Changed, Difference, History, Transition
-from nacre.model.journal import Act, JournalEntry, JournalExport, Told
+from nacre.model.journal import Act, Changed, Difference, History, JournalEntry, JournalExport, Told, Transition
 from nacre.model.memory import GENERIC_ROLES, LIVE_STATUSES, STATUSES, TYPES, Link, Memory
-from nacre.model.ranking import ExpandSpec, HybridWeights, RankFusion
-from nacre.model.recollection import Hit, Pack, PackedMemory, Query, Reason, Recollection, SessionHit
-from nacre.model.remembered import Conflict, RememberResult
+from nacre.model.recollection import (
+    ExpandSpec,
+    Hit,
+    HybridWeights,
+    Pack,
+    PackedMemory,
+    Query,
+    RankFusion,
+    Reason,
+    Recollection,
+    SessionHit,
+)
+from nacre.model.review import Conflict, RememberResult
 
 __all__ = [
     "GENERIC_ROLES",

@@ -1,11 +1,54 @@
-"""What waits for a person's, or an agent's, decision."""
+"""What the judge says of two memories."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from nacre.model.memory import Memory
-from nacre.model.remembered import Conflict
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`kind` is duplicate, contradiction or update; `words` are what decided, in the newer and in the older text.
+
+    One that is not `sure` is worth a look, and no more: nothing should be overwritten for its sake.
+    """
+
+    kind: str
+    reason: str
+    words: tuple[str, str] = ("", "")
+    sure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """`a` is the newer memory, `b` the one that stood before; `words` are those of each that decided.
+
+    What is not `sure` is worth a look, and no more: nothing is superseded for its sake.
+    """
+
+    a: Memory
+    b: Memory
+    similarity: float
+    kind: str
+    reason: str
+    words: tuple[str, str] = ("", "")
+    sure: bool = True
+
+    def __str__(self) -> str:
+        decided = f" ({self.words[0]} / {self.words[1]})" if any(self.words) else ""
+        return f"{self.kind} of {self.b.id} by {self.reason}{decided}"
+
+
+@dataclass(frozen=True, slots=True)
+class RememberResult:
+    """`action` is stored, superseded (it took the place of others) or merged (`memory` is the one that stood)."""
+
+    memory: Memory
+    conflicts: tuple[Conflict, ...] = ()
+    action: str = "stored"
+    notes: tuple[str, ...] = ()
+
 
 KINDS = ("conflict", "unvalidated", "stale", "word", "entity")
 # `newer` lets the newer memory take the older one's place, `older` the other way round.

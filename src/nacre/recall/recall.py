@@ -1,23 +1,82 @@
-"""The pipeline from a question to its memories."""
+"""Passes every memory of an answer through a guard, wherever in the answer it stands."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from nacre.errors import InvalidInput, UnknownName
-from nacre.model import Hit, Memory, Query, Recollection, SessionHit
-from nacre.model.ranking import RECENCY_BASES
-from nacre.ports import Embedder, Reranker, Store
-from nacre.recall.choose import choose
-from nacre.recall.expand import expand
-from nacre.recall.relevance import judged
-from nacre.recall.rerank import rerank
-from nacre.recall.scored import Scored
+from nacre.errors import InvalidInput, RerankingError, UnknownName
+from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
+from nacre.model.recollection import RECENCY_BASES
+from nacre.protocols import Embedder, Reranker, Store
+from nacre.recall.select import choose, weigh
 from nacre.recall.sessions import ScoredSession, rank_sessions
-from nacre.recall.strategies import STRATEGIES, Sources, rank
+from nacre.recall.signals import judged
+from nacre.recall.strategies import STRATEGIES, Scored, Sources, rank
 from nacre.recall.understand import Asked, understand
-from nacre.recall.weigh import weigh
+
+
+def shown(found: Recollection, clean: Callable[[Memory], Memory]) -> Recollection:
+    def hit(each: Hit) -> Hit:
+        memory, context = clean(each.memory), tuple(map(clean, each.context))
+        same = memory is each.memory and all(one is other for one, other in zip(context, each.context, strict=True))
+        return each if same else replace(each, memory=memory, context=context)
+
+    sessions = tuple(replace(each, hits=tuple(map(hit, each.hits))) for each in found.sessions)
+    return replace(found, hits=tuple(map(hit, found.hits)), sessions=sessions)
+
+
+def expand(hits: Sequence[Hit], spec: ExpandSpec | None, where: Filter, *, space: str, store: Store) -> list[Hit]:
+    """Appends what the links lead to, hop by hop, up to the cap; what the filter hides neither shows nor leads on."""
+    if spec is None:
+        return list(hits)
+    found = list(hits)
+    seen = {hit.memory.id for hit in hits}
+    frontier: list[Memory] = [hit.memory for hit in hits]
+    for hop in range(1, spec.depth + 1):
+        ties = [link for memory in frontier for link in memory.links if link.rel in spec.rels]
+        if not ties:
+            break
+        rels = {link.to: link.rel for link in reversed(ties)}
+        reached = store.get(space, [link.to for link in ties])
+        frontier = [memory for memory in reached if memory.id not in seen and where.admits(memory)]
+        seen |= {memory.id for memory in frontier}
+        found += [
+            Hit(memory, spec.score, (Reason("link", spec.score, f"{rels[memory.id]}, {hop} away"),))
+            for memory in frontier
+        ]
+    return found[: len(hits) + max(0, spec.cap)]
+
+
+READ = 30  # a reader of 20 million parameters takes some 10 ms a text on one core
+BLEND = 0.5  # as good as any share from 0.3 to 0.7 in published trials with small cross-encoders
+
+
+def reranked_text(memory: Memory) -> str:
+    """A title says what the text is about, to a second reader too."""
+    return f"{memory.title}\n\n{memory.text}" if memory.title else memory.text
+
+
+def rerank(hits: Sequence[Hit], asked: Asked, reranker: Reranker | None) -> tuple[list[Hit], tuple[str, ...]]:
+    if reranker is None or not hits:
+        return list(hits), ()
+    top, rest = list(hits[:READ]), list(hits[READ:])
+    try:
+        given = reranker.score(asked.text, [reranked_text(hit.memory) for hit in top])
+    except RerankingError as error:
+        return list(hits), (f"Not reranked: {error}",)
+    best = max([0.0, *(hit.score for hit in top)]) or 1.0
+    blended = [
+        replace(
+            hit,
+            score=(1 - BLEND) * max(hit.score, 0) + BLEND * best * score,
+            why=(*hit.why, Reason("reranker", BLEND * best * score, reranker.identity)),
+        )
+        for hit, score in zip(top, given, strict=True)
+    ]
+    unread = [replace(hit, score=(1 - BLEND) * max(hit.score, 0)) for hit in rest]
+    return sorted(blended, key=lambda hit: -hit.score) + unread, ()
+
 
 GROUPINGS = ("session",)
 # Where the order may still change much, more are looked at.

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nacre.model import Reason
-from nacre.ports import Vectors
-from nacre.recall.evidence import Evidence, collect
+from nacre.protocols import Vectors
+from nacre.recall.gather import Evidence, collect
 from nacre.recall.signals import spoken_by
 from nacre.recall.strategies import Sources, direction
 from nacre.recall.understand import Asked
-from nacre.text.times import when_weight
+from nacre.text.dates import when_weight
 
 # A session's words are summed over its turns; so many turns of each channel are read.
 POOL = 600

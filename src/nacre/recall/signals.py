@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from nacre.ports import Vectors
-from nacre.recall.evidence import REACH, Evidence
+from nacre.model import Memory
+from nacre.protocols import Vectors
+from nacre.recall.gather import REACH, Evidence
 from nacre.recall.understand import Asked
+from nacre.text.tokens import stems
 
 if TYPE_CHECKING:
     import numpy as np
@@ -131,3 +134,29 @@ def best_of_session(values: Vectors, evidence: Evidence) -> Vectors:
     best = np.zeros(int(evidence.session.max(initial=-1)) + 1, np.float32)
     np.maximum.at(best, evidence.session, values)
     return best[evidence.session]
+
+
+# A logistic curve over the cosine itself and the share of the question's words that are found nearby; fitted by
+# `benchmarks/fit_recall.py` on the best hits of the development questions.
+INTERCEPT = -5.45
+BY_COSINE = 4.36
+BY_COVERAGE = 2.04
+
+
+def likely(evidence: Evidence, told: Mapping[str, Vectors]) -> Vectors:
+    """Without any meaning to go by, the share of the words is all that is known."""
+    import numpy as np
+
+    if not evidence.cosines.any():
+        return told["coverage nearby"]
+    found = INTERCEPT + BY_COSINE * np.maximum(evidence.cosines, 0) + BY_COVERAGE * told["coverage nearby"]
+    return np.asarray(1 / (1 + np.exp(-found)), np.float32)
+
+
+def judged(memory: Memory, asked: Asked, cosine: float | None) -> float:
+    """The same for one memory by itself, for the strategies that do not look around."""
+    held = f" {' '.join(stems(f'{memory.title} {memory.text}'))} "
+    covered = sum(f" {term} " in held for term in asked.terms) / max(1, len(asked.terms))
+    if cosine is None:
+        return covered
+    return 1 / (1 + math.exp(-(INTERCEPT + BY_COSINE * max(cosine, 0.0) + BY_COVERAGE * covered)))

@@ -1,4 +1,4 @@
-"""The ways to make one ranking of several channels, by name; a new one is a function and a row in the table."""
+"""A candidate on its way through the steps of a recall."""
 
 from __future__ import annotations
 
@@ -11,13 +11,32 @@ from typing import TypeAlias
 from nacre.errors import EmbeddingError, UnknownName
 from nacre.model import Link, Memory, Query, Reason
 from nacre.model.instants import DAY
-from nacre.ports import Embedder, Match, Store, Vectors
-from nacre.recall import relevance
-from nacre.recall.evidence import POOL, POOL_PER_WANTED, REACH, Evidence, collect
-from nacre.recall.scored import Ranking, Scored
+from nacre.protocols import Embedder, Match, Store, Vectors
+from nacre.recall import signals as relevance
+from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Evidence, collect
 from nacre.recall.signals import FULL_SCORE, WEIGHTS, signals, weighed
 from nacre.recall.understand import Asked
-from nacre.text.stems import content_stems, stems
+from nacre.text.tokens import content_stems, stems
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A strategy that knows no `relevance` gives the `cosine` it saw, if it saw one."""
+
+    id: str
+    score: float
+    why: tuple[Reason, ...]
+    relevance: float | None = None
+    cosine: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Best first."""
+
+    found: tuple[Scored, ...] = ()
+    notes: tuple[str, ...] = ()
+
 
 EXPLAINED = 6  # more than asked for, since worth may exchange near-ties and copies fall away
 SPARE = 2  # how many more than asked for are kept for the steps that may drop some

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from nacre.errors import InvalidInput
 from nacre.model import GENERIC_ROLES, Filter, Query
-from nacre.text.stems import content_stems, stem, stems
-from nacre.text.times import Window, time_windows
-from nacre.text.tokens import words
+from nacre.text.dates import Window, time_windows
+from nacre.text.tokens import content_stems, stem, stems, words
 
 # Half a surrogate pair or a NUL, from a broken paste: nothing that is kept has them, and no model reads them.
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")

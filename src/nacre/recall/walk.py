@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from nacre.errors import MemoryNotFound, UnknownName
 from nacre.model import Direction, Edge, Filter, Graph, Memory, Neighbor, Neighborhood, Path
 from nacre.model.graph import DIRECTIONS
-from nacre.ports import Store
+from nacre.protocols import Store
 
 FARTHEST = 32  # ties that a search for a path walks from either end; no chain of thought is longer
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from nacre.ports import Posting, Words
+from nacre.protocols import Posting, Words
 
 Name = TypeVar("Name", str, int)
 K1, B = 1.2, 0.75  # as SQLite's full-text index has it

@@ -15,7 +15,7 @@ from nacre.errors import EmbeddingMismatch, StorageError
 from nacre.model import Edge, Filter, JournalEntry, Memory, Told
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import Json
-from nacre.ports import Derived, Health, Keys, Match, Order, Place, Posting, Tallied, Vectors
+from nacre.protocols import Derived, Health, Keys, Match, Order, Place, Posting, Tallied, Vectors
 from nacre.storage.counted_words import bm25, padded, posting, weights
 
 Key = tuple[str, str]

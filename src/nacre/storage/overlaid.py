@@ -16,7 +16,7 @@ from nacre.errors import StorageError
 from nacre.model import Edge, Filter, JournalEntry, Memory, Told
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
-from nacre.ports import Derived, Health, Keys, Match, Order, Place, Posting, Store, Tallied, Transaction, Vectors
+from nacre.protocols import Derived, Health, Keys, Match, Order, Place, Posting, Store, Tallied, Transaction, Vectors
 from nacre.storage.in_memory import ORDERS, InMemoryStore
 
 Other: TypeAlias = Mapping[str, Memory | None]

@@ -6,8 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from nacre.text.stems import STOP_WORDS
-from nacre.text.tokens import UNSPACED_RUN, words
+from nacre.text.tokens import STOP_WORDS, UNSPACED_RUN, words
 
 # What a fact says tells most of it, its topic more than its labels.
 WORD_SHARE, TAG_SHARE, CONCEPT_SHARE = 0.5, 0.2, 0.3

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import anyio
 import pytest
-from mcp import Client
 
+from mcp import Client
 from nacre.compat.ai_houkai import MemoryStore, dispatch
 from nacre.compat.ai_houkai.installers import claude_code
 from nacre.compat.ai_houkai.installers.claude_code import ClaudeCodeInstaller
 from nacre.compat.ai_houkai.mcp_server import server
 from nacre.compat.ai_houkai.memory_system.opening import settings_for
-from nacre.mcp.desk import Desk
 from nacre.mcp.profiles.houkai import PROFILE
-from nacre.mcp.serving import make_server
+from nacre.mcp.server import make_server
+from nacre.mcp.store_provider import Desk
 
 NOWHERE = "00000000-0000-0000-0000-000000000000"
 

@@ -32,7 +32,7 @@ from nacre.compat.ai_houkai.memory_system import (
     ReflectionEngine,
     RememberResult,
 )
-from nacre.remember.appraise import appraise
+from nacre.remember.suggest import appraise
 from tests.compat.ai_houkai.conftest import Opened
 
 PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))["project"]

@@ -14,9 +14,9 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from mcp import StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from mcp import StdioServerParameters
 from nacre.compat.ai_houkai import DecayEngine, MemoryStore, ReflectionEngine
 from nacre.compat.ai_houkai.installers.claude_code import ClaudeCodeInstaller
 from nacre.compat.ai_houkai.maintenance.scheduler import MaintenanceScheduler
@@ -25,7 +25,7 @@ from nacre.compat.ai_houkai.memory_system import ExportSummary, ImportSummary, J
 from nacre.compat.ai_houkai.memory_system.store import _negation_diff
 from tests import forked
 from tests.compat.ai_houkai.conftest import Opened
-from tests.doors.mcp_agents import environment, talking
+from tests.mcp.mcp_agents import environment, talking
 
 DAY = 86_400.0
 NOW = 1_000_000_000.0

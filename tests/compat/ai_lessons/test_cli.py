@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import forked
-from tests.doors.terminal import conversation
+from tests.cli.terminal import conversation
 
 SETUP = "embedding: {backend: hashing}\ntag_aliases: {ovens: kiln}\nknown_tags: [jira]\n"
 

@@ -16,10 +16,10 @@ from nacre import MemoryStore
 from nacre.compat.ai_lessons import core, db, mcp_server
 from nacre.compat.ai_lessons.config import Config
 from nacre.compat.ai_lessons.search import SearchResult
-from nacre.config import Settings
-from nacre.language.from_callable import FromCallable
 from nacre.lessons import LessonBook
-from nacre.reranking.language_model import LanguageModelReranker
+from nacre.models.language_model import FromCallable
+from nacre.models.language_model_reranker import LanguageModelReranker
+from nacre.settings import Settings
 from tests.compat.ai_lessons.test_cli import lessons, ran
 from tests.compat.ai_lessons.test_mcp_server import called
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from mcp import StdioServerParameters
 from nacre.compat.ai_lessons import core, mcp_server
 from nacre.compat.ai_lessons.config import Config
-from tests.doors.mcp_agents import environment, talking
+from tests.mcp.mcp_agents import environment, talking
 
 
 def called(tool: str, /, **arguments: object) -> dict[str, Any]:

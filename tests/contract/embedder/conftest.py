@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pytest
 
-from nacre.embedding.from_callable import FromCallable
-from nacre.embedding.hashing import Hashing
 from nacre.errors import ModelUnavailable
-from nacre.ports import Embedder
+from nacre.models.embedding_function import FromCallable
+from nacre.models.hashing import Hashing
+from nacre.protocols import Embedder
 from tests.embedders import WordBag
 
 
@@ -19,7 +19,7 @@ def letters(texts: Sequence[str]) -> list[list[float]]:
 
 
 def minilm() -> Embedder:
-    from nacre.embedding.minilm import MiniLM
+    from nacre.models.minilm import MiniLM
 
     return MiniLM()
 

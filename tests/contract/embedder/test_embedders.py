@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from nacre.ports import Embedder
+from nacre.protocols import Embedder
 from tests.property.strategies import texts
 
 TEXTS = ["a cat sat on the mat", "", "the stock market fell", "猫が好き", "🙂", "x" * 5000, "\x01\n", "word " * 2000]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from nacre.language.from_callable import FromCallable
-from nacre.ports import Reranker
-from nacre.reranking.cross_encoder import CrossEncoder
-from nacre.reranking.language_model import LanguageModelReranker
+from nacre.models.cross_encoder import CrossEncoder
+from nacre.models.language_model import FromCallable
+from nacre.models.language_model_reranker import LanguageModelReranker
+from nacre.protocols import Reranker
 from tests.cross_encoders import shared_words, whole_word_tokenizer, write_cross_encoder
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.ports import Reranker
+from nacre.protocols import Reranker
 from tests.property.strategies import texts
 
 QUERY = "the cat sat on the mat"

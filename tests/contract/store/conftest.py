@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.ports import Store
+from nacre.protocols import Store
 from nacre.storage.in_memory import InMemoryStore
 from nacre.storage.sqlite import Key, SQLiteStore
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacre.model import Filter
-from nacre.ports import Chunk, Derived, Keys, Place, Store, Words
+from nacre.protocols import Chunk, Derived, Keys, Place, Store, Words
 from tests.samples import SPACE, derived, digest_of, ids, memory, put, unit
 
 EVERYTHING = Filter()

@@ -9,7 +9,7 @@ import pytest
 
 from nacre.errors import InvalidInput, StorageError
 from nacre.model import Filter
-from nacre.ports import Store
+from nacre.protocols import Store
 from nacre.storage.in_memory import InMemoryStore
 from nacre.storage.sqlite import Key, SQLiteStore
 from tests.samples import SPACE, derived, entry, ids, memory, put, unit

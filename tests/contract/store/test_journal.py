@@ -7,7 +7,7 @@ from dataclasses import replace
 from nacre.model import Act, JournalEntry, Told
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
-from nacre.ports import Store
+from nacre.protocols import Store
 from tests.samples import SPACE, entry
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.model import Edge, Filter, Link
-from nacre.ports import Store
+from nacre.protocols import Store
 from tests.samples import SPACE, derived, ids, memory, put, unit
 
 

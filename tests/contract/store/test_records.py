@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.model import Filter, Link, Memory
-from nacre.ports import Order, Store
+from nacre.protocols import Order, Store
 from tests.samples import SPACE, derived, digest_of, ids, memory, put, unit
 
 EVERYTHING = Filter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.model import Filter, Link
-from nacre.ports import Store
+from nacre.protocols import Store
 from tests.samples import SPACE, derived, entry, ids, memory, unit
 
 EVERYTHING = Filter()

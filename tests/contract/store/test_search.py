@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacre.model import Filter
-from nacre.ports import Chunk, Derived, Store, Words
+from nacre.protocols import Chunk, Derived, Store, Words
 from tests.samples import DIMENSIONS, SPACE, derived, digest_of, ids, memory, put, unit
 
 EVERYTHING = Filter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.model import Filter, Told
-from nacre.ports import Store
+from nacre.protocols import Store
 from tests.samples import derived, entry, ids, memory, put, unit
 
 EVERYTHING = Filter()

@@ -9,7 +9,7 @@ import pytest
 
 from nacre.errors import EmbeddingMismatch
 from nacre.model import Filter, Link
-from nacre.ports import Store, Transaction
+from nacre.protocols import Store, Transaction
 from tests.samples import SPACE, derived, digest_of, entry, ids, memory, put, unit
 
 EVERYTHING = Filter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacre.ports import Store, Vectors
+from nacre.protocols import Store, Vectors
 from tests.samples import SPACE, derived, memory, put, unit
 
 

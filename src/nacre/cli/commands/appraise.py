@@ -14,7 +14,7 @@ from nacre.cli.printable import one_line
 from nacre.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from nacre.remember.appraise import Appraisal
+    from nacre.remember.suggest import Appraisal
     from nacre.text.emotion import Emotion
 
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def command(door: Door, words: tuple[str, ...], type: str, role: str, form: str | None) -> None:  # noqa: ARG001
     """Say how much a text is worth keeping, why, and what it feels like. Nothing is kept."""
-    from nacre.remember.appraise import appraise
+    from nacre.remember.suggest import appraise
     from nacre.text.emotion import felt
 
     text = text_of(words, stdin=False)

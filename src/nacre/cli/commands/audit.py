@@ -20,7 +20,7 @@ from nacre.model import Memory
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from nacre.cli.times import age
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
-    from nacre.lifecycle.restoring import Kept
-    from nacre.storage.sqlite.restoring import Copy
+    from nacre.lifecycle.backups import Kept
+    from nacre.storage.sqlite.backup import Copy
 
 MEGABYTE = 1_000_000
 key_option = click.option(
@@ -52,7 +52,7 @@ def create(door: Door, path: str | None) -> None:
 @click.pass_obj
 def list_command(door: Door, form: str | None) -> None:
     """List the copies of this store, newest first, and what earlier restores left beside it."""
-    from nacre.lifecycle.restoring import copies
+    from nacre.lifecycle.backups import copies
 
     found = copies(door.settings())
     print_items(found, columns(door.now()), record, form)
@@ -68,7 +68,7 @@ def list_command(door: Door, form: str | None) -> None:
 @click.pass_obj
 def verify_command(door: Door, file: str, key: str | None, form: str | None) -> None:
     """Read a copy from end to end, change nothing, and tell what it holds. Ends with code 4 when it is damaged."""
-    from nacre.lifecycle.restoring import verify
+    from nacre.lifecycle.backups import verify
 
     quiet_log(debug=door.debug)
     found = verify(door.settings(), file, key=key)
@@ -91,8 +91,8 @@ def restore_command(door: Door, file: str, key: str | None, dry_run: bool, yes: 
     The copy is checked first, and nothing is changed while another process has the store open. An encrypted store stays
     encrypted with its own key, whatever the copy was.
     """
-    from nacre.lifecycle.restoring import restore, verify
-    from nacre.wiring import store_file
+    from nacre.factory import store_file
+    from nacre.lifecycle.backups import restore, verify
 
     quiet_log(debug=door.debug)
     settings = door.settings()

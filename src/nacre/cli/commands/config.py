@@ -13,13 +13,13 @@ from nacre.cli.faults import Misused, NothingFound
 from nacre.cli.options import door_options, form_option
 from nacre.cli.output import DATA, Column, print_data, print_items, put, say
 from nacre.cli.settings_values import plain, shown_value
-from nacre.config import PROJECT_FILE, TABLES, Setting, explained, from_file, project_file, user_config
+from nacre.clients.settings_file import is_plain_key
 from nacre.errors import ConfigError
 from nacre.files import private_folder
-from nacre.install.settings_file import is_plain_key
+from nacre.settings import PROJECT_FILE, TABLES, Setting, explained, from_file, project_file, user_config
 
 if TYPE_CHECKING:
-    from nacre.config import Settings
+    from nacre.settings import Settings
 
 SHARED = 0o644  # of a project's file, which others may read
 project_option = click.option(
@@ -85,7 +85,7 @@ def get(door: Door, key: str, form: str | None) -> None:
 def set_command(door: Door, key: str, value: str, project: bool) -> None:
     """Write one setting to your own file, or with --project to that of this folder. All else in it stays as it is."""
     from nacre.cli.settings_values import check_value
-    from nacre.install.settings_file import set_value
+    from nacre.clients.settings_file import set_value
 
     file = chosen_file(project)
     check_key(key)
@@ -103,7 +103,7 @@ def check_together(door: Door, name: str, value: str) -> None:
     if name in ("key", "journal_mirror") and value:
         from dataclasses import replace
 
-        from nacre.wiring import check_mirror
+        from nacre.factory import check_mirror
 
         check_mirror(replace(door.settings(), **{name: value}), "")  # type: ignore[arg-type]
 
@@ -115,7 +115,7 @@ def check_together(door: Door, name: str, value: str) -> None:
 @click.pass_obj
 def unset_command(door: Door, key: str, project: bool) -> None:
     """Take one setting out of your own file, or with --project out of that of this folder."""
-    from nacre.install.settings_file import unset
+    from nacre.clients.settings_file import unset
 
     file = chosen_file(project)
     check_key(key)
@@ -170,8 +170,8 @@ def editor_of(door: Door) -> str:
 
 def take_over(file: Path, text: str) -> None:
     """Read first under another name, which stays when it cannot be read: nobody types it twice."""
-    from nacre.install.clients.files import write
-    from nacre.install.settings_file import PRIVATE, mode_for
+    from nacre.clients.files import write
+    from nacre.clients.settings_file import PRIVATE, mode_for
 
     private_folder(file.parent)
     draft = file.with_name(f".{file.name}.draft")
@@ -191,7 +191,7 @@ def chosen_file(project: bool) -> Path:
 
 
 def check_key(key: str) -> None:
-    from nacre.install.settings_file import keys, parted
+    from nacre.clients.settings_file import keys, parted
 
     if parted(key)[-1] not in keys():
         raise unknown(key, list(keys()))

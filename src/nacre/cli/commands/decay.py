@@ -24,8 +24,8 @@ from nacre.cli.output import DATA, print_data, print_items, put, say
 from nacre.model import Memory
 
 if TYPE_CHECKING:
-    from nacre.lifecycle.curves import Curve
     from nacre.lifecycle.decay import DecayEngine
+    from nacre.lifecycle.decay_curves import Curve
 
 EXAMPLES = (0.9, 0.5, 0.1)
 
@@ -119,7 +119,7 @@ def plot(
         memories = named(store, ids) if ids else [example(share, now) for share in importance or EXAMPLES]
         found = plotted(engine, memories, now, days)
     if output is not None:
-        from nacre.lifecycle.curves import write
+        from nacre.lifecycle.decay_curves import write
 
         write(found.curves, output, floor=engine.min_score)
         say(f"Drew {counted(len(found.curves), 'curve', 'curves')} to {output}.")
@@ -134,8 +134,8 @@ def example(importance: float, now: float) -> Memory:
 
 
 def plotted(engine: DecayEngine, memories: list[Memory], now: float, days: float) -> Plot:
-    from nacre.lifecycle.curves import curve
     from nacre.lifecycle.decay import NO_SUPPORT
+    from nacre.lifecycle.decay_curves import curve
 
     edges = engine.store.edges(into=[memory.id for memory in memories])
     support = Counter(edge.target for edge in edges if edge.rel not in NO_SUPPORT)

@@ -18,7 +18,7 @@ from nacre.cli.output import say
 def command(door: Door, yes: bool) -> None:
     """Make an encrypted store readable without a key again. The setting `key` names the key that it has."""
     from nacre.cli.keying import check_opens, tell_copies
-    from nacre.wiring import is_encrypted, rekey_store, store_file
+    from nacre.factory import is_encrypted, rekey_store, store_file
 
     settings = door.settings()
     file = store_file(settings.store)

@@ -15,7 +15,7 @@ from nacre.cli.output import DATA, print_data, put, say
 from nacre.cli.printable import printable
 from nacre.cli.progress import progress_line
 from nacre.errors import NacreError
-from nacre.install.doctor import Finding, examine, mend, repair
+from nacre.lifecycle.doctor import Finding, examine, mend, repair
 
 UNBROKEN = 100_000  # a line for a program to read stays one line
 COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}

@@ -17,7 +17,7 @@ from nacre.cli.options import describing, door_options, given_only
 from nacre.cli.output import say
 
 if TYPE_CHECKING:
-    from nacre.remember.check import Editable
+    from nacre.remember.validate import Editable
 
 CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
 

@@ -26,7 +26,7 @@ def command(door: Door, key: str | None, new_key_file: str | None, yes: bool) ->
     the setting is taken.
     """
     from nacre.cli.keying import check_no_mirror, check_opens, chosen_key, tell_copies, tell_setting
-    from nacre.wiring import is_encrypted, make_key_file, rekey_store, store_file
+    from nacre.factory import is_encrypted, make_key_file, rekey_store, store_file
 
     settings = door.settings()
     file = store_file(settings.store)

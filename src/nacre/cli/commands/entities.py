@@ -16,8 +16,8 @@ from nacre.cli.records import memory_record
 from nacre.model import Memory
 
 if TYPE_CHECKING:
-    from nacre.model.entity import Entity, EntityPair
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
+    from nacre.model.graph import Entity, EntityPair
 
 ALL = 2**53
 limit_option = click.option(

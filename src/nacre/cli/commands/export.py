@@ -16,7 +16,7 @@ from nacre.cli.output import DATA, print_data, say
 from nacre.cli.progress import progress_line
 
 if TYPE_CHECKING:
-    from nacre.portability.exporting import Choice
+    from nacre.transfer.export import Choice
 
 STREAM = "-"
 
@@ -60,7 +60,7 @@ def command(door: Door, file: str, form: str | None, **chosen: Unpack[Chosen]) -
       nacre export lately.nacre --since 7d -t episodic --no-vectors
       nacre export - | ssh other nacre import - --yes
     """
-    from nacre.portability.exporting import export_archive
+    from nacre.transfer.export import export_archive
 
     if file == STREAM and sys.stdout.isatty():
         raise click.UsageError("A terminal cannot show what is packed; name a FILE.")
@@ -80,7 +80,7 @@ def command(door: Door, file: str, form: str | None, **chosen: Unpack[Chosen]) -
 
 def choice_of(chosen: Chosen, now: float) -> Choice:
     from nacre.cli.times import since, until
-    from nacre.portability.exporting import Choice
+    from nacre.transfer.export import Choice
 
     return Choice(
         types=chosen["types"],

@@ -19,8 +19,8 @@ from nacre.cli.records import edge_record, memory_record
 from nacre.model import Graph
 
 if TYPE_CHECKING:
+    from nacre.memory_store import MemoryStore
     from nacre.model import Direction
-    from nacre.store import MemoryStore
 
 MOST_TIED = 20  # seeds of a drawing that names none: more than a screen holds
 
@@ -71,7 +71,7 @@ def command(
 
 def draw(graph: Graph, seeds: list[str], form: str | None) -> None:
     from nacre.cli.drawing import tree
-    from nacre.portability.graph_formats import dot, graphml, html, mermaid
+    from nacre.transfer.graph_formats import dot, graphml, html, mermaid
 
     plain = not (sys.stdout.encoding or "").lower().startswith("utf")
     if form == "graphml":  # what it says of its own encoding must be true

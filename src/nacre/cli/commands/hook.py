@@ -12,7 +12,7 @@ from nacre.cli.options import door_options, form_option
 from nacre.cli.output import DATA, print_data, put, say
 
 if TYPE_CHECKING:
-    from nacre.hooks.standing import Standing
+    from nacre.hooks.status import Standing
 
 
 @click.group("hook")
@@ -29,7 +29,7 @@ def event(name: str, help: str) -> None:
     @door_options
     @click.pass_obj
     def answer(door: Door) -> None:
-        from nacre.hooks.asking import run
+        from nacre.hooks.client import run
 
         told = run(name, door.flags)
         if told:
@@ -49,7 +49,7 @@ event("session-end", "A session ends: keep what was said.")
 @click.pass_obj
 def status(door: Door, form: str | None) -> None:
     """Tell what is captured and injected, where it goes, and whether the helper runs."""
-    from nacre.hooks.standing import standing
+    from nacre.hooks.status import standing
 
     told = standing(door.flags)
     if form in DATA:
@@ -64,7 +64,7 @@ def status(door: Door, form: str | None) -> None:
 @click.pass_obj
 def end(door: Door) -> None:
     """End the helper, which keeps the store open; the next hook starts another one."""
-    from nacre.hooks.standing import end_helper
+    from nacre.hooks.status import end_helper
 
     say("The helper ends." if end_helper(door.flags) else "There is no helper at work.")
 

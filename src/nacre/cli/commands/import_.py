@@ -21,8 +21,8 @@ from nacre.errors import ImportConflict
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nacre.portability.archive import Fault, ImportSummary
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
+    from nacre.transfer.archive import Fault, ImportSummary
 
 POLICIES = ("skip", "overwrite", "rename", "error", "newer")
 WILL = "Will import"  # said before the question, so that what is asked is known
@@ -104,8 +104,8 @@ def told_apart(words: tuple[str, ...]) -> tuple[str, str]:
 
 
 def run(store: MemoryStore, source: str, path: Path, how: How, *, dry_run: bool, why: str = "") -> ImportSummary:
-    from nacre.portability.foreign.importing import import_foreign
-    from nacre.portability.importing import import_archive
+    from nacre.transfer.foreign.import_foreign import import_foreign
+    from nacre.transfer.import_archive import import_archive
 
     policy, anew = how["on_conflict"], how["regenerate_vectors"]
     with progress_line() as progress:

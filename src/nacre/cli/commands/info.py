@@ -15,7 +15,7 @@ from nacre.cli.output import DATA, Column, print_data, print_items
 from nacre.cli.progress import progress_line
 
 if TYPE_CHECKING:
-    from nacre.portability.archive import ArchiveInfo
+    from nacre.transfer.archive import ArchiveInfo
 
 Pair = tuple[str, str]
 
@@ -27,7 +27,7 @@ Pair = tuple[str, str]
 @click.pass_obj
 def command(_door: Door, file: str, form: str | None) -> None:
     """Look into an archive without importing it: what it is, what it holds, and whether it is whole."""
-    from nacre.portability.inspecting import info
+    from nacre.transfer.read_archive import info
 
     with archive_file(file) as path, progress_line() as progress:
         found = info(path, progress=progress)

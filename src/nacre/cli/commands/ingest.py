@@ -17,9 +17,9 @@ from nacre.cli.progress import progress_line
 from nacre.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from nacre.portability.ingest.formats import Format
-    from nacre.portability.ingest.keeping import Tally
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
+    from nacre.transfer.ingest.formats import Format
+    from nacre.transfer.ingest.ingest import Tally
 
 NAMES = ("claude-code", "chatgpt", "claude", "jsonl", "markdown")
 
@@ -57,7 +57,7 @@ def command(
     found = told_apart(paths, name)
     done = []
     with door.open_if_made() if dry_run else door.open_or_make(model=True) as store, progress_line() as progress:
-        from nacre.portability.ingest.keeping import Ingest
+        from nacre.transfer.ingest.ingest import Ingest
 
         before = set(store.spaces())
         for path, format in found:
@@ -74,7 +74,7 @@ def command(
 
 
 def told_apart(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Format]]:
-    from nacre.portability.ingest.formats import detected, files, format_named
+    from nacre.transfer.ingest.formats import detected, files, format_named
 
     found, others = [], 0
 
@@ -102,13 +102,13 @@ def space_for(door: Door, format: Format, path: Path, store: MemoryStore) -> str
     folder = format.folder_of(path) if format.folder_of is not None else None
     if "space" in door.flags or folder is None:
         return store.space
-    from nacre.portability.project import space_of
+    from nacre.transfer.project import space_of
 
     return space_of(folder, store.spaces())
 
 
 def within(door: Door, store: MemoryStore, space: str) -> MemoryStore:
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
 
     return MemoryStore(
         settings=replace(door.settings(), store=store.settings.store, space=space), actor=ACTOR, embedder=store.embedder

@@ -18,9 +18,9 @@ from nacre.cli.output import Column, print_items, put, say
 from nacre.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nacre.install.clients.claude_code import ClaudeCodeInstaller
-    from nacre.install.clients.files import Rewritten
-    from nacre.install.clients.installer import Installer
+    from nacre.clients.claude_code import ClaudeCodeInstaller
+    from nacre.clients.files import Rewritten
+    from nacre.clients.installer import Installer
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +125,14 @@ def show(installer: Installer, *, hooks: bool) -> None:
 
 
 def try_server(installer: Installer) -> None:
-    from nacre.install.clients.probe import probe
+    from nacre.clients.probe import probe
 
     answer = probe(installer.launch_of(installer.entry() or {}))
     say(f"The server answered in {answer.seconds:.1f} s with {len(answer.tools)} tools: {', '.join(answer.tools)}.")
 
 
 def hooked(installer: Installer) -> ClaudeCodeInstaller:
-    from nacre.install.clients.claude_code import ClaudeCodeInstaller
+    from nacre.clients.claude_code import ClaudeCodeInstaller
 
     if not isinstance(installer, ClaudeCodeInstaller):
         raise Misused(f"hooks are only known of claude-code; leave out --hooks for {installer.client}.")
@@ -140,7 +140,7 @@ def hooked(installer: Installer) -> ClaudeCodeInstaller:
 
 
 def list_clients(door: Door, server_name: str, form: str | None) -> None:
-    from nacre.install.clients.registry import INSTALLERS
+    from nacre.clients.registry import INSTALLERS
 
     rows = [row_of(installer_of(door, client, project=False, server_name=server_name)) for client in INSTALLERS]
     print_items(rows, columns(), record, form)

@@ -29,7 +29,7 @@ from nacre.model import JournalEntry
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -15,8 +15,8 @@ from nacre.cli.records import memory_record
 from nacre.model import Filter, Memory
 
 if TYPE_CHECKING:
-    from nacre.ports import Order
-    from nacre.store.scope import Scope
+    from nacre.protocols import Order
+    from nacre.recall_options import Scope
 
 ORDERS: dict[str, Order] = {
     "created": "newest",

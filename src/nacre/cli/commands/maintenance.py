@@ -17,18 +17,17 @@ from nacre.cli.faults import NothingFound, Refused, StoreProblem
 from nacre.cli.options import door_options, form_option
 from nacre.cli.output import DATA, print_data, print_items, put, say
 from nacre.cli.upkeep import line_columns, line_record, lines, result_columns, result_record
-from nacre.config import IN_MEMORY
 from nacre.errors import InvalidInput
+from nacre.factory import store_file
 from nacre.lifecycle import daemon
-from nacre.lifecycle.daemon import Places
+from nacre.lifecycle.daemon import UNITS, Places, Service, usual
 from nacre.lifecycle.jobs import JOBS
 from nacre.lifecycle.scheduler import MaintenanceScheduler
-from nacre.lifecycle.units import UNITS, Service, usual
 from nacre.model.instants import iso
-from nacre.wiring import store_file
+from nacre.settings import IN_MEMORY
 
 if TYPE_CHECKING:
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
 
 ACTOR = "maintenance"
 STARTING_SECONDS = 30.0

@@ -17,7 +17,7 @@ from nacre.cli.output import DATA, Column, print_data, print_items, say
 from nacre.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from nacre.mcp.costs import Cost
+    from nacre.mcp.server import Cost
 
 PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 
@@ -64,10 +64,10 @@ def command(
 def serve_stdio(door: Door, profile: str) -> None:
     parent = os.getppid()
     gc.disable()  # nothing that is imported is ever garbage: a tenth of the time until a client is answered
-    from nacre.mcp.desk import Desk
     from nacre.mcp.profiles import profile_named
-    from nacre.mcp.serving import make_server
+    from nacre.mcp.server import make_server
     from nacre.mcp.stdio import serve_stdio
+    from nacre.mcp.store_provider import Desk
 
     log_to_stderr(debug=door.debug)
     desk = Desk(door.settings())
@@ -80,11 +80,10 @@ def serve_stdio(door: Door, profile: str) -> None:
 
 
 def serve_http(door: Door, profile: str, http: str, token_file: Path | None, names: Sequence[str]) -> None:
-    from nacre.mcp.bearer import make_token, token_in
-    from nacre.mcp.desk import Desk
-    from nacre.mcp.http import Place, serve_http
+    from nacre.mcp.http import Place, make_token, serve_http, token_in
     from nacre.mcp.profiles import profile_named
-    from nacre.mcp.serving import make_server
+    from nacre.mcp.server import make_server
+    from nacre.mcp.store_provider import Desk
 
     place = Place.of(http)
     if token_file is None and not place.local:
@@ -106,8 +105,8 @@ def log_to_stderr(*, debug: bool) -> None:
 
 
 def list_tools(profile: str, form: str | None) -> None:
-    from nacre.mcp.costs import costs
     from nacre.mcp.profiles import profile_named
+    from nacre.mcp.server import costs
 
     told = {name: costs(profile_named(name)) for name in PROFILES}
     if form in DATA:

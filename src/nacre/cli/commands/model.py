@@ -12,7 +12,7 @@ from nacre.cli.output import DATA, print_data, put, say
 from nacre.cli.progress import progress_line
 
 if TYPE_CHECKING:
-    from nacre.embedding.minilm.provision import ModelStatus
+    from nacre.models.minilm.provision import ModelStatus
 
 
 @click.group("model")
@@ -25,7 +25,7 @@ def command() -> None:
 @door_options
 def status(form: str | None) -> None:
     """Tell whether the model is installed, and where. Ends with code 1 where it is not."""
-    from nacre.embedding.minilm import provision
+    from nacre.models.minilm import provision
 
     found = provision.status()
     if form in DATA:
@@ -40,7 +40,7 @@ def status(form: str | None) -> None:
 @door_options
 def install() -> None:
     """Download and convert the model; nothing happens where it is installed already."""
-    from nacre.embedding.minilm import provision
+    from nacre.models.minilm import provision
 
     with progress_line() as progress:
         found = provision.install(progress)

@@ -16,7 +16,7 @@ from nacre.cli.records import edge_record
 from nacre.model import Edge
 
 if TYPE_CHECKING:
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ from nacre.cli.times import since as moment
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
 
 if TYPE_CHECKING:
-    from nacre.config import Settings
     from nacre.lifecycle.reflection import Reflection, ReflectionEngine
     from nacre.lifecycle.summaries import Summarizer
-    from nacre.ports import LanguageModel
+    from nacre.protocols import LanguageModel
+    from nacre.settings import Settings
 
 BESIDE = 12  # characters that the other columns take
 ASKED = "language-model"
@@ -112,7 +112,7 @@ def command(
 
 
 def model_of(settings: Settings) -> Watched:
-    from nacre.wiring import make_language_model
+    from nacre.factory import make_language_model
 
     model = make_language_model(settings)
     if model is None:

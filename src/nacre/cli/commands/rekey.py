@@ -20,7 +20,7 @@ from nacre.cli.output import say
 def command(door: Door, new_key: str | None, new_key_file: str | None, yes: bool) -> None:
     """Give an encrypted store another key. The setting `key` names the one that it has."""
     from nacre.cli.keying import check_opens, chosen_key, tell_copies, tell_setting
-    from nacre.wiring import is_encrypted, make_key_file, rekey_store, store_file
+    from nacre.factory import is_encrypted, make_key_file, rekey_store, store_file
 
     settings = door.settings()
     file = store_file(settings.store)

@@ -17,8 +17,8 @@ from nacre.cli.progress import progress_line
 from nacre.errors import ConflictError, ConflictWarning
 
 if TYPE_CHECKING:
-    from nacre.remember.check import Fields
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
+    from nacre.remember.validate import Fields
 
 
 @click.command("remember")

@@ -20,9 +20,9 @@ from nacre.cli.times import age
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
-    from nacre.config import Settings
     from nacre.lifecycle.retention import Bounds, Leaving, Retention
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
+    from nacre.settings import Settings
 
 
 @click.command("retain")

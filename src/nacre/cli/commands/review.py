@@ -16,7 +16,7 @@ from nacre.errors import InvalidInput
 from nacre.model.review import KINDS, ReviewItem
 
 if TYPE_CHECKING:
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
 
 stale_option = click.option(
     "--stale-days", type=click.FloatRange(min=0), default=365.0, show_default=True, metavar="N",

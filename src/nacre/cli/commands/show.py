@@ -17,10 +17,10 @@ from nacre.cli.printable import one_line, printable, shortened
 from nacre.cli.records import TIMES, edge_record, entry_record, memory_record
 from nacre.cli.telling import what
 from nacre.cli.times import age
-from nacre.engine.remembering import CONFLICTS
+from nacre.engine.remember import CONFLICTS
+from nacre.memory_store import MemoryStore
 from nacre.model import Edge, JournalEntry, Memory
 from nacre.model.instants import iso
-from nacre.store import MemoryStore
 
 LAST_ENTRIES = 5
 MOST_TIES = 10  # of one direction; `nacre neighbors` lists them all

@@ -13,9 +13,8 @@ from nacre.cli.output import Column, print_items, say
 from nacre.errors import SpaceNotFound
 
 if TYPE_CHECKING:
-    from nacre.store import MemoryStore
-    from nacre.store.scope import Scope
-    from nacre.store.spacing import SpaceNote
+    from nacre.memory_store import MemoryStore, SpaceNote
+    from nacre.recall_options import Scope
 
 
 @click.group("space")

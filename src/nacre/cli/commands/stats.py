@@ -12,7 +12,7 @@ from nacre.cli.options import door_options, form_option
 from nacre.cli.output import DATA, Column, chosen_form, print_data, print_items, put
 
 if TYPE_CHECKING:
-    from nacre.store.stats import Stats
+    from nacre.engine.stats import Stats
 
 Line = tuple[str, str]
 

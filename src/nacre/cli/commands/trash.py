@@ -18,12 +18,12 @@ from nacre.cli.output import Column, say
 from nacre.cli.planning import rows_option, show
 from nacre.cli.records import memory_record
 from nacre.cli.times import age
-from nacre.engine.redacting import is_redacted
+from nacre.engine.engine import is_redacted
 from nacre.model import Memory
 from nacre.model.instants import DAY, iso
 
 if TYPE_CHECKING:
-    from nacre.store import MemoryStore
+    from nacre.memory_store import MemoryStore
 
 
 @click.group("trash")
@@ -75,7 +75,7 @@ def restore(door: Door, ids: tuple[str, ...], why: str) -> None:
 @click.pass_obj
 def empty(door: Door, older_than: float | None, everything: bool, yes: bool, why: str) -> None:
     """Delete for good what has been in the trash long enough. Nothing brings it back, not even `nacre undo`."""
-    from nacre.lifecycle.trash import Trash
+    from nacre.lifecycle.retention import Trash
 
     if everything and older_than is not None:
         raise click.UsageError("--all is whatever is there, --older-than only a part of it; give one of them.")

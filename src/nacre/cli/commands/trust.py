@@ -13,7 +13,7 @@ from nacre.cli.faults import Misused, NothingFound, Refused
 from nacre.cli.options import form_option, yes_option
 from nacre.cli.output import Column, print_items, say
 from nacre.cli.settings_values import shown_value
-from nacre.config import HARMLESS, PROJECT_FILE, flat, parsed, project_file
+from nacre.settings import HARMLESS, PROJECT_FILE, flat, parsed, project_file
 
 if TYPE_CHECKING:
     from nacre.trust import Consent, ProjectFile

@@ -21,7 +21,7 @@ def command(door: Door, client: str | None, project: bool, server_name: str) -> 
 
     The memories themselves stay where they are. Ends with code 1 where there was nothing to take out.
     """
-    from nacre.install.clients.claude_code import ClaudeCodeInstaller
+    from nacre.clients.claude_code import ClaudeCodeInstaller
 
     installer = installer_of(door, named(client), project=project, server_name=server_name)
     removed = [("the server", installer.path)] if installer.uninstall() else []

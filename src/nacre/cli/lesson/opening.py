@@ -10,9 +10,9 @@ from nacre.cli.door import Door
 from nacre.cli.faults import NothingFound
 from nacre.cli.naming import one
 from nacre.lessons import LessonBook
+from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.memory import LESSON
-from nacre.store import MemoryStore
 
 
 @contextmanager

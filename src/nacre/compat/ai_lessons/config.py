@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
-from nacre.config import Settings
 from nacre.errors import ConfigError
 from nacre.files import private_folder, write_private
+from nacre.settings import Settings
 
 DEFAULT_AI_DIR = Path.home() / ".ai"
 DEFAULT_LESSONS_DIR = DEFAULT_AI_DIR / "lessons"

@@ -15,7 +15,7 @@ from nacre.lessons import Lesson as Kept
 from nacre.lessons.relating import relation_named
 from nacre.lessons.tables import nearest
 from nacre.lessons.vocabulary import TAG, Vocabulary, normal
-from nacre.portability.foreign.ai_lessons import level
+from nacre.transfer.foreign.ai_lessons import level
 
 from .config import Config
 from .db import book_of, init_db

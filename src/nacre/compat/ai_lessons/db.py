@@ -17,7 +17,7 @@ from nacre.lessons.learning import Fields
 from nacre.lessons.lesson import normal_title
 from nacre.lessons.tabled import tabled
 from nacre.lessons.taking_over import is_older, take_over
-from nacre.store import MemoryStore
+from nacre.memory_store import MemoryStore
 
 from .config import Config, get_config, settings_of
 from .ulid import RANDOM_BITS, ulid

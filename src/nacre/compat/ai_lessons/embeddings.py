@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 
-from nacre.config import Settings
 from nacre.errors import UnknownName
-from nacre.ports import Embedder
-from nacre.wiring import make_embedder
+from nacre.factory import make_embedder
+from nacre.protocols import Embedder
+from nacre.settings import Settings
 
 from .config import MINILM, Config, EmbeddingConfig, get_config
 

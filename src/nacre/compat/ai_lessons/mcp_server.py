@@ -14,13 +14,13 @@ from pydantic import ValidationError
 
 from nacre.errors import NacreError
 from nacre.lessons import LessonBook
-from nacre.mcp.calling import as_json, checked, misfit, refused, tool_named
-from nacre.mcp.desk import Desk
+from nacre.mcp.calls import as_json, checked, misfit, refused, tool_named
 from nacre.mcp.profiles.lessons import ENVELOPE, PROFILE
-from nacre.mcp.serving import listed, make_server
+from nacre.mcp.server import listed, make_server
+from nacre.mcp.session import Visit
 from nacre.mcp.stdio import serve, serve_stdio
+from nacre.mcp.store_provider import Desk
 from nacre.mcp.tool import Given, Tool
-from nacre.mcp.visit import Visit
 from nacre.model.memory import Json
 
 from .config import get_config, settings_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from nacre.config import Settings
+from nacre.factory import EmbedFunction
+from nacre.memory_store import MemoryStore
 from nacre.minds.opening import Mind
-from nacre.ports import Embedder
-from nacre.store import MemoryStore
-from nacre.wiring import EmbedFunction
+from nacre.protocols import Embedder
+from nacre.settings import Settings
 
 Embedding: TypeAlias = "Embedder | EmbedFunction | str | None"
 

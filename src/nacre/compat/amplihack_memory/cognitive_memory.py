@@ -7,7 +7,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from nacre.engine.composing import Composed
+from nacre.engine.engine import Composed
 from nacre.minds import records
 from nacre.minds.cognitive import CognitiveMemory as Native
 from nacre.minds.facts import RECENT, SIMILAR
@@ -16,7 +16,7 @@ from nacre.minds.records import PENDING, RESOLVED, TRIGGERED
 from nacre.minds.working import CAPACITY
 from nacre.model import Memory
 from nacre.model.memory import Json
-from nacre.text.negation import negation_diff
+from nacre.text.grammar import negation_diff
 from nacre.text.similarity import SHORTEST, overlap
 
 from . import memory_types

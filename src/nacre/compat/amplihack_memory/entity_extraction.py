@@ -1,5 +1,5 @@
 """The name that a fact is about."""
 
-from nacre.text.entities import extract_entity_name
+from nacre.text.names import extract_entity_name
 
 __all__ = ["extract_entity_name"]

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from nacre.minds import knowledge, subgraph
+from nacre.minds.classify import classify
 from nacre.minds.knowledge_retrieving import containing
 from nacre.minds.knowledge_storing import ALIKE
 from nacre.minds.subgraph import KnowledgeCategory
 from nacre.model import Memory
 from nacre.model.memory import Json
-from nacre.text.classify import classify
 from nacre.text.similarity import SHORTEST
 from nacre.text.tokens import words
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
-from nacre.minds import guarded
+from nacre.access import capabilities as access
+from nacre.access.capabilities import ScopeLevel as ScopeLevel
+from nacre.minds import guarded, queries
 from nacre.minds.guarded import UNNAMED
-from nacre.safety import access, queries
-from nacre.safety.access import ScopeLevel as ScopeLevel
 
 from ._opening import Open
 from .connector import MemoryConnector

@@ -12,16 +12,16 @@ from mcp_types import TextContent
 from mcp_types import Tool as ListedTool
 from pydantic import ValidationError
 
-from nacre.config import Settings as NativeSettings
 from nacre.errors import NacreError, UnknownName
-from nacre.mcp.calling import checked, misfit, tool_named
-from nacre.mcp.desk import Desk
+from nacre.mcp.calls import checked, misfit, tool_named
 from nacre.mcp.profiles import mnemosyne as profile
-from nacre.mcp.serving import listed, make_server
+from nacre.mcp.server import listed, make_server
+from nacre.mcp.session import Visit
 from nacre.mcp.stdio import serve
-from nacre.mcp.visit import Visit
+from nacre.mcp.store_provider import Desk
+from nacre.memory_store import MemoryStore
 from nacre.model.memory import Json
-from nacre.store import MemoryStore
+from nacre.settings import Settings as NativeSettings
 
 from .config.settings import Settings
 from .core.consolidator import MemoryConsolidator

@@ -10,9 +10,8 @@ from pydantic import Field
 from nacre.errors import InvalidInput
 from nacre.mcp.records import act as told_act
 from nacre.mcp.records import conflict, found, line, listing, short, waiting, whole
-from nacre.mcp.schema import NUMBER, RECORD, RECORDS, TEXT, TEXTS, TRUTH, WHOLE, record
-from nacre.mcp.tool import Profile, Told, Tool
-from nacre.mcp.visit import Visit
+from nacre.mcp.session import Visit
+from nacre.mcp.tool import NUMBER, RECORD, RECORDS, TEXT, TEXTS, TRUTH, WHOLE, Profile, Told, Tool, record
 from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
 from nacre.model.memory import Json, Memory

@@ -8,11 +8,10 @@ from pydantic import Field
 
 from nacre.errors import MemoryNotFound
 from nacre.mcp.profiles import core
-from nacre.mcp.profiles.upkeep import UPKEEP
+from nacre.mcp.profiles.maintenance import UPKEEP
 from nacre.mcp.records import act, brief, line, listing, whole
-from nacre.mcp.schema import RECORDS, TEXT, TEXTS, TRUTH, WHOLE, record
-from nacre.mcp.tool import Profile, Told, Tool
-from nacre.mcp.visit import Visit
+from nacre.mcp.session import Visit
+from nacre.mcp.tool import RECORDS, TEXT, TEXTS, TRUTH, WHOLE, Profile, Told, Tool, record
 from nacre.model.fence import escaped, fenced
 from nacre.model.memory import Json
 
@@ -168,7 +167,7 @@ def export_graph(
 ) -> Told:
     from dataclasses import replace
 
-    from nacre.portability import graph_formats
+    from nacre.transfer import graph_formats
 
     seeds = [visit.id(id) for id in ids] if ids else [each.id for each in visit.store.list_recent(limit)]
     graph = visit.store.subgraph(seeds, depth=depth if ids else 0, include_hidden=False)

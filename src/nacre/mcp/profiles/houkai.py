@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypedDict, cast
 
 from nacre.errors import ConflictError, NacreError
-from nacre.mcp.profiles.carrying import CARRYING
-from nacre.mcp.profiles.upkeep import tick
-from nacre.mcp.schema import RECORDS, TEXT, TRUTH, WHOLE, record
-from nacre.mcp.tool import Profile, Tool
-from nacre.mcp.visit import Visit
+from nacre.mcp.profiles.maintenance import CARRYING, tick
+from nacre.mcp.session import Visit
+from nacre.mcp.tool import RECORDS, TEXT, TRUTH, WHOLE, Profile, Tool, record
 from nacre.model.memory import Json, Memory
 
 if TYPE_CHECKING:

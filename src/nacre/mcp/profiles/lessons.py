@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from nacre.errors import MemoryNotFound
-from nacre.mcp.schema import ANYTHING, RECORD, TEXTS, TRUTH, record
-from nacre.mcp.tool import Profile, Tool
-from nacre.mcp.visit import Visit
+from nacre.mcp.session import Visit
+from nacre.mcp.tool import ANYTHING, RECORD, TEXTS, TRUTH, Profile, Tool, record
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:

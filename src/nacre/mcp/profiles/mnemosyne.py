@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from nacre.mcp.schema import NUMBER, RECORDS, TEXT, TRUTH, WHOLE, record
-from nacre.mcp.tool import Profile, Tool
-from nacre.mcp.visit import Visit
+from nacre.mcp.session import Visit
+from nacre.mcp.tool import NUMBER, RECORDS, TEXT, TRUTH, WHOLE, Profile, Tool, record
 from nacre.model.instants import iso
 from nacre.model.memory import Json, Memory
 

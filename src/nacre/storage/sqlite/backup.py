@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 from uuid import uuid4
 
 import apsw
 
-from nacre.errors import InvalidInput, NotAStore, StorageError, StoreDamaged
-from nacre.files import create_private, private_folder
-from nacre.storage.sqlite import schema
-from nacre.storage.sqlite.connection import translated
+from nacre.errors import InvalidInput, NotAStore, StorageError, StoreBusy, StoreDamaged, StoreUnreachable
+from nacre.files import create_private, private_folder, tighten
+from nacre.storage.sqlite import connection as connecting
+from nacre.storage.sqlite import connection as schema
+from nacre.storage.sqlite.connection import (
+    CIPHER,
+    SALT_BYTES,
+    Key,
+    check_place,
+    header,
+    is_encrypted,
+    overtaken,
+    patiently,
+    set_checkpoint_on_close,
+    translated,
+    unlock,
+)
 from nacre.storage.sqlite.damage import broken_structure
-from nacre.storage.sqlite.key import Key, unlock
 
 UNFINISHED = ".part"
 # What SQLite keeps beside a file: left behind by another one, it would be read as part of the copy.
@@ -91,3 +107,340 @@ def folder_to_disk(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+UNFINISHED_REKEY = ".rekeyed"
+DELETE = "delete"
+FIRST_PAGE = 4096  # bytes
+
+
+def encrypted(path: Path) -> bool:
+    """Whether the store at `path` is; a store that is not there is not made."""
+    with translated(path):
+        opened = open_existing(path)
+        try:
+            return is_encrypted(header(opened))
+        finally:
+            opened.close()
+
+
+def rekey(path: Path, old: Key | None, new: Key | None) -> None:
+    """Wherever it breaks off, the store opens with the old key or with the new one and has lost nothing.
+
+    Raises `StoreBusy` when somebody else has the store open, in this process or another.
+
+    The driver's own `PRAGMA rekey` would write over the file in place: killed on the way to no key, the store was
+    destroyed in 3 of 15 tries by being opened without one, and the journal beside it holds the old pages.
+    """
+    if new is not None:
+        new.check_strength()
+    file = path.resolve()  # a link stays one, and what it leads to is replaced
+    try:
+        with translated(path), alone(file, path, old) as holder:
+            sweep(file)
+            fresh = file.with_name(f".{file.name}.{uuid4().hex[:8]}{UNFINISHED_REKEY}")
+            try:
+                write_copy(file, path, old, fresh, new)
+                take_place(fresh, file, holder)
+            finally:
+                fresh.unlink(missing_ok=True)
+    except StorageError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StorageError(f"The key of {path} was not changed ({reason}); mend that and repeat.") from error
+
+
+@contextmanager
+def alone(file: Path, path: Path, key: Key | None) -> Iterator[apsw.Connection]:
+    """While it lasts nobody writes to the file, nor gets so far as to rely on it.
+
+    Out of WAL mode the file can only be taken when no other connection is open, and a connection counts as open only
+    when it is back in that mode (`Connections`), which the held lock prevents: it waits, and then finds the file
+    replaced. The driver itself refuses to write to a replaced file in any other mode.
+    """
+    holder = open_existing(file)
+    set_checkpoint_on_close(holder, on=False)  # what it has locked may turn out to be a file that was replaced
+    try:
+        unlock(holder, path, key)
+        schema.check_ours(holder, path)
+        if int(holder.pragma("application_id")) != schema.APPLICATION_ID:
+            raise NotAStore(path, "it is empty")
+        if schema.version(holder) < schema.CURRENT:  # so that nobody who opens the old file has tables to write there
+            patiently(lambda: schema.prepare(holder, path))
+        patiently(lambda: lock(holder))
+        if overtaken(holder):
+            raise StoreBusy(path, connecting.BUSY_SECONDS)
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        replaced = overtaken(holder)
+        holder.close()
+        if replaced:
+            raise StoreBusy(path, connecting.BUSY_SECONDS) from error
+        raise
+    except BaseException:
+        holder.close()
+        raise
+    try:
+        yield holder
+    finally:
+        holder.close()
+
+
+def lock(holder: apsw.Connection) -> None:
+    """Takes the file out of WAL mode and begins a transaction. Nothing of it is given back before the connection is
+    closed (`locking_mode`), so that `shut_out` can follow."""
+    holder.pragma("locking_mode", "normal")
+    if holder.pragma("journal_mode") != DELETE:
+        if overtaken(holder):
+            # SQLite finds a log by the file's name: this one would be moved into a file that nobody reads any more.
+            raise apsw.BusyError("the store was replaced meanwhile")
+        holder.pragma("journal_mode", DELETE)
+    holder.pragma("locking_mode", "exclusive")
+    holder.execute("BEGIN IMMEDIATE")
+    if holder.pragma("journal_mode") != DELETE:  # somebody opened the store in between
+        holder.execute("ROLLBACK")
+        holder.pragma("locking_mode", "normal")
+        holder.pragma("schema_version")  # reads once, which gives the lock back
+        raise apsw.BusyError("the store is open elsewhere")
+
+
+def shut_out(holder: apsw.Connection) -> None:
+    """From now on nobody can even read the file; before, others could, as `write_copy` does."""
+    holder.pragma("user_version", schema.version(holder))  # changes nothing, but is written, and that needs all locks
+    holder.execute("COMMIT")
+
+
+def open_existing(path: Path) -> apsw.Connection:
+    if not path.is_file():
+        raise StoreUnreachable(path, "there is no such file")
+    opened = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
+    opened.set_busy_timeout(round(connecting.BUSY_SECONDS * 1000))
+    return opened
+
+
+def sweep(file: Path) -> None:
+    """What a broken-off change left behind. Nobody else makes such files while we hold the store."""
+    for left in file.parent.glob(f".{escape(file.name)}.*{UNFINISHED_REKEY}*"):
+        left.unlink(missing_ok=True)
+
+
+def write_copy(file: Path, path: Path, old: Key | None, fresh: Path, new: Key | None) -> None:
+    reader = open_existing(file)
+    try:
+        unlock(reader, path, old)
+        reader.pragma("temp_store", "memory")
+        vacuum_into(reader, fresh, new)
+    finally:
+        reader.close()
+    make_shared(fresh, new)
+    examine(fresh, new, path)
+    shutil.copymode(file, fresh)
+    tighten(fresh)
+    if hasattr(os, "chown"):
+        with suppress(PermissionError):  # the owner may change the key, and so may root, for the owner
+            os.chown(fresh, file.stat().st_uid, file.stat().st_gid)
+    to_disk(fresh)
+
+
+def make_shared(fresh: Path, key: Key | None) -> None:
+    opened = open_existing(fresh)
+    try:
+        unlock(opened, fresh, key)
+        schema.share(opened)
+    finally:
+        opened.close()
+
+
+def vacuum_into(reader: apsw.Connection, fresh: Path, key: Key | None) -> None:
+    secret = f"cipher={CIPHER}&hexkey={key.raw(os.urandom(SALT_BYTES)).encode().hex()}" if key else "key="
+    place = f"{fresh.as_uri()}?{secret}"
+    create_private(fresh)  # empty, as the statement wants it
+    try:
+        reader.execute("VACUUM INTO ?", (place,))
+        return
+    except apsw.Error as error:
+        kind = type(error)
+    raise kind("the copy could not be written")  # the driver's message may tell the place, and the place the key
+
+
+def take_place(fresh: Path, file: Path, holder: apsw.Connection) -> None:
+    """Whoever opened the old file and waits for it must not work in it afterwards: SQLite looks for a file's log by its
+    name, would find that of the new file, and write pages of the old one there. So the old file is made unreadable
+    while it is still locked; who waits for it fails, finds that it was replaced, and opens the new one."""
+    for part in BESIDE:  # of the old file, and of no use even to it: it is out of WAL mode, and nobody is writing
+        file.with_name(file.name + part).unlink(missing_ok=True)
+    if os.name == "nt":
+        holder.close()  # there no open file can be replaced: whoever opens it now makes this fail, and loses nothing
+        fresh.replace(file)
+        return
+    shut_out(holder)
+    old = os.open(file, os.O_RDWR)
+    try:
+        fresh.replace(file)
+        os.pwrite(old, bytes(FIRST_PAGE), 0)
+        holder.close()
+    finally:
+        os.close(old)  # after the connection: to close a file takes the locks of this process on it away
+    folder_to_disk(file.parent)
+
+
+WAL, *_ = BESIDE
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """What a file holds that can be opened as a store; `last_at` is when something was last done in it."""
+
+    schema: int
+    encrypted: bool
+    bytes_on_disk: int
+    last_at: float | None
+    spaces: dict[str, int]
+
+    @property
+    def memories(self) -> int:
+        return sum(self.spaces.values())
+
+
+def verify(file: Path, key: Key | None) -> Copy:
+    """Reads every page and changes nothing. Raises `NotAStore`, `WrongKey`, `SchemaTooNew` and `StoreUnreachable`."""
+    with translated(file):
+        opened = open_copy(file)
+        try:
+            secret = is_encrypted(header(opened))
+            unlock(opened, file, key if secret else None)
+            schema.check_ours(opened, file)
+            if int(opened.pragma("application_id")) != schema.APPLICATION_ID:
+                raise NotAStore(file, "it is empty")
+            found = [str(line) for (line,) in opened.execute("PRAGMA integrity_check(1)")]
+            if found != ["ok"]:
+                raise NotAStore(file, f"it is damaged: {found[0] if found else 'it cannot be examined'}")
+            return told(opened, file, secret)
+        finally:
+            opened.close()
+
+
+def open_copy(file: Path) -> apsw.Connection:
+    """A copy that lies still is read without a trace, from a disk that cannot be written too."""
+    if not file.is_file():
+        raise StoreUnreachable(file, "there is no such file")
+    used = file.with_name(file.name + WAL).exists()
+    place = f"{file.absolute().as_uri()}?{'mode=rw' if used else 'mode=ro&immutable=1'}"
+    mode = apsw.SQLITE_OPEN_READWRITE if used else apsw.SQLITE_OPEN_READONLY
+    opened = apsw.Connection(place, flags=mode | apsw.SQLITE_OPEN_URI)
+    opened.set_busy_timeout(round(connecting.BUSY_SECONDS * 1000))
+    return opened
+
+
+def told(opened: apsw.Connection, file: Path, secret: bool) -> Copy:
+    spaces = opened.execute("SELECT space, count(*) FROM memory GROUP BY space ORDER BY space").fetchall()
+    last = opened.execute("SELECT max(at) FROM journal").fetchone()
+    return Copy(
+        schema=schema.version(opened),
+        encrypted=secret,
+        bytes_on_disk=file.stat().st_size,
+        last_at=float(last[0]) if last and isinstance(last[0], int | float) else None,
+        spaces={str(space): int(count) for space, count in spaces},  # type: ignore[arg-type]
+    )
+
+
+def restore(path: Path, copy: Path, kept: Path, key: Key | None, copy_key: Key | None) -> Path | None:
+    """The store at `path` becomes what `copy` holds, under the store's own key; the file that was there is `kept` under
+    that name, which is returned, or None when there was none. Wherever it breaks off, the one or the other is whole.
+
+    Raises `StoreBusy`, and changes nothing, when somebody has the store open.
+    """
+    file = path.resolve()
+    if file.exists() and copy.exists() and file.samefile(copy):
+        raise InvalidInput(f"{copy} is the store itself; name one of its copies.")
+    if kept.exists():
+        raise InvalidInput(f"{kept} is there already, and nothing is replaced by a file that is kept; repeat.")
+    verify(copy, copy_key)
+    try:
+        with translated(path):
+            if not file.exists() or file.stat().st_size == 0:
+                check_place(file)
+                put_in_place(file, copy, copy_key, key)
+                return None
+            return swapped(file, path, copy, kept, key, copy_key)
+    except StorageError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StorageError(f"{path} is as it was ({reason}); mend that and repeat.") from error
+
+
+def swapped(file: Path, path: Path, copy: Path, kept: Path, key: Key | None, copy_key: Key | None) -> Path:
+    present_key = key if looks_encrypted(file) else None
+    with ExitStack() as held:
+        try:
+            holder = held.enter_context(alone(file, path, present_key))
+        except (apsw.NotADBError, apsw.CorruptError):
+            # Nothing that could be locked: what lies there is damaged, and nobody can be working in it.
+            keep_damaged(file, kept)
+            put_in_place(file, copy, copy_key, key)
+            return kept
+        sweep(file)
+        keep_beside(file, kept, present_key)
+        put_in_place(file, copy, copy_key, key, holder)
+    return kept
+
+
+def looks_encrypted(file: Path) -> bool:
+    opened = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        return is_encrypted(header(opened))
+    finally:
+        opened.close()
+
+
+def put_in_place(
+    file: Path,
+    copy: Path,
+    copy_key: Key | None,
+    key: Key | None,
+    holder: apsw.Connection | None = None,
+) -> None:
+    fresh = file.with_name(f".{file.name}.{uuid4().hex[:8]}{UNFINISHED_REKEY}")
+    try:
+        write_copy(copy, copy, copy_key if looks_encrypted(copy) else None, fresh, key)
+        if file.exists():
+            shutil.copymode(file, fresh)
+            tighten(fresh)
+        if holder is not None:
+            take_place(fresh, file, holder)
+        else:
+            for part in BESIDE:
+                file.with_name(file.name + part).unlink(missing_ok=True)
+            fresh.replace(file)
+            folder_to_disk(file.parent)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def keep_beside(file: Path, kept: Path, key: Key | None) -> None:
+    """What the store holds, read through the driver: whoever opened and closed the file beside it would take away the
+    locks that this process holds on it, and others would write what is about to be replaced."""
+    unfinished = kept.with_name(f".{kept.name}{UNFINISHED_REKEY}")
+    try:
+        write_copy(file, file, key, unfinished, key)
+        unfinished.replace(kept)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def keep_damaged(file: Path, kept: Path) -> None:
+    """Byte by byte: with a second name for one file, a crash before it is replaced would leave a store that can be
+    opened by both, each with a log of its own, and that destroys it."""
+    for part in ("", WAL):
+        source, target = file.with_name(file.name + part), kept.with_name(kept.name + part)
+        unfinished = target.with_name(f".{target.name}{UNFINISHED_REKEY}")
+        if not source.exists():
+            continue
+        try:
+            create_private(unfinished)
+            shutil.copyfile(source, unfinished)
+            to_disk(unfinished)
+            unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)

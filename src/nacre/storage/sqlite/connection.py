@@ -1,16 +1,20 @@
-"""Opens the file once a thread, and turns the driver's errors into ours."""
+"""The key of an encrypted file: how a connection gets it, and what a file is that does not open with it."""
 
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 import weakref
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from typing import TypeAlias
 
 import apsw
 
@@ -18,26 +22,268 @@ from nacre.errors import (
     InvalidInput,
     NacreError,
     NotAStore,
+    NotEncrypted,
+    SchemaTooNew,
     StorageError,
     StoreBusy,
     StoreDamaged,
     StoreFull,
     StoreReadOnly,
     StoreUnreachable,
+    WeakKey,
+    WrongKey,
 )
 from nacre.files import create_private, private_folder, tighten
-from nacre.storage.sqlite import compressed, schema
+from nacre.storage.sqlite import rows as compressed
 from nacre.storage.sqlite.damage import reason
-from nacre.storage.sqlite.key import (
-    NEW,
-    Key,
-    header,
-    is_encrypted,
-    is_plain,
-    set_checkpoint_on_close,
-    unlock,
-)
 from nacre.storage.sqlite.rows import DamagedRecord
+
+# ChaCha20 with Poly1305: every page is authenticated, in the file, its log and its journal alike. Named on purpose:
+# the library's default may change, and a store must not.
+CIPHER = "chacha20"
+# PBKDF2-HMAC-SHA256, as the library derives keys itself, so that a tool built on it opens the file with the passphrase
+# after `PRAGMA kdf_iter = 600000`. That is the number OWASP advises; the library's own is a tenth of it. Done here,
+# because the library would repeat it for every connection, and every thread has one: this way it is 0.2 s a process.
+ITERATIONS = 600_000
+LEAST_CHARACTERS = 8  # of a new passphrase; anything shorter is found by trying
+SALT_BYTES = 16  # the file begins with it
+RAW_BYTES = 32
+RAW = re.compile(rf"[0-9a-fA-F]{{{2 * RAW_BYTES}}}")
+
+PLAIN = b"SQLite format 3\x00"
+HEADER_BYTES = 24
+# Of the header, the bytes that stay legible: 32 a page for nonce and tag, then three constants of the format.
+LEGIBLE = bytes((32, 64, 32, 32))
+NEW = bytes(HEADER_BYTES)
+PROOFS = 3  # tries: another process may be writing the first page at that moment
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A passphrase, or a key of 32 bytes as 64 hex digits, which needs no derivation. It is never shown."""
+
+    secret: str = field(repr=False)
+
+    @property
+    def is_raw(self) -> bool:
+        return RAW.fullmatch(self.secret) is not None
+
+    def check_strength(self) -> None:
+        """Asked when a file gets this key, never when one is opened with it. Raises `WeakKey`."""
+        if not self.is_raw and len(self.secret.strip()) < LEAST_CHARACTERS:
+            raise WeakKey(LEAST_CHARACTERS)
+
+    def raw(self, salt: bytes) -> str:
+        """In hex, with the salt, as the driver takes it."""
+        known = self.secret if self.is_raw else derived(self.secret, salt)
+        return f"raw:{known}{salt.hex()}"
+
+
+@lru_cache(maxsize=8)
+def derived(passphrase: str, salt: bytes) -> str:
+    from hashlib import pbkdf2_hmac  # milliseconds that a plain store need not wait for
+
+    return pbkdf2_hmac("sha256", passphrase.encode(), salt, ITERATIONS, RAW_BYTES).hex()
+
+
+def header(connection: apsw.Connection) -> bytes:
+    """The file's first bytes; only before the key is given. Read through the driver: were the file opened and closed
+    beside it, the system would drop the locks that this process holds on it."""
+    return connection.read("main", 0, 0, HEADER_BYTES)[1]
+
+
+def is_plain(header: bytes) -> bool:
+    return header.startswith(PLAIN)
+
+
+def is_encrypted(header: bytes) -> bool:
+    return not is_plain(header) and header.endswith(LEGIBLE)
+
+
+def unlock(connection: apsw.Connection, path: Path, key: Key | None) -> None:
+    """Comes before anything is read. Without a key an encrypted file is not touched: the driver would take its pages
+    for plain ones, and what a crash left to be rolled back would be lost."""
+    found = header(connection)
+    if key is None:
+        if is_encrypted(found):
+            raise WrongKey(path, given=False)
+        return
+    if is_plain(found):
+        raise NotEncrypted(path)
+    if found == NEW or is_encrypted(found):
+        salt = os.urandom(SALT_BYTES) if found == NEW else found[:SALT_BYTES]
+        if found != NEW:
+            prove(connection, path, key, salt)
+        apply(connection, key, salt)
+
+
+def apply(connection: apsw.Connection, key: Key, salt: bytes) -> None:
+    connection.pragma("cipher", CIPHER)
+    connection.pragma("key", key.raw(salt))
+
+
+def prove(connection: apsw.Connection, path: Path, key: Key, salt: bytes) -> None:
+    """Tries the key on the file alone, before the connection reads its log. A log that a crash left behind is read by
+    whoever opens it first; with a wrong key nothing in it can be read, it would pass for empty, and a writer with the
+    right key would write over it."""
+    place = f"{Path(connection.filename).absolute().as_uri()}?mode=ro&immutable=1"
+    for _ in range(PROOFS):
+        checker = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        try:
+            apply(checker, key, salt)
+            checker.pragma("schema_version")
+            return
+        except (apsw.NotADBError, apsw.CorruptError) as error:
+            reason = error
+        finally:
+            checker.close()
+    raise WrongKey(path, given=True) from reason
+
+
+def set_checkpoint_on_close(connection: apsw.Connection, *, on: bool) -> None:
+    """The last connection that closes a file moves what is in its log into it, and removes the log. SQLite finds the
+    log by the file's name: a connection whose file was replaced meanwhile would move the log of the new file into the
+    old one, and what others wrote would be lost."""
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0 if on else 1)
+
+
+Step: TypeAlias = Callable[[], None]
+
+WAL = "wal"
+APPLICATION_ID = 0x4E414352  # "NACR": tells our file from any other SQLite database
+
+# Columns of `memory` have no declared type on purpose: a declared one would turn "5" into 5 in comparisons, and a
+# filter would mean one thing here and another in Python.
+FIRST = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+INSERT INTO meta VALUES ('generation', 1), ('vector_epoch', 0);
+
+CREATE TABLE memory(
+    row INTEGER PRIMARY KEY AUTOINCREMENT,
+    space, id, text, agent, title, type, source, source_notes,
+    importance, salience, confidence, polarity, trust, pinned, valence, arousal, session, position, role,
+    created_at, updated_at, occurred_at, valid_from, valid_until, expires_at, last_accessed, access_count,
+    last_validated_at, status, trashed_from, superseded_by, superseded_at,
+    lists TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    UNIQUE(space, id)
+);
+CREATE INDEX memory_created ON memory(space, created_at);
+CREATE INDEX memory_occurred ON memory(space, occurred_at) WHERE occurred_at IS NOT NULL;
+CREATE INDEX memory_session ON memory(space, session, position) WHERE session <> '';
+CREATE INDEX memory_type ON memory(space, type);
+CREATE INDEX memory_generation ON memory(generation);
+
+CREATE TABLE tag(row INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY(row, name)) WITHOUT ROWID;
+CREATE INDEX tag_name ON tag(name);
+CREATE TABLE context(
+    row INTEGER NOT NULL, applies INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY(row, applies, name)
+) WITHOUT ROWID;
+CREATE INDEX context_name ON context(name);
+CREATE TABLE link(
+    row INTEGER NOT NULL, target TEXT NOT NULL, rel TEXT NOT NULL, weight REAL NOT NULL, PRIMARY KEY(row, target, rel)
+) WITHOUT ROWID;
+CREATE INDEX link_target ON link(target);
+
+CREATE TABLE chunk(
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    row INTEGER NOT NULL, start INTEGER NOT NULL, stop INTEGER NOT NULL, digest BLOB NOT NULL, embedded INTEGER NOT NULL
+);
+CREATE INDEX chunk_row ON chunk(row);
+CREATE INDEX chunk_digest ON chunk(digest);
+
+-- Vectors lie packed, up to 256 to a row: reading 100,000 takes 60 ms so, and 340 ms one by one.
+CREATE TABLE block(
+    row INTEGER PRIMARY KEY, space TEXT NOT NULL, last INTEGER NOT NULL, count INTEGER NOT NULL,
+    chunks BLOB NOT NULL, owners BLOB NOT NULL, vectors BLOB NOT NULL
+);
+CREATE UNIQUE INDEX block_last ON block(space, last, count);
+-- What left the blocks, so that a process that has them in memory need not read them all again.
+CREATE TABLE removed(seq INTEGER PRIMARY KEY AUTOINCREMENT, space TEXT NOT NULL, chunk INTEGER NOT NULL);
+
+CREATE VIRTUAL TABLE word USING fts5(
+    title, text, role, tags, entities, content='', contentless_delete=1,
+    tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co S*' tokenchars '_'"
+);
+
+-- How many memories hold a stem, without reading which.
+CREATE VIRTUAL TABLE term USING fts5vocab(word, row);
+
+CREATE TABLE journal(
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, space TEXT NOT NULL, memory_id TEXT NOT NULL,
+    act TEXT NOT NULL, actor TEXT NOT NULL, at REAL NOT NULL, batch TEXT NOT NULL, why TEXT NOT NULL,
+    before TEXT, after TEXT
+);
+CREATE INDEX journal_memory ON journal(space, memory_id);
+CREATE INDEX journal_batch ON journal(batch);
+
+CREATE TABLE vocabulary(kind TEXT NOT NULL, name TEXT NOT NULL, data TEXT, PRIMARY KEY(kind, name)) WITHOUT ROWID;
+"""
+
+# Ties are counted and found by relation, chains backwards; the journal tells of words too, and may be shortened.
+SECOND = """
+ALTER TABLE link ADD COLUMN walks INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX link_rel ON link(rel);
+-- Partial, and asked for in its own words: a whole one would tempt the planner away from the order of creation.
+CREATE INDEX memory_superseded ON memory(space, superseded_by) WHERE superseded_by <> '';
+
+ALTER TABLE journal ADD COLUMN kind TEXT NOT NULL DEFAULT 'memory';
+CREATE INDEX journal_space ON journal(space);
+CREATE TABLE dropped(space TEXT PRIMARY KEY, seq INTEGER NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
+"""
+
+# Damaged records that were moved aside: what could be read of each, column by column, in JSON.
+THIRD = """
+CREATE TABLE quarantine(
+    number INTEGER PRIMARY KEY, space TEXT NOT NULL, id TEXT NOT NULL, reason TEXT NOT NULL, at REAL NOT NULL,
+    columns TEXT NOT NULL
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (FIRST, SECOND, THIRD)
+CURRENT = len(MIGRATIONS)
+
+
+def version(connection: apsw.Connection) -> int:
+    return int(connection.pragma("user_version"))
+
+
+def check_ours(connection: apsw.Connection, path: Path) -> None:
+    """Refuses a foreign database before anything is written to it."""
+    with connection:  # one snapshot: another process may be creating this very store
+        application, found = int(connection.pragma("application_id")), version(connection)
+        tables = connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+    if application == APPLICATION_ID:
+        if found > CURRENT:
+            raise SchemaTooNew(path, found, CURRENT)
+        return
+    if application != 0 or found != 0 or tables:
+        raise NotAStore(path, "it is a database of another program")
+
+
+def share(connection: apsw.Connection) -> None:
+    """In WAL mode, where an open file stays locked against being replaced; a change of key that was broken off may have
+    left another mode."""
+    if connection.pragma("journal_mode") != WAL:
+        connection.pragma("journal_mode", WAL)
+
+
+def prepare(connection: apsw.Connection, path: Path) -> None:
+    """Creates or upgrades the tables; of two processes at once, the second finds the work done."""
+    connection.pragma("journal_mode", WAL)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        check_ours(connection, path)
+        for number in range(version(connection), CURRENT):
+            connection.execute(MIGRATIONS[number])
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("user_version", CURRENT)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # a full disk has ended it already
+            connection.execute("ROLLBACK")
+        raise
+
 
 # Measured with four writers and two readers on one file: no "locked" error at 10 s, and waits of milliseconds.
 BUSY_SECONDS = 10.0
@@ -191,8 +437,8 @@ class Connections:
     def _prepare_to_read(self, connection: apsw.Connection) -> None:
         connection.set_busy_timeout(round(BUSY_SECONDS * 1000))
         unlock(connection, self.path, self.key)
-        schema.check_ours(connection, self.path)
-        if schema.version(connection) < schema.CURRENT:
+        check_ours(connection, self.path)
+        if version(connection) < CURRENT:
             raise StoreReadOnly(self.path)  # it would have to be brought up to date first
         compressed.register(connection)
         for pragma in PRAGMAS:
@@ -203,10 +449,10 @@ class Connections:
         if self.key is not None and header(connection) == NEW:
             self.key.check_strength()
         unlock(connection, self.path, self.key)
-        schema.check_ours(connection, self.path)
-        if schema.version(connection) < schema.CURRENT:
-            patiently(lambda: schema.prepare(connection, self.path))
-        patiently(lambda: schema.share(connection))
+        check_ours(connection, self.path)
+        if version(connection) < CURRENT:
+            patiently(lambda: prepare(connection, self.path))
+        patiently(lambda: share(connection))
         compressed.register(connection)
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
@@ -234,7 +480,7 @@ def make_private(path: Path) -> None:
                 tighten(path.with_name(path.name + part))
 
 
-def patiently(attempt: schema.Step) -> None:
+def patiently(attempt: Step) -> None:
     """Turning on WAL needs the file alone for a moment and does not wait for it as other statements do."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:

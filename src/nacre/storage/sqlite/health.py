@@ -8,8 +8,9 @@ from pathlib import Path
 
 import apsw
 
-from nacre.ports import Health
-from nacre.storage.sqlite import damage, schema
+from nacre.protocols import Health
+from nacre.storage.sqlite import connection as schema
+from nacre.storage.sqlite import damage
 from nacre.storage.sqlite.rows import only_row
 
 REINDEX = "Run `nacre reindex` to compute it again; no memory is lost."

@@ -18,14 +18,23 @@ import apsw
 
 from nacre.errors import NotAStore, StorageError, StoreBusy, StoreDamaged, WrongKey
 from nacre.files import create_private
-from nacre.storage.sqlite import damage, schema
-from nacre.storage.sqlite.backup import BESIDE, examine, folder_to_disk, to_disk
-from nacre.storage.sqlite.connection import Connections, translated
-from nacre.storage.sqlite.key import Key, header, is_encrypted, unlock
-from nacre.storage.sqlite.rekeying import UNFINISHED, alone, open_existing, sweep, take_place
-from nacre.storage.sqlite.restoring import keep_damaged
+from nacre.storage.sqlite import connection as schema
+from nacre.storage.sqlite import damage
+from nacre.storage.sqlite.backup import (
+    BESIDE,
+    UNFINISHED_REKEY,
+    alone,
+    examine,
+    folder_to_disk,
+    keep_damaged,
+    open_existing,
+    sweep,
+    take_place,
+    to_disk,
+)
+from nacre.storage.sqlite.connection import Connections, Key, header, is_encrypted, translated, unlock
 from nacre.storage.sqlite.rows import COLUMNS, SELECTED, DamagedRecord, from_row
-from nacre.storage.sqlite.transaction import SQLiteTransaction
+from nacre.storage.sqlite.store import SQLiteTransaction
 
 STAMP = "%Y%m%dT%H%M%SZ"
 COPIED_AT_ONCE = 1 << 20
@@ -141,7 +150,7 @@ def rebuilt(file: Path, path: Path, key: Key | None, now: float) -> Repaired:
     kept = file.with_name(f"{file.name}.damaged-{time.strftime(STAMP, time.gmtime(now))}")
     if kept.exists():
         raise StorageError(f"{kept} is there already, and nothing is written over; move it and repeat.")
-    fresh = file.with_name(f".{file.name}.{uuid4().hex[:8]}{UNFINISHED}")
+    fresh = file.with_name(f".{file.name}.{uuid4().hex[:8]}{UNFINISHED_REKEY}")
     with ExitStack() as held:
         holder: apsw.Connection | None = None
         try:
@@ -179,7 +188,7 @@ def put_in_place(fresh: Path, file: Path, holder: apsw.Connection | None) -> Non
 def keep_bytes(file: Path, kept: Path) -> None:
     """Byte by byte through the driver: to open and close the file beside it would drop our locks on it."""
     reader = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
-    unfinished = kept.with_name(f".{kept.name}{UNFINISHED}")
+    unfinished = kept.with_name(f".{kept.name}{UNFINISHED_REKEY}")
     try:
         size = file.stat().st_size
         create_private(unfinished)

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from nacre.config import STORE_FILE
-from nacre.portability.inspecting import info as look_into
+from nacre.settings import STORE_FILE
+from nacre.transfer.read_archive import info as look_into
 
 from ..memory_system import DecayEngine, ReflectionEngine
 from . import config

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from nacre.install.clients import claude_code, guidance
-from nacre.install.clients.installer import Launch
+from nacre.clients import claude_code
+from nacre.clients import installer as guidance
+from nacre.clients.installer import Launch
 
 MEMORY, SETTINGS = "~/.ai_houkai", "~/.claude/settings.json"
 SERVER = "nacre.compat.ai_houkai.mcp_server.server"

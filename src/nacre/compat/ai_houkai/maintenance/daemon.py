@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 from nacre.files import private_folder, write_private
-from nacre.lifecycle import daemon, processes
+from nacre.lifecycle import daemon
+from nacre.lifecycle import daemon as processes
 
 get_pid = daemon.get_pid
 stop_daemon = daemon.stop_daemon

@@ -10,15 +10,15 @@ from functools import partial
 from typing import Any, Literal
 
 from nacre.errors import InvalidInput, NacreError
-from nacre.mcp.desk import ACTOR, Desk
 from nacre.mcp.profiles import houkai as profile
-from nacre.mcp.profiles.carrying import free_place
+from nacre.mcp.profiles.maintenance import free_place
+from nacre.mcp.session import Visit
+from nacre.mcp.store_provider import ACTOR, Desk
 from nacre.mcp.tool import Given
-from nacre.mcp.visit import Visit
+from nacre.memory_store import MemoryStore as NativeStore
 from nacre.model import Conflict as NativeConflict
 from nacre.model.memory import Json
-from nacre.ports import Embedder
-from nacre.store import MemoryStore as NativeStore
+from nacre.protocols import Embedder
 
 from ..memory_system.opening import model_of_environment, settings_for
 from ..memory_system.records import Conflict, ConflictError, ImportConflictError
@@ -185,8 +185,8 @@ export, import_ = partial(_run, "export"), partial(_run, "import")
 
 class ServedStore(Desk):
     def _open(self) -> NativeStore:
-        from nacre.mcp.warming import WarmingEmbedder
-        from nacre.wiring import make_embedder
+        from nacre.factory import make_embedder
+        from nacre.mcp.store_provider import WarmingEmbedder
 
         self.embedder = WarmingEmbedder(make_embedder(self.settings))
         return _get_store(self.embedder).native
@@ -194,7 +194,7 @@ class ServedStore(Desk):
 
 def run() -> None:
     """Serves one client over stdin and stdout."""
-    from nacre.mcp.serving import make_server
+    from nacre.mcp.server import make_server
     from nacre.mcp.stdio import serve_stdio
 
     parent = os.getppid()

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nacre.errors import ArchiveRefused, ImportConflict
-from nacre.portability.archive import AHKAI
-from nacre.portability.exporting import Choice, export_archive
-from nacre.portability.importing import import_archive
-from nacre.portability.reading import Archive
+from nacre.transfer.archive import AHKAI
+from nacre.transfer.export import Choice, export_archive
+from nacre.transfer.import_archive import import_archive
+from nacre.transfer.read_archive import Archive
 
 from .journal import JournalEntry
 from .opening import Opening

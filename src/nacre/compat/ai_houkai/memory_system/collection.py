@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nacre.memory_store import MemoryStore as NativeStore
 from nacre.model import Filter
 from nacre.model import Memory as NativeMemory
-from nacre.store import MemoryStore as NativeStore
 
 from .records import Memory
 

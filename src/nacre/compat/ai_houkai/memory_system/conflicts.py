@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nacre.lifecycle.clustering import mean_direction
+from nacre.memory_store import MemoryStore as NativeStore
 from nacre.model import Filter
-from nacre.store import MemoryStore as NativeStore
 
 from .records import Conflict, ConflictFn, Memory
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nacre.lifecycle.strength import Standing, simple
+from nacre.lifecycle.decay import Standing, simple
 
 from .records import Memory
 from .store import MemoryStore

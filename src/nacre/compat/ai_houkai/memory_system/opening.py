@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from nacre.config import IN_MEMORY, Settings
 from nacre.files import private_folder
-from nacre.ports import Embedder
-from nacre.store import MemoryStore as NativeStore
+from nacre.memory_store import MemoryStore as NativeStore
+from nacre.protocols import Embedder
+from nacre.settings import IN_MEMORY, Settings
 
 from .collection import Client, Collection
 from .journal import Journal, JournalEntry

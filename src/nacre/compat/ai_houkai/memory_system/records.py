@@ -11,8 +11,8 @@ from nacre.model import ExpandSpec, HybridWeights
 from nacre.model import Link as NativeLink
 from nacre.model import Memory as NativeMemory
 from nacre.model.memory import Json
-from nacre.portability import ahkai
-from nacre.portability.archive import ExportSummary
+from nacre.transfer import ahkai
+from nacre.transfer.archive import ExportSummary
 
 __all__ = ["ExpandSpec", "ExportSummary", "HybridWeights"]
 

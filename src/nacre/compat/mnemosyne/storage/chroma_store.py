@@ -9,23 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nacre.config import Settings as NativeSettings
 from nacre.errors import MemoryNotFound
 from nacre.files import private_folder
+from nacre.memory_store import MemoryStore
 from nacre.model import Memory as Record
 from nacre.model import RankFusion
-from nacre.recall.quality import QualityWeights, quality
-from nacre.recall.weigh import UNKNOWN_MOOD, WIDEST_MOODS
-from nacre.store import MemoryStore
-from nacre.text.stems import STOP_WORDS
+from nacre.recall.select import UNKNOWN_MOOD, WIDEST_MOODS, QualityWeights, quality
+from nacre.settings import Settings as NativeSettings
+from nacre.text.tokens import STOP_WORDS
 
 from ..config.settings import RetrievalSettings, StorageSettings
 from ..core.models import EmotionalContext, Memory, MemoryStatus
 from .records import fields_of, memory_of, record_of
 
 if TYPE_CHECKING:
-    from nacre.ports import Embedder
-    from nacre.wiring import EmbedFunction
+    from nacre.factory import EmbedFunction
+    from nacre.protocols import Embedder
 
 CHROMADB_AVAILABLE = TRANSFORMERS_AVAILABLE = BM25_AVAILABLE = True
 MINILM = "all-MiniLM-L6-v2"

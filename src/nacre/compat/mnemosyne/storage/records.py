@@ -7,7 +7,7 @@ from typing import Any
 
 from nacre.model import Link
 from nacre.model import Memory as Record
-from nacre.remember.check import LONGEST_LABEL, Fields
+from nacre.remember.validate import LONGEST_LABEL, Fields
 from nacre.text.emotion import quadrant
 
 from ..core.models import EmotionalContext, Memory, MemoryStatus, MemoryType

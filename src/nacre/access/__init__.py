@@ -1,0 +1,1 @@
+"""What an agent may see and change: capabilities, and the restricted view they give of a backend."""

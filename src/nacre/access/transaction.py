@@ -1,0 +1,134 @@
+"""What an agent with limited capabilities may write: its own, within its quota, and nothing that concerns others."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+
+from nacre.access.capabilities import Access
+from nacre.engine.engine import FOR_REVIEW, RELATION
+from nacre.errors import AccessDenied, QuotaExceeded
+from nacre.model import Filter, JournalEntry, Memory
+from nacre.model.memory import Json, size
+from nacre.protocols import Derived, Store, Transaction
+
+MEGABYTE = 1_000_000
+COUNTED_ANEW = 100  # a hundredth of the quota may be written before others' writing is counted again
+
+
+class Quota:
+    """How much the agent holds, counted now and then: other processes may write in its name as well."""
+
+    def __init__(self, below: Store, access: Access) -> None:
+        megabytes = access.capabilities.memory_quota_mb
+        self._limit = None if megabytes is None else megabytes * MEGABYTE
+        self._below = below
+        self._access = access
+        self._held = 0
+        self._uncounted = float("inf")
+        self._lock = threading.Lock()
+
+    def take(self, more: int) -> None:
+        """Raises `QuotaExceeded`, and takes nothing, when that is more than may be held."""
+        if self._limit is None:
+            return
+        with self._lock:
+            long_ago = self._uncounted + max(more, 0) > self._limit / COUNTED_ANEW
+            if long_ago or (self._uncounted and self._held + more > self._limit):  # an act may have been taken back
+                self._count()
+            if more > 0 and self._held + more > self._limit:
+                raise QuotaExceeded(self._limit / MEGABYTE)
+            self._held += more
+            self._uncounted += max(more, 0)
+
+    def _count(self) -> None:
+        own = Filter.where(agent=self._access.agent)
+        self._held = sum(map(size, self._below.iterate(self._access.space, own)))
+        self._uncounted = 0
+
+
+class NarrowedTransaction:
+    def __init__(self, below: Transaction, access: Access, quota: Quota, store: Store) -> None:
+        self._below = below
+        self._access = access
+        self._quota = quota
+        self._store = store
+
+    def get(self, space: str, id: str) -> Memory | None:
+        memory = self._below.get(space, id) if space == self._access.space else None
+        return memory if memory is not None and self._access.readable.admits(memory) else None
+
+    def put(self, memory: Memory, derived: Derived | None = None) -> None:
+        stood = self._below.get(memory.space, memory.id)
+        for each in filter(None, (stood, memory)):
+            self._demand(each)
+        self._quota.take(size(memory) - (size(stood) if stood is not None else 0))
+        self._below.put(memory, derived)
+
+    def replaced_by(self, space: str, id: str) -> list[Memory]:
+        found = self._below.replaced_by(space, id) if space == self._access.space else []
+        return [memory for memory in found if self._access.readable.admits(memory)]
+
+    def compress(self, space: str, ids: Sequence[str]) -> int:
+        return self._below.compress(space, [id for id in ids if self._writes(self.get(space, id))])
+
+    def remove(self, space: str, id: str) -> bool:
+        memory = self.get(space, id)
+        if memory is None:
+            return False
+        self._demand(memory)
+        return self._below.remove(space, id)
+
+    def claim_embedder(self, identity: str, dimensions: int) -> None:
+        self._below.claim_embedder(identity, dimensions)
+
+    def change_embedder(self, identity: str, dimensions: int) -> None:
+        self._access.demand("change the embedder")
+        self._below.change_embedder(identity, dimensions)
+
+    def rebuild_indexes(self) -> None:
+        self._access.demand("rebuild the indexes")
+        self._below.rebuild_indexes()
+
+    def append(self, entries: Sequence[JournalEntry]) -> None:
+        self._below.append(entries)
+
+    def scrub_journal(self, space: str, id: str) -> int:
+        return self._below.scrub_journal(space, id)
+
+    def forget_journal(self, space: str, upto: int) -> int:
+        self._access.demand("compact the journal")
+        return self._below.forget_journal(space, upto)
+
+    def rename_space(self, old: str, new: str) -> None:
+        self._access.demand("rename a space")
+        self._below.rename_space(old, new)
+
+    def forget_words(self, space: str) -> None:
+        self._access.demand("delete a space")
+        self._below.forget_words(space)
+
+    def word(self, kind: str, name: str) -> Mapping[str, Json] | None:
+        found = self._below.word(kind, name)
+        taught = kind == RELATION and not (found or {}).get(FOR_REVIEW)
+        hidden = not taught and not self._access.tells_words(kind)
+        return None if hidden else found
+
+    def put_word(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
+        """A relation may come up by itself; what it came to mean, and all other words, are everybody's."""
+        stood = self._below.word(kind, name) or {}
+        learned = kind == RELATION and (data is None or FOR_REVIEW in data) and (not stood or FOR_REVIEW in stood)
+        if not learned:
+            self._access.demand("change the store's vocabulary")
+        if data is not None or not self._store.edges(self._access.space, rels=[name]):
+            self._below.put_word(kind, name, data)
+
+    def _writes(self, memory: Memory | None) -> bool:
+        return memory is not None and memory.space == self._access.space and self._access.writable.admits(memory)
+
+    def _demand(self, memory: Memory) -> None:
+        if not self._writes(memory):
+            raise AccessDenied(
+                f"The agent {self._access.agent!r} may write only what is its own in its scope "
+                f"({self._access.capabilities.scope}); nothing was changed. Ask for a wider scope."
+            )

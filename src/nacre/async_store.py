@@ -1,0 +1,132 @@
+"""The same face for asynchronous programs: every method runs in a worker thread over the one core."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from functools import update_wrapper
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+
+from nacre.memory_store import MemoryStore
+from nacre.model import JournalEntry, Memory
+from nacre.model.instants import Instant
+from nacre.recall_options import Scope
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def off_loop(
+    method: Callable[Concatenate[MemoryStore, P], R],
+) -> Callable[Concatenate[AsyncMemoryStore, P], Coroutine[Any, Any, R]]:
+    async def run(self: AsyncMemoryStore, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self.sync, *args, **kwargs)
+
+    return update_wrapper(run, method)
+
+
+class AsyncMemoryStore:
+    """Wraps a MemoryStore; `sync` is the one underneath."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.sync = store
+
+    remember = off_loop(MemoryStore.remember)
+    remember_result = off_loop(MemoryStore.remember_result)
+    remember_many = off_loop(MemoryStore.remember_many)
+    draft = off_loop(MemoryStore.draft)
+    editing = off_loop(MemoryStore.editing)
+    write = off_loop(MemoryStore.write)
+    edit = off_loop(MemoryStore.edit)
+    forget = off_loop(MemoryStore.forget)
+    purge = off_loop(MemoryStore.purge)
+    supersede = off_loop(MemoryStore.supersede)
+    merge = off_loop(MemoryStore.merge)
+    restore = off_loop(MemoryStore.restore)
+    undo = off_loop(MemoryStore.undo)
+    redact = off_loop(MemoryStore.redact)
+    validate = off_loop(MemoryStore.validate)
+    pin = off_loop(MemoryStore.pin)
+    unpin = off_loop(MemoryStore.unpin)
+    archive = off_loop(MemoryStore.archive)
+    unarchive = off_loop(MemoryStore.unarchive)
+    tag = off_loop(MemoryStore.tag)
+    bump = off_loop(MemoryStore.bump)
+    link = off_loop(MemoryStore.link)
+    unlink = off_loop(MemoryStore.unlink)
+    neighbors = off_loop(MemoryStore.neighbors)
+    subgraph = off_loop(MemoryStore.subgraph)
+    path = off_loop(MemoryStore.path)
+    relations = off_loop(MemoryStore.relations)
+    register_relation = off_loop(MemoryStore.register_relation)
+    weak_links = off_loop(MemoryStore.weak_links)
+    prune_links = off_loop(MemoryStore.prune_links)
+    history = off_loop(MemoryStore.history)
+    diff = off_loop(MemoryStore.diff)
+    compact = off_loop(MemoryStore.compact)
+    resolve_act = off_loop(MemoryStore.resolve_act)
+    find_conflicts = off_loop(MemoryStore.find_conflicts)
+    note_conflicts = off_loop(MemoryStore.note_conflicts)
+    review = off_loop(MemoryStore.review)
+    decide = off_loop(MemoryStore.decide)
+    entities = off_loop(MemoryStore.entities)
+    resolve_entity = off_loop(MemoryStore.resolve_entity)
+    memories_about = off_loop(MemoryStore.memories_about)
+    merge_entities = off_loop(MemoryStore.merge_entities)
+    unalias = off_loop(MemoryStore.unalias)
+    entity_suggestions = off_loop(MemoryStore.entity_suggestions)
+    tally = off_loop(MemoryStore.tally)
+    touch = off_loop(MemoryStore.touch)
+    vocabulary = off_loop(MemoryStore.vocabulary)
+    get = off_loop(MemoryStore.get)
+    get_many = off_loop(MemoryStore.get_many)
+    vectors = off_loop(MemoryStore.vectors)
+    edges = off_loop(MemoryStore.edges)
+    resolve_id = off_loop(MemoryStore.resolve_id)
+    list_recent = off_loop(MemoryStore.list_recent)
+    count = off_loop(MemoryStore.count)
+    stats = off_loop(MemoryStore.stats)
+    journal = off_loop(MemoryStore.journal)
+    export_journal = off_loop(MemoryStore.export_journal)
+    recall = off_loop(MemoryStore.recall)
+    recall_pack = off_loop(MemoryStore.recall_pack)
+    types = off_loop(MemoryStore.types)
+    register_type = off_loop(MemoryStore.register_type)
+    spaces = off_loop(MemoryStore.spaces)
+    space_notes = off_loop(MemoryStore.space_notes)
+    create_space = off_loop(MemoryStore.create_space)
+    copy_space = off_loop(MemoryStore.copy_space)
+    rename_space = off_loop(MemoryStore.rename_space)
+    delete_space = off_loop(MemoryStore.delete_space)
+    reindex = off_loop(MemoryStore.reindex)
+    catch_up = off_loop(MemoryStore.catch_up)
+    backup = off_loop(MemoryStore.backup)
+    health = off_loop(MemoryStore.health)
+    close = off_loop(MemoryStore.close)
+
+    async def iterate(self, **scope: Unpack[Scope]) -> AsyncIterator[Memory]:
+        memories = await asyncio.to_thread(self.sync.iterate, **scope)
+        while (memory := await asyncio.to_thread(next, memories, None)) is not None:
+            yield memory
+
+    async def iterate_journal(
+        self,
+        id: str | None = None,
+        *,
+        act: str | None = None,
+        actor: str | None = None,
+        since: Instant | None = None,
+        until: Instant | None = None,
+    ) -> AsyncIterator[JournalEntry]:
+        entries = self.sync.iterate_journal(id, act=act, actor=actor, since=since, until=until)
+        while (entry := await asyncio.to_thread(next, entries, None)) is not None:
+            yield entry
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

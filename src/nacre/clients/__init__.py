@@ -1,0 +1,1 @@
+"""Installs Nacre into the settings of other programs."""

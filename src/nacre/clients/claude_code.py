@@ -1,0 +1,136 @@
+"""The hooks of Claude Code that call this program: put beside those of others, and taken out without them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from nacre.clients import installer as guiding
+from nacre.clients import jsonc
+from nacre.clients.files import Rewritten, rewrite
+from nacre.clients.installer import Installer, any_there, named, own_command
+
+EVENTS = {
+    "SessionStart": "session-start",
+    "UserPromptSubmit": "prompt",
+    "PreCompact": "pre-compact",
+    "Stop": "stop",
+    "SessionEnd": "session-end",
+}
+PATIENCE = 30  # seconds: reading a long conversation takes a few; a hook that hangs must not hold up a session
+OURS = re.compile(rf"(?:^|[\\/\s'\"])nacre(?:\.exe)?['\"]?\s(?:.*\s)?hook (?:{'|'.join(EVENTS.values())})$")
+
+
+def with_hooks(text: str, command: Sequence[str]) -> str:
+    for event, name in EVENTS.items():
+        text = with_hook(text, event, {"type": "command", "command": shlex.join((*command, "hook", name))})
+    return text
+
+
+def with_hook(text: str, event: str, wanted: dict[str, object]) -> str:
+    wanted = {**wanted, "timeout": PATIENCE}
+    standing = list(ours(text, event))
+    if len(standing) == 1:
+        group, place = standing[0]
+        return jsonc.put(text, ("hooks", event, group, "hooks", place), wanted)
+    return jsonc.append(without_hook(text, event), ("hooks", event), {"hooks": [wanted]})
+
+
+def without_hooks(text: str) -> str:
+    for event in events_of(text):
+        text = without_hook(text, event)
+    return text
+
+
+def without_hook(text: str, event: str) -> str:
+    for group, place in reversed(list(ours(text, event))):  # from the end: the numbers before stay true
+        alone = len(hooks_of(groups_of(text, event)[group])) == 1
+        text = jsonc.take(text, ("hooks", event, group) if alone else ("hooks", event, group, "hooks", place))
+    return text
+
+
+def ours(text: str, event: str) -> Iterator[tuple[int, int]]:
+    """Whatever environment they call: a program that moved is still the same one."""
+    for number, group in enumerate(groups_of(text, event)):
+        for place, hook in enumerate(hooks_of(group)):
+            command = hook.get("command") if isinstance(hook, dict) else None
+            if isinstance(command, str) and OURS.search(command.strip()):
+                yield number, place
+
+
+def events_of(text: str) -> list[str]:
+    hooks = jsonc.read(text).get("hooks")
+    return list(hooks) if isinstance(hooks, dict) else []
+
+
+def groups_of(text: str, event: str) -> list[object]:
+    hooks = jsonc.read(text).get("hooks")
+    groups = hooks.get(event) if isinstance(hooks, dict) else None
+    return groups if isinstance(groups, list) else []
+
+
+def hooks_of(group: object) -> list[object]:
+    hooks = group.get("hooks") if isinstance(group, dict) else None
+    return hooks if isinstance(hooks, list) else []
+
+
+@dataclass(frozen=True)
+class ClaudeCodeInstaller(Installer):
+    """By itself it writes the settings file that it was always asked to write. Claude Code reads servers from
+    `user_path` and `project_path`, and an empty `settings_path` means those."""
+
+    settings_path: str = "~/.claude/settings.json"
+    overwrite_unparseable: bool = True
+
+    client: ClassVar[str] = "claude-code"
+    title: ClassVar[str] = "Claude Code"
+    commands: ClassVar[tuple[str, ...]] = ("claude",)
+
+    @classmethod
+    def user_path(cls) -> Path:
+        return named("CLAUDE_CONFIG_DIR", Path.home()) / ".claude.json"
+
+    @classmethod
+    def project_path(cls, folder: Path) -> Path:
+        return folder / ".mcp.json"
+
+    @classmethod
+    def found(cls) -> bool:
+        return any_there((cls.user_path(), user_folder()), cls.commands)
+
+    @property
+    def hooks_path(self) -> Path:
+        return (self.folder / ".claude" if self.folder is not None else user_folder()) / "settings.json"
+
+    def guidance_path(self) -> Path:
+        return (self.folder if self.folder is not None else user_folder()) / "CLAUDE.md"
+
+    def hook_command(self) -> tuple[str, ...]:
+        chosen = {"--store": self.environment().get("NACRE_STORE", ""), "--space": self.space}
+        return (*own_command(), *(word for flag, value in chosen.items() if value for word in (flag, value)))
+
+    def hooks_text(self) -> str:
+        return with_hooks("", self.hook_command()).rstrip("\n")
+
+    def write_hooks(self) -> Rewritten:
+        command = self.hook_command()
+        return rewrite(
+            self.hooks_path,
+            lambda text: with_hooks(text, command),
+            replace_unreadable=self.overwrite_unparseable,
+        )
+
+    def remove_hooks(self) -> bool:
+        return rewrite(self.hooks_path, without_hooks).changed
+
+    @staticmethod
+    def claudemd_snippet() -> str:
+        return guiding.guidance()
+
+
+def user_folder() -> Path:
+    return named("CLAUDE_CONFIG_DIR", Path.home() / ".claude")

@@ -1,0 +1,1 @@
+"""Finds stored memories that a new one may contradict, update or duplicate."""

@@ -1,0 +1,146 @@
+"""Finds what a memory may not be true beside, among those that stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol, TypeAlias
+
+from nacre.errors import EmbeddingError
+from nacre.model import Conflict, Filter, Memory
+from nacre.model.review import Verdict
+from nacre.protocols import Embedder, Store, Vectors
+
+ConflictFn: TypeAlias = Callable[[Memory, Memory], bool]
+Alike: TypeAlias = Callable[[str, str], float]
+
+THRESHOLD = 0.80
+NEAREST = 12  # by meaning, as AI-Houkai does
+FRAMED = 12  # by words: "Use ruff for linting" is far from "Use flake8 for linting" in meaning (0.43)
+ASKED = 6  # stems that are looked for, the longest: they are the rarest, and a frame with another word in it has most
+SHORT = 10  # stems of a text that one other word can turn round; a longer one keeps its meaning, and is found by that
+CROWDED = 0.6  # where even the last of the nearest is so near, what is farther has too many before it
+# Of 480 conflicts written by hand the judge finds, of the pairs below both, one in a hundred; reading a text costs more
+# than a hundred such looks.
+PROMISING, FRAME_SHARED = 0.45, 0.5
+# About a pair that these ties join somebody has decided.
+SETTLED = frozenset(("supersedes", "contradicts", "distinct_from"))
+
+
+class Judge(Protocol):
+    """A second opinion where the rules find no conflict; None when it has none."""
+
+    def __call__(self, a: Memory, b: Memory, similarity: float) -> Verdict | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Compares with what `where` admits. `contradiction_fn` is asked only when the rules see no contradiction."""
+
+    store: Store
+    where: Filter
+    alike: Alike | None = None
+    threshold: float = THRESHOLD
+    contradiction_fn: ConflictFn | None = None
+    second: Judge | None = None
+
+    def conflicts(
+        self, memory: Memory, vector: Vectors | None, only: Callable[[Memory], bool] | None = None
+    ) -> list[Conflict]:
+        """Worst first: contradictions, then updates, then duplicates; the more similar before the less."""
+        found = [
+            Conflict(memory, other, similarity, verdict.kind, verdict.reason, verdict.words, verdict.sure)
+            for other, similarity in self.candidates(memory, vector)
+            if (only is None or only(other)) and (verdict := self.verdict(memory, other, similarity)) is not None
+        ]
+        return sorted(found, key=gravity)
+
+    def candidates(self, memory: Memory, vector: Vectors | None) -> list[tuple[Memory, float]]:
+        from nacre.text.tokens import content_stems
+
+        cosines = self.likeness(memory, vector)
+        found = self.store.get(memory.space, [id for id in cosines if id != memory.id])
+        known = set(content_stems(memory.text))
+        alike = []
+        for other in filter(lambda other: comparable(memory, other), found):
+            likeness = cosines[other.id] if vector is not None else 0.0
+            if likeness < PROMISING:
+                shared = overlap(known, set(content_stems(other.text)))
+                if shared < FRAME_SHARED:
+                    continue
+                likeness = likeness if vector is not None else shared
+            alike.append((other, likeness))
+        return alike
+
+    def likeness(self, memory: Memory, vector: Vectors | None) -> dict[str, float]:
+        """Candidates by meaning and by words, each with its cosine as far as there is one."""
+        from nacre.text.tokens import content_stems
+
+        known = content_stems(memory.text)
+        near: dict[str, float] = {}
+        if vector is not None:
+            near = {m.id: m.score for m in self.store.by_vector(memory.space, vector, self.where, NEAREST)}
+            crowded = len(near) == NEAREST and min(near.values()) >= CROWDED
+            if len(known) > SHORT or crowded:
+                return near
+        terms = sorted(known, key=len, reverse=True)[:ASKED]
+        worded = [match.id for match in self.store.by_words(memory.space, terms, self.where, FRAMED)]
+        if vector is None:
+            return dict.fromkeys(worded, 0.0)
+        far = [id for id in worded if id not in near and id != memory.id]
+        return near | self._cosines(memory.space, vector, far) if far else near
+
+    def _cosines(self, space: str, vector: Vectors, ids: Sequence[str]) -> dict[str, float]:
+        keys = self.store.allowed(space, Filter.where(id__in=ids))
+        places = self.store.places(space, keys, Filter())
+        cosines = self.store.cosines(space, vector, keys)
+        at = dict(zip(keys.tolist(), cosines.tolist(), strict=True))
+        return {place.id: at[place.key] for place in places}
+
+    def verdict(self, a: Memory, b: Memory, similarity: float) -> Verdict | None:
+        if a.text == b.text:
+            return Verdict("duplicate", "identical text")
+        if a.type != b.type:
+            return None
+        from nacre.conflicts.judge import judge  # its tables of words cost a command 20 ms
+
+        found = judge(a, b, similarity, alike=self.alike, threshold=self.threshold)
+        if similarity < self.threshold or (found is not None and found.kind != "duplicate"):
+            return found
+        if self.contradiction_fn is not None and self.contradiction_fn(a, b):
+            return Verdict("contradiction", "custom_fn")
+        return (self.second(a, b, similarity) if self.second is not None else None) or found
+
+
+def alike_by(embedder: Embedder) -> Alike:
+    """Phrases count as unlike while the model fails, so that a memory can be kept without it."""
+
+    @lru_cache(maxsize=4096)
+    def cosine(one: str, other: str) -> float:
+        first, second = embedder.embed([one, other])
+        return float(first @ second)
+
+    def alike(one: str, other: str) -> float:
+        try:
+            return cosine(one, other)
+        except EmbeddingError:  # not cached: the model may be back at the next call
+            return 0.0
+
+    return alike
+
+
+def comparable(a: Memory, b: Memory) -> bool:
+    """Tags part two memories only where both have some; ties that join them say that they were compared."""
+    if a.tags and b.tags and not set(a.tags) & set(b.tags):
+        return False
+    ties = {link.rel for link in a.links if link.to == b.id} | {link.rel for link in b.links if link.to == a.id}
+    return not ties & SETTLED and a.superseded_by != b.id and b.superseded_by != a.id
+
+
+def overlap(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(1, min(len(one), len(other)))
+
+
+def gravity(conflict: Conflict) -> tuple[int, float]:
+    return ("contradiction", "update", "duplicate").index(conflict.kind), -conflict.similarity

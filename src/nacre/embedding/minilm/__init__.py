@@ -1,3 +1,0 @@
-"""all-MiniLM-L6-v2 on onnxruntime: obtained once from the package index, converted once, then local for ever."""
-
-from nacre.embedding.minilm.embedder import MiniLM as MiniLM

@@ -1,0 +1,277 @@
+"""From settings to working parts; the only file that names a backend, and it imports none before it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from nacre.errors import ConfigError, InvalidInput, PlainMirror, UnknownName
+from nacre.model import Memory
+from nacre.protocols import Derived, Embedder, JournalSink, LanguageModel, Reranker, Store
+from nacre.remember.suggest import Suggesting
+from nacre.settings import ADDRESS, STORE_FILE, Settings
+from nacre.settings import IN_MEMORY as IN_MEMORY
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from nacre.access.capabilities import Access, AgentCapabilities
+    from nacre.conflicts.candidates import Judge
+    from nacre.remember.guard import Guard
+    from nacre.storage.sqlite import Key
+    from nacre.storage.sqlite.backup import Copy
+    from nacre.storage.sqlite.repairing import Repaired
+
+EmbedFunction: TypeAlias = "Callable[[Sequence[str]], ArrayLike]"
+RERANKERS = ("cross-encoder:DIRECTORY", "language-model")
+CONFLICT_JUDGES = ("language-model",)
+LANGUAGE_MODELS = ("openai:MODEL", "anthropic:MODEL")
+OPENAI = "https://api.openai.com/v1"
+EMBEDDERS = ("minilm", "hashing", "openai:MODEL", "sentence-transformers:MODEL")
+
+
+def open_store(path: Path | str, settings: Settings | None = None) -> Store:
+    """A directory gets a store of its own inside; `:memory:` is kept nowhere. The settings name the key, if any."""
+    if str(path) == IN_MEMORY:
+        from nacre.storage.in_memory import InMemoryStore
+
+        return InMemoryStore()
+    from nacre.storage.sqlite import SQLiteStore
+
+    return SQLiteStore(store_file(path), key_named(settings.key if settings else ""))
+
+
+def key_named(setting: str) -> Key | None:
+    """Raises `ConfigError` when there is no key where the setting says."""
+    if not setting:
+        return None
+    from nacre.storage.keys import named_key
+    from nacre.storage.sqlite import Key
+
+    return Key(named_key(setting))
+
+
+def service_key(settings: Settings, name: str) -> str:
+    """The key in this setting, or the one that it names as env:VARIABLE, file:PATH or keyring:NAME.
+
+    Raises `ConfigError` when there is no key where the setting says.
+    """
+    value = str(getattr(settings, name))
+    if not value:
+        return ""
+    from nacre.storage.keys import service_key
+
+    return service_key(value, name)
+
+
+def make_key_file(path: Path | str) -> None:
+    """A random key in a file of its own that only its owner may read. Raises `ConfigError`; never writes over one."""
+    from nacre.storage.keys import make_key_file
+
+    make_key_file(Path(path).expanduser().absolute())
+
+
+def rekey_store(path: Path | str, old: str, new: str) -> None:
+    """From the key that the setting `old` names to that of `new`; an empty one means none, and so encrypts or decrypts.
+
+    Wherever it breaks off, the store opens with one of the two. Raises `StoreBusy` when somebody has the store open.
+    """
+    if str(path) == IN_MEMORY:
+        raise InvalidInput("A store that is kept nowhere has no key; name a file with --store.")
+    from nacre.storage.sqlite.backup import rekey
+
+    rekey(store_file(path), key_named(old), key_named(new))
+
+
+def is_encrypted(path: Path | str) -> bool:
+    """Makes no store where there is none: raises `StoreUnreachable`."""
+    if str(path) == IN_MEMORY:
+        return False
+    from nacre.storage.sqlite.backup import encrypted
+
+    return encrypted(store_file(path))
+
+
+def verify_copy(path: Path | str, key: str) -> Copy:
+    """What a copy of a store holds, once all of it could be read; `key` is the setting that names its key, if any."""
+    from nacre.storage.sqlite.backup import verify
+
+    return verify(Path(path).expanduser(), key_named(key))
+
+
+def restore_store(path: Path | str, copy: Path | str, kept: Path, key: str, copy_key: str) -> Path | None:
+    """Puts a copy in the store's place, under the key that the setting `key` names; see `storage.sqlite.restoring`."""
+    if str(path) == IN_MEMORY:
+        raise InvalidInput("A store that is kept nowhere cannot be restored; name a file with --store.")
+    from nacre.storage.sqlite.backup import restore
+
+    return restore(store_file(path), Path(copy).expanduser(), kept, key_named(key), key_named(copy_key))
+
+
+def repair_store(path: Path | str, key: str, now: float) -> Repaired:
+    """Keeps what can be read of a damaged store, and sets the rest aside; see `storage.sqlite.repairing`."""
+    from nacre.storage.sqlite.repairing import repair
+
+    return repair(store_file(path), key_named(key), now)
+
+
+def as_known(store: Store, space: str, stood: Mapping[str, Memory | None], derived: Mapping[str, Derived]) -> Store:
+    """The store with some memories of a space as they once stood, for reading."""
+    from nacre.storage.overlaid import OverlaidStore
+
+    return OverlaidStore(store, space, stood, derived)
+
+
+def store_file(path: Path | str) -> Path:
+    """Raises `InvalidInput` for the address of a service: no folder of that name is made."""
+    address = ADDRESS.match(str(path))
+    if address:
+        raise InvalidInput(
+            f"A store with an address that begins with {address.group(1)}: is not supported; name a file or a folder."
+        )
+    file = Path(path).expanduser()
+    return file / STORE_FILE if file.is_dir() or str(path).endswith(("/", "\\")) else file
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    kind, _, model = settings.embedder.partition(":")
+    if kind == "minilm":
+        from nacre.models.minilm import MiniLM
+
+        return MiniLM()
+    if kind == "hashing":
+        from nacre.models.hashing import Hashing
+
+        return Hashing()
+    if kind == "openai" and model:
+        from nacre.models.openai_embedder import OpenAICompatible
+
+        return OpenAICompatible(settings.embedder_url, model, service_key(settings, "embedder_key") or None)
+    if kind == "sentence-transformers" and model:
+        from nacre.models.sentence_transformers import SentenceTransformers
+
+        return SentenceTransformers(model)
+    raise UnknownName("embedder", settings.embedder, EMBEDDERS)
+
+
+def embedder_from(given: Embedder | EmbedFunction | str | None, settings: Settings) -> Embedder:
+    """A name, an embedder, any function from texts to rows, or None for what the settings say."""
+    if given is None or isinstance(given, str):
+        from dataclasses import replace
+
+        return make_embedder(settings if given is None else replace(settings, embedder=given))
+    if not callable(given):
+        return given
+    from nacre.models.embedding_function import FromCallable
+
+    return FromCallable(given, identity=f"callable:{getattr(given, '__name__', type(given).__name__)}")
+
+
+def make_language_model(settings: Settings) -> LanguageModel | None:
+    kind, _, model = settings.language_model.partition(":")
+    if not kind:
+        return None
+    url, key = settings.language_model_url, service_key(settings, "language_model_key")
+    if kind == "openai" and model:
+        from nacre.models.openai_language_model import OpenAICompatible
+
+        return OpenAICompatible(url or OPENAI, model, key or None)
+    if kind == "anthropic" and model:
+        from nacre.models.anthropic import BASE_URL, Anthropic
+
+        return Anthropic(model, key, url or BASE_URL)
+    raise UnknownName("language model", settings.language_model, LANGUAGE_MODELS)
+
+
+def make_conflict_judge(settings: Settings) -> Judge | None:
+    """A second opinion on pairs that are alike and in which the rules see no conflict."""
+    if not settings.conflict_judge:
+        return None
+    if settings.conflict_judge != "language-model":
+        raise UnknownName("conflict judge", settings.conflict_judge, CONFLICT_JUDGES)
+    model = make_language_model(settings)
+    if model is None:
+        raise ConfigError("The conflict judge 'language-model' needs one; set language_model to openai:MODEL, say.")
+    from nacre.conflicts.language_model import AskedModel
+
+    return AskedModel(model)
+
+
+def make_suggesting(settings: Settings) -> Suggesting:
+    asked = None
+    if settings.importance == "language-model":
+        model = make_language_model(settings)
+        if model is None:
+            raise ConfigError("The importance 'language-model' needs one; set language_model to openai:MODEL, say.")
+        from nacre.remember.suggest import asked_importance
+
+        asked = asked_importance(model)
+    return Suggesting(settings.importance, settings.emotion, settings.default_importance, asked)
+
+
+def make_guard(settings: Settings) -> Guard:
+    from nacre.remember.guard import Guard, allowed_strings
+
+    allowed = allowed_strings(settings.secrets_allow)
+    return Guard(settings.secrets, settings.personal_data, allowed, settings.suspicious)
+
+
+def make_access(
+    settings: Settings, space: str, agent: str, session: str, capabilities: AgentCapabilities | None
+) -> Access | None:
+    """What the caller says, else the settings; None where nothing is narrowed."""
+    if capabilities is None and not settings.scope:
+        return None
+    from nacre.access.capabilities import Access, AgentCapabilities, scope_named
+
+    if capabilities is None:
+        capabilities = AgentCapabilities(
+            scope_named(settings.scope),
+            max_query_cost=settings.scope_max_cost,
+            memory_quota_mb=settings.scope_quota_mb or None,
+            allowed_types=settings.scope_types.replace(",", " ").split(),
+            allowed_spaces=settings.scope_spaces.replace(",", " ").split(),
+        )
+    return Access(agent, session, space, capabilities)
+
+
+def narrowed(store: Store, access: Access | None) -> Store:
+    if access is None:
+        return store
+    from nacre.access.view import NarrowedStore
+
+    return NarrowedStore(store, access)
+
+
+def check_mirror(settings: Settings, path: Path | str) -> None:
+    """The mirror is plain text, which would undo the encryption. Raises `PlainMirror`."""
+    if settings.journal_mirror and settings.key and str(path) != IN_MEMORY:
+        raise PlainMirror(settings.journal_mirror)
+
+
+def make_journal_mirror(settings: Settings) -> JournalSink | None:
+    if not settings.journal_mirror:
+        return None
+    from nacre.storage.journal_mirror import JournalMirror
+
+    file = Path(settings.journal_mirror).expanduser()
+    return JournalMirror(file, rotate_mb=settings.journal_mirror_mb, keep_days=settings.journal_mirror_days)
+
+
+def make_reranker(settings: Settings) -> Reranker | None:
+    kind, _, directory = settings.reranker.partition(":")
+    if not kind:
+        return None
+    if kind == "cross-encoder" and directory:
+        from nacre.models.cross_encoder import CrossEncoder
+
+        return CrossEncoder(Path(directory).expanduser())
+    if kind == "language-model":
+        from nacre.models.language_model_reranker import LanguageModelReranker
+
+        model = make_language_model(settings)
+        if model is None:
+            raise ConfigError("The reranker 'language-model' needs one; set language_model to openai:MODEL, say.")
+        return LanguageModelReranker(model)
+    raise UnknownName("reranker", settings.reranker, RERANKERS)

@@ -1,0 +1,137 @@
+"""Keeps what was said since the last time: reads a transcript on from where it was left, and never twice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nacre.errors import InvalidInput, SecretRefused
+from nacre.model import Memory
+from nacre.model.memory import Json
+from nacre.transfer.ingest import claude_code
+from nacre.transfer.ingest.ingest import check_unnarrowed, drafted, keep
+from nacre.transfer.ingest.items import Item, lines
+
+if TYPE_CHECKING:
+    from nacre.memory_store import MemoryStore
+
+KIND = "transcript"
+LINES = 200  # an act: some 60 turns, which take a tenth of a second; the time limit is looked at between two
+MARK_BYTES = 256  # before the place where the reading goes on: they tell whether it is still the same file
+DIGEST_BYTES = 8
+TRIES = 20  # when another hook reads the same transcript
+
+
+class Overtaken(Exception):
+    """Another hook has captured the same; what was prepared is stale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far a transcript was read. `mark` is of the bytes before `offset`, `turns` counts what was kept."""
+
+    offset: int = 0
+    turns: int = 0
+    inode: int = 0
+    mark: str = ""
+    at: float = 0.0
+
+    @classmethod
+    def told(cls, word: Mapping[str, Json] | None) -> Reached:
+        try:
+            return cls(**word) if word else cls()  # type: ignore[arg-type]
+        except TypeError:
+            return cls()  # written by another version: what is there already is recognised by its ids
+
+
+def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: float | None = None) -> int:
+    """Returns how many turns were kept. What is left at `until` (of the monotonic clock) waits for the next time.
+
+    Raises `AccessDenied` for a narrowed agent.
+    """
+    check_unnarrowed(store)
+    kept = faults = 0
+    while until is None or time.monotonic() < until:
+        word = store.vocabulary(KIND).get(str(transcript))
+        try:
+            done = step(store, transcript, word, session)
+        except Overtaken:
+            faults += 1
+            if faults > TRIES:
+                return kept
+            continue
+        if done is None:
+            return kept
+        kept += done
+    return kept
+
+
+def step(store: MemoryStore, transcript: Path, word: Mapping[str, Json] | None, session: str) -> int | None:
+    """One act: turns, and how far the reading has come. None when there is nothing more to read."""
+    reached = still(Reached.told(word), transcript)
+    if reached is None:
+        return None
+    drafts, turns, offset = read_on(store, transcript, reached, session)
+    if offset == reached.offset:
+        return None
+    after = Reached(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now())
+    advance = {(KIND, str(transcript)): advanced(word, after)}
+    return keep(store, "capture", drafts, words=advance, why=claude_code.NAME)
+
+
+def still(reached: Reached, transcript: Path) -> Reached | None:
+    """Where to go on; from the beginning when the file was cut or is another one. None when nothing was added."""
+    try:
+        size = transcript.stat().st_size
+    except OSError:
+        return None
+    same = reached.offset <= size and mark_of(transcript, reached.offset) == reached.mark
+    if same or not reached.offset:
+        return reached if size > reached.offset else None
+    return Reached() if size else None
+
+
+def mark_of(transcript: Path, offset: int) -> str:
+    with transcript.open("rb") as file:
+        file.seek(max(0, offset - MARK_BYTES))
+        raw = file.read(min(offset, MARK_BYTES))
+    return blake2b(raw, digest_size=DIGEST_BYTES).hexdigest() if raw else ""
+
+
+def read_on(store: MemoryStore, transcript: Path, reached: Reached, session: str) -> tuple[list[Memory], int, int]:
+    """Drafts of what was said, how many turns there are by now, and the byte after the last whole line."""
+    found: dict[str, Memory] = {}
+    turns, offset = reached.turns, reached.offset
+    for line in islice(lines(transcript, reached.offset, whole=True), LINES):
+        offset = line.end
+        for item in items(claude_code.pieces(line, session or transcript.stem)):
+            try:
+                draft = drafted(store, item, turns, claude_code.NAME)
+            except (SecretRefused, InvalidInput):
+                continue
+            if draft.id not in found:
+                turns += 1
+            found.setdefault(draft.id, draft)
+    return list(found.values()), turns, offset
+
+
+def items(pieces: Iterator[object]) -> Iterator[Item]:
+    return (piece for piece in pieces if isinstance(piece, Item))
+
+
+def advanced(before: Mapping[str, Json] | None, after: Reached) -> Callable[[object], Mapping[str, Json]]:
+    def edit(standing: object) -> Mapping[str, Json]:
+        if standing != before:
+            raise Overtaken
+        return asdict(after)
+
+    return edit
+
+
+def captured(store: MemoryStore) -> dict[str, Reached]:
+    return {name: Reached.told(word) for name, word in store.vocabulary(KIND).items()}

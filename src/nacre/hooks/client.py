@@ -1,0 +1,226 @@
+"""An embedder that answers only where it need not load anything first: a client does not wait for a model."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nacre.errors import EmbeddingError, ModelUnavailable
+from nacre.files import private_folder
+from nacre.hooks.channel import ask, channel_at
+from nacre.hooks.places import Places, note
+from nacre.hooks.request import Request
+from nacre.protocols import Embedder, Vectors
+
+if TYPE_CHECKING:
+    from nacre.model.memory import Json
+    from nacre.settings import Settings
+
+
+class WhenReady:
+    """Until then texts are kept and found by their words, and get their vectors later."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self.inner = inner
+
+    @property
+    def identity(self) -> str:
+        return self.inner.identity
+
+    @property
+    def dimensions(self) -> int:
+        return self.inner.dimensions
+
+    @property
+    def token_limit(self) -> int:
+        return self.inner.token_limit
+
+    @property
+    def ready(self) -> bool:
+        return self.inner.ready
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        self._check()
+        return self.inner.count_tokens(texts)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self._check()
+        return self.inner.embed(texts)
+
+    def _check(self) -> None:
+        if not self.inner.ready:
+            raise ModelUnavailable(self.identity, "it is not loaded yet", "Ask again in a moment.")
+
+    def load_in_background(self) -> threading.Thread | None:
+        """Loads what is here already; nothing is downloaded that nobody asked for."""
+        if self.inner.ready or not installed(self.inner):
+            return None
+        loading = threading.Thread(target=self._load, name="load the model", daemon=True)
+        loading.start()
+        return loading
+
+    def _load(self) -> None:
+        from nacre.hooks.places import note
+
+        try:
+            self.inner.embed(["a first text, which loads the model"])
+        except EmbeddingError as error:
+            note("helper", str(error))
+
+
+def installed(embedder: Embedder) -> bool:
+    from nacre.models.minilm import MiniLM, provision
+
+    return not isinstance(embedder, MiniLM) or provision.status().installed
+
+
+LIMIT_SECONDS = 2.0  # a client that waits longer is one that a person waits for
+LIMIT_VARIABLE = "NACRE_HOOK_LIMIT"  # seconds; for slow machines and for tests
+WORKING_SHARE = 0.6  # of the limit, for what may stop between two acts
+STARTING_SECONDS = 30.0  # no second helper is started within this time
+WITHOUT_CONSOLE = 0x8 if sys.platform == "win32" else 0  # DETACHED_PROCESS
+
+
+def run(event: str, flags: Mapping[str, str]) -> str:
+    """What to print. Never raises; whatever goes wrong is a line in the log."""
+    limit = seconds_allowed()
+    over = threading.Timer(limit, give_up, (event, limit))
+    over.daemon = True
+    over.start()
+    try:
+        return answered(Request.here(event, read_payload(), flags), time.monotonic() + limit * WORKING_SHARE)
+    except Exception as error:  # noqa: BLE001 - no fault of ours may stop a client
+        note(event, f"{type(error).__name__}: {error}")
+        return ""
+    finally:
+        over.cancel()
+
+
+def seconds_allowed() -> float:
+    try:
+        return float(os.environ.get(LIMIT_VARIABLE) or LIMIT_SECONDS)
+    except ValueError:
+        return LIMIT_SECONDS
+
+
+def give_up(event: str, limit: float) -> None:
+    """What was committed stays, what was not is rolled back: a store does not mind."""
+    note(event, f"Given up after {limit:g} s; the next hook goes on.")
+    os._exit(0)
+
+
+def read_payload() -> Mapping[str, Json]:
+    """Raises `ValueError` when it is no JSON object."""
+    told = json.loads(sys.stdin.buffer.read() or b"{}")
+    if not isinstance(told, dict):
+        raise ValueError("what came on stdin is no JSON object")
+    return told
+
+
+def answered(request: Request, until: float) -> str:
+    settings = request.settings()
+    if not (settings.hook_inject if request.injects else settings.hook_capture):
+        return ""
+    file = store_path(settings.store)
+    places = Places.of(file)
+    try:
+        # The whole limit: how long the helper may take is for the client's limit to say, and its timer runs.
+        told = ask(channel_at(places.address), request.to_json(), seconds_allowed())
+    except ConnectionError:
+        told = None  # it ended just then
+    if told is not None:
+        return str(told.get("output") or "")
+    start(file, places, settings)
+    return by_itself(request, until)
+
+
+def store_path(setting: str) -> Path:
+    from nacre.settings import ADDRESS, IN_MEMORY, STORE_FILE
+
+    if ADDRESS.match(setting):
+        raise ValueError("the address of a service is no store; name a file or a folder with NACRE_STORE")
+    if setting == IN_MEMORY:
+        raise ValueError("a store that is kept nowhere has nothing for a hook; name a file with NACRE_STORE")
+    file = Path(setting).expanduser()  # as `wiring.store_file`, which is dear to import
+    return (file / STORE_FILE if file.is_dir() or setting.endswith(("/", "\\")) else file).absolute()
+
+
+def start(file: Path, places: Places, settings: Settings) -> None:
+    """One of many hooks starts the helper, and the helper itself makes sure that it is the only one."""
+    if not first_to_start(places.starting):
+        return
+    if is_there(places):
+        places.starting.unlink(missing_ok=True)  # it came up since it was asked
+        return
+    import subprocess
+
+    private_folder(file.parent)
+    process = subprocess.Popen(
+        # -P: a folder called nacre where the client works is not taken for it.
+        [sys.executable, "-P", "-m", "nacre.hooks.helper", str(file), str(settings.hook_idle), settings.embedder],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=file.parent,
+        start_new_session=True,
+        creationflags=WITHOUT_CONSOLE,
+    )
+    process.returncode = 0  # it outlives us: nobody is meant to wait for it
+
+
+def is_there(places: Places) -> bool:
+    try:
+        return ask(channel_at(places.address), {"event": "status"}, LIMIT_SECONDS) is not None
+    except OSError:
+        return True  # it takes its time
+
+
+def first_to_start(mark: Path) -> bool:
+    for _ in range(2):
+        try:
+            os.close(os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            return True
+        except FileExistsError:
+            try:
+                if time.time() - mark.stat().st_mtime < STARTING_SECONDS:
+                    return False
+                mark.unlink()  # whoever wrote it never came to be
+            except FileNotFoundError:
+                continue
+    return False
+
+
+def by_itself(request: Request, until: float) -> str:
+    """Without waiting for a model: what has no vector yet is found by its words."""
+    from dataclasses import replace
+
+    from nacre.factory import make_embedder, store_file
+    from nacre.hooks import answer as answering
+    from nacre.memory_store import MemoryStore
+
+    known = request.settings()
+    if request.injects and not store_file(known.store).exists():
+        return ""  # nothing is remembered yet, and a question makes no store
+    embedder = WhenReady(make_embedder(known))
+    space = request.space(lambda: spaces_in(known))
+    with MemoryStore(settings=replace(known, space=space), actor="hook", embedder=embedder) as store:
+        if request.injects:
+            return answering.injection(store, request)
+        answering.capture(store, request, until=until)
+    return ""
+
+
+def spaces_in(settings: Settings) -> list[str]:
+    from nacre.factory import open_store
+
+    store = open_store(settings.store, settings)
+    try:
+        return list(store.spaces())
+    finally:
+        store.close()

@@ -1,0 +1,219 @@
+"""The helper: one process for each store that holds it and the loaded model, so that a hook need load neither."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+from nacre.errors import NacreError
+from nacre.factory import make_embedder, store_file
+from nacre.hooks import answer as answering
+from nacre.hooks.channel import Channel, channel_at, receive, send
+from nacre.hooks.client import WhenReady
+from nacre.hooks.places import Places, note
+from nacre.hooks.request import Request
+from nacre.memory_store import MemoryStore
+from nacre.model.memory import Json
+from nacre.settings import Settings
+from nacre.storage.file_lock import held
+
+ACTOR = "hook"
+WORKERS = 4
+MOST_STORES = 16  # spaces and settings kept open; the one that was not used longest is closed
+LOOKING_SECONDS = 1.0  # how often it looks whether it is still wanted
+RECEIVING_SECONDS = 5.0
+WARMED = ("numpy", "nacre.recall.recall", "nacre.hooks.inject", "nacre.hooks.capture", "nacre.safety.scrub")
+
+
+class Stores:
+    """One opened store for each space and settings, all with one embedder of each name."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._open: OrderedDict[str, MemoryStore] = OrderedDict()
+        self._embedders: dict[str, WhenReady] = {}
+        self._lock = threading.Lock()
+        self._inode = 0
+        self._spaces: set[str] = set()
+
+    def of(self, request: Request) -> MemoryStore:
+        """Raises `NacreError`."""
+        known = request.settings()
+        if store_file(known.store).absolute() != self.file:
+            raise PermissionError(f"{known.store} is not the store of this helper")
+        # Which space is asked before the lock: git may take its time.
+        space = request.space(lambda: self._known_spaces(known))
+        self._spaces.add(space)
+        return self._opened(replace(known, space=space))
+
+    def _known_spaces(self, known: Settings) -> Iterator[str]:
+        """Those of a store are counted only when none that was asked for before is meant."""
+        yield from tuple(self._spaces)
+        yield from self._opened(known).spaces()
+
+    def warm(self, embedder: str) -> None:
+        """What the first request would have to wait for."""
+        for name in WARMED:
+            import_module(name)
+        with suppress(NacreError):
+            self._embedder(replace(Settings(), embedder=embedder))
+
+    @property
+    def ready(self) -> bool:
+        return any(each.ready for each in self._embedders.values())
+
+    def close(self) -> None:
+        with self._lock:
+            for store in self._open.values():
+                store.close()
+            self._open.clear()
+
+    def _opened(self, settings: Settings) -> MemoryStore:
+        name = repr(settings)
+        with self._lock:
+            if self._open and self._number() != self._inode:
+                self._open.clear()  # a copy was put in its place; whoever still works with the old one keeps it alive
+            if name not in self._open:
+                self._open[name] = MemoryStore(settings=settings, actor=ACTOR, embedder=self._embedder(settings))
+                self._inode = self._number()
+                if len(self._open) > MOST_STORES:
+                    self._open.popitem(last=False)
+            self._open.move_to_end(name)
+            return self._open[name]
+
+    def _number(self) -> int:
+        try:
+            return self.file.stat().st_ino
+        except FileNotFoundError:
+            return 0
+
+    def _embedder(self, settings: Settings) -> WhenReady:
+        name = repr((settings.embedder, settings.embedder_url, settings.embedder_key))
+        if name not in self._embedders:
+            self._embedders[name] = WhenReady(make_embedder(settings))
+            self._embedders[name].load_in_background()
+        return self._embedders[name]
+
+
+class Companion:
+    def __init__(self, file: Path, idle: float) -> None:
+        self.stores = Stores(file)
+        self.idle = idle
+        self.ending = threading.Event()
+        self._last = time.monotonic()
+        self._busy = 0
+        self._lock = threading.Lock()
+        # One after the other, apart from those who wait for an answer.
+        self._captures = ThreadPoolExecutor(1, "capture")
+
+    def serve(self, channel: Channel, wanted: Path, listens: Callable[[], object] = bool) -> None:
+        """Until it was asked to end, nobody asked for so long, or the store's folder is gone.
+
+        `listens` is called once it can be asked.
+        """
+        listening, token = channel.listen()
+        listens()
+        listening.settimeout(min(LOOKING_SECONDS, self.idle / 2))
+        try:
+            with listening, self._captures, ThreadPoolExecutor(WORKERS, "hook") as workers:
+                while not self.over(wanted):
+                    with suppress(TimeoutError):
+                        self._accept(listening, token, workers)
+                channel.close()
+                # Whoever found the way before is answered still.
+                listening.settimeout(0)
+                with suppress(OSError):
+                    while True:
+                        self._accept(listening, token, workers)
+        finally:
+            channel.close()
+            self.stores.close()
+
+    def over(self, wanted: Path) -> bool:
+        with self._lock:
+            idle = self._busy == 0 and time.monotonic() - self._last > self.idle
+        return idle or self.ending.is_set() or not wanted.exists()
+
+    def _accept(self, listening: socket.socket, token: str, workers: ThreadPoolExecutor) -> None:
+        connection, _ = listening.accept()
+        self._begun()
+        workers.submit(self._done, self._served, connection, token)
+
+    def _begun(self) -> None:
+        with self._lock:
+            self._busy += 1
+
+    def _done(self, work: Callable[..., object], *given: object) -> None:
+        """Whatever goes wrong is noted, and the next request is served."""
+        try:
+            work(*given)
+        except Exception as error:  # noqa: BLE001 - the helper outlives any request
+            note("helper", f"{type(error).__name__}: {error}")
+        finally:
+            with self._lock:
+                self._busy -= 1
+                self._last = time.monotonic()
+
+    def _served(self, connection: socket.socket, token: str) -> None:
+        with connection:
+            connection.settimeout(RECEIVING_SECONDS)
+            message = receive(connection)
+            if token and message.get("token") != token:
+                raise PermissionError("a connection without the token")
+            self._answer(connection, message)
+
+    def _answer(self, connection: socket.socket, told: Mapping[str, Json]) -> None:
+        if told.get("event") == "end":
+            self.ending.set()
+        if told.get("event") in ("end", "status"):
+            send(connection, {"pid": os.getpid(), "ready": self.stores.ready})
+            return
+        request = Request.from_json(told)
+        if not request.injects:
+            send(connection, {"taken": True})  # the client does not wait for what it need not see
+            self._begun()
+            self._captures.submit(self._done, self._capture, request)
+            return
+        try:
+            # A question makes no store where nothing is remembered yet.
+            asked = self.stores.file.exists()
+            send(connection, {"output": answering.injection(self.stores.of(request), request) if asked else ""})
+        except NacreError as error:
+            send(connection, {"output": ""})
+            note(request.event, str(error))
+
+    def _capture(self, request: Request) -> None:
+        answering.capture(self.stores.of(request), request)
+
+
+def main(file: Path, idle: float, embedder: str) -> None:
+    """Ends at once when there is a helper for this store already. The model is loaded before anybody asks."""
+    places = Places.of(file)
+    try:
+        with held(places.lock, alone=True, patience=0.0):
+            companion = Companion(file, idle)
+            companion.stores.warm(embedder)
+
+            def listens() -> None:
+                # Not before: a hook that finds neither a mark nor a helper starts another one.
+                places.starting.unlink(missing_ok=True)
+
+            companion.serve(channel_at(places.address), file.parent, listens)
+    except BlockingIOError:
+        return
+    except Exception as error:  # noqa: BLE001 - nobody sees what this process prints
+        note("helper", f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,81 @@
+"""What the hooks do here and have done: nothing is kept that a person cannot see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nacre.hooks.channel import ask, channel_at
+from nacre.hooks.client import spaces_in, store_path
+from nacre.hooks.places import Places, log_file
+from nacre.hooks.request import Request
+
+if TYPE_CHECKING:
+    from nacre.hooks.capture import Reached
+    from nacre.model.memory import Json
+
+ASKING_SECONDS = 10.0  # a person asks, and a helper that is there answers, however busy the machine is
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """`helper` is its process, None where none runs; `transcripts` are those of the space."""
+
+    store: str
+    space: str
+    capture: bool
+    inject: bool
+    budget: float
+    min_relevance: float
+    helper: int | None
+    ready: bool
+    log: str
+    transcripts: Mapping[str, Reached]
+
+    def record(self) -> dict[str, object]:
+        return {**asdict(replace(self, transcripts={})), "transcripts": told(self.transcripts)}
+
+
+def standing(flags: Mapping[str, str], folder: Path | None = None) -> Standing:
+    """For the folder where it is asked. Makes no store. Raises `ConfigError`."""
+    request = Request.here("status", {"cwd": str(folder or Path.cwd())}, flags)
+    settings = request.settings()
+    file = store_path(settings.store)
+    helper = helper_at(file, "status")
+    pid = helper.get("pid")
+    space, transcripts = seen(request, file)
+    return Standing(
+        str(file), space, settings.hook_capture, settings.hook_inject, settings.hook_budget,
+        settings.hook_min_relevance, pid if isinstance(pid, int) else None, bool(helper.get("ready")),
+        str(log_file()), transcripts,
+    )  # fmt: skip
+
+
+def seen(request: Request, file: Path) -> tuple[str, Mapping[str, Reached]]:
+    if not file.exists():
+        return request.space(tuple), {}
+    from nacre.hooks.capture import captured
+    from nacre.memory_store import MemoryStore
+
+    space = request.space(lambda: spaces_in(request.settings()))
+    with MemoryStore(settings=request.within(space)) as store:
+        return space, captured(store)
+
+
+def end_helper(flags: Mapping[str, str]) -> bool:
+    """False when there is none."""
+    settings = Request.here("end", {}, flags).settings()
+    return bool(helper_at(store_path(settings.store), "end"))
+
+
+def helper_at(file: Path, event: str) -> Mapping[str, Json]:
+    try:
+        return ask(channel_at(Places.of(file).address), {"event": event}, ASKING_SECONDS) or {}
+    except OSError:
+        return {}
+
+
+def told(transcripts: Mapping[str, Reached]) -> dict[str, object]:
+    return {path: asdict(reached) for path, reached in transcripts.items()}

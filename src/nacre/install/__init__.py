@@ -1,1 +1,0 @@
-"""Looks after an installation: examines it, and sets it up in other programs."""

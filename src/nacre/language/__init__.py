@@ -1,1 +1,0 @@
-"""Language models: a prompt becomes an answer; one file a backend, none of them needed."""

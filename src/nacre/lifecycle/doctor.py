@@ -1,0 +1,160 @@
+"""Examines an installation: what is well, what is not, and what mends it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from nacre.errors import ConfigError, EmbeddingError, InvalidInput, StorageError, StoreDamaged
+from nacre.factory import IN_MEMORY, make_access, make_embedder, narrowed, open_store, repair_store, store_file
+from nacre.memory_store import MemoryStore
+from nacre.protocols import Embedder, Health, Progress
+from nacre.settings import Settings
+
+Level = Literal["ok", "warning", "problem"]
+Remedy = Literal["", "catch_up", "reindex", "repair"]
+
+LITTLE_SPACE = 500_000_000  # bytes: the model's files and a rewritten store of 100,000 memories fit into it
+NO_SPACE = 20_000_000  # bytes: SQLite's log of one bulk write may take as much
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`says` ends with what to do, unless all is well; `mended_by` names the act of the store that does it."""
+
+    check: str
+    level: Level
+    says: str
+    mended_by: Remedy = ""
+
+
+def examine(settings: Settings) -> list[Finding]:
+    """Changes nothing and leaves nothing behind: a store that is not there is not made."""
+    embedder, embedder_findings = examined_embedder(settings)
+    file = store_file(settings.store)
+    if settings.store == IN_MEMORY or not file.exists():
+        absent = Finding("store", "ok", f"There is no store at {file} yet; the first `nacre remember` makes it.")
+        return [absent, *embedder_findings, *judged_disk(file, free_bytes(file))]
+    return [*examined_store(settings, embedder), *embedder_findings, *judged_disk(file, free_bytes(file))]
+
+
+def examined_store(settings: Settings, embedder: Embedder | None) -> list[Finding]:
+    try:
+        access = make_access(settings, settings.space, settings.agent, settings.session, None)
+        store = narrowed(open_store(settings.store, settings), access)
+    except (StorageError, ConfigError) as error:
+        return [Finding("store", "problem", str(error), mended_by=remedy(error))]
+    try:
+        health = store.health(thorough=True)
+    except StorageError as error:
+        return [Finding("integrity", "problem", str(error), mended_by=remedy(error))]
+    finally:
+        store.close()
+    opened = Finding("store", "ok", f"{store_file(settings.store)} opens, with schema {health.schema}.")
+    identity = embedder.identity if embedder is not None else ""
+    return [opened, *judged_contents(health), *judged_vectors(health, identity)]
+
+
+def remedy(error: Exception) -> Remedy:
+    return "repair" if isinstance(error, StoreDamaged) else ""
+
+
+def examined_embedder(settings: Settings) -> tuple[Embedder | None, list[Finding]]:
+    try:
+        embedder = make_embedder(settings)
+        return embedder, [judged_model(settings.embedder, ready=embedder.ready)]
+    except (EmbeddingError, InvalidInput) as error:
+        return None, [Finding("model", "problem", str(error))]
+
+
+def judged_contents(health: Health) -> Iterator[Finding]:
+    for problem in health.problems:
+        mended_by: Remedy = "repair" if problem in health.damage else "reindex"
+        yield Finding("integrity", "problem", problem, mended_by=mended_by)
+    if not health.problems:
+        yield Finding(
+            "integrity",
+            "ok",
+            f"The file, its words and its vectors agree (memories: {health.memories:,}, vectors: {health.vectors:,}).",
+        )
+
+
+def judged_vectors(health: Health, identity: str) -> Iterator[Finding]:
+    """`identity` is that of the embedder in use; empty where there is none."""
+    if health.embedder and identity and health.embedder != identity:
+        yield Finding(
+            "embedder",
+            "problem",
+            f"The store was indexed with {health.embedder}, but {identity} is configured. "
+            "Configure the first one again, or run `nacre reindex`.",
+            mended_by="reindex",
+        )
+    elif health.embedder:
+        yield Finding("embedder", "ok", f"Vectors come from {health.embedder}.")
+    if health.pending:
+        yield Finding(
+            "vectors",
+            "warning",
+            f"Memories that wait for their vectors, and are found by words alone: {health.pending:,}. "
+            "Run `nacre doctor --fix` when the model is there.",
+            mended_by="catch_up",
+        )
+    else:
+        yield Finding("vectors", "ok", "No memory waits for its vectors.")
+
+
+def judged_model(name: str, *, ready: bool) -> Finding:
+    if ready or name != "minilm":
+        return Finding("model", "ok", f"{name} is ready." if ready else f"{name} is loaded when it is needed.")
+    from nacre.models.minilm import provision
+
+    state = provision.status()
+    if state.installed:
+        return Finding("model", "ok", f"The model is installed in {state.path}.")
+    return Finding(
+        "model",
+        "warning",
+        "The embedding model is not installed, and recall answers from words alone. Run `nacre model install`.",
+    )
+
+
+def free_bytes(file: Path) -> int:
+    folder = next(folder for folder in file.absolute().parents if folder.is_dir())
+    return shutil.disk_usage(folder).free
+
+
+def judged_disk(file: Path, free: int) -> Iterator[Finding]:
+    told = f"{free / 1e9:,.1f} GB free where {file.name} lies"
+    if free >= LITTLE_SPACE:
+        yield Finding("disk", "ok", f"{told}.")
+    else:
+        yield Finding("disk", "problem" if free < NO_SPACE else "warning", f"Only {told}. Free some space.")
+
+
+def repair(settings: Settings, findings: Sequence[Finding], now: float) -> list[str]:
+    """Mends damage of the file; returns sentences that say what was done and what is lost. Raises `StorageError`."""
+    if all(finding.mended_by != "repair" for finding in findings):
+        return []
+    access = make_access(settings, settings.space, settings.agent, settings.session, None)
+    if access is not None:
+        access.demand("repair the store")
+    done = repair_store(settings.store, settings.key, now)
+    said = ["The file was repaired."]
+    if done.kept is not None:
+        said = [f"What could be read was put into a new file; the damaged one is kept as {done.kept}."]
+    if done.set_aside:
+        said.append(f"Damaged records that were moved aside, into the table `quarantine`: {', '.join(done.set_aside)}.")
+    if done.lost:
+        said.append(f"Records of which nothing could be read: {', '.join(done.lost)}. A backup may have them.")
+    return said
+
+
+def mend(store: MemoryStore, findings: Sequence[Finding], progress: Progress | None = None) -> int:
+    """Returns how many memories were indexed again. Raises `EmbeddingError` when the model cannot answer."""
+    remedies = {finding.mended_by for finding in findings}
+    if "reindex" in remedies:
+        return store.reindex(progress=progress)
+    return store.catch_up(progress=progress) if "catch_up" in remedies else 0

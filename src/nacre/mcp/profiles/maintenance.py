@@ -1,0 +1,197 @@
+"""Archives: memories carried to a file and back, as AI-Houkai's tools name it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from nacre.errors import InvalidInput
+from nacre.mcp.profiles.core import bounded
+from nacre.mcp.records import brief, conflict, line
+from nacre.mcp.session import Visit
+from nacre.mcp.tool import NUMBER, RECORDS, TEXT, TRUTH, WHOLE, Told, Tool, record
+from nacre.model.fence import fenced
+from nacre.model.memory import Json
+
+if TYPE_CHECKING:
+    from nacre.conflicts.candidates import ConflictFn
+    from nacre.lifecycle.jobs import JobResult
+    from nacre.lifecycle.scheduler import TickResult
+    from nacre.model import Memory
+    from nacre.protocols import LanguageModel
+
+SUFFIXES = (".nacre", ".ahkai")
+
+
+def export(
+    visit: Visit,
+    path: str,
+    include_vectors: bool = True,
+    include_superseded: bool = False,
+    type: str | None = None,
+    tag: str | None = None,
+    since: float | None = None,
+) -> dict[str, Json]:
+    from nacre.transfer.export import Choice, export_archive
+
+    choice = Choice(
+        types=(type,) if type else (),
+        tags=(tag,) if tag else (),
+        since=since,
+        include_superseded=include_superseded,
+        vectors=include_vectors,
+    )
+    told = export_archive(visit.store, free_place(path), choice, progress=visit.progress)
+    return {"path": str(told.path), "count": told.count, "bytes": told.bytes, "elapsed": told.elapsed}
+
+
+def free_place(path: str) -> Path:
+    """An agent may be talked into writing over a file that somebody needs."""
+    place = Path(path).expanduser()
+    if place.suffix.lower() not in SUFFIXES:
+        raise InvalidInput(f"{path} is no name for an archive; let it end in .nacre or .ahkai.")
+    if place.exists():
+        raise InvalidInput(f"{path} is there already; choose another name.")
+    return place
+
+
+def import_(
+    visit: Visit,
+    path: str,
+    on_conflict: Literal["skip", "overwrite", "rename", "error"] = "skip",
+    regenerate_vectors: bool = False,
+    dry_run: bool = False,
+) -> dict[str, Json]:
+    from nacre.transfer.import_archive import import_archive
+
+    told = import_archive(
+        visit.store,
+        path,
+        on_conflict=on_conflict,
+        regenerate_vectors=regenerate_vectors,
+        dry_run=dry_run,
+        progress=visit.progress,
+    )
+    return {
+        "ok": True,
+        "imported": told.imported,
+        "skipped": told.skipped,
+        "overwritten": told.overwritten,
+        "renamed": told.renamed,
+        "errors": told.errors,
+        "vectors_regenerated": told.vectors_regenerated,
+    }
+
+
+CARRYING = (
+    Tool("export", export, "Write memories to a new archive (.ahkai or .nacre).",
+         record(path=TEXT, count=WHOLE, bytes=WHOLE, elapsed=NUMBER), "writes"),
+    Tool("import", import_, "Read memories from an archive.",
+         record(ok=TRUTH, imported=WHOLE, skipped=WHOLE, overwritten=WHOLE, renamed=WHOLE, errors=WHOLE,
+                vectors_regenerated=WHOLE), "writes"),
+)  # fmt: skip
+
+
+MODEL = "lets your own model judge too, through sampling"
+SAMPLED = Annotated[bool, Field(description=MODEL)]
+
+
+def conflicts(
+    visit: Visit,
+    id: str | None = None,
+    threshold: Annotated[float | None, Field(description="similarity, 0-1")] = None,
+    note: Annotated[bool, Field(description="puts them into the review queue")] = False,
+    ask_model: SAMPLED = False,
+    limit: int = 20,
+) -> Told:
+    found = visit.store.find_conflicts(
+        id and visit.id(id),
+        threshold=threshold,
+        contradiction_fn=judging(model_of(visit)) if ask_model else None,
+        progress=visit.progress,
+    )
+    shown = [visit.clean(each) for each in found[: bounded("limit", limit)]]
+    noted = visit.store.note_conflicts(found) if note else 0
+    told: list[Json] = [conflict(each) for each in shown]
+    lines = [one for each in shown for one in (line(each.a, f"{each.kind} of the next"), line(each.b))]
+    text = fenced(lines) if lines else "No memories conflict."
+    return Told({"conflicts": told, "found": len(found), "noted": noted}, text)
+
+
+def reflect(
+    visit: Visit,
+    apply: Annotated[bool, Field(description="keeps the summaries; else they are only shown")] = False,
+    consolidate: Annotated[bool, Field(description="lets each take the place of its episodes")] = True,
+    min_cluster: int = 3,
+    ask_model: SAMPLED = False,
+) -> Told:
+    from nacre.lifecycle.reflection import ReflectionEngine
+    from nacre.lifecycle.summaries import asking, configured
+
+    writer = asking(model_of(visit)) if ask_model else configured(visit.store.settings)
+    engine = ReflectionEngine(visit.store, min_cluster_size=min_cluster, summarizer=writer)
+    plan = engine.plan(progress=visit.progress)
+    kept = engine.apply(plan, consolidate) if apply else [each.summary for each in plan]
+    told: list[Json] = [brief(visit.store.shown(each)) for each in kept]
+    text = fenced([line(visit.store.shown(each)) for each in kept]) if kept else "No episodes speak of the same."
+    return Told({"summaries": told, "applied": apply}, text)
+
+
+def maintenance_tick(
+    visit: Visit, dry_run: bool = False, reflect_apply: bool = False
+) -> dict[str, Json]:  # fmt: skip
+    result = tick(visit, dry_run=dry_run, reflect_apply=reflect_apply)
+    jobs: list[Json] = [{"job": each.job, "done": each.done, "said": str(each)} for each in result.results]
+    return {"summary": result.summary(), "jobs": jobs}
+
+
+def tick(visit: Visit, *, dry_run: bool = False, reflect_apply: bool = False) -> TickResult:
+    """Job by job, so that the client sees how far it is."""
+    from dataclasses import replace
+
+    from nacre.lifecycle.scheduler import MaintenanceScheduler, TickResult
+
+    known = visit.store.settings
+    settings = replace(known, reflect_apply=True) if reflect_apply else known
+    scheduler = MaintenanceScheduler.from_settings(visit.store, settings)
+    due = dict(scheduler.every)
+    results: list[JobResult] = []
+    for number, (job, every) in enumerate(due.items()):
+        visit.progress(number, len(due), job)
+        scheduler.every = {job: every}
+        done = scheduler.tick(dry_run=dry_run)
+        if done.held_by:
+            return done
+        results += done.results
+    visit.progress(len(due), len(due), "maintenance")
+    return TickResult.of(results)
+
+
+def model_of(visit: Visit) -> LanguageModel:
+    if visit.model is None:
+        raise InvalidInput("This client lends no model for sampling; call again without ask_model.")
+    return visit.model
+
+
+def judging(model: LanguageModel) -> ConflictFn:
+    from nacre.conflicts.language_model import AskedModel
+
+    asked = AskedModel(model)
+
+    def contradicts(a: Memory, b: Memory) -> bool:
+        verdict = asked(a, b, 0.0)
+        return verdict is not None and verdict.kind == "contradiction"
+
+    return contradicts
+
+
+UPKEEP = (
+    Tool("conflicts", conflicts, "Find memories that contradict, update or repeat each other: of one, or of all.",
+         record(conflicts=RECORDS, found=WHOLE, noted=WHOLE)),
+    Tool("reflect", reflect, "Condense episodes that speak of the same into what is known.",
+         record(summaries=RECORDS, applied=TRUTH), "writes"),
+    Tool("maintenance_tick", maintenance_tick, "Let the store look after itself: what is due of fading, condensing, "
+         "tidying.", record(summary=TEXT, jobs=RECORDS), "writes"),
+)  # fmt: skip

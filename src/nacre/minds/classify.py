@@ -1,0 +1,125 @@
+"""Which type of memory a text is, told by its words: a way of doing, a plan, an event, or else a fact."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from nacre.text.grammar import ARTICLES, VERBS
+
+
+@dataclass(frozen=True, slots=True)
+class Classified:
+    """`word` is what decided, as written; empty where nothing did and the default stands."""
+
+    type: str
+    reason: str
+    word: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """Words that tell a type, unless what stands before or after them gives them another meaning."""
+
+    type: str
+    words: re.Pattern[str]
+    not_after: re.Pattern[str]
+    not_before: re.Pattern[str]
+
+    def found(self, text: str) -> str:
+        return next((match.group() for match in self.words.finditer(text) if self.meant(text, match)), "")
+
+    def meant(self, text: str, match: re.Match[str]) -> bool:
+        before = text[max(0, match.start() - LOOKED_BACK) : match.start()]
+        return not self.not_after.search(before) and not self.not_before.match(text, match.end())
+
+
+LOOKED_BACK = 60  # characters; what changes a word's meaning stands close to it
+NEVER = r"(?!)"
+REASONS = {
+    "procedural": "tells a way of doing something",
+    "prospective": "tells what is to come",
+    "episodic": "tells what happened",
+}
+
+
+def cue(type: str, words: str, *, not_after: str = NEVER, not_before: str = NEVER) -> Cue:
+    """Whole words: no part of another, of an identifier or of a compound («plants», asyncio.Future, «event-driven»)."""
+    whole = rf"(?<![\w.])(?<!\w[-'’/])(?:{words})(?![\w/]|[-.]\w)"
+    before, after = rf"(?:{not_after})\W*\Z", rf"\W*(?:{not_before})\b"
+    return Cue(type, *(re.compile(pattern, re.IGNORECASE) for pattern in (whole, before, after)))
+
+
+WILL = re.compile(r"(?<![\w.])(?<!\w[-'’/])will(?![\w/]|[-.]\w|['’])|(?<=\w)['’]ll\b", re.IGNORECASE)
+# Before «will» they make it a testament or a resolve: «his last will», «at will», «Anna's will».
+BEFORE_THE_NOUN = re.compile(
+    r"(?:\b(?:a|the|his|her|my|your|our|their|its|last|living|free|good|ill|own|strong|iron|sheer|political|at|of|by)"
+    r"|['’]s)\s+\Z",
+    re.IGNORECASE,
+)
+SENTENCE_BEGINS = re.compile(r"(?:\A|[.!?:;…\n\"“«(])[\s*•-]*\Z")
+WORD_AFTER = re.compile(r"\s+([^\W\d_]+)")
+# What follows a «Will» that begins a sentence where it is no man: «Will it rain?», «Will never do».
+AFTER_THE_VERB = (
+    ARTICLES
+    | frozenset(VERBS)
+    | frozenset("I you he she it we they there these those be not never also probably soon all any some each".split())
+)
+
+
+class Will(Cue):
+    """«will» of the future; Will Smith, a last will and the will to live are none."""
+
+    def meant(self, text: str, match: re.Match[str]) -> bool:
+        before = text[max(0, match.start() - LOOKED_BACK) : match.start()]
+        if match.group()[0] in "'’" or match.group().isupper():
+            return True
+        if match.group()[0].islower():
+            return not BEFORE_THE_NOUN.search(before)
+        after = WORD_AFTER.match(text, match.end())
+        return bool(SENTENCE_BEGINS.search(before)) and after is not None and after[1] in AFTER_THE_VERB
+
+
+# In the order in which they decide.
+CUES = (
+    cue(
+        "procedural",
+        r"steps?",
+        not_after=r"\bout of",
+        not_before=r"with|down|aside|away|forward|outside|(?:mother|father|brother|sister|son|daughter)s?",
+    ),
+    cue("procedural", r"procedures?", not_after=r"\bstored"),
+    cue("procedural", r"how[ -]tos?|step-by-step|instructions?|recipes?|tutorials?"),
+    cue(
+        "prospective",
+        r"plans?",
+        # What one pays for, lives in or runs a query by is no intention.
+        not_after=r"\b(?:floor|seating|health|insurance|pension|data|phone|mobile|pricing|payment|subscription|free|pro"
+        r"|premium|basic|starter|enterprise|family|query|execution)",
+    ),
+    cue("prospective", r"goals?", not_after=r"\bscor(?:e|ed|es|ing)\b[^.!?\n]*|\bown"),
+    cue("prospective", r"remind", not_before=r"\w+\s+of"),
+    cue(
+        "prospective",
+        r"future|to-?dos?|to do lists?|tomorrow|upcoming|reminders?|remember to|deadlines?|intends? to"
+        r"|(?:is|are|am) (?:planned|scheduled|planning to|going to)",
+    ),
+    Will("prospective", WILL, re.compile(NEVER), re.compile(NEVER)),
+    cue(
+        "episodic",
+        r"events?",
+        # Those of a program, and «in the event of».
+        not_after=r"\bin the|\bin any|\b(?:click|mouse|keyboard|key|touch|dom|change|input|webhook|domain)",
+        not_before=r"loops?|handlers?|handling|listeners?|bus|queues?|sourcing|stores?|emitters?|streams?|types?|names?",
+    ),
+    cue("episodic", r"happened|occurred|observed|witnessed|took place|incidents?|yesterday"),
+)
+
+
+def classify(text: str, concept: str = "") -> Classified:
+    """A type of `nacre.model.memory.TYPES`: procedural, prospective or episodic, asked in that order, else semantic."""
+    whole = f"{concept}\n{text}" if concept else text
+    for each in CUES:
+        if found := each.found(whole):
+            return Classified(each.type, f"«{found}» {REASONS[each.type]}", found)
+    return Classified("semantic", "nothing tells of a way of doing, a plan or an event")

@@ -1,0 +1,1 @@
+"""Embedders, rerankers and language models behind their protocols."""

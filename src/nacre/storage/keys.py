@@ -1,0 +1,127 @@
+"""Makes a random key in a file of its own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from nacre.errors import ConfigError
+from nacre.files import private_folder, private_opener
+from nacre.storage.sqlite.backup import folder_to_disk
+from nacre.storage.sqlite.connection import RAW_BYTES
+
+
+def make_key_file(file: Path) -> None:
+    """On the disk before the key is used: a key that is lost in a power cut would take the store with it."""
+    try:
+        private_folder(file.parent)
+        with open(file, "x", encoding="ascii", opener=private_opener) as opened:
+            opened.write(secrets.token_hex(RAW_BYTES) + "\n")
+            opened.flush()
+            os.fsync(opened.fileno())
+        folder_to_disk(file.parent)
+    except FileExistsError as error:
+        raise ConfigError(f"{file} is there already, and no key is written over; name it as file:{file}.") from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ConfigError(f"No key file can be made at {file} ({reason}); choose another place.") from error
+
+
+log = logging.getLogger(__name__)
+
+FORMS = "file:PATH, env:VARIABLE or keyring:NAME"
+SERVICE = "nacre"  # under which the keyring keeps our names
+OTHERS = 0o077  # what group and everybody may do with a file
+PASSPHRASE = "a passphrase, or a raw key of 64 hex digits"  # what the setting `key` leads to
+LONGEST_FILE = 65_536  # bytes: a path that was meant for something else is not read to its end
+
+
+def named_key(setting: str) -> str:
+    """The key itself; empty where the setting is. Raises `ConfigError`, which tells no part of a key."""
+    if not setting:
+        return ""
+    kind, _, name = setting.partition(":")
+    source = SOURCES.get(kind)
+    if source is None or not name:
+        raise ConfigError(
+            "The setting `key` does not name where the key is; the key itself never goes into the settings. "
+            f"Write {FORMS}."
+        )
+    return source(name, "key")
+
+
+def service_key(value: str, setting: str) -> str:
+    """The key of a service: from where the setting's value names a place (as `key` does), otherwise the value itself.
+
+    Raises `ConfigError`, which tells no part of a key.
+    """
+    kind, _, name = value.partition(":")
+    source = SOURCES.get(kind)
+    return value if source is None or not name else source(name, setting)
+
+
+def from_file(name: str, setting: str) -> str:
+    file = Path(name).expanduser()
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(LONGEST_FILE + 1)
+            mode = os.fstat(opened.fileno()).st_mode
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ConfigError(
+            f"The key file {file} cannot be read ({reason}). Name the right one in `{setting}`."
+        ) from error
+    if os.name != "nt" and mode & OTHERS:
+        log.warning("Others may read the key file %s; run `chmod 600` on it.", file)
+    return legible(content, f"The key file {file}", setting)
+
+
+def from_environment(name: str, setting: str) -> str:
+    if name not in os.environ:
+        raise ConfigError(f"The variable {name}, which the setting `{setting}` names, is not set. Set it to the key.")
+    return legible(os.fsencode(os.environ[name]), f"The variable {name}", setting)
+
+
+def from_keyring(name: str, setting: str) -> str:
+    try:
+        import keyring
+        from keyring.errors import KeyringError
+    except ImportError as error:
+        raise ConfigError(
+            f"The setting `{setting}` names the keyring, which needs another package. "
+            "Run `pip install 'nacre[keyring]'`."
+        ) from error
+    try:
+        found: str | None = keyring.get_password(SERVICE, name)
+    except KeyringError as error:
+        raise ConfigError(
+            f"The system's keyring does not answer ({type(error).__name__}). "
+            f"Unlock it, or set `{setting}` to file:PATH."
+        ) from error
+    if not found:
+        raise ConfigError(f"The keyring has no key {name!r}. Run `keyring set {SERVICE} {name}` to keep one there.")
+    return legible(found.encode(), f"The key {name!r} of the keyring", setting)
+
+
+def legible(content: bytes, origin: str, setting: str) -> str:
+    """Without the line's end that editors and shells add."""
+    wanted = PASSPHRASE if setting == "key" else "the key of the service"
+    if len(content) > LONGEST_FILE:
+        raise ConfigError(f"{origin} is too long for one. Use {wanted}.")
+    try:
+        key = content.decode("utf-8").strip("\r\n")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{origin} is no text. Use {wanted}.") from None
+    if not key.strip():
+        raise ConfigError(f"{origin} is empty. Put {wanted} into it.")
+    return key
+
+
+SOURCES: Mapping[str, Callable[[str, str], str]] = {
+    "file": from_file,
+    "env": from_environment,
+    "keyring": from_keyring,
+}

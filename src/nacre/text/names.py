@@ -1,0 +1,477 @@
+"""What a capital word is when it is no name: a title, a month, the first word of any sentence."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from itertools import groupby
+
+from nacre.text.grammar import (
+    AUXILIARIES,
+    CLAUSE_WORDS,
+    FUNCTION_WORDS,
+    GRADABLE,
+    LONGEST_ED_NOUN,
+    SYNONYMS,
+    VERBS,
+    base,
+    groups,
+    irregular,
+    verb_words,
+)
+
+TITLES = frozenset(
+    "mr mrs ms miss dr prof sir madam professor doctor president captain mayor judge uncle aunt coach officer detective"
+    " senator minister engineer manager director ceo cto cfo coo vp hr mom mum dad".split()
+)
+MONTHS = frozenset(
+    "january february march april may june july august september october november december"
+    " jan feb mar apr jun jul aug sep sept oct nov dec".split()
+)
+DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+WEEKDAYS = frozenset((*DAYS, *(f"{day}s" for day in DAYS), *"mon tue tues wed thu thur thurs fri sat sun".split()))
+NAME_LIKE_MONTHS = frozenset("april may june august".split())
+# Before a month they date: «In May Sarah left» speaks of Sarah, not of May Sarah.
+DATING = frozenset("in since until till by last next this every during from of early late mid on before after".split())
+# Between two capital words they belong to the name.
+PARTICLES = frozenset("van von der den de del della di da dos du la le el al bin ibn ter zu".split())
+# After one of these «of» belongs to the name: the University of Oxford.
+INSTITUTIONS = frozenset(
+    "university bank ministry department house school museum institute college academy republic kingdom states city"
+    " church cathedral bay isle gulf cape court board council bureau office library lord tower port temple".split()
+)
+# Adjectives that begin a name: New York, San Francisco.
+NAME_OPENERS = frozenset(
+    "new san santa los las saint st mount north south east west united great old port lake".split()
+)
+# Ordinary words that people are called by as well.
+GIVEN_NAMES = frozenset(
+    "mark will rose drew may grant bill pat rob sue chase jack grace hope joy faith dawn page skip lance ward art ray"
+    " frank miles april june august summer james charles thomas lucas carlos nicholas trinity felicity mike".split()
+)
+NAMES_AMONG_SYNONYMS = frozenset(
+    "kubernetes k8s javascript js typescript ts postgresql postgres pgsql pg mongodb mongo elasticsearch elastic usa"
+    " america uk britain mate pat max min".split()
+)
+# In capitals without being anybody's acronym; «IT» and «US» in capitals are.
+CAPITAL_ORDINARY = frozenset(
+    "ok okay todo fixme fyi asap am pm nb ps wip tbd tba lol omg eta aka eg ie vs etc q1 q2 q3 q4 note warning"
+    " important urgent yes no".split()
+)
+ACRONYMS_LIKE_WORDS = frozenset(("it", "us", "who"))
+OPENERS = frozenset(
+    "hi hello hey dear thanks thank sorry welcome congratulations please yesterday today tomorrow tonight here there"
+    " recently finally originally usually actually generally currently previously eventually suddenly apparently"
+    " obviously clearly initially unfortunately luckily hopefully sadly personally honestly similarly additionally"
+    " specifically typically normally occasionally frequently meanwhile maybe perhaps later afterwards moreover"
+    " furthermore nevertheless besides despite given according regarding based during following note reminder"
+    " summary update todo action question answer example status overall first second third another both several"
+    " whatever somebody someone anybody beyond inside outside near behind beside under over like unlike plus".split()
+)
+COMMON_NOUNS = frozenset(
+    "coffee tea water breakfast lunch music traffic weather life time people bread milk cheese rice meat fruit sugar"
+    " rain snow sunlight sleep health stress homework news luck love hope sport sports chess yoga code data memory"
+    " access support feedback latency throughput performance security hardware traffic staging latency downtime"
+    " everything nothing anything two three four five six seven eight nine ten half".split()
+)
+ABSTRACT = ("tion", "sion", "ment", "ness", "ity", "ship", "ware", "ism", "ology", "ance", "ence")
+PLURAL = ("ss", "us", "is", "as", "os")  # endings in s that no plural has
+
+
+@cache
+def known_words() -> frozenset[str]:
+    """Every ordinary word at hand that may begin a sentence."""
+    same = {word for group in groups(SYNONYMS) for word in group} - NAMES_AMONG_SYNONYMS
+    return FUNCTION_WORDS | AUXILIARIES | CLAUSE_WORDS | OPENERS | COMMON_NOUNS | same | set(GRADABLE) | set(VERBS)
+
+
+def is_closed(lower: str) -> bool:
+    """A word that holds a sentence together; it is no name wherever it stands."""
+    return lower in FUNCTION_WORDS or lower in AUXILIARIES or lower in CLAUSE_WORDS
+
+
+def is_ordinary(lower: str) -> bool:
+    """A word that needs no name to begin a sentence with."""
+    head = lower.partition("-")[0]
+    if head in GIVEN_NAMES:
+        return False
+    known = lower in known_words() or head in known_words() or lower.endswith("n't")
+    return known or (base(head) in verb_words() and head not in NAMES_AMONG_SYNONYMS) or head.endswith(ABSTRACT)
+
+
+def starts_a_statement(subject: str, verb: str) -> bool:
+    """Whether one thing does something: «Berlin is», «Élodie prefers», but not «Tests failed» or «Customers had»."""
+    verb = verb.replace("’", "'").removesuffix("n't")
+    if singular(verb):
+        return True
+    several = (
+        subject.endswith("s") and not subject.endswith(PLURAL) and subject not in GIVEN_NAMES | NAMES_AMONG_SYNONYMS
+    )
+    return not several and (verb in AUXILIARIES - {"are", "were", "have", "do"} or past(verb))
+
+
+def singular(verb: str) -> bool:
+    return verb in ("is", "was", "has", "does") or (verb.endswith("s") and base(verb) in verb_words())
+
+
+def past(verb: str) -> bool:
+    irregular_past = verb in irregular() and base(verb) in verb_words()
+    return irregular_past or (verb.endswith("ed") and len(verb) > LONGEST_ED_NOUN)
+
+
+def is_plain_verb(lower: str) -> bool:
+    return lower in VERBS
+
+
+SPELLING = "the same but for case, accents and signs"
+LEGAL_FORM = "the same but for the legal form"
+TITLE = "the same but for a title"
+INITIALS = "initials of the same name"
+MIDDLE_NAMES = "the same but for middle names"
+SURNAME = "the surname alone"
+FIRST_NAME = "the first name alone"
+REASONS = (SPELLING, LEGAL_FORM, TITLE, INITIALS, MIDDLE_NAMES, SURNAME, FIRST_NAME)  # the surest first
+HINTS = frozenset((SURNAME, FIRST_NAME))  # many may bear it: worth asking, not worth believing
+
+LEGAL_FORMS = frozenset(
+    "inc incorporated ltd limited llc llp plc corp corporation co company gmbh ag sa sas bv ab oy".split()
+)
+# A short form that fits more names than these tells nothing about which of them is meant.
+MOST_MEANT = 3
+# Names that share a surname and a first name or its initial; more of them than a short form could ever tell apart.
+MOST_COMPARED = 100
+# Letters that are no plain letter with a sign on it, so that taking signs away does not fold them.
+UNFOLDED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"})
+POSSESSIVE = re.compile(r"['’]s?(?=\s|\Z)")
+APOSTROPHE = re.compile(r"['’`´]")
+PARTING = re.compile(r"(?:[^\w+#]|_)+")  # C++, C# and C are three names
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two names, as given, that may be one; the fuller one first where one is shorter."""
+
+    a: str
+    b: str
+    reason: str
+
+
+def same_name(a: str, b: str) -> str:
+    """The reason why the two may be one name, empty where there is none; those of `HINTS` are weak."""
+    if normal(a) == normal(b):
+        return SPELLING if normal(a) or a == b else ""
+    if core(a) == core(b):
+        return same_core(a, b)
+    return short_for(parts(a), parts(b)) or short_for(parts(b), parts(a))
+
+
+@lru_cache(maxsize=65536)
+def normal(name: str) -> str:
+    """What is left when case, accents, 's and signs are not counted: «O’Briën's» is «obrien».
+
+    A name of nothing but signs keeps them.
+    """
+    bare = unicodedata.normalize("NFKD", POSSESSIVE.sub("", name.strip()).casefold().translate(UNFOLDED))
+    letters = "".join(sign for sign in bare if not unicodedata.combining(sign))
+    words = PARTING.sub(" ", APOSTROPHE.sub("", letters)).split()
+    return " ".join(words) or name.strip().casefold()
+
+
+def parts(name: str) -> tuple[str, ...]:
+    """The words of a name, without its titles: those of «Dr. Chen» are «chen»."""
+    words = normal(name).split()
+    return tuple(words[titles(words) :])
+
+
+def titles(words: Sequence[str]) -> int:
+    """How many words at the beginning are titles; where all are, none."""
+    return next((at for at, word in enumerate(words) if word not in TITLES), 0)
+
+
+def core(name: str) -> tuple[str, ...]:
+    """Without titles and the legal forms at the end: Acme Co. Ltd. is Acme."""
+    words = parts(name)
+    end = len(words)
+    while end > 1 and words[end - 1] in LEGAL_FORMS:
+        end -= 1
+    return words[:end]
+
+
+def same_core(a: str, b: str) -> str:
+    """Mr. Chen and Mrs. Chen are two."""
+    mine, theirs = normal(a).split(), normal(b).split()
+    titled = mine[: titles(mine)], theirs[: titles(theirs)]
+    if titled[0] == titled[1]:
+        return LEGAL_FORM
+    return TITLE if not all(titled) else ""
+
+
+def short_for(short: Sequence[str], long: Sequence[str]) -> str:
+    """Why the one may stand for the other: «J. Tolkien» and «Tolkien» for «John Ronald Reuel Tolkien»."""
+    if len(long) < 2 or not short:
+        return ""
+    if len(short) == 1:
+        return SURNAME if short[0] == long[-1] else FIRST_NAME if short[0] == long[0] else ""
+    if short[-1] != long[-1] or len(short) > len(long) or not begins(short[0], long[0]) or len(short[-1]) == 1:
+        return ""
+    given = iter(long[1:-1])
+    if not all(any(begins(mine, theirs) for theirs in given) for mine in short[1:-1]):
+        return ""
+    abbreviated = any(len(word) == 1 for word in short[:-1])
+    return INITIALS if abbreviated else MIDDLE_NAMES
+
+
+def begins(short: str, long: str) -> bool:
+    return short == long or (len(short) == 1 and long.startswith(short))
+
+
+def alike(names: Iterable[str]) -> list[Pair]:
+    """The pairs that may be one name, surest first, in time that grows with the names and not with their square.
+
+    Names that differ only in spelling are tied to the first of them, which alone is compared with others. A short form
+    that fits more than `MOST_MEANT` names is left out.
+    """
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in filter(normal, dict.fromkeys(names)):
+        groups[normal(name)].append(name)
+    pairs = [Pair(first, other, SPELLING) for first, *others in groups.values() for other in others]
+    heads = [group[0] for group in groups.values()]
+    found = sorted((*pairs, *by_core(heads), *by_short_form(heads)), key=lambda pair: REASONS.index(pair.reason))
+    surest: dict[frozenset[str], Pair] = {}
+    for pair in found:
+        surest.setdefault(frozenset((pair.a, pair.b)), pair)
+    return list(surest.values())
+
+
+def by_core(names: Sequence[str]) -> Iterator[Pair]:
+    for first, *others in keyed(names, lambda name: [core(name)]).values():
+        pairs = (Pair(first, other, same_core(first, other)) for other in others)
+        yield from (pair for pair in pairs if pair.reason)
+
+
+def by_short_form(names: Sequence[str]) -> Iterator[Pair]:
+    """Each short form against those names only that share its surname and what it has of the first name."""
+    full = keyed(names, long_keys)
+    for name in names:
+        others = full.get(short_key(parts(name)), [])
+        found = [pair for pair in shortened(name, others) if pair.reason] if len(others) <= MOST_COMPARED else []
+        if len(found) <= MOST_MEANT:
+            yield from found
+
+
+def shortened(name: str, others: Sequence[str]) -> Iterator[Pair]:
+    return (Pair(other, name, short_for(parts(name), parts(other))) for other in others if other != name)
+
+
+def short_key(words: Sequence[str]) -> tuple[str, ...]:
+    return (words[0],) if len(words) == 1 else (words[0], words[-1])
+
+
+def long_keys(name: str) -> list[tuple[str, ...]]:
+    """Every key under which a shorter form of the name would look for it."""
+    words = parts(name)
+    if len(words) < 2:
+        return []
+    first, last = words[0], words[-1]
+    return list(dict.fromkeys([(first,), (last,), (first, last), (first[0], last)]))
+
+
+def keyed(names: Sequence[str], keys: Callable[[str], list[tuple[str, ...]]]) -> dict[tuple[str, ...], list[str]]:
+    groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name in names:
+        for key in keys(name):
+            groups[key].append(name)
+    return groups
+
+
+LONGEST = 20_000  # characters; whoever is not named in so many is not what the text is about
+# Addresses, paths and code: their capitals mean nothing.
+NO_PROSE = re.compile(r"`[^`\n]{0,200}`|(?<!\S)\S*(?:://|@|\\|[^\W_]/[^\W_]|[^\W_]_[^\W_]|[^\W_]\.[^\W\d_]{2}|\(\))\S*")
+# Letters and digits, joined by an apostrophe, a hyphen or an ampersand: O'Brien, Al-Hassan, AT&T.
+WORD = re.compile(r"[^\W_]++(?:['’&-][^\W_]++)*+")
+CONTRACTION = re.compile(r"['’](?:s|ll|d|re|ve|m)\Z", re.IGNORECASE)
+SENTENCE_ENDS = re.compile(r"[.!?…;\n\"“”«»•*#>|]")
+SPACE = re.compile(r"[ \t]+(?:&[ \t]+)?")
+FULL_STOP = re.compile(r"\.[ \t]*")
+SIGNED = re.compile(r"['’-]")
+LONGEST_ACRONYM = 6  # letters; «UNICEF» is one, «IMPORTANT» is loud
+MOST_SHOUTED = 0.6  # of a sentence's words in capitals
+SHORTEST = 3  # letters of a single name that stands for the whole fact
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    text: str  # without 's and its like
+    gap: str  # what stands between the word before and this one
+    begins: bool  # a sentence
+    owns: bool  # had an 's
+    shouted: bool = False
+
+    @property
+    def lower(self) -> str:
+        return self.text.lower()
+
+    @property
+    def capital(self) -> bool:
+        return self.text[0].isupper()
+
+    @property
+    def initial(self) -> bool:
+        return len(self.text) == 1 and self.capital
+
+    @property
+    def all_capital(self) -> bool:
+        return len(self.text) > 1 and self.text.isupper()
+
+    @property
+    def marked(self) -> bool:
+        """Spelled as no ordinary word is: GitHub, NASA, O'Brien."""
+        return any(sign.isupper() or sign.isdigit() for sign in self.text[1:])
+
+
+def extract_entity_name(content: str, concept: str = "") -> str:
+    """The name that a fact is about, in small letters; empty where there is none. The concept is asked first.
+
+    The longest of several words (or with an apostrophe or a hyphen) wins; else the first single one that stands
+    inside a sentence, where a capital tells.
+    """
+    for text in (concept, content):
+        runs = [run for run, _ in capital_runs(prose(text))]
+        long = [spelled(run) for run in runs if len(run) > 1 or (SIGNED.search(run[0].text) and run[0].marked)]
+        single = (run[0].text for run in runs if not run[0].begins and len(run[0].text) >= SHORTEST)
+        if found := max(long, key=len, default="") or next(single, ""):
+            return found.replace("’", "'").lower()
+    return ""
+
+
+def entity_names(text: str) -> tuple[str, ...]:
+    """Every name, as written and without 's, in the order in which they come, each once."""
+    runs = list(capital_runs(prose(text)))
+    inside = {word.lower for run, _ in runs for word in run if not word.begins and ":" not in word.gap}
+    return tuple(dict.fromkeys(spelled(run) for run, after in runs if is_name(run, after, inside)))
+
+
+def prose(text: str) -> list[Word]:
+    words: list[Word] = []
+    text, end = NO_PROSE.sub(" , ", text[:LONGEST]), 0
+    for match in WORD.finditer(text):
+        given, gap = match.group(), text[end : match.start()]
+        bare = CONTRACTION.sub("", given)
+        begins = not words or (SENTENCE_ENDS.search(gap) is not None and not abbreviated(words[-1], gap))
+        words.append(Word(bare, gap, begins, owns=given[len(bare) :].lower() in ("'s", "’s")))
+        end = match.end()
+    return [word for sentence in sentences(words) for word in sentence]
+
+
+def abbreviated(word: Word, gap: str) -> bool:
+    """The full stop after an initial or a title ends no sentence."""
+    return FULL_STOP.fullmatch(gap) is not None and (word.initial or word.lower in TITLES | {"st"})
+
+
+def sentences(words: Sequence[Word]) -> Iterator[list[Word]]:
+    """Each with its words marked where the whole of it is shouted: there a capital tells nothing."""
+    number = 0
+    numbered = [(number := number + word.begins, word) for word in words]
+    for _, group in groupby(numbered, key=lambda each: each[0]):
+        sentence = [word for _, word in group]
+        loud = [word for word in sentence if word.all_capital]
+        spoken = any(is_ordinary(word.lower) or len(word.text) > LONGEST_ACRONYM for word in loud)
+        shouted = len(loud) > 1 and spoken and len(loud) >= MOST_SHOUTED * len(sentence)
+        yield [replace(word, shouted=True) for word in sentence] if shouted else sentence
+
+
+def capital_runs(words: Sequence[Word]) -> Iterator[tuple[list[Word], Word | None]]:
+    """Capital words that stand together and may be one name, each run with the word after it."""
+    run: list[Word] = []
+    for place, word in enumerate(words):
+        joined = bool(run) and not run[-1].owns and joins(run[-1], word)
+        if joined and inner(run, words, place):
+            run.append(word)
+        elif may_name(words, place, run if joined else []):
+            if run and not joined:
+                yield from whole(run, word)
+                run = []
+            run.append(word)
+        else:
+            yield from whole(run, word)
+            run = []
+    yield from whole(run, None)
+
+
+def joins(before: Word, word: Word) -> bool:
+    if SPACE.fullmatch(word.gap):
+        return True
+    return FULL_STOP.fullmatch(word.gap) is not None and (before.initial or before.lower == "st")
+
+
+def inner(run: Sequence[Word], words: Sequence[Word], place: int) -> bool:
+    """The small words inside a name, with a capital one to come: Ludwig van Beethoven, the Bank of England."""
+    word, rest = words[place], words[place + 1 : place + 3]
+    ahead = bool(rest) and SPACE.fullmatch(rest[0].gap) is not None
+    if word.lower in PARTICLES and not word.capital:
+        small = ahead and rest[0].lower in PARTICLES
+        return ahead and (rest[0].capital or (small and len(rest) > 1 and rest[1].capital))
+    of = word.text == "of" and run[-1].lower in INSTITUTIONS
+    article = word.text == "the" and run[-1].text == "of"
+    return ahead and ((of and (rest[0].capital or rest[0].text == "the")) or (article and rest[0].capital))
+
+
+def may_name(words: Sequence[Word], place: int, run: Sequence[Word]) -> bool:
+    word = words[place]
+    after = words[place + 1] if place + 1 < len(words) else None
+    leads = after is not None and after.capital and not after.begins and joins(word, after)
+    if not word.capital or word.shouted or word.lower in TITLES:
+        return False
+    if word.initial:
+        return bool(run) or (leads and after is not None and after.gap.startswith("."))
+    if word.lower in WEEKDAYS or word.lower in MONTHS:
+        dated = place > 0 and not word.begins and words[place - 1].lower in DATING
+        return leads and word.lower in NAME_LIKE_MONTHS and not dated
+    if word.all_capital:
+        return acronym(word.text) or (bool(run) and not is_closed(word.lower))
+    if word.lower in NAME_OPENERS and leads:
+        return True
+    if word.lower in GIVEN_NAMES:
+        return leads or not word.begins or not is_closed(word.lower)
+    return not is_closed(word.lower) and not (word.begins and leads and is_ordinary(word.lower))
+
+
+def acronym(text: str) -> bool:
+    lower = text.lower()
+    if lower in ACRONYMS_LIKE_WORDS:
+        return True
+    return len(text) <= LONGEST_ACRONYM and lower not in CAPITAL_ORDINARY and not is_ordinary(lower)
+
+
+def whole(run: Sequence[Word], after: Word | None) -> Iterator[tuple[list[Word], Word | None]]:
+    """«Will Sarah come» asks about Sarah, «Will Smith came» tells of Will Smith."""
+    asks = len(run) > 1 and run[0].begins and run[0].lower in AUXILIARIES and after is not None
+    named = list(run[1:] if asks and after is not None and is_plain_verb(after.lower) else run)
+    if named and not (len(named) == 1 and named[0].initial):
+        yield named, after
+
+
+def is_name(run: Sequence[Word], after: Word | None, inside: set[str]) -> bool:
+    """At a sentence's beginning every word has a capital: a single one there needs more to be a name."""
+    first = run[0]
+    if len(run) > 1 or first.marked or first.lower in inside:
+        return True
+    if not first.begins:
+        return ":" not in first.gap or not is_ordinary(first.lower)  # «Status: Approved»
+    if is_ordinary(first.lower):
+        return False
+    if first.owns:
+        return True
+    if after is None or after.begins:
+        return False
+    if not SPACE.fullmatch(after.gap):  # «Tom, Dick and Harry»
+        return after.gap.strip() == "," and after.capital and not is_ordinary(after.lower)
+    return starts_a_statement(first.lower, after.lower) or after.lower == "and"
+
+
+def spelled(run: Sequence[Word]) -> str:
+    return run[0].text + "".join(f"{' '.join(word.gap.split(' '))}{word.text}" for word in run[1:])

@@ -1,0 +1,1 @@
+"""Archives, exports and importers."""

@@ -1,0 +1,1 @@
+"""Reads the files of other memory systems."""

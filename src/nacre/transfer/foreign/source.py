@@ -1,0 +1,145 @@
+"""What every foreign source has in common: a header, and a list of records that came without a part."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+from nacre.errors import ArchiveRefused
+from nacre.model.memory import Json
+from nacre.transfer.archive import Header
+
+FORM = "foreign/"  # with the source's name, in a header
+VERSION = 1
+MOST_TOLD = 5  # records that a note names
+LONGEST_SHOWN = 80  # characters of an id in a message
+
+
+def header(name: str, *, embedder: str = "") -> Header:
+    return Header(
+        form=f"{FORM}{name}", version=VERSION, exported_at="", space="", embedder=embedder, dimensions=0, count=0
+    )
+
+
+@dataclass(slots=True)
+class Foreign:
+    """Opened for one import."""
+
+    path: Path
+    header: Header
+    told: list[str] = field(default_factory=list)  # known from the opening on
+    partial: dict[str, list[str]] = field(default_factory=dict)  # what could not be read, and of which records
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Complete when the rows were read."""
+        return (*self.told, *(note(what, ids) for what, ids in self.partial.items()))
+
+    def lacks(self, id: str, what: str) -> None:
+        self.partial.setdefault(what, []).append(shown(id))
+
+
+def note(what: str, ids: list[str]) -> str:
+    named = ", ".join(ids[:MOST_TOLD]) + (", …" if len(ids) > MOST_TOLD else "")
+    return f"{len(ids):,} came without their {what}, which cannot be read: {named}."
+
+
+def shown(id: object) -> str:
+    """As a message bears it, whatever it holds."""
+    return str(id)[:LONGEST_SHOWN].encode("utf-8", "replace").decode()
+
+
+def unjson(given: object, kind: type[list[Json]] | type[dict[str, Json]]) -> Json:
+    """The list or object that a text holds, empty for an empty text, or None where it holds none."""
+    if given is None or given == "":
+        return kind()
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return None
+    if given is None:
+        return kind()
+    return given if isinstance(given, kind) else None
+
+
+def texts(given: object) -> list[str] | None:
+    """The words of a list, which may be written as JSON; None where it is no list of words."""
+    found = unjson(given, list)
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        return None
+    return [str(each) for each in found]
+
+
+UNFINISHED = ("-wal", "-journal")  # what a writer has not yet brought into the file itself
+Record = Mapping[str, object]
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """The file as it lies there, or, where a writer left something unfinished beside it, a copy of both: to take that
+    in, SQLite would have to write. Raises `ArchiveRefused`."""
+    if not path.is_file():
+        raise ArchiveRefused(path, "there is no such file", "Check the path.")
+    beside = [each for ending in UNFINISHED if (each := path.with_name(path.name + ending)).is_file()]
+    try:
+        if not any(each.stat().st_size for each in beside):
+            with closing(connected(path, "mode=ro&immutable=1")) as database:
+                yield database
+            return
+        with tempfile.TemporaryDirectory(prefix="nacre-") as folder:
+            for each in (path, *beside):
+                shutil.copyfile(each, Path(folder) / each.name)
+            with closing(connected(Path(folder) / path.name, "mode=rw")) as database:
+                yield database
+    except sqlite3.Error as error:
+        raise damaged(path, error) from error
+    except OSError as error:
+        if isinstance(error, ArchiveRefused):
+            raise
+        reason = f"it cannot be read ({error.strerror or error})"
+        raise ArchiveRefused(path, reason, "Check the path and its permissions.") from error
+
+
+def connected(path: Path, how: str) -> sqlite3.Connection:
+    database = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{how}", uri=True)
+    # What is no text in UTF-8 becomes one that the checks refuse, so that only its own record is lost.
+    database.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    database.execute("PRAGMA trusted_schema = OFF")
+    database.execute("PRAGMA query_only = ON")
+    database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return database
+
+
+def damaged(path: Path, error: sqlite3.Error) -> ArchiveRefused:
+    return ArchiveRefused(path, f"it is no whole SQLite database ({error})", "Take another copy of it.")
+
+
+def columns(database: sqlite3.Connection, table: str) -> frozenset[str]:
+    """Empty when there is no such table; a view is none: reading one may never end."""
+    if not database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)).fetchone():
+        return frozenset()
+    return frozenset(str(row[1]) for row in database.execute(f'PRAGMA table_info("{table}")'))
+
+
+def records(database: sqlite3.Connection, query: str, *values: object) -> Iterator[Record]:
+    cursor = database.execute(query, values)
+    names = [column[0] for column in cursor.description]
+    for row in cursor:
+        yield dict(zip(names, row, strict=True))
+
+
+def require(database: sqlite3.Connection, path: Path, wanted: Mapping[str, set[str]], whose: str) -> None:
+    """Raises `ArchiveRefused` for a database that is somebody else's."""
+    for table, names in wanted.items():
+        missing = sorted(names - columns(database, table))
+        if missing:
+            reason = f"its table {table!r} is not there, or has no {missing[0]!r}, so it is none of {whose}"
+            raise ArchiveRefused(path, reason, "Name the right file.")

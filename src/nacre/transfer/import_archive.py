@@ -1,0 +1,227 @@
+"""Brings an archive into a store: read through once, whole, and then taken in as one act that `undo` takes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nacre.engine import Engine
+from nacre.engine.changes import AnyChange
+from nacre.engine.engine import carry_out
+from nacre.engine.indexing import catch_up_all
+from nacre.errors import AccessDenied, ArchiveRefused, EmbeddingError, StorageError, UnknownName
+from nacre.factory import make_guard
+from nacre.memory_store import MemoryStore
+from nacre.model import Memory
+from nacre.model.memory import Json
+from nacre.protocols import Derived, Progress, Store
+from nacre.remember.derive import chunks_of, words_of
+from nacre.remember.guard import Guard
+from nacre.transfer.archive import AHKAI, MOST_NAMED, NACRE, ImportSummary, unpacked
+from nacre.transfer.import_plan import POLICIES, Checking, Incoming, Standing, Survey, surveyed
+from nacre.transfer.read_archive import Archive, BadRow, MemoryRow, Source
+from nacre.transfer.vocabulary import RELATION, TYPE
+
+ACTOR = "import"
+TOLD_EVERY = 500  # rows
+
+
+def import_archive(
+    store: MemoryStore,
+    path: Path | str,
+    *,
+    on_conflict: str = "skip",
+    regenerate_vectors: bool = False,
+    dry_run: bool = False,
+    why: str = "",
+    progress: Progress | None = None,
+) -> ImportSummary:
+    """All rows that can be kept, in one transaction and one act, or nothing; in memory that hardly grows with them.
+
+    `on_conflict` is for ids that are here already: skip, overwrite, rename (ties follow), error, or newer, which takes
+    what was changed later than what stands. Every row passes the checks of `remember`; one that does not is counted,
+    and named. Vectors of the same model are taken over, others computed after the act, or left to wait for the model.
+
+    Raises `ArchiveRefused` for a file that is damaged, foreign or beyond the limits, and `ImportConflict`.
+    """
+    check_allowed(store, on_conflict)
+    return import_rows(
+        store, Archive(path), on_conflict=on_conflict, regenerate_vectors=regenerate_vectors, dry_run=dry_run, why=why,
+        progress=progress,
+    )  # fmt: skip
+
+
+def check_allowed(store: MemoryStore, policy: str) -> None:
+    """Raises `AccessDenied`, and `UnknownName` for another policy."""
+    if not store.may_teach:
+        raise AccessDenied(
+            f"The agent {store.agent!r} may not import an archive: it brings ids and words that concern others. "
+            "Have it done without an agent's capabilities."
+        )
+    if policy not in POLICIES:
+        raise UnknownName("policy for ids that are here already", policy, POLICIES)
+
+
+def import_rows(
+    store: MemoryStore,
+    source: Source,
+    *,
+    on_conflict: str,
+    regenerate_vectors: bool,
+    dry_run: bool,
+    why: str,
+    progress: Progress | None,
+) -> ImportSummary:
+    """What an import of any source comes to, once it is allowed and the source is open."""
+    engine = store.acting_as(ACTOR)
+    engine.check_embedder()
+    guard = make_guard(store.settings)
+    survey = surveyed(store, source, guard, on_conflict, progress)
+    importing = Importing(store, engine, guard, survey, on_conflict, regenerate_vectors)
+    importing.prepare()
+    return importing.foreseen(progress) if dry_run else importing.run(why, progress)
+
+
+class Looking:
+    """What stands, for a dry run: read from the store, without a transaction that would make others wait."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._words: dict[str, Mapping[str, Mapping[str, Json]]] = {}
+
+    def get(self, space: str, id: str) -> Memory | None:
+        return next(iter(self._store.get(space, [id])), None)
+
+    def word(self, kind: str, name: str) -> Mapping[str, Json] | None:
+        if kind not in self._words:
+            self._words[kind] = self._store.words(kind)
+        return self._words[kind].get(name)
+
+
+@dataclass(slots=True)
+class Importing:
+    store: MemoryStore
+    engine: Engine
+    guard: Guard
+    survey: Survey
+    policy: str
+    regenerate: bool
+    usable: bool = False  # whether the archive's vectors can be taken over
+
+    def prepare(self) -> None:
+        """What is slow, or may be refused, before the transaction."""
+        header, embedder = self.survey.archive.header, self.engine.embedder
+        same = header.embedder == embedder.identity
+        if header.form == AHKAI and not same and self.survey.vectors and not self.regenerate:
+            raise ArchiveRefused(
+                self.survey.archive.path,
+                f"its vectors were made with {header.embedder!r}, and here {embedder.identity!r} is used",
+                "Have them computed anew: regenerate_vectors, or `--regenerate-vectors`.",
+            )
+        if same and self.survey.vectors and not self.regenerate:
+            embedder.count_tokens([""])  # loads a model that is there, so that texts are cut as they were
+            self.usable = embedder.ready
+
+    def foreseen(self, progress: Progress | None) -> ImportSummary:
+        incoming = self._incoming(Looking(self.engine.store))
+        for _ in self._changes(incoming, progress):
+            pass
+        return self._summary(incoming, incoming.counts.unembedded, ())
+
+    def run(self, why: str, progress: Progress | None) -> ImportSummary:
+        met: list[Incoming] = []
+
+        def flow(standing: Standing) -> Iterator[AnyChange]:
+            met.append(self._incoming(standing))
+            return self._changes(met[0], progress)
+
+        batch = carry_out(self.engine, self.store.space, ACTOR, flow, why=why)
+        embedded, notes = self._embed(met[0].counts.unembedded, progress)
+        return replace(self._summary(met[0], embedded, notes), batch=batch)
+
+    def _incoming(self, standing: Standing) -> Incoming:
+        taught = (word.name for word in self.survey.words if word.kind == TYPE)
+        checking = Checking(self.store.space, self.guard, (*self.store.types(), *taught))
+        incoming = Incoming(self.store.space, self.policy, checking, self._derived, standing, self.survey.ids)
+        if self.store.settings.strict_links:
+            brought = {word.name for word in self.survey.words if word.kind == RELATION}
+            incoming.relations = frozenset(self.store.relations()) | brought
+        return incoming
+
+    def _changes(self, incoming: Incoming, progress: Progress | None) -> Iterator[AnyChange]:
+        yield from incoming.spoken(self.survey.words)
+        done = 0
+        for row in self.survey.archive.rows():
+            if isinstance(row, BadRow):
+                incoming.counts.fault(row.line, row.why)
+            if not isinstance(row, MemoryRow):
+                continue
+            change = incoming.change(self._dated(row))
+            if change is not None:
+                yield change
+            done += 1
+            if progress is not None and (done % TOLD_EVERY == 0 or done == self.survey.rows):
+                progress(min(done, self.survey.rows), self.survey.rows, "importing memories")
+
+    def _dated(self, row: MemoryRow) -> MemoryRow:
+        """Other programs' rows may say nothing of their time; ours leave out only what is zero."""
+        if self.survey.archive.header.form == NACRE or "created_at" in row.fields:
+            return row
+        now = self.store.now()
+        return replace(row, fields={"last_accessed": now, **row.fields, "created_at": now, "updated_at": now})
+
+    def _derived(self, memory: Memory, row: MemoryRow) -> Derived:
+        words = words_of(memory)
+        unchanged = all(getattr(memory, name) == row.fields.get(name, "") for name in ("text", "title", "role"))
+        vectors = unpacked(row.vectors, self.engine.embedder.dimensions) if self.usable and unchanged else None
+        if vectors is None:
+            return Derived(words)
+        try:
+            chunks, _ = chunks_of(memory, self.engine.embedder)
+        except EmbeddingError:
+            return Derived(words)
+        return Derived(words, chunks, vectors) if len(chunks) == len(vectors) else Derived(words)
+
+    def _embed(self, waiting: int, progress: Progress | None) -> tuple[int, tuple[str, ...]]:
+        """After the act, since others wait while it lasts; what cannot be embedded now is by later calls."""
+        if not waiting:
+            return 0, ()
+        try:
+            catch_up_all(self.engine, progress=progress)
+        except (EmbeddingError, StorageError) as error:
+            return 0, (f"{waiting:,} are found by their words; their vectors follow later. {error}",)
+        return waiting, ()
+
+    def _summary(self, incoming: Incoming, embedded: int, notes: tuple[str, ...]) -> ImportSummary:
+        counts, bad = incoming.counts, self.survey.bad_words
+        faults = sorted([*counts.faults, *bad.faults], key=lambda fault: fault.line)
+        return ImportSummary(
+            imported=counts.imported,
+            skipped=counts.skipped,
+            overwritten=counts.overwritten,
+            renamed=counts.renamed,
+            errors=counts.errors + bad.errors,
+            vectors_regenerated=embedded,
+            words=counts.words,
+            notes=(*self._notes(incoming), *notes),
+            faults=tuple(faults[:MOST_NAMED]),
+        )
+
+    def _notes(self, incoming: Incoming) -> Iterator[str]:
+        checking, header = incoming.checking, self.survey.archive.header
+        yield from self.survey.archive.notes
+        if checking.scrubbed:
+            yield f"{checking.scrubbed:,} were taken without what looked like a secret."
+        if checking.doubted:
+            yield f"{checking.doubted:,} seem to give orders to a model, and are trusted little."
+        if checking.unknown:
+            yield f"Fields that this version does not know were left out: {', '.join(sorted(checking.unknown))}."
+        if incoming.counts.binned:
+            yield f"{incoming.counts.binned:,} of those that were skipped are in the trash here."
+        if incoming.counts.loose:
+            yield f"{incoming.counts.loose:,} ties were left out: they would supersede what stays as it is here."
+        if self.survey.vectors and header.embedder != self.engine.embedder.identity:
+            yield f"Its vectors were made with {header.embedder!r}, and are not used."
+        if header.form == AHKAI and header.count and header.count != self.survey.rows:
+            yield f"Its header tells of {header.count:,} memories, and {self.survey.rows:,} were there."

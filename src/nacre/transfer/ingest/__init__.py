@@ -1,0 +1,1 @@
+"""Reads conversations and notes and keeps them as memories."""

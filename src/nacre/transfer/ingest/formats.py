@@ -1,0 +1,124 @@
+"""The table of formats, how a file's own is told from its content, and which files of a folder are meant."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+from nacre.errors import InvalidInput, UnknownName
+from nacre.files import SPECIAL, open_regular
+from nacre.transfer.ingest import chatgpt, claude_code, claude_export, markdown, plain_jsonl
+from nacre.transfer.ingest.items import Piece, lines
+
+HEAD = 256_000  # bytes, or
+HEAD_LINES = 50  # lines that tell a format
+CONVERSATION = re.compile(r'"(mapping|chat_messages)"\s*:')
+LOOKED_AT = (".jsonl", ".json", ".ndjson", *markdown.SUFFIXES)
+LEFT_OUT = frozenset(("node_modules", "__pycache__", "site-packages", "venv"))
+
+
+class Reader(Protocol):
+    def __call__(self, path: Path, *, tools: bool = False) -> Iterator[Piece]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """`edited`: its files are edited by hand, so that what changed in one changes its memory. `folder_of` tells where
+    a conversation took place, and so to which project it belongs."""
+
+    name: str
+    read: Reader
+    edited: bool = False
+    folder_of: Callable[[Path], Path | None] | None = None
+
+
+FORMATS: Mapping[str, Format] = {
+    each.name: each
+    for each in (
+        Format(claude_code.NAME, claude_code.read, folder_of=claude_code.folder_of),
+        Format(chatgpt.NAME, chatgpt.read),
+        Format(claude_export.NAME, claude_export.read),
+        Format(plain_jsonl.NAME, plain_jsonl.read),
+        Format(markdown.NAME, markdown.read, edited=True),
+    )
+}
+
+
+def format_named(name: str) -> Format:
+    if name not in FORMATS:
+        raise UnknownName("format", name, FORMATS)
+    return FORMATS[name]
+
+
+def detected(path: Path) -> Format | None:
+    """By what the file holds; only a note, which may hold anything, is told by its name."""
+    with open_regular(path) as file:
+        head = file.read(HEAD).decode("utf-8-sig", "replace").lstrip()
+    if path.suffix.lower() in markdown.SUFFIXES:
+        return FORMATS[markdown.NAME]
+    of_lines = lines_format(path) if head.startswith("{") else None
+    if of_lines is not None:
+        return of_lines
+    told = CONVERSATION.search(head) if head[:1] in ("[", "{") else None
+    if told is None:
+        return None
+    return FORMATS[chatgpt.NAME if told.group(1) == "mapping" else claude_export.NAME]
+
+
+def lines_format(path: Path) -> Format | None:
+    """The first line that tells it decides: a broken one, or one of another kind, may stand before it."""
+    plain = None
+    for line in islice(lines(path), HEAD_LINES):
+        entry = line.entry if isinstance(line.entry, dict) else {}
+        if claude_code.suits(entry):
+            return FORMATS[claude_code.NAME]
+        if plain is None and plain_jsonl.suits(entry) and "chat_messages" not in entry and "mapping" not in entry:
+            plain = FORMATS[plain_jsonl.NAME]
+    return plain
+
+
+def files(paths: tuple[Path, ...], left_out: Callable[[Path, str], None] | None = None) -> Iterator[tuple[Path, bool]]:
+    """Each file once, and whether it was named itself; folders are walked in order. Raises `InvalidInput`.
+
+    `left_out` is told each file that is not read, and why: a pipe, which may never end, and a link that leads out of
+    the folder, since whoever made it may mean what its reader did not.
+    """
+    seen: set[Path] = set()
+    for path in paths:
+        if not path.exists():
+            raise InvalidInput(f"There is no {path}; name a file or a folder to ingest.")
+        if not path.is_file() and not path.is_dir():
+            raise InvalidInput(f"{path} is {SPECIAL}; name a file or a folder to ingest.")
+        for file, named in [(path, True)] if path.is_file() else [(each, False) for each in walked(path)]:
+            reason = "" if named else unfit(file, path)
+            if reason:
+                if left_out is not None:
+                    left_out(file, reason)
+            elif file.resolve() not in seen:
+                seen.add(file.resolve())
+                yield file, named
+
+
+def unfit(file: Path, folder: Path) -> str:
+    """Why a file found in a folder is not read; empty when it may be."""
+    try:
+        if file.is_symlink() and not file.resolve().is_relative_to(folder.resolve()):
+            return "it is a link that leads out of the folder"
+        if not file.exists():
+            return "it is a link that leads nowhere"
+    except (OSError, RuntimeError) as error:
+        return f"it cannot be looked at ({getattr(error, 'strerror', None) or error})"
+    return "" if file.is_file() else f"it is {SPECIAL}"
+
+
+def walked(folder: Path) -> Iterator[Path]:
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in LEFT_OUT)
+        for name in sorted(names):
+            if name.lower().endswith(LOOKED_AT) and not name.startswith("."):
+                yield Path(at, name)

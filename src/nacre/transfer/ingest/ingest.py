@@ -1,0 +1,282 @@
+"""Keeps what a file tells: each piece once, however often it is read, and an edited note in place of what it was."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+from uuid import UUID
+
+from nacre.engine.engine import Edit, WordEdit
+from nacre.engine.review import trashed
+from nacre.errors import AccessDenied, InvalidInput, SecretRefused
+from nacre.model import Memory
+from nacre.protocols import Progress
+from nacre.transfer.ingest.formats import Format
+from nacre.transfer.ingest.items import Broken, Item, Piece, Skipped
+from nacre.transfer.ingest.markdown import NAME as NOTES
+from nacre.transfer.ingest.markdown import shown
+
+if TYPE_CHECKING:
+    from nacre.memory_store import MemoryStore
+    from nacre.remember.validate import Fields
+
+BATCH = 256  # memories an act: one block of vectors, and short enough for other writers
+ID_BYTES = 16
+TOLD_FAULTS = 20  # by name; the rest are counted
+LEFT = "left_its_note"  # the key in a memory's metadata
+TRIES = 5  # when somebody else keeps the same at the same time
+
+
+@dataclass(slots=True)
+class Tally:
+    """`gone` are pieces that stood in a note and no longer do; `skipped` counts by reason."""
+
+    new: int = 0
+    unchanged: int = 0
+    changed: int = 0
+    gone: int = 0
+    broken: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+
+    def note(self, piece: Skipped | Broken) -> None:
+        if isinstance(piece, Skipped):
+            self.skipped[piece.reason] += 1
+            return
+        self.broken += 1
+        if len(self.faults) < TOLD_FAULTS:
+            self.faults.append(f"{piece.where}: {piece.reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A piece that stands in the file and may not be kept as it does: what was kept of it stays as it is."""
+
+    title: str
+    text: str
+    position: int
+
+
+@dataclass(slots=True)
+class Ingest:
+    """One file into one space. `positions` counts the turns of each session on."""
+
+    store: MemoryStore
+    format: Format
+    path: Path
+    dry_run: bool = False
+    tally: Tally = field(default_factory=Tally)
+    positions: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    failed: list[Failed] = field(default_factory=list)
+
+    def run(self, *, tools: bool = False, progress: Progress | None = None) -> Tally:
+        """Raises `AccessDenied` to an agent that is narrowed: it may not choose ids."""
+        check_unnarrowed(self.store)
+        size = self.path.stat().st_size
+        for batch in batches(self.format.read(self.path, tools=tools), None if self.format.edited else BATCH):
+            drafts = self.drafts(batch)
+            if self.format.edited:
+                self.keep_edited(drafts)
+            else:
+                self.keep_new(drafts)
+            if progress is not None and batch:
+                progress(min(batch[-1].at, size), max(size, 1), f"ingesting {self.path.name}, bytes")
+        return self.tally
+
+    def drafts(self, pieces: Iterable[Piece]) -> list[Memory]:
+        found: dict[str, Memory] = {}
+        for piece in pieces:
+            if not isinstance(piece, Item):
+                self.tally.note(piece)
+                continue
+            position = self.positions[piece.session]
+            self.positions[piece.session] += 1
+            try:
+                draft = drafted(self.store, piece, position, self.format.name)
+            except SecretRefused:
+                self.failed.append(Failed(piece.title, piece.text, position))
+                self.tally.skipped["refused for a secret"] += 1
+            except InvalidInput as error:
+                self.failed.append(Failed(piece.title, piece.text, position))
+                self.tally.note(Broken(f"turn {position} of {piece.session}", str(error)))
+            else:
+                if draft.id in found:
+                    self.tally.skipped["told twice"] += 1
+                found.setdefault(draft.id, draft)
+        return list(found.values())
+
+    def keep_new(self, drafts: Sequence[Memory]) -> None:
+        kept = len(unknown(self.store, drafts)) if self.dry_run else keep(self.store, "ingest", drafts, why=self.why())
+        self.tally.new += kept
+        self.tally.unchanged += len(drafts) - kept
+
+    def keep_edited(self, drafts: Sequence[Memory]) -> None:
+        """What stands as it stood is left alone; what changed under its heading is edited, and what went is trashed."""
+        if not drafts and self.tally.broken:
+            return  # nothing could be read, which does not mean that nothing is there
+        known = list(self.store.iterate(
+            source=shown(self.path), session=shown(self.path),  # whoever else learnt from the file names it as a source
+            include_trashed=True, include_superseded=True, include_archived=True, include_expired=True,
+        ))  # fmt: skip
+        plan = compared(drafts, known, self.failed)
+        changed = len(plan.edited) + len(plan.back)
+        self.tally.new, self.tally.changed, self.tally.gone = len(plan.new), changed, len(plan.gone)
+        self.tally.unchanged = len(drafts) - len(plan.new) - changed
+        if not self.dry_run and (plan.new or changed or plan.gone):
+            self.store.write("ingest", new=plan.new, edits=plan.edits(), why=self.why())
+
+    def why(self) -> str:
+        return f"{self.format.name}: {self.path.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """`back` stood in the note before, were taken out of it and have come back."""
+
+    new: list[Memory]
+    edited: Mapping[str, Memory]
+    gone: list[Memory]
+    back: list[Memory]
+
+    def edits(self) -> dict[str, Edit]:
+        found: dict[str, Edit] = {id: rewritten(draft) for id, draft in self.edited.items()}
+        return found | {memory.id: left for memory in self.gone} | {memory.id: returned for memory in self.back}
+
+
+def compared(drafts: Sequence[Memory], known: Sequence[Memory], failed: Sequence[Failed] = ()) -> Compared:
+    """By heading and words first; what is left over under one heading is paired in order."""
+    standing: defaultdict[tuple[str, str], list[Memory]] = defaultdict(list)
+    for memory in sorted(known, key=lambda memory: memory.status == "trashed"):
+        standing[memory.title, memory.text].append(memory)
+    pieces: list[Memory | Failed] = [*drafts, *failed]
+    pieces.sort(key=place)
+    matched = [(piece, pop(standing, (piece.title, piece.text))) for piece in pieces]
+    lying: defaultdict[str, list[Memory]] = defaultdict(list)
+    for memory in sorted((each for several in standing.values() for each in several), key=place):
+        if memory.status != "trashed" and not memory.superseded_by:
+            lying[memory.title].append(memory)
+    taken = {memory.id for memory in known}
+    new: list[Memory] = []
+    edited: dict[str, Memory] = {}
+    for piece in (piece for piece, found in matched if found is None):
+        former = lying[piece.title].pop(0) if lying[piece.title] else None
+        if isinstance(piece, Failed):
+            continue
+        if former is not None:
+            edited[former.id] = piece
+        else:
+            new.append(renamed(piece, taken))
+    gone = [memory for several in lying.values() for memory in several]
+    back = [
+        found for piece, found in matched
+        if found is not None and LEFT in found.metadata and not isinstance(piece, Failed)
+    ]  # fmt: skip
+    return Compared(new, edited, gone, back)
+
+
+def renamed(draft: Memory, taken: set[str]) -> Memory:
+    """A memory that once said this says something else by now, and keeps its id."""
+    id, again = draft.id, 1
+    while id in taken:
+        id, again = identity(draft.id, str(again)), again + 1
+    taken.add(id)
+    return replace(draft, id=id)
+
+
+def left(memory: Memory) -> Memory:
+    """The mark tells what its note gave up from what somebody has forgotten on purpose."""
+    return trashed(replace(memory, metadata={**memory.metadata, LEFT: True}))
+
+
+def returned(memory: Memory) -> Memory:
+    rest = {key: value for key, value in memory.metadata.items() if key != LEFT}
+    if memory.status != "trashed":
+        return replace(memory, metadata=rest)
+    return replace(memory, metadata=rest, status=memory.trashed_from or "short_term", trashed_from="")
+
+
+def pop(standing: defaultdict[tuple[str, str], list[Memory]], key: tuple[str, str]) -> Memory | None:
+    return standing[key].pop(0) if standing[key] else None
+
+
+def place(piece: Memory | Failed) -> int:
+    return piece.position or 0
+
+
+def rewritten(draft: Memory) -> Edit:
+    def edit(memory: Memory) -> Memory:
+        return replace(
+            memory, text=draft.text, position=draft.position, occurred_at=draft.occurred_at, tags=draft.tags,
+            trust=draft.trust, metadata=draft.metadata,
+        )  # fmt: skip
+
+    return edit
+
+
+def drafted(store: MemoryStore, item: Item, position: int, format: str) -> Memory:
+    """Its id follows from what it is, so that it can be kept only once; from its text without secrets, since a hash
+    of a short secret would give it away."""
+    fields: dict[str, object] = {"session": item.session, "position": position, "role": item.role, "title": item.title,
+                                 "occurred_at": item.occurred_at, "tags": item.tags}  # fmt: skip
+    fields["source"] = source_of(format, item.session)
+    if item.role:
+        fields["type"] = "episodic"
+    draft = store.draft(item.text, **cast("Fields", fields))
+    return replace(draft, id=identity(format, item.session, item.key, draft.text))
+
+
+def source_of(format: str, session: str) -> str:
+    return session if format == NOTES else format
+
+
+def identity(*parts: str) -> str:
+    return str(UUID(bytes=blake2b(json.dumps(parts).encode(), digest_size=ID_BYTES).digest()))
+
+
+def keep(
+    store: MemoryStore,
+    act: str,
+    drafts: Sequence[Memory],
+    *,
+    words: Mapping[tuple[str, str], WordEdit] | None = None,
+    why: str = "",
+) -> int:
+    """Those that are not there yet, trashed ones counting as there, in one act; returns how many."""
+    for _ in range(TRIES):
+        new = unknown(store, drafts)
+        if not new and not words:
+            return 0
+        try:
+            store.write(act, new=new, words=words, why=why)
+            return len(new)
+        except InvalidInput:
+            if len(unknown(store, new)) == len(new):
+                raise  # nobody was faster: it is something else
+    return 0
+
+
+def unknown(store: MemoryStore, drafts: Sequence[Memory]) -> list[Memory]:
+    there = {memory.id for memory in store.get_many([draft.id for draft in drafts])}
+    return [draft for draft in drafts if draft.id not in there]
+
+
+def check_unnarrowed(store: MemoryStore) -> None:
+    if not store.may_teach:
+        raise AccessDenied("What is ingested brings its ids along, and a narrowed agent may not; leave `scope` unset.")
+
+
+def batches(pieces: Iterable[Piece], size: int | None) -> Iterator[list[Piece]]:
+    """All in one where there is no size, also when there is none at all."""
+    held: list[Piece] = []
+    for piece in pieces:
+        held.append(piece)
+        if size is not None and len(held) >= size:
+            yield held
+            held = []
+    if held or size is None:
+        yield held

@@ -1,0 +1,201 @@
+"""What a file tells, piece by piece: something to remember, something left out, or something that cannot be read."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from json import JSONDecodeError
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from nacre.errors import InvalidInput
+from nacre.files import open_regular
+from nacre.model.instants import seconds
+from nacre.model.memory import Json
+
+# Half of a surrogate pair, or NUL: some clients write them, and no memory can hold them.
+UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
+MILLISECONDS = 1e11  # as seconds this is the year 5138: so large a number counts milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """`key` names it among those of its session: the message's own id, else its place. `at` is how many bytes of the
+    file were read until here."""
+
+    text: str
+    session: str
+    key: str
+    role: str = ""
+    title: str = ""
+    occurred_at: float | None = None
+    tags: tuple[str, ...] = ()
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    reason: str
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """`where` is a line's number, or the number of a conversation."""
+
+    where: str
+    reason: str
+    at: int = 0
+
+
+Piece: TypeAlias = Item | Skipped | Broken
+
+
+def legible(text: str) -> str:
+    return UNWRITABLE.sub("\ufffd", text).strip()
+
+
+def words(entry: Mapping[str, Json], *names: str) -> str:
+    """The first of these that holds a text or a number, as text."""
+    for name in names:
+        value = entry.get(name)
+        if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+            return legible(str(value))
+    return ""
+
+
+def moment(value: Json) -> float | None:
+    """None for what is no time: a turn without one is still worth keeping."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        number = float(value)
+        return seconds(number / 1000 if abs(number) > MILLISECONDS else number)
+    except InvalidInput:
+        return None
+    except ValueError:
+        pass
+    try:
+        return seconds(str(value))
+    except InvalidInput:
+        return None
+
+
+def member(entry: Json, name: str) -> Mapping[str, Json]:
+    """An object inside another one; empty where there is none."""
+    value = entry.get(name) if isinstance(entry, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+LONGEST_LINE = 16_000_000  # bytes: a picture written into a line, which tells no words
+WHOLE_LINES = b"\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`entry` is None where the line could not be read, and `fault` says why; `end` is the byte after it."""
+
+    number: int
+    end: int
+    entry: Json = None
+    fault: str = ""
+
+
+def lines(path: Path, start: int = 0, *, whole: bool = False) -> Iterator[Line]:
+    """With `whole`, a last line that has no end yet is left for the next time. Empty lines are passed over."""
+    with open_regular(path) as file:
+        file.seek(start)
+        at, number = start, 0
+        while raw := file.readline(LONGEST_LINE):
+            number += 1
+            long = len(raw) == LONGEST_LINE and not raw.endswith(WHOLE_LINES)
+            at += len(raw)
+            if long:
+                rest, ended = rest_of_line(file)
+                at += rest
+            else:
+                ended = raw.endswith(WHOLE_LINES)
+            if whole and not ended:
+                return
+            if long:
+                yield Line(number, at, None, f"longer than {LONGEST_LINE // 1_000_000} MB")
+            elif raw.strip():
+                yield parsed(raw, number, at)
+
+
+def rest_of_line(file: BinaryIO) -> tuple[int, bool]:
+    passed = 0
+    while raw := file.readline(LONGEST_LINE):
+        passed += len(raw)
+        if raw.endswith(WHOLE_LINES):
+            return passed, True
+    return passed, False
+
+
+def parsed(raw: bytes, number: int, end: int) -> Line:
+    try:
+        return Line(number, end, json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8")))
+    except UnicodeDecodeError:
+        return Line(number, end, None, "not UTF-8 text")
+    except (ValueError, RecursionError):
+        return Line(number, end, None, "not JSON")
+
+
+STEP = 1_000_000  # bytes read at once; doubled while an element does not end, so that none is parsed often
+SPACE = " \t\r\n\ufeff"
+
+
+@dataclass(slots=True)
+class Stream:
+    file: BinaryIO
+    text: str = ""
+    read: int = 0
+    ended: bool = False
+    decoder: codecs.IncrementalDecoder = field(default_factory=lambda: codecs.getincrementaldecoder("utf-8")())
+
+    def more(self) -> bool:
+        raw = self.file.read(max(STEP, len(self.text)))
+        self.read += len(raw)
+        self.text += self.decoder.decode(raw, final=not raw)
+        self.ended = not raw
+        return bool(raw)
+
+    def skip(self, characters: str) -> str:
+        """Passes over these, and tells the first other one; empty at the end of the file."""
+        while True:
+            self.text = self.text.lstrip(characters)
+            if self.text or not self.more():
+                return self.text[:1]
+
+    def element(self) -> Json:
+        """Raises `ValueError` when what is left is no JSON."""
+        decoder = json.JSONDecoder()
+        while True:
+            try:
+                found, end = decoder.raw_decode(self.text)
+            except JSONDecodeError:
+                if not self.more():
+                    raise
+                continue
+            if end == len(self.text) and self.more():
+                continue  # a number may go on
+            self.text = self.text[end:]
+            element: Json = found
+            return element
+
+
+def elements(path: Path) -> Iterator[tuple[Json, int]]:
+    """Each with the bytes read until then; a file that is one object is its only element. Raises `ValueError`."""
+    with open_regular(path) as file:
+        stream = Stream(file)
+        if stream.skip(SPACE) != "[":
+            yield stream.element(), stream.read
+            return
+        stream.text = stream.text[1:]
+        while (first := stream.skip(SPACE + ",")) and first != "]":
+            yield stream.element(), stream.read
+        if not first:
+            raise ValueError("the array does not end")

@@ -1,0 +1,225 @@
+"""Reads an archive of either form as rows: memories, words, and lines that are neither."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn, Protocol, TypeAlias
+
+from nacre.errors import ArchiveRefused, InvalidInput
+from nacre.protocols import Progress
+from nacre.transfer import ahkai
+from nacre.transfer.archive import AGAIN, AHKAI, NACRE, VERSIONS, ArchiveInfo, Header, Lines, check_size
+
+OTHER = "Take a file that `nacre export` wrote."
+MOST_BAD = 10_000  # lines that cannot be read, where they are more than the others
+LONGEST_SHOWN = 80  # characters of a name in a message or a list
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow:
+    """`fields` are named as a memory's, and unchecked; `vectors` as the form writes them, None where there are none.
+    `name` tells a fault apart where a line's number would not."""
+
+    line: int
+    fields: Mapping[str, object]
+    vectors: object = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WordRow:
+    line: int
+    kind: object
+    name: object
+    data: object
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    line: int
+    why: str
+
+
+Row: TypeAlias = MemoryRow | WordRow | BadRow
+
+
+class Source(Protocol):
+    """What an import reads. `rows` may be asked for again and gives the same; `notes` is what else is to be said."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def header(self) -> Header: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+    def rows(self, progress: Progress | None = None) -> Iterator[Row]: ...
+
+
+class Archive:
+    """Opened by reading its header; `rows` may be asked for again, and verifies the whole file each time.
+
+    Raises `ArchiveRefused` for a file that is none, of a later version, damaged or beyond the limits.
+    """
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path).expanduser()
+        self.unpacked = 0
+        check_size(self.path)
+        first = next(iter(Lines(self.path)), (0, b""))[1]
+        self.header = self._header(first)
+
+    def rows(self, progress: Progress | None = None) -> Iterator[Row]:
+        lines = Lines(self.path, progress)
+        counted = bad = 0
+        ended = False
+        for number, line in lines:
+            self.unpacked = lines.unpacked
+            if number == 1:
+                if self._header(line) != self.header:
+                    self._refuse("it was changed while it was read")
+                continue
+            if ended:
+                self._refuse("there is more after its closing line")
+            row = parsed(line)
+            if self.header.form == NACRE and isinstance(row, dict) and "end" in row:
+                self._check_end(row["end"], counted, lines.digest)
+                ended = True
+                continue
+            counted += 1
+            told = self._row(number, row)
+            bad += isinstance(told, BadRow)
+            if bad > MOST_BAD and bad * 2 > counted:
+                self._refuse(f"{bad:,} of its first {counted:,} lines cannot be read")
+            yield told
+        if not ended and self.header.form == NACRE:
+            self._refuse("it is cut short: its closing line is missing")
+
+    def _row(self, number: int, row: object) -> Row:
+        if isinstance(row, str):
+            return BadRow(number, row)
+        if not isinstance(row, dict):
+            return BadRow(number, "it is no JSON object")
+        if self.header.form == AHKAI:
+            try:
+                return MemoryRow(number, ahkai.fields(row), row.get("vector"))
+            except InvalidInput as error:
+                return BadRow(number, str(error))
+        memory, word = row.get("memory"), row.get("word")
+        if isinstance(memory, dict):
+            return MemoryRow(number, memory, row.get("vectors"))
+        if isinstance(word, dict):
+            return WordRow(number, word.get("kind"), word.get("name"), word.get("data", {}))
+        return BadRow(number, "it holds neither a memory nor a word")
+
+    def _check_end(self, end: object, counted: int, digest: str) -> None:
+        told = end if isinstance(end, dict) else {}
+        if told.get("sha256") != digest:
+            self._refuse("it is damaged: its checksum is another one than its closing line tells")
+        if told.get("count") != counted:
+            self._refuse(f"it is damaged: it has {counted:,} rows, and its closing line tells another number")
+
+    def _header(self, line: bytes) -> Header:
+        told = parsed(line)
+        form = told.get("format") if isinstance(told, dict) else None
+        if not isinstance(told, dict) or not isinstance(form, str) or form not in VERSIONS:
+            raise ArchiveRefused(self.path, "it is no archive", OTHER)
+        version = told.get("version")
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+            raise ArchiveRefused(self.path, "its header names no version", OTHER)
+        if version > VERSIONS[form]:
+            reason = f"it is of version {version}, and this program reads up to version {VERSIONS[form]}"
+            raise ArchiveRefused(self.path, reason, "Upgrade nacre to read it.")
+        source = told.get("source")
+        source = source if isinstance(source, dict) else {}
+        names = ahkai.SOURCE if form == AHKAI else ("space", "embedder", "dimensions", "count")
+        space, embedder, dimensions, count = (source.get(name) for name in names)
+        options = told.get("options")
+        at = told.get("exported_at", "")
+        return Header(
+            form=form,
+            version=version,
+            exported_at=word(at) if isinstance(at, str) else ahkai.moment(at),
+            space=word(space),
+            embedder=word(embedder),
+            dimensions=number(dimensions),
+            count=number(count),
+            options=options if isinstance(options, dict) else {},
+        )
+
+    def _refuse(self, reason: str) -> NoReturn:
+        raise ArchiveRefused(self.path, reason, AGAIN)
+
+
+def parsed(line: bytes) -> object:
+    """The value, or a sentence that says why there is none: no row is a bare text."""
+    try:
+        value: object = json.loads(line.decode("utf-8"), parse_constant=no_number)
+    except RecursionError:
+        return "it is nested too deep"
+    except ValueError as error:
+        return f"it is no JSON ({short(str(error))})"
+    return "it is no JSON object" if isinstance(value, str) else value
+
+
+def no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def word(value: object) -> str:
+    return short(value) if isinstance(value, str) else ""
+
+
+def number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53 else 0
+
+
+def short(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+
+
+MOST_TYPES = 200  # that are counted by name; a file of a million types would be no archive of anybody's
+USUAL, OTHERS = "semantic", "(others)"
+
+
+def info(path: Path | str, *, progress: Progress | None = None) -> ArchiveInfo:
+    """Reads all of it, in bounded memory; of a file that is not whole, as far as it goes.
+
+    Raises `ArchiveRefused` for one whose header cannot be read.
+    """
+    archive = Archive(path)
+    types: Counter[str] = Counter()
+    vectors = words = errors = 0
+    problem = ""
+    try:
+        for row in archive.rows(progress):
+            if isinstance(row, MemoryRow):
+                name = word(row.fields.get("type", USUAL)) or OTHERS
+                types[name if name in types or len(types) < MOST_TYPES else OTHERS] += 1
+                vectors += row.vectors is not None
+            elif isinstance(row, WordRow):
+                words += 1
+            else:
+                errors += 1
+    except ArchiveRefused as error:
+        problem = error.reason
+    return ArchiveInfo(
+        path=archive.path,
+        header=archive.header,
+        count=types.total(),
+        types=dict(types.most_common()),
+        vectors=vectors,
+        words=words,
+        errors=errors,
+        bytes=archive.path.stat().st_size,
+        unpacked=archive.unpacked,
+        problem=problem,
+    )

@@ -1,0 +1,175 @@
+"""nacre export, import and info, as a person or a script calls them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import CommandLine
+
+
+@pytest.fixture
+def filled(nacre: CommandLine) -> CommandLine:
+    nacre.ok("remember", "The ferry leaves at nine", "-t", "procedural", "-g", "ferry")
+    nacre.ok("remember", "--lines", input="\n".join(f"buoy number {number}" for number in range(5)))
+    return nacre
+
+
+def other(tmp_path: Path) -> tuple[str, str]:
+    return "--store", str(tmp_path / "other.db")
+
+
+def test_an_export_is_imported_elsewhere(filled: CommandLine, tmp_path: Path) -> None:
+    file = str(tmp_path / "all.nacre")
+    assert "Wrote 6 memories" in filled("export", file).stderr
+    result = filled(*other(tmp_path), "import", file, "--yes")
+    assert result.exit_code == 0 and "Imported 6 memories" in result.stderr
+    assert filled.ok(*other(tmp_path), "list", "-n", "0") == filled.ok("list", "-n", "0")
+
+
+def test_filters_narrow_what_is_written(filled: CommandLine, tmp_path: Path) -> None:
+    file = str(tmp_path / "part.nacre")
+    for words, count in (
+        (["-t", "procedural"], 1),
+        (["-g", "ferry"], 1),
+        (["--since", "2099-01-01"], 0),
+        (["--until", "2001-01-01"], 0),
+        (["--status", "archived"], 0),
+        (["--no-vectors"], 6),
+    ):
+        assert filled.json("export", file, *words)["count"] == count
+
+
+def test_the_trash_goes_only_when_asked_for(filled: CommandLine, tmp_path: Path) -> None:
+    id = filled.json("list", "-t", "procedural")[0]["id"]
+    filled.ok("forget", id, "--yes")
+    file = str(tmp_path / "all.nacre")
+    assert filled.json("export", file)["count"] == 5
+    assert filled.json("export", file, "--trashed")["count"] == 6
+
+
+def test_info_tells_what_is_in_it_in_every_form(filled: CommandLine, tmp_path: Path) -> None:
+    file = str(tmp_path / "all.nacre")
+    filled.ok("export", file)
+    told = filled.json("info", file)
+    assert told["whole"] and told["count"] == 6 and told["types"]["procedural"] == 1 and told["vectors"] == 6
+    assert "memories\t6" in filled.ok("info", file)
+    assert "memories" in filled.ok("info", file, "-f", "table")
+    assert "| memories | 6 |" in filled.ok("info", file, "-f", "markdown")
+    assert "count: 6" in filled.ok("info", file, "-f", "yaml")
+    assert json.loads(filled.ok("info", file, "-f", "jsonl"))["count"] == 6
+
+
+def test_a_damaged_file_is_told_and_not_imported(filled: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "all.nacre"
+    filled.ok("export", str(file))
+    file.write_bytes(file.read_bytes()[:-30])
+    looked = filled("info", str(file))
+    assert looked.exit_code == 4 and "not whole" in looked.stderr and "whole\tno" in looked.stdout
+    filled.ok(*other(tmp_path), "space", "create", "default")
+    result = filled(*other(tmp_path), "import", str(file), "--yes")
+    assert result.exit_code == 4 and result.stderr.startswith("nacre: ") and result.stderr.count("\n") == 1
+    assert filled.ok(*other(tmp_path), "list") == ""
+
+
+def test_it_asks_and_does_nothing_without_a_yes(filled: CommandLine, tmp_path: Path) -> None:
+    file = str(tmp_path / "all.nacre")
+    filled.ok("export", file)
+    refused = filled(*other(tmp_path), "import", file, input="n\n")
+    assert refused.exit_code == 2 and "Will import 6 memories" in refused.stderr
+    assert filled.ok(*other(tmp_path), "list") == ""
+    assert filled(*other(tmp_path), "import", file, input="y\n").exit_code == 0
+    assert len(filled.json(*other(tmp_path), "list")) == 6
+
+
+def test_a_dry_run_changes_nothing(filled: CommandLine, tmp_path: Path) -> None:
+    file = str(tmp_path / "all.nacre")
+    filled.ok("export", file)
+    told = filled.json(*other(tmp_path), "import", file, "--dry-run")
+    assert told["imported"] == 6 and told["batch"] == ""
+    assert filled(*other(tmp_path), "list").exit_code == 4, "there is still no store"
+
+
+def test_policies_are_named_and_a_conflict_has_its_exit_code(filled: CommandLine, tmp_path: Path) -> None:
+    file = str(tmp_path / "all.nacre")
+    filled.ok("export", file)
+    assert "6 skipped" in filled("import", file, "--yes").stderr
+    refused = filled("import", file, "--yes", "--on-conflict", "error")
+    assert refused.exit_code == 3 and "6 of the archive's ids" in refused.stderr
+    assert filled.json("import", file, "--yes", "--on-conflict", "rename")["renamed"] == 6
+    assert filled.json("import", file, "--yes", "--on-conflict", "overwrite")["overwritten"] == 0
+    assert filled("import", file, "--yes", "--on-conflict", "guess").exit_code == 2
+
+
+def test_the_command_offers_every_policy() -> None:
+    from nacre.cli.commands.import_ import POLICIES as OFFERED
+    from nacre.transfer.import_plan import POLICIES
+
+    assert OFFERED == POLICIES
+
+
+def test_vectors_are_computed_anew_on_request(filled: CommandLine, tmp_path: Path) -> None:
+    file = str(tmp_path / "all.nacre")
+    filled.ok("export", file)
+    assert filled.json(*other(tmp_path), "import", file, "--yes", "--regenerate-vectors")["vectors_regenerated"] == 6
+
+
+def test_an_import_is_one_act_that_undo_takes_back(filled: CommandLine, tmp_path: Path) -> None:
+    file = str(tmp_path / "all.nacre")
+    filled.ok("export", file)
+    filled.ok(*other(tmp_path), "import", file, "--yes", "--why", "moving house")
+    acts = filled.json(*other(tmp_path), "journal", "-n", "0")
+    assert {(act["act"], act["actor"], act["why"]) for act in acts} == {("import", "import", "moving house")}
+    filled.ok(*other(tmp_path), "undo")
+    assert filled.ok(*other(tmp_path), "list") == ""
+
+
+def test_through_a_pipe_it_goes_from_one_store_to_another(filled: CommandLine, tmp_path: Path) -> None:
+    written = filled.new_interpreter("export", "-", text=False, encoding=None)
+    assert written.returncode == 0
+    content = written.stdout
+    assert isinstance(content, bytes) and gzip.decompress(content).count(b"\n") == 8
+    assert "--yes" in filled(*other(tmp_path), "import", "-", input=content).stderr
+    assert filled(*other(tmp_path), "import", "-", "--yes", input=content).exit_code == 0
+    assert len(filled.json(*other(tmp_path), "list")) == 6
+    looked = filled("info", "-", "-f", "json", input=content)
+    assert json.loads(looked.stdout)["count"] == 6 and json.loads(looked.stdout)["path"] == "stdin"
+
+
+def test_bad_lines_are_named(filled: CommandLine, tmp_path: Path) -> None:
+    header = {"format": "ai-houkai/export", "version": 1, "source": {}}
+    rows = [header, {"id": "a", "text": "The quay is wet"}, {"id": "b"}]
+    file = tmp_path / "old.ahkai"
+    file.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+    result = filled("import", str(file), "--yes")
+    assert result.exit_code == 0 and "Imported 1 memory" in result.stderr and "line 3:" in result.stderr
+
+
+def test_a_name_that_ends_in_ahkai_gets_its_form(filled: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "all.ahkai"
+    filled.ok("export", str(file))
+    assert filled.json("info", str(file))["format"] == "ai-houkai/export"
+
+
+def test_the_store_itself_is_never_overwritten(filled: CommandLine) -> None:
+    before = filled.ok("list")
+    refused = filled("export", str(filled.store))
+    assert refused.exit_code == 2 and "choose another name" in refused.stderr
+    assert filled.ok("list") == before
+
+
+def test_secrets_stay_behind_unless_asked_for(
+    nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "ghp_" + "q1W2e3R4t5Z6u7I8o9P0a1S2d3F4g5H6j7K8"
+    monkeypatch.setenv("NACRE_SECRETS", "allow")
+    nacre.ok("remember", f"The token is {secret}")
+    monkeypatch.delenv("NACRE_SECRETS")
+    file = tmp_path / "all.nacre"
+    assert nacre.json("export", str(file))["redacted"] == 1
+    assert secret not in gzip.decompress(file.read_bytes()).decode()
+    nacre.ok("export", str(file), "--no-redact")
+    assert secret in gzip.decompress(file.read_bytes()).decode()

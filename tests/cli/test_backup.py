@@ -1,0 +1,99 @@
+"""nacre backup: copies, their check, and the way back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.storage.sqlite import connection
+from tests.command_line import CommandLine
+
+
+def texts(nacre: CommandLine) -> list[str]:
+    return sorted(each["text"] for each in nacre.json("list", "-n", "0"))
+
+
+def test_a_copy_is_made_listed_checked_and_put_back(nacre: CommandLine) -> None:
+    nacre.ok("remember", "the well is deep")
+    copy = nacre.ok("backup", "create")
+    nacre.ok("remember", "the rope is short")
+    (listed,) = nacre.json("backup", "list")
+    assert (listed["file"], listed["kind"]) == (copy, "copy")
+    assert nacre.json("backup", "verify", copy)["memories"] == 1
+    assert "is whole: 1 memory in 1 space" in nacre.ok("backup", "verify", copy)
+    kept = nacre.ok("backup", "restore", copy, "--yes")
+    assert texts(nacre) == ["the well is deep"]
+    assert [each["kind"] for each in nacre.json("backup", "list")].count("replaced") == 1
+    nacre.ok("backup", "restore", kept, "--yes")
+    assert texts(nacre) == ["the rope is short", "the well is deep"]
+
+
+def test_a_copy_goes_where_it_is_told_and_replaces_nothing(nacre: CommandLine, tmp_path: Path) -> None:
+    nacre.ok("remember", "x")
+    assert nacre.ok("backup", "create", str(tmp_path / "deep" / "own.db")) == str(tmp_path / "deep" / "own.db")
+    again = nacre("backup", "create", str(tmp_path / "deep" / "own.db"))
+    assert again.exit_code == 2 and "never replaces" in again.stderr
+
+
+def test_a_restore_asks_and_a_dry_run_changes_nothing(nacre: CommandLine) -> None:
+    nacre.ok("remember", "first")
+    copy = nacre.ok("backup", "create")
+    nacre.ok("remember", "second")
+    assert "nothing was changed" in nacre("backup", "restore", copy, "--dry-run").stderr
+    assert nacre("backup", "restore", copy, input="n\n").exit_code == 2
+    assert texts(nacre) == ["first", "second"]
+    assert nacre("backup", "restore", copy, input="y\n").exit_code == 0
+    assert texts(nacre) == ["first"]
+
+
+def test_a_store_that_another_has_open_is_left_alone(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    nacre.ok("remember", "first")
+    copy = nacre.ok("backup", "create")
+    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.1)
+    with MemoryStore(nacre.store, embedder="hashing") as other:
+        other.remember("second")
+        refused = nacre("backup", "restore", copy, "--yes")
+        assert refused.exit_code == 4 and "nothing was changed" in refused.stderr
+        assert other.count() == 2
+    assert len(texts(nacre)) == 2
+
+
+def test_a_damaged_copy_is_one_sentence_and_code_4(nacre: CommandLine, tmp_path: Path) -> None:
+    nacre.ok("remember", "first")
+    (tmp_path / "copy.db").write_bytes(b"SQLite format 3\x00" + b"\x01" * 4096)
+    for words in (["verify"], ["restore", "--yes"]):
+        refused = nacre("backup", *words, str(tmp_path / "copy.db"))
+        assert refused.exit_code == 4 and refused.stderr.count("\n") == 1
+    assert texts(nacre) == ["first"]
+
+
+def test_an_encrypted_store_takes_back_a_copy_from_before_it_was(
+    nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nacre.ok("remember", "plain words")
+    plain = nacre.ok("backup", "create", str(tmp_path / "plain.db"))
+    nacre.ok("encrypt", "--new-key-file", str(tmp_path / "key"), "--yes")
+    monkeypatch.setenv("NACRE_KEY", f"file:{tmp_path / 'key'}")
+    secret = nacre.ok("backup", "create", str(tmp_path / "secret.db"))
+    assert nacre.json("backup", "verify", secret)["encrypted"] is True
+    for copy in (plain, secret):
+        nacre.ok("backup", "restore", copy, "--yes")
+        assert b"plain words" not in nacre.store.read_bytes()
+        assert texts(nacre) == ["plain words"]
+
+
+def test_a_narrowed_agent_neither_lists_nor_restores(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    nacre.ok("remember", "first")
+    copy = nacre.ok("backup", "create")
+    for name, value in (("SCOPE", "session_only"), ("AGENT", "ada"), ("SESSION", "one")):
+        monkeypatch.setenv(f"NACRE_{name}", value)
+    for words in (["list"], ["verify", copy], ["restore", copy, "--yes"], ["create"]):
+        assert nacre("backup", *words).exit_code == 3
+
+
+def test_without_copies_the_list_says_how_to_make_one(nacre: CommandLine) -> None:
+    shown = nacre("backup", "list", "-f", "json")
+    assert json.loads(shown.stdout) == [] and "nacre backup create" in shown.stderr

@@ -1,0 +1,76 @@
+"""What a person sees when the store is not what it should be."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+import pytest
+
+from tests.command_line import CommandLine
+
+
+@pytest.fixture
+def filled(nacre: CommandLine) -> CommandLine:
+    nacre.ok("remember", "--lines", input="\n".join(f"fact number {number}" for number in range(200)))
+    return nacre
+
+
+def one_sentence(stderr: str) -> bool:
+    return stderr.startswith("nacre: ") and "Traceback" not in stderr and stderr.count("\n") == 1
+
+
+def test_a_file_of_another_kind_is_refused_and_left_alone(nacre: CommandLine) -> None:
+    nacre.store.write_text("a shopping list\n" * 100)
+    result = nacre("list")
+    assert result.exit_code == 4 and one_sentence(result.stderr)
+    assert nacre.store.read_text() == "a shopping list\n" * 100
+
+
+def test_a_database_of_another_program_is_refused(nacre: CommandLine) -> None:
+    connection = apsw.Connection(str(nacre.store))
+    connection.execute("CREATE TABLE notes(text)")
+    connection.close()
+    result = nacre("remember", "x")
+    assert result.exit_code == 4 and "another program" in result.stderr
+
+
+def test_a_truncated_file_is_refused(filled: CommandLine) -> None:
+    content = filled.store.read_bytes()
+    filled.store.write_bytes(content[: len(content) // 3])
+    result = filled("list", "-n", "0")
+    assert result.exit_code == 4 and one_sentence(result.stderr)
+    assert filled("doctor").exit_code == 4
+
+
+def test_a_newer_schema_asks_for_an_upgrade(filled: CommandLine) -> None:
+    connection = apsw.Connection(str(filled.store))
+    connection.pragma("user_version", 99)
+    connection.close()
+    result = filled("list")
+    assert result.exit_code == 4 and "Upgrade nacre" in result.stderr
+
+
+def test_a_path_through_a_file_cannot_be_opened(nacre: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    result = nacre("--store", str(tmp_path / "file" / "store.db"), "list")
+    assert result.exit_code == 4 and one_sentence(result.stderr)
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_store_refuses_to_be_written(filled: CommandLine) -> None:
+    filled.store.chmod(0o400)
+    filled.store.parent.chmod(0o500)
+    try:
+        result = filled("remember", "x")
+        assert result.exit_code == 4 and "read-only" in result.stderr
+    finally:
+        filled.store.parent.chmod(0o700)
+
+
+def test_debug_shows_where_an_error_arose(nacre: CommandLine) -> None:
+    nacre.store.write_text("a shopping list\n" * 100)
+    done = nacre.process("--debug", "list")
+    assert done.returncode == 4
+    assert "Traceback" in done.stderr and done.stderr.splitlines()[-1].startswith("nacre: ")

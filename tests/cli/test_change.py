@@ -1,0 +1,137 @@
+"""nacre edit, forget, restore, purge, supersede, undo, journal, reindex"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.command_line import CommandLine
+
+
+@pytest.fixture
+def filled(nacre: CommandLine) -> CommandLine:
+    nacre.ok("remember", "old text", "--id", "one", "-g", "a", "--expires-at", "2099-01-01")
+    nacre.ok("remember", "another", "--id", "two")
+    return nacre
+
+
+def test_edit_changes_what_is_named_and_nothing_else(filled: CommandLine) -> None:
+    before = filled.json("show", "one")
+    filled.ok("edit", "one", "--text", "new text", "-i", "0.8", "--add-tag", "b", "--remove-tag", "a", "--pin")
+    after = filled.json("show", "one")
+    assert (after["text"], after["importance"], after["tags"], after["pinned"]) == ("new text", 0.8, ["b"], True)
+    same = ("id", "type", "created_at", "expires_at", "metadata", "title")
+    assert {name: after[name] for name in same} == {name: before[name] for name in same}
+
+
+def test_edit_takes_text_from_stdin_and_clears_with_an_empty_value(filled: CommandLine) -> None:
+    filled.ok("edit", "one", "--text", "-", "--expires-at", "", "--unpin", input="from a pipe\n")
+    after = filled.json("show", "one")
+    assert (after["text"], after["expires_at"]) == ("from a pipe", None)
+
+
+def test_edit_without_options_opens_the_editor(filled: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITOR", "sed -i s/old/edited/")
+    filled.ok("edit", "one")
+    assert filled.json("show", "one")["text"] == "edited text"
+
+
+def test_the_editor_in_the_settings_comes_first(filled: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "false")
+    monkeypatch.setenv("NACRE_EDITOR", "sed -i s/old/set/")
+    filled.ok("edit", "one")
+    assert filled.json("show", "one")["text"] == "set text"
+
+
+def test_an_editor_that_fails_or_saves_nothing_changes_nothing(
+    filled: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", "false")
+    assert filled("edit", "one").exit_code == 2
+    monkeypatch.setenv("EDITOR", "true")
+    assert "Nothing changed" in filled("edit", "one").stderr
+    assert filled.json("show", "one")["text"] == "old text"
+
+
+def test_edit_refuses_an_empty_text(filled: CommandLine) -> None:
+    assert filled("edit", "one", "--text", " ").exit_code == 2
+
+
+@pytest.mark.parametrize("command", ["forget", "purge"])
+@pytest.mark.parametrize("answer", ["", "\n", "n\n"])
+def test_nothing_goes_without_a_yes(filled: CommandLine, command: str, answer: str) -> None:
+    result = filled(command, "one", "two", input=answer)
+    assert result.exit_code == 2
+    assert "old text" in result.stderr and "2 memories?" in result.stderr
+    assert len(filled.json("list")) == 2
+
+
+def test_forget_moves_to_the_trash_and_restore_brings_back(filled: CommandLine) -> None:
+    result = filled("forget", "one", "two", input="y\n")
+    assert result.exit_code == 0 and "nacre restore" in result.stderr
+    assert filled.json("list") == []
+    assert "already" in filled("forget", "one", "-y").stderr
+    filled.ok("restore", "one")
+    assert [each["id"] for each in filled.json("list")] == ["one"]
+
+
+def test_an_unknown_id_among_several_stops_all_of_them(filled: CommandLine) -> None:
+    assert filled("forget", "one", "nine", "--yes").exit_code == 1
+    assert len(filled.json("list")) == 2
+
+
+def test_purge_says_that_it_is_for_good_and_is(filled: CommandLine) -> None:
+    assert "for good" in filled("purge", "one", input="n\n").stderr
+    filled.ok("purge", "one", "--yes")
+    assert filled("show", "one").exit_code == 1
+    assert [entry["act"] for entry in filled.json("journal", "one")] == ["purge", "remember"]
+    assert all(entry["after"] is None for entry in filled.json("journal", "one"))
+
+
+def test_restoring_what_is_not_away_finds_nothing(filled: CommandLine) -> None:
+    result = filled("restore", "one")
+    assert result.exit_code == 1 and "neither" in result.stderr
+
+
+def test_a_circle_of_supersession_is_a_conflict(filled: CommandLine) -> None:
+    filled.ok("supersede", "one", "two")
+    result = filled("supersede", "two", "one")
+    assert result.exit_code == 3 and "Restore" in result.stderr
+    filled.ok("restore", "one")
+    assert filled.json("show", "one")["superseded_by"] == ""
+
+
+def test_undo_takes_back_act_after_act_and_shows_what(filled: CommandLine) -> None:
+    filled.ok("edit", "one", "--text", "new text")
+    filled.ok("forget", "two", "--yes")
+    assert "two is as it was before: status" in filled("undo").stderr
+    assert "one is as it was before: text" in filled("undo").stderr
+    assert filled.json("show", "one")["text"] == "old text"
+    assert "two is no longer there: another" in filled("undo").stderr
+
+
+def test_undo_takes_an_act_by_the_first_characters_of_its_batch(filled: CommandLine) -> None:
+    batch = filled.json("journal", "one")[0]["batch"]
+    filled.ok("undo", batch[:8])
+    assert [each["id"] for each in filled.json("list")] == ["two"]
+
+
+def test_undo_of_nothing_or_of_what_others_built_upon_is_refused(nacre: CommandLine, filled: CommandLine) -> None:
+    batch = filled.json("journal", "one")[0]["batch"]
+    filled.ok("edit", "one", "--text", "new text")
+    assert filled("undo", batch).exit_code == 3
+    assert filled("undo", "zzzz").exit_code == 3
+    assert nacre("--space", "personal", "undo").exit_code == 3
+
+
+def test_the_journal_tells_of_all_or_of_one(filled: CommandLine) -> None:
+    filled.ok("edit", "one", "-i", "0.9", "--why", "it matters")
+    assert [entry["act"] for entry in filled.json("journal", "one")] == ["edit", "remember"]
+    assert len(filled.json("journal", "-n", "1")) == 1
+    assert len(filled.json("journal", "-n", "0")) == 3
+    assert "(it matters) importance: 0.9" in filled.ok("journal", "one")
+    assert filled("journal", "nine").exit_code == 1
+
+
+def test_reindex_computes_everything_again(filled: CommandLine) -> None:
+    assert "Reindexed 2 memories" in filled("reindex").stderr
+    assert [each["id"] for each in filled.json("recall", "another", "-k", "1")] == ["two"]

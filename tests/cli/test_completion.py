@@ -1,0 +1,70 @@
+"""nacre completion: scripts that shells accept, and what they offer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from tests import forked
+from tests.command_line import CommandLine
+
+
+def offered(*words: str) -> list[str]:
+    """What bash would offer for the last word."""
+    line = " ".join(("nacre", *words))
+    asked = {**os.environ, "_NACRE_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
+    done = forked.run([], env=asked)
+    assert done.stderr == ""
+    return [each.partition(",")[2] for each in done.stdout.splitlines() if each]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_is_printed_and_how_to_install_it(nacre: CommandLine, shell: str) -> None:
+    shown = nacre("completion", shell)
+    assert f"_NACRE_COMPLETE={shell}_complete" in shown.stdout
+    assert f"nacre completion {shell} >" in shown.stderr
+
+
+@pytest.mark.parametrize(("shell", "checks"), [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")])
+def test_the_shell_accepts_the_script(nacre: CommandLine, shell: str, checks: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed here")
+    script = nacre.ok("completion", shell)
+    done = subprocess.run([shell, checks], input=script, text=True, capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_another_shell_is_no_choice(nacre: CommandLine) -> None:
+    assert nacre("completion", "tcsh").exit_code == 2
+
+
+def test_commands_subcommands_and_options_are_offered() -> None:
+    assert offered("rec") == ["recall"]
+    assert {"tag", "trash"} <= set(offered("t"))
+    assert offered("backup", "ver") == ["verify"]
+    assert offered("list", "--sor") == ["--sort"]
+    assert offered("list", "--sort", "imp") == ["importance"]
+
+
+def test_spaces_types_tags_and_ids_are_offered(nacre: CommandLine) -> None:
+    nacre.ok("remember", "one", "--id", "abc1", "-g", "harbour")
+    nacre.ok("remember", "two", "--id", "abd2")
+    nacre.ok("space", "create", "work")
+    assert offered("show", "ab") == ["abd2", "abc1"]
+    assert offered("merge", "abc1", "abd") == ["abd2"]
+    assert offered("list", "--type", "pro") == ["procedural", "prospective"]
+    assert offered("list", "--tag", "h") == ["harbour"]
+    assert offered("--space", "w") == ["work"]
+    assert offered("list", "--space", "w") == ["work"]
+    assert offered("--space", "work", "show", "ab") == []
+
+
+def test_a_key_pressed_makes_no_store_and_no_complaint(nacre: CommandLine) -> None:
+    nacre.store.unlink()
+    assert offered("show", "ab") == []
+    assert not nacre.store.exists()
+    nacre.store.write_bytes(b"rubbish" * 100)
+    assert offered("show", "ab") == []

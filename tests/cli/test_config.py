@@ -1,0 +1,150 @@
+"""nacre config: what is set, by whom, and changing it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre.access.capabilities import ScopeLevel
+from nacre.cli.settings_values import WORDS
+from nacre.engine.remember import POLICIES
+from nacre.lessons.expanding import WAYS
+from nacre.lifecycle.decay import MODELS
+from nacre.lifecycle.retention import OUTCOMES
+from nacre.remember.guard import MODES, PERSONAL, SUSPICIOUS
+from nacre.remember.suggest import EMOTIONS, IMPORTANCES
+from nacre.settings import Settings
+from tests.command_line import CommandLine
+
+
+@pytest.fixture
+def own(elsewhere: Path) -> Path:
+    return elsewhere / "config" / "nacre" / "config.toml"
+
+
+def listed(nacre: CommandLine) -> dict[str, tuple[Any, str]]:
+    return {each["key"]: (each["value"], each["source"]) for each in nacre.json("config", "list")}
+
+
+def test_each_value_is_listed_with_its_source(nacre: CommandLine, own: Path, elsewhere: Path) -> None:
+    nacre.ok("config", "set", "trash_days", "9")
+    nacre.ok("config", "set", "--project", "decay_rate", "0.5")
+    nacre.ok("trust", "--yes")
+    nacre.ok("config", "set", "spaces.work.decay_rate", "0.25")
+    found = listed(nacre)
+    assert found["trash_days"] == (9.0, str(own))
+    assert found["decay_rate"] == (0.5, str(elsewhere / ".nacre.toml"))
+    assert found["spaces.work.decay_rate"] == (0.25, str(own))
+    assert found["embedder"] == ("hashing", "NACRE_EMBEDDER")
+    assert found["default_type"] == ("semantic", "default")
+    assert set(Settings.__dataclass_fields__) - {"spaces"} <= set(found)
+    assert nacre.json("config", "get", "space", "--space", "x") == {"key": "space", "value": "x", "source": "--space"}
+    assert "default_type" not in nacre.ok("config", "list", "--changed")
+
+
+def test_a_setting_is_written_used_and_taken_out(nacre: CommandLine, own: Path) -> None:
+    nacre.ok("config", "set", "space", "work")
+    assert nacre.ok("config", "get", "space") == "work"
+    assert nacre.json("stats")["space"] == "work"
+    nacre.ok("config", "unset", "space")
+    assert nacre.ok("config", "get", "space") == "default"
+    assert nacre("config", "unset", "space").exit_code == 1
+    assert own.read_text("utf-8") == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("decay_rat", "1", "did you mean 'decay_rate'"),
+        ("decay_rate", "fast", "no number"),
+        ("secrets", "hide", "redact, refuse"),
+        ("maintenance_decay_every", "often", "no length of time"),
+        ("embedder", "minlm", "did you mean 'minilm'"),
+        ("default_importance", "7", "from 0 to 1"),
+        ("spaces.work.store", "x", "whole store"),
+        ("spaces.work.xyzzy", "x", "nacre config list"),
+    ],
+)
+def test_a_wrong_key_or_value_is_told_and_not_written(
+    nacre: CommandLine, own: Path, key: str, value: str, sentence: str
+) -> None:
+    refused = nacre("config", "set", key, value)
+    assert refused.exit_code == 2 and sentence in refused.stderr
+    assert not own.exists()
+    assert nacre("config", "get", "decay_rat").exit_code == 2
+
+
+def test_what_is_overruled_is_said(nacre: CommandLine) -> None:
+    assert "NACRE_EMBEDDER wins" in nacre("config", "set", "embedder", "minilm").stderr
+
+
+def test_the_key_of_a_service_is_not_listed(nacre: CommandLine) -> None:
+    secret = "sk-" + "9f8e" * 6
+    nacre.ok("config", "set", "embedder_key", secret)
+    for form in ("table", "tsv", "json", "yaml"):
+        assert secret not in nacre.ok("config", "list", "-f", form)
+    assert nacre.ok("config", "get", "embedder_key") == secret
+
+
+def test_the_paths_are_told(nacre: CommandLine, own: Path, elsewhere: Path) -> None:
+    assert nacre.ok("config", "path") == str(own)
+    nacre.ok("config", "set", "--project", "space", "x")
+    assert nacre.json("config", "path")["project"] == str(elsewhere / ".nacre.toml")
+
+
+def editing(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> None:
+    script = folder / "editor.py"
+    script.write_text(f"import pathlib, sys\npathlib.Path(sys.argv[1]).write_text({text!r})\n", "utf-8")
+    monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
+
+
+def test_an_editor_changes_the_file(
+    nacre: CommandLine, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editing(monkeypatch, tmp_path, 'space = "typed"  # by hand\n')
+    nacre.ok("config", "edit")
+    assert own.read_text("utf-8") == 'space = "typed"  # by hand\n'
+
+
+def test_what_was_typed_and_cannot_be_read_is_not_taken_but_not_lost(
+    nacre: CommandLine, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nacre.ok("config", "set", "space", "kept")
+    editing(monkeypatch, tmp_path, "space = kept?\n")
+    refused = nacre("config", "edit")
+    assert refused.exit_code == 2
+    assert own.read_text("utf-8") == 'space = "kept"\n'
+    (draft,) = (each for each in own.parent.iterdir() if each.name.endswith("draft"))
+    assert draft.read_text("utf-8") == "space = kept?\n" and str(draft) in refused.stderr
+
+
+def test_a_broken_file_can_be_mended_in_the_editor(
+    nacre: CommandLine, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own.parent.mkdir(parents=True)
+    own.write_text("space = ", "utf-8")
+    assert nacre("list").exit_code == 2
+    editing(monkeypatch, tmp_path, 'space = "whole"\n')
+    nacre.ok("config", "edit")
+    assert nacre.ok("config", "get", "space") == "whole"
+
+
+def test_the_words_are_those_that_the_parts_know() -> None:
+    real = {
+        "on_conflict": POLICIES,
+        "secrets": MODES,
+        "personal_data": PERSONAL,
+        "suspicious": SUSPICIOUS,
+        "importance": IMPORTANCES,
+        "emotion": EMOTIONS,
+        "retain_outcome": OUTCOMES,
+        "lesson_expand": WAYS,
+        "decay_model": tuple(MODELS),
+        "scope": ("", *map(str, ScopeLevel)),
+    }
+    for key, words in real.items():
+        assert set(WORDS[key]) == set(words), key
+    assert set(WORDS) <= set(Settings.__dataclass_fields__)

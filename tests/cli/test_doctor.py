@@ -1,0 +1,100 @@
+"""nacre doctor and nacre model"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from nacre.lifecycle.doctor import Finding, judged_contents, judged_disk, judged_vectors
+from nacre.protocols import Health
+from tests.command_line import CommandLine
+
+WELL = Health(schema=1, memories=3, chunks=3, vectors=3, pending=0, bytes_on_disk=1, embedder="bag")
+
+
+def levels(found: list[dict[str, str]]) -> dict[str, str]:
+    return {each["check"]: each["level"] for each in found}
+
+
+def run_sql(store: Path, sql: str) -> None:
+    connection = apsw.Connection(str(store))
+    connection.execute(sql)
+    connection.close()
+
+
+def test_a_well_store_gets_only_ok(nacre: CommandLine) -> None:
+    nacre.ok("remember", "x")
+    found = levels(nacre.json("doctor"))
+    assert set(found) == {"store", "integrity", "embedder", "vectors", "model", "disk"}
+    assert set(found.values()) == {"ok"}
+    assert nacre.ok("doctor").startswith("ok       store")
+
+
+def test_a_store_that_is_not_there_is_not_made(nacre: CommandLine) -> None:
+    nacre.store.unlink()
+    assert levels(nacre.json("doctor"))["store"] == "ok"
+    assert not nacre.store.exists()
+
+
+def test_a_file_that_is_no_store_is_a_problem_with_code_four(nacre: CommandLine) -> None:
+    nacre.store.write_text("a shopping list\n" * 100)
+    result = nacre("doctor")
+    assert result.exit_code == 4
+    assert result.stdout.startswith("problem  store")
+
+
+def test_a_lost_word_index_is_found_and_mended(nacre: CommandLine) -> None:
+    nacre.ok("remember", "the sea is salty")
+    nacre.ok("remember", "bread needs flour")
+    run_sql(nacre.store, "DELETE FROM word WHERE rowid = 1")
+    assert nacre("recall", "salty", "--strategy", "keyword").exit_code == 1
+    found = nacre("doctor")
+    assert found.exit_code == 4 and "nacre reindex" in found.stdout
+    nacre.ok("doctor", "--fix")
+    assert "salty" in nacre.ok("recall", "salty", "--strategy", "keyword")
+
+
+def test_memories_that_wait_for_vectors_are_a_warning_and_fix_embeds_them(nacre: CommandLine) -> None:
+    nacre.ok("remember", "x")
+    run_sql(nacre.store, "UPDATE memory SET generation = 0")
+    assert levels(nacre.json("doctor"))["vectors"] == "warning"
+    assert levels(nacre.json("doctor", "--fix"))["vectors"] == "ok"
+
+
+def test_an_unknown_embedder_is_a_problem_and_the_store_is_examined_all_the_same(nacre: CommandLine) -> None:
+    nacre.ok("remember", "x")
+    result = nacre("--embedder", "nope", "doctor")
+    assert result.exit_code == 4
+    assert "ok       integrity" in result.stdout and "problem  model" in result.stdout
+
+
+def only(findings: list[Finding]) -> tuple[str, str, str]:
+    return next((each.check, each.level, each.mended_by) for each in findings if each.level != "ok")
+
+
+def test_another_embedder_than_the_stores_is_a_problem_that_reindexing_mends() -> None:
+    assert only(list(judged_vectors(WELL, "other"))) == ("embedder", "problem", "reindex")
+    assert all(each.level == "ok" for each in judged_vectors(WELL, "bag"))
+    assert all(each.level == "ok" for each in judged_vectors(WELL, ""))
+
+
+def test_what_the_backend_complains_of_is_told_word_for_word() -> None:
+    ill = Health(1, 3, 3, 2, 0, 1, "bag", problems=("The vector index is short. Run it again.",))
+    assert [each.says for each in judged_contents(ill)] == ["The vector index is short. Run it again."]
+
+
+@pytest.mark.parametrize(("free", "level"), [(10**12, "ok"), (10**8, "warning"), (10**6, "problem")])
+def test_little_room_on_the_disk_is_told_in_time(free: int, level: str) -> None:
+    assert [each.level for each in judged_disk(Path("store.db"), free)] == [level]
+
+
+def test_the_model_that_is_not_installed_ends_with_one(
+    nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_MODEL_DIR", str(tmp_path / "models"))
+    monkeypatch.setenv("NACRE_EMBEDDER", "minilm")
+    result = nacre("model", "status")
+    assert result.exit_code == 1 and "nacre model install" in result.stderr
+    assert levels(nacre.json("doctor"))["model"] == "warning"

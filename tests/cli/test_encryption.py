@@ -1,0 +1,192 @@
+"""nacre encrypt, decrypt, rekey, and every other command on an encrypted store"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nacre import MemoryStore
+from tests.command_line import CommandLine
+
+TOLD = "heliotrope grows here"
+PASSPHRASE = "walnut " + "under the snow"
+
+
+@pytest.fixture
+def filled(nacre: CommandLine) -> CommandLine:
+    nacre.ok("remember", TOLD)
+    return nacre
+
+
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    file = tmp_path / "nacre.key"
+    file.write_text(PASSPHRASE + "\n")
+    file.chmod(0o600)
+    return file
+
+
+@pytest.fixture
+def encrypted(filled: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    filled.ok("encrypt", "--key", f"file:{key_file}", "--yes")
+    monkeypatch.setenv("NACRE_KEY", f"file:{key_file}")
+    return filled
+
+
+def one_sentence(stderr: str) -> bool:
+    return stderr.startswith("nacre: ") and "Traceback" not in stderr and stderr.count("\n") == 1
+
+
+def plain(nacre: CommandLine) -> bool:
+    return any(b"heliotrope" in file.read_bytes() for file in nacre.store.parent.glob("*store.db*"))
+
+
+def test_encrypting_tells_what_to_put_into_the_settings_and_what_is_not_reached(
+    filled: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert plain(filled)
+    monkeypatch.chdir(tmp_path)
+    result = filled("encrypt", "--key", "file:nacre.key", "--yes")
+    assert result.exit_code == 0 and not plain(filled)
+    assert f"key = 'file:{key_file}'" in result.stderr and "NACRE_KEY" in result.stderr
+    assert "Backups made before stay as they were: not encrypted" in result.stderr
+    assert PASSPHRASE not in result.output
+
+
+def test_an_encrypted_store_is_used_like_any_other(encrypted: CommandLine) -> None:
+    encrypted.ok("remember", "another flower")
+    assert TOLD in encrypted.ok("recall", "heliotrope")
+    assert len(encrypted.json("list")) == 2
+    assert "problem" not in encrypted.ok("doctor")
+    assert not plain(encrypted)
+
+
+def test_without_the_key_or_with_another_the_store_says_so(
+    encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NACRE_KEY")
+    result = encrypted("list")
+    assert result.exit_code == 4 and one_sentence(result.stderr) and "no key was given" in result.stderr
+    assert encrypted("doctor").exit_code == 4
+    monkeypatch.setenv("NACRE_KEY", "env:OTHER")
+    result = encrypted("list")
+    assert result.exit_code == 2 and one_sentence(result.stderr) and "OTHER" in result.stderr
+    assert "OTHER" in encrypted("doctor").stdout
+    monkeypatch.setenv("OTHER", "something else")
+    result = encrypted("list")
+    assert result.exit_code == 4 and one_sentence(result.stderr) and "does not open it" in result.stderr
+
+
+def test_a_key_on_a_plain_store_says_what_to_do(
+    filled: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_KEY", f"file:{key_file}")
+    result = filled("list")
+    assert result.exit_code == 4 and one_sentence(result.stderr) and "nacre encrypt" in result.stderr
+    result = filled("encrypt", "-y")
+    assert result.exit_code == 0 and "names the key already" in result.stderr
+    assert TOLD in filled.ok("list")
+
+
+def test_a_new_store_is_encrypted_from_the_beginning_where_the_settings_name_a_key(
+    nacre: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_KEY", f"file:{key_file}")
+    nacre.ok("remember", TOLD)
+    assert not plain(nacre) and TOLD in nacre.ok("list")
+
+
+def test_a_new_key_file_is_made_and_opens_the_store(
+    filled: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "made.key"
+    result = filled("encrypt", "--new-key-file", str(made), "-y")
+    assert result.exit_code == 0 and made.read_text().strip() not in result.output
+    monkeypatch.setenv("NACRE_KEY", f"file:{made}")
+    assert TOLD in filled.ok("list")
+    refused = filled("rekey", "--new-key-file", str(made), "-y")
+    assert refused.exit_code == 2 and "is there already" in refused.stderr
+    assert TOLD in filled.ok("list")
+
+
+def test_rekeying_locks_the_old_key_out(
+    encrypted: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "made.key"
+    result = encrypted("rekey", "--new-key-file", str(made), "-y")
+    assert result.exit_code == 0 and f"file:{made}" in result.stderr and "old key" in result.stderr
+    assert "does not open it" in encrypted("list").stderr
+    monkeypatch.setenv("NACRE_KEY", f"file:{made}")
+    assert TOLD in encrypted.ok("list") and not plain(encrypted)
+
+
+def test_decrypting_makes_the_store_plain_again(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = encrypted("decrypt", "-y")
+    assert result.exit_code == 0 and "take `key` out of the settings" in result.stderr
+    monkeypatch.delenv("NACRE_KEY")
+    assert TOLD in encrypted.ok("list") and plain(encrypted)
+
+
+@pytest.mark.parametrize("command", ["encrypt", "decrypt", "rekey"])
+def test_nothing_is_done_unless_the_answer_is_yes(
+    command: str, filled: CommandLine, key_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if command != "encrypt":
+        filled.ok("encrypt", "--key", f"file:{key_file}", "--yes")
+        monkeypatch.setenv("NACRE_KEY", f"file:{key_file}")
+    words = [command] if command == "decrypt" else [command, "--new-key-file", str(tmp_path / "made.key")]
+    before = filled.store.read_bytes()
+    for answer in ("n\n", ""):
+        result = filled(*words, input=answer)
+        assert result.exit_code == 2 and "nothing was done" in result.stderr
+    assert filled.store.read_bytes() == before and not (tmp_path / "made.key").exists()
+
+
+def test_what_is_asked_of_the_wrong_store_is_refused(
+    encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result = encrypted("encrypt", "-y")
+    assert result.exit_code == 3 and "nacre rekey" in result.stderr
+    encrypted.ok("decrypt", "-y")
+    monkeypatch.delenv("NACRE_KEY")
+    assert encrypted("decrypt", "-y").exit_code == encrypted("rekey", "-y").exit_code == 3
+    result = encrypted("encrypt", "-y")
+    assert result.exit_code == 2 and "--new-key-file" in result.stderr
+    for command in ("encrypt", "decrypt", "rekey"):
+        result = encrypted("--store", str(tmp_path / "none.db"), command, "-y")
+        assert result.exit_code == 4 and "no such file" in result.stderr
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_store_that_is_open_elsewhere_keeps_its_key(
+    filled: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.storage.sqlite.connection.BUSY_SECONDS", 0.1)
+    with MemoryStore(filled.store, embedder="hashing") as held:
+        result = filled("encrypt", "--key", f"file:{key_file}", "-y")
+        assert result.exit_code == 4 and one_sentence(result.stderr) and "held" in result.stderr
+        held.remember("still here")
+    assert len(filled.json("list")) == 2
+
+
+def test_a_traceback_tells_no_key(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER", "something else")
+    monkeypatch.setenv("NACRE_KEY", "env:OTHER")
+    done = encrypted.process("--debug", "list")
+    assert "Traceback" in done.stderr and "something else" not in done.stderr
+
+
+def test_a_mirror_of_the_journal_and_a_key_exclude_each_other(
+    filled: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NACRE_JOURNAL_MIRROR", str(tmp_path / "mirror.jsonl"))
+    result = filled("encrypt", "--key", f"file:{key_file}", "--yes")
+    assert result.exit_code == 3 and one_sentence(result.stderr) and "delete the mirror" in result.stderr
+    assert plain(filled)
+    assert filled("config", "set", "key", f"file:{key_file}").exit_code == 2
+    monkeypatch.delenv("NACRE_JOURNAL_MIRROR")
+    filled.ok("encrypt", "--key", f"file:{key_file}", "--yes")
+    monkeypatch.setenv("NACRE_KEY", f"file:{key_file}")
+    result = filled("config", "set", "journal_mirror", str(tmp_path / "mirror.jsonl"))
+    assert result.exit_code == 2 and "plain text" in result.stderr

@@ -1,0 +1,105 @@
+"""Conversations and notes at the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.project import project_of
+from tests.command_line import CommandLine
+from tests.transcripts import claude, secret, turn, write_lines
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A transcript, an export, a note, and something else."""
+    home = tmp_path / "files"
+    write_lines(home / "p" / "x.jsonl", [turn(1, "Plant the pear."), turn(2, "Done.", "assistant"), "{broken"])
+    (home / "conversations.json").write_text(json.dumps([claude(("human", "Which stock?"))]))
+    (home / "notes.md").write_text("# Rules\n- prune in winter\n")
+    (home / "prices.json").write_text('{"pear": 3}')
+    return home
+
+
+def test_a_folder_is_ingested_and_the_counts_are_told(nacre: CommandLine, folder: Path) -> None:
+    result = nacre("ingest", str(folder), "--space", "me")
+    assert result.exit_code == 0, result.output
+    rows = [line.split("\t") for line in result.stdout.splitlines()]
+    assert [(Path(row[0]).name, *row[1:]) for row in rows] == [
+        ("conversations.json", "claude", "me", "1", "0", "0", "0", "0", "0"),
+        ("notes.md", "markdown", "me", "1", "0", "0", "0", "0", "0"),
+        ("x.jsonl", "claude-code", "me", "2", "0", "0", "0", "0", "1"),
+    ]
+    assert "x.jsonl: line 3: not JSON" in result.stderr
+    assert "1 file in no known format left out." in result.stderr
+    assert "3 files: 4 new, 0 unchanged, 0 changed." in result.stderr
+
+
+def test_ingesting_twice_changes_nothing(nacre: CommandLine, folder: Path) -> None:
+    nacre.ok("ingest", str(folder), "--space", "me")
+    before = nacre.ok("journal", "--space", "me", "-f", "json")
+    assert "0 new, 4 unchanged, 0 changed" in nacre("ingest", str(folder), "--space", "me").stderr
+    assert nacre.ok("journal", "--space", "me", "-f", "json") == before
+
+
+def test_a_dry_run_keeps_nothing(nacre: CommandLine, folder: Path) -> None:
+    result = nacre("ingest", str(folder), "--dry-run", "-f", "json")
+    assert [each["new"] for each in json.loads(result.stdout)] == [1, 1, 2]
+    assert "nothing was kept (--dry-run)" in result.stderr
+    assert nacre.ok("spaces") == ""
+
+
+def test_a_transcript_goes_to_the_space_of_its_project(nacre: CommandLine, folder: Path) -> None:
+    nacre.ok("ingest", str(folder))
+    space = project_of(Path("/nowhere/orchard")).space()
+    assert space.startswith("orchard-")
+    assert {each["text"] for each in nacre.json("list", "--space", space)} == {"Plant the pear.", "Done."}
+    assert {each["text"] for each in nacre.json("list")} == {"Which stock?", "prune in winter"}
+
+
+def test_an_ingest_can_be_taken_back(nacre: CommandLine, folder: Path) -> None:
+    nacre.ok("ingest", str(folder / "notes.md"))
+    nacre.ok("undo")
+    assert nacre.json("list") == []
+
+
+def test_what_was_left_out_is_told_with_its_reasons(nacre: CommandLine, tmp_path: Path) -> None:
+    tool = [{"type": "tool_use", "name": "Grep", "input": {"pattern": "pear"}}]
+    path = write_lines(tmp_path / "x.jsonl", [turn(1, "hi"), turn(2, tool, "assistant"), turn(3, "m", isMeta=True)])
+    said = nacre("ingest", str(path), "--space", "me").stderr
+    assert "Left out: tools and thinking (1), written by the client (1)." in said
+    assert "1 new, 1 unchanged" in nacre("ingest", str(path), "--space", "me", "--include-tools").stderr
+
+
+def test_no_secret_of_a_conversation_reaches_the_file(nacre: CommandLine, tmp_path: Path) -> None:
+    nacre.ok("ingest", str(write_lines(tmp_path / "x.jsonl", [turn(1, f"use {secret()}")])), "--space", "me")
+    kept = b"".join(file.read_bytes() for file in tmp_path.glob("store.db*"))
+    assert kept and secret().encode() not in kept
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["nowhere.md"], 2, "There is no nowhere.md"),
+        (["prices.json"], 2, "--format says which one it is"),
+        (["empty"], 1, "nothing to ingest"),
+        (["prices.json", "--format", "chatgpd"], 2, "chatgpd"),
+    ],
+)
+def test_what_cannot_be_ingested_is_one_sentence(
+    nacre: CommandLine, elsewhere: Path, words: list[str], code: int, said: str
+) -> None:
+    (elsewhere / "prices.json").write_text('{"pear": 3}')
+    (elsewhere / "empty").mkdir()
+    result = nacre("ingest", *words)
+    assert (result.exit_code, said in result.stderr) == (code, True), result.output
+
+
+def test_a_format_can_be_named(nacre: CommandLine, elsewhere: Path) -> None:
+    (elsewhere / "notes.txt").write_text("- one\n- two\n")
+    nacre.ok("ingest", "notes.txt", "--format", "markdown")
+    with MemoryStore(nacre.store, embedder="hashing") as store:
+        assert store.count() == 2

@@ -1,0 +1,23 @@
+"""nacre ingest tells of files that it does not read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import CommandLine
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_link_out_of_the_folder_is_named_and_not_followed(nacre: CommandLine, tmp_path: Path) -> None:
+    notes, outside = tmp_path / "notes", tmp_path / "private.md"
+    notes.mkdir()
+    outside.write_text("- The vault opens at nine.\n", "utf-8")
+    (notes / "own.md").write_text("- The well is deep.\n", "utf-8")
+    (notes / "out.md").symlink_to(outside)
+    told = nacre("ingest", str(notes))
+    assert told.exit_code == 0
+    assert "out.md left out: it is a link that leads out of the folder." in told.stderr
+    assert [each["text"] for each in nacre.json("list")] == ["The well is deep."]

@@ -1,0 +1,196 @@
+"""nacre journal and undo"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import CommandLine
+
+
+@pytest.fixture
+def filled(nacre: CommandLine) -> CommandLine:
+    nacre.ok("remember", "old text", "--id", "one")
+    nacre.ok("remember", "another", "--id", "two")
+    nacre.ok("edit", "one", "--text", "new text", "--why", "better")
+    return nacre
+
+
+def acts(found: list[dict[str, object]]) -> list[object]:
+    return [entry["act"] for entry in found]
+
+
+def batch_of(nacre: CommandLine, act: str) -> str:
+    return str(nacre.json("journal", "--act", act)[0]["batch"])
+
+
+def test_the_tail_is_meant_where_nothing_is_said(filled: CommandLine) -> None:
+    assert acts(filled.json("journal")) == ["edit", "remember", "remember"]
+    assert filled.ok("journal") == filled.ok("journal", "tail")
+    assert acts(filled.json("journal", "one")) == acts(filled.json("journal", "tail", "one")) == ["edit", "remember"]
+    assert filled.json("journal", "-n", "1") == filled.json("journal", "tail", "-n", "1")
+    assert "Usage: nacre journal" in filled.ok("journal", "--help")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--act", "edit"], ["edit"]),
+        (["--actor", "cli"], ["edit", "remember", "remember"]),
+        (["--actor", "mcp"], []),
+        (["--id", "two"], ["remember"]),
+        (["one", "--act", "remember"], ["remember"]),
+        (["--since", "1h"], ["edit", "remember", "remember"]),
+        (["--until", "1h"], []),
+        (["--since", "2020-01-01", "--until", "2020-12-31"], []),
+        (["-n", "2"], ["edit", "remember"]),
+        (["-n", "1", "--all"], ["edit", "remember", "remember"]),
+    ],
+)
+def test_the_tail_can_be_narrowed(filled: CommandLine, words: list[str], expected: list[str]) -> None:
+    assert acts(filled.json("journal", *words)) == expected
+    assert acts(filled.json("journal", "tail", *words)) == expected
+
+
+def test_a_tail_that_fits_nothing_is_no_failure_but_an_unknown_memory_is(filled: CommandLine) -> None:
+    result = filled("journal", "--act", "dance")
+    assert result.exit_code == 0 and "Nothing in the journal fits" in result.stderr
+    assert filled("journal", "zzz").exit_code == 1
+    assert filled("journal", "one", "--id", "two").exit_code == 2
+    assert "Nothing was done" in filled("--space", "personal", "journal").stderr
+
+
+def test_a_memory_named_like_a_subcommand_is_reached_by_its_option(filled: CommandLine) -> None:
+    filled.ok("remember", "x", "--id", "show")
+    assert acts(filled.json("journal", "--id", "show")) == ["remember"]
+
+
+def test_one_act_is_shown_field_by_field(filled: CommandLine) -> None:
+    batch = batch_of(filled, "edit")
+    shown = filled.ok("journal", "show", batch[:8]).split("\n")
+    assert shown[0].startswith(f"{batch} edit by cli")
+    assert "better" in shown
+    assert "  text: old text → new text" in shown
+    (record,) = filled.json("journal", "show", batch)
+    assert (record["before"]["text"], record["after"]["text"]) == ("old text", "new text")
+    assert (record["kind"], record["damaged"]) == ("memory", False)
+
+
+def test_an_act_on_several_memories_and_words_is_shown_whole(filled: CommandLine) -> None:
+    filled.ok("supersede", "one", "two")
+    shown = filled.ok("journal", "show", batch_of(filled, "supersede"))
+    assert "superseded by: (nothing) → two" in shown and "supersedes → one" in shown
+    filled.ok("link", "one", "two", "--rel", "adores", "--weight", "0.5")
+    shown = filled.ok("journal", "show", batch_of(filled, "link"))
+    assert "links: (nothing) → adores → two (0.5)" in shown and "relation adores came" in shown
+    assert "relation adores" in filled.ok("journal", "-n", "2", "-f", "table")
+
+
+def test_what_came_or_is_gone_for_good_is_said_so(filled: CommandLine) -> None:
+    assert "two came" in filled.ok("journal", "show", str(filled.json("journal", "two")[0]["batch"]))
+    filled.ok("purge", "two", "--yes")
+    assert "gone for good" in filled.ok("journal", "show", batch_of(filled, "purge"))
+
+
+def test_an_act_that_is_not_there_is_not_found(filled: CommandLine) -> None:
+    for batch in ("zzzz", "0" * 32):
+        result = filled("journal", "show", batch)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "nacre journal" in result.stderr
+    assert filled("journal", "show", "").exit_code == 1
+
+
+def test_an_act_is_taken_back_by_its_batch_and_the_journal_says_so(filled: CommandLine) -> None:
+    batch = batch_of(filled, "edit")
+    assert "one is as it was before: text" in filled("journal", "undo", batch[:8], "--why", "worse").stderr
+    assert filled.json("show", "one")["text"] == "old text"
+    assert f"(takes back {batch[:8]}: worse)" in filled.ok("journal", "-n", "1")
+
+
+def test_undo_takes_back_the_last_few_whole_and_can_be_undone(filled: CommandLine) -> None:
+    filled.ok("undo", "--last", "2", "--why", "start again")
+    assert [each["id"] for each in filled.json("list")] == ["one"]
+    assert filled.json("show", "one")["text"] == "old text"
+    filled.ok("undo", str(filled.json("journal", "-n", "1")[0]["batch"]))
+    assert filled.json("show", "one")["text"] == "new text"
+    assert filled("undo", "--last", "9").exit_code == 3
+    assert filled("undo", "--last", "0").exit_code == 2
+    assert filled("undo", "abc", "--last", "1").exit_code == 2
+
+
+def test_what_is_undone_cannot_be_undone_again(filled: CommandLine) -> None:
+    batch = batch_of(filled, "edit")
+    filled.ok("undo", batch)
+    assert filled("undo", batch).exit_code == 3
+    assert filled.json("show", "one")["text"] == "old text"
+
+
+def test_a_blocked_undo_names_the_acts_that_block_it(filled: CommandLine) -> None:
+    filled.ok("forget", "one", "--yes")
+    result = filled("undo", str(filled.json("journal", "one")[-1]["batch"]))
+    assert result.exit_code == 3
+    assert f"forget {batch_of(filled, 'forget')[:8]}" in result.stderr
+    assert f"edit {batch_of(filled, 'edit')[:8]}" in result.stderr
+
+
+def test_undoing_a_link_tells_of_the_word_too(filled: CommandLine) -> None:
+    filled.ok("link", "one", "two", "--rel", "adores")
+    result = filled("undo")
+    assert "one is as it was before: links" in result.stderr
+    assert "relation adores is gone again" in result.stderr
+
+
+def test_the_export_is_json_lines_oldest_first(filled: CommandLine, tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in filled.ok("journal", "export").split("\n")]
+    assert acts(lines) == ["remember", "remember", "edit"]
+    assert lines == filled.json("journal", "--all")[::-1]
+    result = filled("journal", "export", str(tmp_path / "out.jsonl"), "--act", "edit")
+    assert result.stdout == "" and "1 entry" in result.stderr
+    assert acts([json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]) == ["edit"]
+    assert sorted(file.name for file in tmp_path.glob("out*")) == ["out.jsonl"]
+
+
+@pytest.mark.parametrize(("file", "options"), [("out.gz", []), ("out", ["--gzip"])])
+def test_the_export_can_be_compressed(filled: CommandLine, tmp_path: Path, file: str, options: list[str]) -> None:
+    filled.ok("journal", "export", str(tmp_path / file), *options)
+    assert len(gzip.decompress((tmp_path / file).read_bytes()).splitlines()) == 3
+    packed = filled("journal", "export", "--gzip").stdout_bytes
+    assert packed == (tmp_path / file).read_bytes()
+
+
+def test_an_export_of_nasty_text_is_still_one_line_an_entry(nacre: CommandLine) -> None:
+    nacre.ok("remember", "-", input="line\nbreak \x1b[31m \x9b \u2028 é")
+    (line,) = nacre("journal", "export").stdout_bytes.decode().rstrip("\n").split("\n")
+    assert json.loads(line)["after"]["text"] == "line\nbreak \x1b[31m \x9b \u2028 é"
+    assert "\x1b" not in line and "\x9b" not in line
+
+
+def test_an_export_to_where_nothing_can_be_written_is_one_sentence(filled: CommandLine, tmp_path: Path) -> None:
+    done = filled.process("journal", "export", str(tmp_path / "nowhere" / "out"))
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.startswith("nacre: No such file or directory") and done.stderr.count("\n") == 1
+    assert filled("journal", "export", str(tmp_path)).exit_code == 2
+
+
+def test_compacting_asks_drops_and_is_told(filled: CommandLine) -> None:
+    refused = filled("journal", "compact", "--older-than", "0d", input="n\n")
+    assert refused.exit_code == 2 and "for good" in refused.stderr
+    assert "nothing so old" in filled("journal", "compact", "--older-than", "90d", "-y").stderr
+    assert "Dropped 3 entries" in filled("journal", "compact", "--older-than", "0d", "-y", "--why", "space").stderr
+    (entry,) = filled.json("journal")
+    assert (entry["act"], entry["after"]) == ("compact", {"dropped": 3})
+    assert "dropped: 3" in filled.ok("journal")
+    assert filled("undo").exit_code == 3
+    assert len(filled.json("list")) == 2
+
+
+def test_compacting_without_an_age_follows_the_setting(filled: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = filled("journal", "compact", "-y")
+    assert result.exit_code == 2 and "--older-than" in result.stderr
+    monkeypatch.setenv("NACRE_JOURNAL_DAYS", "30")
+    assert "nothing so old" in filled("journal", "compact", "-y").stderr
+    assert filled("journal", "compact", "--older-than", "someday").exit_code == 2
+    assert filled("journal", "compact", "--older-than", "2999-01-01", "-y").exit_code == 2

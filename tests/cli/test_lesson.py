@@ -1,0 +1,317 @@
+"""nacre lesson add, search, list, show, edit, delete, restore, related, link, unlink"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from nacre.cli.lesson.catalogue import COMMANDS
+from tests.command_line import CommandLine
+
+HEAVY = ("rapidfuzz", "prompt_toolkit", "yaml", "numpy", "apsw", "rich", "nacre.memory_store", "nacre.lessons")
+
+
+def add(nacre: CommandLine, id: str, title: str, content: str = "Some content", *options: str) -> str:
+    return nacre.ok("lesson", "add", "--title", title, "--content", content, "--id", id, *options)
+
+
+@pytest.fixture
+def book(nacre: CommandLine) -> CommandLine:
+    add(nacre, "rebase", "Rebase before you push", "A stale branch breaks the pipeline", "--tags", "git,ci",
+        "--contexts", "team.shared-branch", "--confidence", "high", "--source", "tested")  # fmt: skip
+    add(nacre, "board", "Boards move slowly", "Wait a minute after each transition", "--tags", "api.jira",
+        "--anti-contexts", "solo", "--confidence", "low", "--source", "hearsay", "--notes", "said at lunch",
+        )  # fmt: skip
+    return nacre
+
+
+def shown(nacre: CommandLine, id: str) -> Any:
+    return nacre.json("lesson", "show", id)["data"]
+
+
+def found(nacre: CommandLine, *words: str) -> list[str]:
+    return [each["id"] for each in nacre.json("lesson", *words)["data"]]
+
+
+# the group
+
+
+def test_help_of_the_group_imports_no_command_and_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom nacre.cli.main import nacre\nnacre.main(['lesson', '--help'], standalone_mode=False)\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+    assert all(f"  {name} " in done.stdout for name in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_that_begins_like_its_line(nacre: CommandLine, command: str) -> None:
+    told = nacre.ok("lesson", command, "--help")
+    assert f"Usage: nacre lesson {command}" in told
+    assert len(told.splitlines()) > 5
+
+
+def test_an_unknown_command_names_the_nearest(nacre: CommandLine) -> None:
+    result = nacre("lesson", "serach", "x")
+    assert result.exit_code == 2 and "Did you mean 'search'?" in result.stderr
+    assert "`nacre lesson --help`" in nacre("lesson", "xyzzy").stderr
+
+
+# add
+
+
+def test_a_lesson_is_kept_with_all_that_is_said_of_it(book: CommandLine) -> None:
+    lesson = shown(book, "board")
+    assert (lesson["title"], lesson["content"]) == ("Boards move slowly", "Wait a minute after each transition")
+    assert (lesson["tags"], lesson["contexts"], lesson["anti_contexts"]) == (["api.jira"], [], ["solo"])
+    assert (lesson["confidence"], lesson["source"], lesson["source_notes"]) == ("low", "hearsay", "said at lunch")
+
+
+def test_adding_prints_the_id_and_nothing_else_on_stdout(nacre: CommandLine) -> None:
+    result = nacre("lesson", "add", "--title", "One", "--content", "Two")
+    assert result.stdout.strip() == nacre.json("lesson", "list")["data"][0]["id"]
+    assert len(result.stdout.split()) == 1
+
+
+def test_content_comes_from_stdin(nacre: CommandLine) -> None:
+    id = nacre.ok("lesson", "add", "--title", "Long", "--content", "-", input="first line\nsecond line\n")
+    assert shown(nacre, id)["content"].splitlines() == ["first line", "second line"]
+
+
+def test_tags_come_with_commas_and_repeated(nacre: CommandLine) -> None:
+    add(nacre, "x", "X", "Y", "--tags", "One, two ,", "-g", "three")
+    assert shown(nacre, "x")["tags"] == ["one", "two", "three"]
+
+
+def test_a_tag_that_nobody_knows_is_kept_with_a_hint(book: CommandLine) -> None:
+    add(book, "jira", "X", "Y", "--tags", "jira")
+    result = book("lesson", "add", "--title", "X", "--content", "Y", "--tags", "jra")
+    assert result.exit_code == 0
+    assert "tag 'jra' not recognized, did you mean 'jira'?" in result.stderr
+    assert shown(book, result.stdout.strip())["tags"] == ["jra"]
+
+
+def test_the_envelope_has_the_warnings_and_suggestions(book: CommandLine) -> None:
+    told = json.loads(book.ok("lesson", "add", "--title", "X", "--content", "Y", "--tags", "gitt", "--format", "json"))
+    assert set(told) == {"success", "data", "warnings", "suggestions"}
+    assert (told["success"], told["data"]["title"], told["suggestions"]["gitt"]) == (True, "X", ["git"])
+    assert told["warnings"] == ["tag 'gitt' not recognized, did you mean 'git'?"]
+
+
+def test_contexts_of_similar_lessons_are_offered(book: CommandLine) -> None:
+    told = "A stale branch breaks the pipeline again"
+    result = book("lesson", "add", "--title", "Rebase before you push", "--content", told, "--tags", "git")
+    id = result.stdout.strip()
+    assert f"`nacre lesson edit {id[:8]} --contexts team.shared-branch`" in result.stderr
+
+
+def test_a_number_is_a_confidence_too(nacre: CommandLine) -> None:
+    add(nacre, "x", "X", "Y", "--confidence", "0.9")
+    assert (shown(nacre, "x")["confidence"], shown(nacre, "x")["certainty"]) == ("very-high", 0.9)
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["add", "--title", "X"], "--interactive"),
+        (["add", "--title", " ", "--content", "Y"], "needs a title"),
+        (["add", "--title", "X", "--content", "Y", "--confidence", "hihg"], "high"),
+        (["edit", "rebase"], "Name what to change"),
+        (["edit", "rebase", "--tags", "a", "--add-tag", "b"], "--tags says them all"),
+    ],
+)
+def test_what_cannot_be_is_said_with_a_remedy(book: CommandLine, words: list[str], hint: str) -> None:
+    result = book("lesson", *words)
+    assert result.exit_code == 2 and hint in result.stderr
+    assert len(book.json("lesson", "list")["data"]) == 2
+
+
+# search and list
+
+
+def test_search_finds_the_best_first_and_explains_itself(book: CommandLine) -> None:
+    told = book.json("lesson", "search", "the", "pipeline", "breaks", "--limit", "1")
+    assert [each["id"] for each in told["data"]] == ["rebase"]
+    assert told["data"][0]["score"] > 0 and told["data"][0]["why"]
+    row = book.ok("lesson", "search", "pipeline", "--limit", "1", "--why").split("\t")
+    assert row[0] == "rebase" and "Rebase before you push" in row and "word" in row[-1]
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "expected"),
+    [
+        (["--tags", "git,api"], {"rebase", "board"}),
+        (["--tags", "git,api", "--all-tags"], set()),
+        (["--tags", "ci", "-g", "git", "--all-tags"], {"rebase"}),
+        (["--tags", "api"], {"board"}),
+        (["--context", "team.shared-branch"], {"rebase"}),
+        (["--source", "hearsay"], {"board"}),
+        (["--confidence-min", "medium"], {"rebase"}),
+        (["--agent", "nobody"], set()),
+    ],
+)
+@pytest.mark.parametrize("command", ["search", "list"])
+def test_both_lists_are_narrowed(book: CommandLine, command: str, narrowed: list[str], expected: set[str]) -> None:
+    query = ["a minute for the branch"] if command == "search" else []
+    told = book("lesson", command, *query, *narrowed, "-f", "json")
+    assert {each["id"] for each in json.loads(told.stdout)["data"]} == expected
+    assert told.exit_code == (1 if command == "search" and not expected else 0)
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "semantic", "keyword", "graph"])
+def test_every_strategy_finds_it(book: CommandLine, strategy: str) -> None:
+    assert "rebase" in found(book, "search", "stale branch breaks the pipeline", "--strategy", strategy, "--fresh")
+
+
+def test_a_tag_that_nobody_knows_is_told_when_searching_too(book: CommandLine) -> None:
+    result = book("lesson", "search", "pipeline", "--tags", "gitt")
+    assert result.exit_code == 1
+    assert "did you mean 'git'?" in result.stderr and "no lesson answers that" in result.stderr
+
+
+def test_a_table_is_drawn_for_people(book: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    told = book.ok("lesson", "search", "pipeline", "-f", "table", "--why")
+    assert "confidence" in told and "Rebase before you push" in told and "A stale branch" in told
+
+
+def test_every_other_form_has_the_same_matter(book: CommandLine) -> None:
+    lines = book.ok("lesson", "list", "-f", "jsonl").splitlines()
+    assert [json.loads(line)["id"] for line in lines] == found(book, "list")
+    told = book.ok("lesson", "list", "--tags", "gitt", "-f", "yaml")
+    assert told.startswith("success: true") and "did you mean 'git'?" in told
+    result = book("lesson", "list", "--tags", "gitt,git", "-f", "jsonl")
+    assert json.loads(result.stdout)["id"] == "rebase" and "did you mean 'git'?" in result.stderr
+    assert "| rebase |" in book.ok("lesson", "list", "-f", "markdown")
+    assert json.loads(book.ok("lesson", "show", "rebase", "-f", "jsonl"))["title"] == "Rebase before you push"
+
+
+def test_an_empty_book_says_how_to_begin(nacre: CommandLine) -> None:
+    assert "`nacre lesson add`" in nacre("lesson", "list").stderr
+    assert "No lesson fits" in nacre("lesson", "list", "--source", "tested").stderr
+
+
+def test_what_one_agent_learned_is_found_by_its_name(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NACRE_AGENT", "otter")
+    add(nacre, "x", "X")
+    monkeypatch.delenv("NACRE_AGENT")
+    add(nacre, "y", "Y")
+    assert found(nacre, "list", "--agent", "otter") == ["x"]
+    nacre.ok("lesson", "edit", "x", "--tags", "new")
+    assert found(nacre, "list", "--agent", "otter") == ["x"]
+
+
+# show, edit, delete, restore
+
+
+def test_a_lesson_is_shown_with_its_links(book: CommandLine) -> None:
+    book.ok("lesson", "link", "reb", "boa", "--relation", "example_of")
+    told = book.ok("lesson", "show", "reb")
+    assert told.startswith("Rebase before you push")
+    assert "team.shared-branch" in told and "high (0.70)" in told and "example_of →" in told
+    assert shown(book, "boa")["links"] == [
+        {"relation": "example_of", "direction": "in", "id": "rebase", "title": "Rebase before you push"}
+    ]
+
+
+def test_what_is_no_lesson_says_where_it_is_shown(book: CommandLine) -> None:
+    book.ok("remember", "just a memory", "--id", "plain")
+    result = book("lesson", "show", "plain")
+    assert result.exit_code == 1 and "`nacre show plain`" in result.stderr
+    assert book("lesson", "show", "zzz").exit_code == 1
+
+
+def test_only_what_is_given_changes(book: CommandLine) -> None:
+    before = shown(book, "rebase")
+    result = book("lesson", "edit", "reb", "--title", "rebase first", "--confidence", "very-high", "--notes", "twice")
+    assert "`nacre undo`" in result.stderr
+    after = shown(book, "rebase")
+    assert (after["title"], after["confidence"], after["source_notes"]) == ("Rebase first", "very-high", "twice")
+    same = ("content", "tags", "contexts", "source", "created_at")
+    assert {name: after[name] for name in same} == {name: before[name] for name in same}
+    book.ok("undo")
+    assert shown(book, "rebase")["title"] == before["title"]
+
+
+def test_tags_are_added_and_taken_away(book: CommandLine) -> None:
+    book.ok("lesson", "edit", "rebase", "--add-tag", "api.jira", "--remove-tag", "GIT")
+    assert shown(book, "rebase")["tags"] == ["ci", "api.jira"]
+    assert "no tag 'zebra'" in book("lesson", "edit", "rebase", "--remove-tag", "zebra").stderr
+    book.ok("lesson", "edit", "rebase", "--tags", "", "--contexts", "")
+    assert (shown(book, "rebase")["tags"], shown(book, "rebase")["contexts"]) == ([], [])
+
+
+def test_a_deleted_lesson_is_brought_back(book: CommandLine) -> None:
+    result = book("lesson", "delete", "reb", "--why", "outdated")
+    assert result.exit_code == 0 and "`nacre lesson restore rebase`" in result.stderr
+    assert found(book, "list") == ["board"]
+    assert "`nacre lesson restore rebase`" in book("lesson", "show", "reb").stderr
+    assert "is back" in book("lesson", "restore", "reb").stderr
+    assert set(found(book, "list")) == {"rebase", "board"}
+    assert book("lesson", "restore", "reb").exit_code == 1
+
+
+# related, link, unlink
+
+
+def test_related_lessons_are_found_along_and_against_ties(book: CommandLine) -> None:
+    add(book, "third", "A third one")
+    book.ok("lesson", "link", "rebase", "board")
+    book.ok("lesson", "link", "third", "board", "-r", "example_of")
+    assert found(book, "related", "rebase") == ["board"]
+    assert found(book, "related", "rebase", "--depth", "2") == ["board", "third"]
+    assert found(book, "related", "board", "--relation", "example-of") == ["third"]
+    assert found(book, "related", "board", "-r", "related_to,example_of") == ["rebase", "third"]
+    row = book.ok("lesson", "related", "board", "-r", "example_of").split("\t")
+    assert row[:4] == ["third", "example_of", "in", "1"]
+
+
+def test_what_contradicts_another_makes_it_less_sure(book: CommandLine) -> None:
+    result = book("lesson", "link", "board", "rebase", "--relation", "contradicts")
+    assert "now medium" in result.stderr
+    assert shown(book, "rebase")["confidence"] == "medium"
+    assert "tied so already" in book("lesson", "link", "board", "rebase", "--relation", "contradicts").stderr
+    book.ok("undo")
+    assert (shown(book, "rebase")["confidence"], shown(book, "rebase")["links"]) == ("high", [])
+
+
+def test_what_supersedes_another_takes_its_place(book: CommandLine) -> None:
+    book.ok("lesson", "link", "board", "rebase", "--relation", "supersedes")
+    assert found(book, "list") == ["board"]
+    assert set(found(book, "list", "--include-superseded")) == {"rebase", "board"}
+    assert shown(book, "board")["links"][0]["id"] == "rebase"
+
+
+def test_ties_are_taken_away_by_relation_or_all(book: CommandLine) -> None:
+    for relation in ("related_to", "example_of", "causes"):
+        book.ok("lesson", "link", "rebase", "board", "-r", relation)
+    assert "1 tie;" in book("lesson", "unlink", "reb", "boa", "-r", "causes").stderr
+    assert "2 ties;" in book("lesson", "unlink", "reb", "boa").stderr
+    result = book("lesson", "unlink", "reb", "boa")
+    assert result.exit_code == 1 and "no tie leads from rebase to board" in result.stderr
+    assert "No tie leads" in book("lesson", "related", "reb").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "data"),
+    [
+        (["link", "rebase", "board"], True),
+        (["delete", "rebase"], True),
+        (["archive", "rebase", "board"], 2),
+        (["tags", "--merge", "ci", "git", "--yes"], 1),
+        (["tags", "--alias", "vcs", "git"], True),
+        (["contexts", "--child", "solo", "team"], True),
+        (["reembed", "--lesson", "rebase"], 1),
+        (["tags", "--know", "zig"], ["zig"]),
+    ],
+)
+def test_what_changes_something_answers_in_the_envelope_too(book: CommandLine, words: list[str], data: object) -> None:
+    told = book.json("lesson", *words)
+    assert (told["success"], told["data"]) == (True, data)
+    assert isinstance(told["warnings"], list) and isinstance(told["suggestions"], dict)

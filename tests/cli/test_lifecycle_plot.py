@@ -1,0 +1,108 @@
+"""How memories fade, drawn: in the terminal, as SVG, as figures."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.cli.aged import opened
+from tests.command_line import CommandLine
+
+
+def test_without_ids_three_examples_are_plotted(nacre: CommandLine) -> None:
+    drawn = nacre.ok("decay", "plot", "--model", "simple", "--decay-rate", "0.02").splitlines()
+    assert max(map(len, drawn)) <= 80
+    assert drawn[0].startswith("1.00 │") and "90" in drawn[-5]
+    assert [line.split("  ")[0] for line in drawn[-4:-1]] == [
+        "── importance 0.9",
+        "── importance 0.5",
+        "── importance 0.1",
+    ]
+    assert drawn[-2].endswith("0.10 → 0.02, below on day 35")
+    assert drawn[-1] == "·· 0.05: `nacre prune` lets go of what falls below"
+
+
+def test_named_memories_are_plotted_with_what_keeps_them(nacre: CommandLine) -> None:
+    for id in ("plain", "pinned", "tied", "rule"):
+        words = ["-t", "procedural"] if id == "rule" else ["--pin"] if id == "pinned" else []
+        nacre.ok("remember", f"a text that is {id}", "--id", id, *words)
+    nacre.ok("link", "plain", "tied")
+    plotted = nacre.json("decay", "plot", "plain", "pinned", "tied", "rule", "--days", "10")
+    assert [each["stays"] for each in plotted["curves"]] == ["", "pinned: stays", "tied to: stays", "procedural: stays"]
+    plain, pinned, tied, _ = (each["points"] for each in plotted["curves"])
+    assert plain[0][0] == 0 and plain[-1][0] == 10 and pinned[-1][1] == 1.0
+    assert tied[-1][1] > plain[-1][1], "what is tied to lasts longer"
+    drawn = nacre.ok("decay", "plot", "plain", "pinned")
+    assert "── plain a text that is plain" in drawn and "1.00 → 1.00, pinned: stays" in drawn
+
+
+def test_the_model_the_rate_and_the_floor_can_be_chosen(nacre: CommandLine) -> None:
+    asked = ["--model", "simple", "--decay-rate", "0.1", "--min-score", "0.2", "--days", "30"]
+    found = nacre.json("decay", "plot", "--importance", "0.9", *asked)
+    assert (found["model"], found["decay_rate"], found["min_score"], found["days"]) == ("simple", 0.1, 0.2, 30)
+    (curve,) = found["curves"]
+    assert curve["points"][-1][1] == pytest.approx(0.9 * 2.718281828 ** (-3), abs=1e-4)
+    assert "below on day 16" in nacre.ok("decay", "plot", "--importance", "0.9", *asked)
+    assert "below already" in nacre.ok("decay", "plot", "--importance", "0.1", *asked)
+    several = nacre.json("decay", "plot", "--importance", ".9,.5", "--importance", "0.2")["curves"]
+    assert [each["points"][0][1] for each in several] == [0.9, 0.5, 0.2]
+
+
+@pytest.mark.parametrize("columns", [20, 60, 80, 200])
+def test_the_plot_is_fitted_to_the_terminal(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    rows = nacre.ok("decay", "plot").splitlines()[:-4]
+    assert max(map(len, rows)) == max(30, min(120, columns)) - 1
+
+
+def test_a_terminal_without_dots_gets_plain_signs(nacre: CommandLine) -> None:
+    done = nacre.process("decay", "plot", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0 and "*" in done.stdout and "\\u" not in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+def test_each_curve_has_its_own_colour_and_its_legend_too(nacre: CommandLine) -> None:  # noqa: ARG001
+    from tests.cli.terminal import conversation
+
+    seen, code = conversation("decay", "plot")
+    assert code == 0
+    for colour in ("\x1b[36m", "\x1b[35m", "\x1b[33m"):
+        assert f"{colour}──" in seen and seen.count(colour) > 2
+    plain, _ = conversation("decay", "plot", NO_COLOR="1")
+    assert "\x1b[36m" not in plain
+
+
+def test_a_plot_is_written_to_a_file(nacre: CommandLine, tmp_path: Path) -> None:
+    with opened(nacre) as store:
+        store.remember("a <tag> & \x1b[31mred\x1b[0m text", id="odd")
+    file = tmp_path / "fades.svg"
+    result = nacre("decay", "plot", "odd", "-o", str(file))
+    assert result.exit_code == 0 and "Drew 1 curve to" in result.stderr and result.stdout == ""
+    assert any("a <tag> & red text" in (each.text or "") for each in ElementTree.parse(file).iter())
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["--importance", ".9", ".5", ".1"], 2, "0.9,0.5,0.1"),
+        (["--importance", "2"], 2, "from 0 to 1"),
+        (["--importance", "high"], 2, "from 0 to 1"),
+        (["--importance", "nan"], 2, "from 0 to 1"),
+        (["--days", "0"], 2, "0"),
+        (["--days", "inf"], 2, "inf"),
+        (["-o", "fades.gif"], 2, ".svg or .png"),
+        (["zzzz"], 1, "No memory 'zzzz'"),
+    ],
+)
+def test_what_cannot_be_plotted_is_told(nacre: CommandLine, words: list[str], code: int, told: str) -> None:
+    result = nacre("decay", "plot", *words)
+    assert result.exit_code == code and told in result.stderr
+
+
+def test_a_place_that_is_not_there_is_told(nacre: CommandLine) -> None:
+    done = nacre.process("decay", "plot", "-o", "nowhere/fades.svg")
+    assert (done.returncode, done.stderr) == (4, "nacre: No such file or directory: nowhere/fades.svg\n")

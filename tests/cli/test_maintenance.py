@@ -1,0 +1,190 @@
+"""The maintenance at the command line, with real processes in the background."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.lifecycle import daemon
+from nacre.lifecycle.daemon import Places, Process, this_host
+from nacre.lifecycle.jobs import JOBS
+from tests.command_line import CommandLine
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and sessions of POSIX")
+
+
+@pytest.fixture
+def places(nacre: CommandLine) -> Iterator[Places]:
+    """Whatever a test starts for its store ends with it."""
+    found = Places.beside(nacre.store)
+    yield found
+    process = daemon.running(found.pid)
+    if process is not None and process.here and process.pid != os.getpid():
+        os.kill(process.pid, signal.SIGKILL)
+
+
+def remember_old(nacre: CommandLine, count: int = 3, space: str = "default") -> None:
+    with MemoryStore(nacre.store, space=space, embedder="hashing", on_conflict="ignore") as store:
+        for number in range(count):
+            store.remember(f"old note {number}", created_at=1.0, last_accessed=1.0)
+
+
+def job(nacre: CommandLine, name: str) -> dict[str, object]:
+    found: dict[str, object] = next(each for each in nacre.json("maintenance", "status")["jobs"] if each["job"] == name)
+    return found
+
+
+def test_a_tick_does_what_is_due_and_says_so(nacre: CommandLine) -> None:
+    remember_old(nacre)
+    would = nacre.json("maintenance", "tick", "--dry-run")
+    assert [(each["job"], each["done"], each["dry_run"]) for each in would if each["done"]] == [("decay", 3, True)]
+    assert "decay\tdefault\t3\t3 memories were moved to the trash." in nacre.ok("maintenance", "tick")
+    again = nacre("maintenance", "tick", "--job", "decay")
+    assert (again.exit_code, again.stdout.split("\t")[2]) == (0, "0")
+    assert nacre.ok("list") == ""
+    nacre.ok("undo")
+    assert len(nacre.json("list")) == 3
+
+
+def test_nothing_due_is_no_fault(nacre: CommandLine) -> None:
+    nacre.ok("maintenance", "tick", "--job", "decay")
+    for name in JOBS:
+        nacre("maintenance", "tick", "--job", name)
+    result = nacre("--space", "default", "maintenance", "tick", "--job", "trash", "-f", "json")
+    assert json.loads(result.stdout)[0]["done"] == 0
+
+
+def test_every_space_is_looked_after_unless_one_is_named(nacre: CommandLine) -> None:
+    remember_old(nacre, space="a")
+    remember_old(nacre, space="b")
+    (one,) = nacre.json("--space", "a", "maintenance", "tick", "--job", "decay")
+    assert (one["space"], one["done"]) == ("a", 3)
+    all_of_them = nacre.json("maintenance", "tick", "--job", "decay")
+    assert {each["space"]: each["done"] for each in all_of_them} == {"a": 0, "b": 3, "default": 0}
+
+
+def test_a_job_that_fails_ends_with_its_reason_and_the_others_are_done(
+    nacre: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember_old(nacre)
+    monkeypatch.setenv("NACRE_BACKUP_KEEP", "0")
+    result = nacre("maintenance", "tick", "--job", "backup", "--job", "decay")
+    assert result.exit_code == 4 and "keep 1 or more" in result.stderr
+    assert job(nacre, "decay")["done"] == 3
+    assert "keep 1 or more" in str(job(nacre, "backup")["error"])
+
+
+def test_a_setting_that_is_no_interval_is_misuse(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NACRE_MAINTENANCE_TRASH_EVERY", "often")
+    result = nacre("maintenance", "tick")
+    assert result.exit_code == 2 and "30m" in result.stderr
+
+
+def test_backups_are_made_on_request(nacre: CommandLine) -> None:
+    nacre.ok("remember", "kept", "--id", "k")
+    nacre.ok("maintenance", "tick", "--job", "backup")
+    (made,) = (nacre.store.parent / "backups").iterdir()
+    assert nacre.json("--store", str(made), "show", "k")["text"] == "kept"
+
+
+def test_the_status_tells_each_job(nacre: CommandLine) -> None:
+    before = nacre.json("maintenance", "status")
+    assert (before["pid"], before["lease"]) == (None, None)
+    assert {each["job"] for each in before["jobs"]} == set(JOBS)
+    assert job(nacre, "decay")["due"] and not job(nacre, "backup")["due"]
+    nacre.ok("maintenance", "tick")
+    after = job(nacre, "decay")
+    assert (after["due"], after["runs"], after["every_seconds"]) == (False, 1, 86_400.0)
+    assert after["last_run"] and after["next_run"]
+    shown = nacre("maintenance", "status", "-f", "table")
+    assert "just now" in shown.stdout and "No maintenance runs" in shown.stderr
+    assert len(nacre.ok("maintenance", "status", "-f", "tsv").splitlines()) == len(JOBS)
+
+
+def test_it_is_started_in_the_background_once_and_stopped(nacre: CommandLine, places: Places) -> None:
+    remember_old(nacre)
+    started = nacre.process("maintenance", "start")
+    assert started.returncode == 0, started.stderr
+    pid = int(started.stdout)
+    assert os.getsid(pid) == pid != os.getsid(0)
+    wait_until(lambda: job(nacre, "reindex")["runs"] == 1)
+    status = nacre.json("maintenance", "status")
+    assert status["pid"] == status["lease"]["pid"] == pid
+    assert nacre.ok("list") == ""
+    second = nacre("maintenance", "start")
+    assert second.exit_code == 3 and str(pid) in second.stderr
+    foreground = nacre.process("maintenance", "run")
+    assert foreground.returncode == 3 and str(pid) in foreground.stderr
+    assert nacre.process("maintenance", "stop").returncode == 0
+    assert not daemon.is_alive(pid) and not places.pid.exists()
+    assert nacre.json("maintenance", "status")["lease"] is None
+    assert nacre("maintenance", "stop").exit_code == 1
+    told = places.log.read_text()
+    assert "begins" in told and "3 memories were moved to the trash" in told and "ends" in told
+
+
+def test_after_a_kill_it_can_be_started_again_at_once(nacre: CommandLine, places: Places) -> None:
+    first = int(nacre.process("maintenance", "start").stdout)
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: not daemon.is_alive(first))
+    assert places.pid.exists()
+    assert nacre.json("maintenance", "status")["pid"] is None
+    second = nacre.process("maintenance", "start")
+    assert second.returncode == 0, second.stderr
+    assert daemon.get_pid(places.pid) == int(second.stdout) != first
+    assert nacre.process("maintenance", "stop").returncode == 0
+
+
+def test_a_file_left_by_a_process_whose_number_another_has_now_is_in_nobodys_way(
+    nacre: CommandLine, places: Places
+) -> None:
+    daemon.write_pid(places.pid, Process(os.getpid(), this_host(), "long ago"))
+    assert nacre("maintenance", "stop").exit_code == 1
+    assert not places.pid.exists()
+    daemon.write_pid(places.pid, Process(os.getpid(), this_host(), "long ago"))
+    assert nacre.process("maintenance", "start").returncode == 0
+    assert nacre.process("maintenance", "stop").returncode == 0
+
+
+def test_a_start_that_fails_says_why(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NACRE_MAINTENANCE_TICK", "often")
+    result = nacre.process("maintenance", "start")
+    assert result.returncode == 2 and "often" in result.stderr
+    assert nacre("--store", ":memory:", "maintenance", "start").exit_code == 2
+
+
+def test_in_the_foreground_ctrl_c_ends_it_in_order(nacre: CommandLine, places: Places) -> None:
+    process = subprocess.Popen([sys.executable, "-m", "nacre", "maintenance", "run"], stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until(lambda: daemon.get_pid(places.pid) == process.pid)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=120)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0, told
+    assert "begins" in told and "ends" in told and "Traceback" not in told
+    assert not places.pid.exists()
+    assert nacre.json("maintenance", "status")["lease"] is None
+
+
+def test_the_unit_runs_this_store(nacre: CommandLine) -> None:
+    for system in ("systemd", "launchd"):
+        told = nacre.ok("maintenance", "unit", system)
+        assert str(nacre.store) in told and sys.executable in told
+    assert nacre.ok("maintenance", "unit")
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

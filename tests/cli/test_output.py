@@ -1,0 +1,83 @@
+"""Tables, TSV and JSON, and what a terminal is spared."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from tests.command_line import CommandLine
+
+NASTY = "\x1b[31mred\x1b[0m\ttab\nline \x9b2J [bold]not markup[/bold] 中文 é 😀"
+
+
+@pytest.fixture
+def nasty(nacre: CommandLine) -> CommandLine:
+    nacre.ok("remember", "-", "--id", "12345678-nasty", input=NASTY)
+    return nacre
+
+
+def test_a_row_stays_one_row_and_an_escape_does_not_act(nasty: CommandLine) -> None:
+    row = nasty.ok("list")
+    assert row.endswith("red tab line  [bold]not markup[/bold] 中文 é 😀")
+    assert row.startswith("12345678-nasty\t")
+    assert row.count("\t") == 5
+
+
+@pytest.mark.parametrize("words", [["list"], ["recall", "red"], ["show", "1234"], ["pack", "red"], ["journal"]])
+@pytest.mark.parametrize("form", [None, "table", "text"])
+def test_no_form_for_people_lets_an_escape_through(nasty: CommandLine, words: list[str], form: str | None) -> None:
+    result = nasty(*words, *(["-f", form] if form else []))
+    assert "\x1b" not in result.output and "\x9b" not in result.output
+
+
+def test_json_keeps_every_character_and_still_sends_no_control_character(nasty: CommandLine) -> None:
+    printed = nasty.ok("list", "-f", "json")
+    assert json.loads(printed)[0]["text"] == NASTY
+    assert "\x1b" not in printed and "\x9b" not in printed
+
+
+def test_json_has_every_field_of_a_record(nacre: CommandLine) -> None:
+    nacre.ok("remember", "plain")
+    (record,) = nacre.json("list")
+    assert (record["type"], record["tags"], record["links"], record["occurred_at"]) == ("semantic", [], [], None)
+
+
+def test_a_table_has_short_ids_ages_and_a_header(nasty: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    header, row = nasty.ok("list", "-f", "table").split("\n")
+    assert header.split() == ["id", "type", "imp", "created", "text"]
+    assert row.split()[0] == "12345678"
+    assert "just now" in row and "[bold]" in row
+    assert len(row) <= 80
+
+
+def test_a_wide_terminal_shows_the_tags_too(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    nacre.ok("remember", "x", "-g", "ops")
+    monkeypatch.setenv("COLUMNS", "140")
+    assert "ops" in nacre.ok("list", "-f", "table")
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "ops" not in nacre.ok("list", "-f", "table")
+
+
+@pytest.mark.parametrize("words", [["stats"], ["spaces"], ["journal"], ["recall", "red", "--explain"]])
+def test_every_list_can_be_a_table(nasty: CommandLine, words: list[str]) -> None:
+    assert len(nasty.ok(*words, "-f", "table").split("\n")) >= 2
+
+
+def test_an_unknown_form_is_misuse(nasty: CommandLine) -> None:
+    assert nasty("list", "-f", "xml").exit_code == 2
+
+
+def test_jsonl_and_yaml_tell_the_same_as_json_and_markdown_draws_a_table(nacre: CommandLine) -> None:
+    for text in ("one | two\nthree", "ünï: [x]", "not: a list"):
+        nacre.ok("remember", text)
+    whole = nacre.json("list")
+    assert [json.loads(line) for line in nacre.ok("list", "-f", "jsonl").splitlines()] == whole
+    assert yaml.safe_load(nacre.ok("list", "-f", "yaml")) == whole
+    one = whole[0]["id"]
+    assert yaml.safe_load(nacre.ok("show", one, "-f", "yaml")) == nacre.json("show", one)
+    rows = nacre.ok("list", "-f", "markdown").splitlines()
+    assert len(rows) == 5 and all(row.startswith("| ") and row.endswith(" |") for row in rows)
+    assert rows[-1].endswith(r"| one \| two three |")

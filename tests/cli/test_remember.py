@@ -1,0 +1,88 @@
+"""nacre remember"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.command_line import CommandLine
+
+
+def test_a_text_is_kept_and_its_id_printed(nacre: CommandLine) -> None:
+    id = nacre.ok("remember", "The sea is salty")
+    assert nacre.json("show", id)["text"] == "The sea is salty"
+
+
+def test_unquoted_words_are_one_text(nacre: CommandLine) -> None:
+    id = nacre.ok("remember", "the", "sea", "is", "salty", "-g", "sea")
+    assert nacre.json("show", id)["text"] == "the sea is salty"
+
+
+def test_every_option_reaches_the_record(nacre: CommandLine) -> None:
+    options = {
+        "--type": "episodic", "--importance": "0.9", "--source": "mail", "--title": "Sea", "--session": "s1",
+        "--role": "user", "--agent": "a1", "--occurred-at": "2026-01-02", "--expires-at": "2099-01-01T10:00:00Z",
+        "--polarity": "-1", "--id": "my-id", "--metadata": '{"page": 3}',
+    }  # fmt: skip
+    flat = [word for pair in options.items() for word in pair]
+    assert nacre.ok("remember", "salty", *flat, "--pin", "-g", "a", "-g", "b") == "my-id"
+    kept = nacre.json("show", "my-id")
+    assert (kept["type"], kept["importance"], kept["source"], kept["title"]) == ("episodic", 0.9, "mail", "Sea")
+    assert (kept["session"], kept["role"], kept["agent"], kept["polarity"]) == ("s1", "user", "a1", -1)
+    assert (kept["occurred_at"], kept["expires_at"]) == ("2026-01-02T00:00:00Z", "2099-01-01T10:00:00Z")
+    assert (kept["metadata"], kept["pinned"], kept["tags"]) == ({"page": 3}, True, ["a", "b"])
+
+
+@pytest.mark.parametrize("words", [["-"], ["--stdin"]])
+def test_all_of_stdin_is_one_memory(nacre: CommandLine, words: list[str]) -> None:
+    id = nacre.ok("remember", *words, input="first line\n\nsecond line\n")
+    assert nacre.json("show", id)["text"] == "first line\n\nsecond line"
+
+
+def test_each_line_of_stdin_is_a_memory_where_that_is_asked(nacre: CommandLine) -> None:
+    result = nacre("remember", "--lines", "-t", "episodic", input="one\n\n  \ntwo\r\n")
+    assert len(result.stdout.split()) == 2
+    assert "Kept 2 memories" in result.stderr
+    assert sorted(each["text"] for each in nacre.json("list", "-t", "episodic")) == ["one", "two"]
+
+
+def test_the_same_text_again_is_kept_and_told(nacre: CommandLine) -> None:
+    first = nacre.ok("remember", "salty")
+    again = nacre("remember", "salty")
+    assert again.exit_code == 0
+    assert f"The same text is already there: {first[:8]}" in again.stderr
+
+
+def test_the_actor_in_the_journal_is_the_command_line(nacre: CommandLine) -> None:
+    nacre.ok("remember", "salty")
+    assert nacre.json("journal")[0]["actor"] == "cli"
+
+
+@pytest.mark.parametrize(
+    ("words", "input", "says"),
+    [
+        ([""], None, "empty"),
+        (["  \n "], None, "empty"),
+        (["-"], "", "empty"),
+        (["-"], "a\0b", "NUL"),
+        (["-"], b"\xff\xfe", "not UTF-8"),
+        (["x", "-t", "semantik"], None, "did you mean 'semantic'"),
+        (["x", "-i", "nan"], None, "importance"),
+        (["x", "-i", "1.5"], None, "from 0 to 1"),
+        (["x", "-i", "much"], None, "not a valid float"),
+        (["x", "--metadata", "[1]"], None, "JSON object"),
+        (["x", "--metadata", "{"], None, "Write an object"),
+        (["x", "--metadata", "[" * 100_000], None, "Write an object"),
+        (["x", "--occurred-at", "someday"], None, "not a time"),
+        (["x", "--polarity", "2"], None, "--polarity"),
+        ([], None, "- to read it from stdin"),
+        (["x", "--lines"], "y", "--lines"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_as_misuse(
+    nacre: CommandLine, words: list[str], input: str | bytes | None, says: str
+) -> None:
+    result = nacre("remember", *words, input=input)
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert result.stdout == ""
+    assert nacre.json("list") == []

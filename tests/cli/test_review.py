@@ -1,0 +1,321 @@
+"""nacre conflicts, review, validate, redact, and remember --on-conflict"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.terminal import conversation
+from tests.command_line import CommandLine
+
+OLD, NEW = "The office is in Berlin", "The office is in Munich"
+KEYS = "[?] "
+
+
+@pytest.fixture
+def office(nacre: CommandLine) -> CommandLine:
+    nacre.ok("remember", OLD, "--id", "berlin-memory")
+    return nacre
+
+
+@pytest.fixture
+def noted(office: CommandLine) -> CommandLine:
+    office.ok("remember", NEW, "--id", "munich-memory")
+    return office
+
+
+def live(nacre: CommandLine) -> list[str]:
+    return sorted(each["id"] for each in nacre.json("list"))
+
+
+# remember --on-conflict
+
+
+def test_a_conflict_is_told_kindly_with_what_to_do(office: CommandLine) -> None:
+    result = office("remember", NEW, "--id", "munich-memory")
+    assert result.stdout == "munich-memory\n"
+    assert "seems to update berlin-m" in result.stderr and OLD in result.stderr
+    assert "'Munich' now, 'Berlin' before" in result.stderr
+    assert "`nacre supersede berlin-m munich-m`" in result.stderr
+    assert "`nacre review`" in result.stderr and "`nacre undo`" in result.stderr
+
+
+def test_what_is_ignored_is_neither_told_nor_noted(office: CommandLine) -> None:
+    assert office("remember", NEW, "--on-conflict", "ignore").stderr == ""
+    assert office.json("review") == []
+
+
+def test_a_warning_is_told_as_a_sentence_and_not_noted(office: CommandLine) -> None:
+    result = office("remember", NEW, "--on-conflict", "warn")
+    assert "seems to update" in result.stderr and "nacre review" not in result.stderr
+    assert "ConflictWarning" not in result.stderr
+    assert office.json("review") == []
+
+
+def test_a_newer_truth_can_take_the_place_of_the_older_one_at_once(office: CommandLine) -> None:
+    result = office("remember", NEW, "--id", "munich", "--on-conflict", "supersede")
+    assert "took the place of berlin-m" in result.stderr
+    assert live(office) == ["munich"]
+    office.ok("undo")
+    assert live(office) == ["berlin-memory"]
+
+
+def test_what_is_said_again_can_be_merged_and_prints_the_one_that_stands(office: CommandLine) -> None:
+    result = office("remember", OLD, "--on-conflict", "supersede")
+    assert result.stdout == "berlin-memory\n"
+    assert "Nothing was added" in result.stderr
+    assert live(office) == ["berlin-memory"]
+
+
+def test_a_conflict_can_be_refused(office: CommandLine) -> None:
+    result = office("remember", NEW, "--on-conflict", "raise")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert OLD in result.stderr and "nothing was stored" in result.stderr
+    assert live(office) == ["berlin-memory"]
+
+
+def test_the_setting_decides_where_no_option_does(office: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NACRE_ON_CONFLICT", "raise")
+    assert office("remember", NEW).exit_code == 3
+    assert office("remember", NEW, "--on-conflict", "ignore").exit_code == 0
+
+
+def test_lines_are_compared_only_where_that_is_asked(office: CommandLine) -> None:
+    office.ok("remember", "--lines", input=f"{NEW}\n")
+    assert office.json("review") == []
+    office.ok("undo")
+    result = office("remember", "--lines", "--on-conflict", "note", input=f"{NEW}\nTom sleeps\n")
+    assert "seems to update" in result.stderr and "Kept 2 of 2 lines." in result.stderr
+    assert len(office.json("review")) == 1
+
+
+def test_a_refused_line_ends_it_and_tells_how_many_were_kept(office: CommandLine) -> None:
+    result = office("remember", "--lines", "--on-conflict", "raise", input=f"Tom sleeps\n{NEW}\nnever read\n")
+    assert result.exit_code == 3 and len(result.stdout.split()) == 1
+    assert "Kept 1 of 3 lines." in result.stderr
+    assert len(live(office)) == 2
+
+
+# conflicts
+
+
+def test_conflicts_are_listed_worst_first_in_three_forms(office: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    office.ok("remember", NEW, "--id", "munich-memory", "--on-conflict", "ignore")
+    result = office("conflicts")
+    kind, reason, newer, older, alike, *both = result.stdout.rstrip("\n").split("\t")
+    assert (kind, reason, newer, older) == ("update", "substitution", "Munich", "Berlin")
+    assert 0 < float(alike) < 1
+    assert both == ["munich-memory", "berlin-memory", NEW, OLD]
+    assert "--note" in result.stderr
+    (told,) = office.json("conflicts", "berlin")
+    assert {told["newer"]["id"], told["older"]["id"]} == {"munich-memory", "berlin-memory"}
+    monkeypatch.setenv("COLUMNS", "100")
+    assert "munich-m The office is in Munich" in office.ok("conflicts", "-f", "table")
+
+
+def test_conflicts_are_noted_once_and_then_wait_for_review(office: CommandLine) -> None:
+    office.ok("remember", NEW, "--id", "munich-memory", "--on-conflict", "ignore")
+    assert office.json("review") == []
+    assert "1 conflict waits" in office("conflicts", "--note", "--why", "spring clean").stderr
+    assert [item["kind"] for item in office.json("review")] == ["conflict"]
+    assert "wait already" in office("conflicts", "--note").stderr
+    assert len(office.json("conflicts")) == 1
+
+
+def test_conflicts_of_what_is_not_there_or_beyond_one_are_refused(office: CommandLine) -> None:
+    assert office("conflicts", "zzz").exit_code == 1
+    assert office("conflicts", "--threshold", "1.5").exit_code == 2
+
+
+@pytest.mark.usefixtures("noted")
+def test_a_whole_space_is_compared_with_a_line_of_progress() -> None:
+    seen, code = conversation("conflicts")
+    assert code == 0 and "comparing memories" in seen
+
+
+# review, listed
+
+
+def test_review_lists_in_a_pipe_what_waits_and_how_it_can_be_decided(noted: CommandLine) -> None:
+    item, kind, decisions, why, what = noted.ok("review").split("\t")
+    assert (item, kind) == ("munich-memory:berlin-memory", "conflict")
+    assert decisions.startswith("keep_both,newer,older,merge")
+    assert "substitution" in why and OLD in what and NEW in what
+    (record,) = noted.json("review")
+    assert record["conflict"]["words"] == {"newer": "Munich", "older": "Berlin"}
+    assert "munich-m:berlin-m" in noted.ok("review", "-f", "table")
+
+
+def test_review_can_be_narrowed_to_a_kind(noted: CommandLine) -> None:
+    noted.ok("link", "munich", "berlin", "--rel", "adores")
+    assert [item["kind"] for item in noted.json("review")] == ["conflict", "word"]
+    assert [item["word"] for item in noted.json("review", "--kind", "word")] == ["adores"]
+    assert len(noted.json("review", "-n", "1")) == 1
+    stale = noted.json("review", "--kind", "stale", "--stale-days", "0")
+    assert sorted(item["memory"]["id"] for item in stale) == ["berlin-memory", "munich-memory"]
+    assert noted("review", "--kind", "gossip").exit_code == 2
+
+
+def test_an_empty_queue_is_no_failure(nacre: CommandLine) -> None:
+    result = nacre("review")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "Nothing waits" in result.stderr
+
+
+def test_show_tells_that_something_waits(noted: CommandLine) -> None:
+    assert "for a decision on munich-m" in noted.ok("show", "berlin")
+    assert noted.json("show", "munich")["waits_for_review"] == ["berlin-memory"]
+    noted.ok("review", "decide", "munich", "keep_both")
+    assert noted.json("show", "munich")["waits_for_review"] == []
+
+
+# review decide
+
+
+@pytest.mark.parametrize(
+    ("decision", "left"),
+    [
+        ("keep_both", ["berlin-memory", "munich-memory"]),
+        ("keep-both", ["berlin-memory", "munich-memory"]),
+        ("newer", ["munich-memory"]),
+        ("older", ["berlin-memory"]),
+        ("merge", ["munich-memory"]),
+        ("trash_newer", ["berlin-memory"]),
+        ("trash_older", ["munich-memory"]),
+    ],
+)
+def test_a_script_decides_by_a_prefix_and_undo_takes_it_back(
+    noted: CommandLine, decision: str, left: list[str]
+) -> None:
+    result = noted("review", "decide", "munich:berlin", decision, "--why", "because")
+    assert result.exit_code == 0 and "nacre undo" in result.stderr
+    assert live(noted) == left
+    assert noted.json("review") == []
+    noted.ok("undo")
+    assert live(noted) == ["berlin-memory", "munich-memory"]
+    assert len(noted.json("review")) == 1
+
+
+def test_two_texts_merge_into_the_one_that_is_given(noted: CommandLine) -> None:
+    noted.ok("review", "decide", "munich", "merge", "--text", "The office moved to Munich")
+    assert noted.json("show", "munich")["text"] == "The office moved to Munich"
+    assert noted.json("recall", "moved", "--strategy", "keyword")[0]["id"] == "munich-memory"
+
+
+def test_a_word_is_kept_or_merged_with_another(noted: CommandLine) -> None:
+    noted.ok("link", "munich", "berlin", "--rel", "depnds_on")
+    assert noted("review", "decide", "relation:depnds", "merge").exit_code == 2
+    noted.ok("review", "decide", "relation:depnds", "merge", "--into", "depends_on")
+    assert "depends_on" in [link["rel"] for link in noted.json("show", "munich")["links"]]
+    noted.ok("link", "munich", "berlin", "--rel", "adores")
+    noted.ok("review", "decide", "relation:adores", "keep")
+    assert noted.json("review", "--kind", "word") == []
+
+
+def test_skipping_decides_nothing(noted: CommandLine) -> None:
+    assert "still waits" in noted("review", "decide", "munich", "skip").stderr
+    assert len(noted.json("review")) == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "decision", "says"),
+    [
+        ("zzz", "newer", "nothing that waits"),
+        ("", "newer", "nothing that waits"),
+        ("munich:zzz", "newer", "nothing that waits"),
+        ("munich", "newest", "did you mean 'newer'"),
+        ("munich", "validate", "Unknown decision"),
+    ],
+)
+def test_what_cannot_be_decided_is_misuse(noted: CommandLine, item: str, decision: str, says: str) -> None:
+    result = noted("review", "decide", item, decision)
+    assert result.exit_code == 2 and says in result.stderr
+    assert len(noted.json("review")) == 1
+
+
+def test_a_prefix_of_several_items_is_told_as_such(noted: CommandLine) -> None:
+    noted.ok("remember", "The office is in Hamburg", "--id", "munich-other")
+    assert len(noted.json("review", "--kind", "conflict")) > 1
+    result = noted("review", "decide", "m", "newer")
+    assert result.exit_code == 2 and "things that wait" in result.stderr
+
+
+# review at a terminal
+
+
+def test_at_a_terminal_one_key_decides_and_is_carried_out_at_once(noted: CommandLine) -> None:
+    seen, code = conversation("review", answers=((KEYS, "n"),))
+    assert code == 0
+    assert "1 of 1" in seen and "office is in" in seen
+    assert "\x1b[33m\x1b[1mMunich" in seen and "\x1b[33m\x1b[1mBerlin" in seen
+    assert "took the place of the older" in seen and "nacre undo" in seen and "Settled 1 of 1" in seen
+    assert live(noted) == ["munich-memory"]
+
+
+def test_at_a_terminal_help_unknown_keys_and_a_second_thought_decide_nothing(noted: CommandLine) -> None:
+    answers = ((KEYS, "x\x1b[B?"), ("both stand    Both", ""), (KEYS, "t"), ("neither", "c"), (KEYS, "s"))
+    seen, code = conversation("review", answers=answers)
+    assert code == 0 and "still waits" in seen and "Settled 0 of 1" in seen
+    assert len(noted.json("review")) == 1
+
+
+@pytest.mark.parametrize(("keys", "code"), [("q", 0), ("\x04", 0), ("\x03", 130)])
+def test_at_a_terminal_one_can_leave_at_any_time(noted: CommandLine, keys: str, code: int) -> None:
+    _, ended = conversation("review", answers=((KEYS, keys),))
+    assert ended == code
+    assert len(noted.json("review")) == 1
+
+
+def test_at_a_terminal_a_merge_asks_for_the_text(noted: CommandLine) -> None:
+    conversation("review", answers=((KEYS, "m"), ("newer text): ", "The office moved\n")))
+    assert noted.json("show", "munich")["text"] == "The office moved"
+    assert noted.json("list")[0]["id"] == "munich-memory"
+
+
+def test_at_a_terminal_what_an_earlier_decision_settled_is_passed_over(noted: CommandLine) -> None:
+    noted.ok("remember", "The office is in Hamburg", "--id", "hamburg-memory")
+    waiting = len(noted.json("review"))
+    assert waiting > 1
+    seen, _ = conversation("review", answers=((KEYS, "t"), ("neither", "o"), (KEYS, "q")))
+    assert "is in the trash" in seen
+    assert len(live(noted)) == 2
+
+
+def test_at_a_terminal_words_and_doubtful_memories_have_keys_of_their_own(noted: CommandLine) -> None:
+    noted.ok("validate", "berlin", "--confidence", "0.4")
+    noted.ok("link", "munich", "berlin", "--rel", "depnds_on")
+    answers = ((KEYS, "m"), ("does it mean? ", "nonsense\n"), ("Nothing was decided", ""), (KEYS, "q"))
+    conversation("review", "--kind", "word", "--kind", "stale", "--stale-days", "0", answers=answers)
+    assert len(noted.json("review", "--kind", "word")) == 1
+    conversation("review", "--kind", "word", answers=((KEYS, "m"), ("does it mean? ", "depends_on\n")))
+    assert noted.json("review", "--kind", "word") == []
+    conversation("review", "--kind", "stale", "--stale-days", "0", answers=((KEYS, "v"), (KEYS, "t")))
+    assert len(live(noted)) == 1
+
+
+@pytest.mark.usefixtures("noted")
+def test_at_a_terminal_a_list_can_still_be_asked_for() -> None:
+    seen, code = conversation("review", "--list")
+    assert code == 0 and "munich-m:berlin-m" in seen and KEYS not in seen
+
+
+# validate and redact
+
+
+def test_validating_says_how_sure_it_is_now(office: CommandLine) -> None:
+    assert "confidence 0.7" in office("validate", "ber", "--confidence", "0.7", "--why", "was there").stderr
+    record = office.json("show", "ber")
+    assert record["confidence"] == 0.7 and record["last_validated_at"] is not None
+    assert office("validate", "ber", "--confidence", "7").exit_code == 2
+    assert office("validate", "zzz").exit_code == 1
+
+
+def test_redacting_asks_says_that_it_is_for_good_and_is(office: CommandLine) -> None:
+    refused = office("redact", "ber", input="n\n")
+    assert refused.exit_code == 2 and "for good" in refused.stderr and OLD in refused.stderr
+    assert "backups" in office("redact", "ber", "--yes", "--why", "asked to").stderr
+    assert "Berlin" not in office.ok("journal", "--all", "-f", "json")
+    assert office.json("list", "--trashed")[0]["text"] == "[redacted]"
+    assert office("undo").exit_code == 3
+    assert office("restore", "ber").exit_code == 2
+    assert office("redact", "zzz", "--yes").exit_code == 1
+    assert "Berlin" not in office.store.read_bytes().decode("latin-1")

@@ -1,0 +1,65 @@
+"""nacre space: list, create, copy, rename, delete."""
+
+from __future__ import annotations
+
+from tests.command_line import CommandLine
+
+
+def spaces(nacre: CommandLine) -> dict[str, int]:
+    return {each["space"]: each["memories"] for each in nacre.json("space", "list")}
+
+
+def test_an_empty_space_is_there_with_its_description(nacre: CommandLine) -> None:
+    nacre.ok("space", "create", "work", "-d", "by day")
+    assert nacre.json("space", "list") == [{"space": "work", "memories": 0, "description": "by day"}]
+    assert "already" in nacre("space", "create", "work").stderr
+
+
+def test_a_copy_can_be_tried_made_and_taken_back(nacre: CommandLine) -> None:
+    nacre.ok("remember", "one")
+    assert "nothing was changed" in nacre("space", "copy", "default", "work", "--dry-run").stderr
+    assert spaces(nacre) == {"default": 1}
+    nacre.ok("space", "copy", "default", "work")
+    assert spaces(nacre) == {"default": 1, "work": 1}
+    assert "1 were there already" in nacre("space", "copy", "default", "work").stderr
+    nacre.ok("--space", "work", "undo")
+    assert spaces(nacre) == {"default": 1}
+
+
+def test_a_rename_can_be_tried_made_and_taken_back(nacre: CommandLine) -> None:
+    nacre.ok("remember", "one")
+    nacre.ok("space", "rename", "default", "work", "--dry-run")
+    assert spaces(nacre) == {"default": 1}
+    assert "settings still name default" in nacre("space", "rename", "default", "work").stderr
+    assert spaces(nacre) == {"work": 1}
+    assert "settings" not in nacre("space", "rename", "work", "home").stderr
+    nacre.ok("--space", "home", "undo")
+    nacre.ok("--space", "work", "undo")
+    assert spaces(nacre) == {"default": 1}
+
+
+def test_deleting_asks_for_the_name(nacre: CommandLine) -> None:
+    nacre.ok("remember", "one")
+    assert nacre("space", "delete", "default", input="y\n").exit_code == 2
+    assert nacre("space", "delete", "default", input="").exit_code == 2
+    assert len(nacre.json("list")) == 1
+    assert nacre("space", "delete", "default", input="default\n").exit_code == 0
+    assert nacre.json("list") == [] and len(nacre.json("list", "--trashed")) == 1
+    nacre.ok("undo")
+    assert len(nacre.json("list")) == 1
+
+
+def test_purging_leaves_nothing(nacre: CommandLine) -> None:
+    nacre.ok("remember", "heliotrope")
+    assert "1 memory" in nacre("space", "delete", "default", "--purge", "--dry-run").stderr
+    nacre.ok("space", "delete", "default", "--purge", "--yes")
+    assert spaces(nacre) == {}
+    assert "heliotrope" not in nacre.ok("journal")
+
+
+def test_a_mistyped_space_is_told(nacre: CommandLine) -> None:
+    nacre.ok("remember", "one")
+    for words in (["copy", "defualt", "x"], ["rename", "defualt", "x"], ["delete", "defualt", "--yes"]):
+        assert nacre("space", *words).exit_code == 1
+    nacre.ok("--space", "work", "remember", "two")
+    assert nacre("space", "rename", "default", "work").exit_code == 2

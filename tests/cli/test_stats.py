@@ -1,0 +1,66 @@
+"""nacre stats: numbers for programs, small pictures for people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.cli.charts import bars, sparkline
+from tests.cli.terminal import conversation
+from tests.command_line import CommandLine
+
+WEEK = 7 * 86_400.0
+
+
+@pytest.fixture
+def grown(nacre: CommandLine) -> CommandLine:
+    with MemoryStore(nacre.store, embedder="hashing") as store:
+        now = store.now()
+        for weeks_ago, how_many in ((0, 1), (2, 8), (40, 3)):
+            for number in range(how_many):
+                store.remember(
+                    f"{weeks_ago} {number}",
+                    created_at=now - weeks_ago * WEEK,
+                    type="episodic" if number % 4 else "semantic",
+                    tags=["often"] if number else ["rare"],
+                    on_conflict="ignore",
+                )
+    return nacre
+
+
+def test_growth_counts_by_the_week_and_tells_the_gaps(grown: CommandLine) -> None:
+    found = grown.json("stats")
+    assert list(found["growth"].values()) == [8, 0, 1]
+    assert all(datetime.fromisoformat(day).replace(tzinfo=UTC).weekday() == 0 for day in found["growth"])
+    assert found["total"] == 12 and found["by_type"] == {"episodic": 8, "semantic": 4}
+
+
+def test_a_pipe_gets_the_same_lines_and_the_weeks(grown: CommandLine) -> None:
+    lines = dict(line.split("\t") for line in grown.ok("stats").splitlines())
+    assert (lines["total"], lines["type episodic"], lines["tag often"]) == ("12", "8", "9")
+    assert [count for name, count in lines.items() if name.startswith("week ")] == ["8", "0", "1"]
+
+
+def test_a_terminal_gets_bars_and_a_sparkline(grown: CommandLine) -> None:
+    seen, code = conversation("stats", NACRE_STORE=str(grown.store))
+    assert code == 0 and "█" * 30 + " 8" in seen and "█▁▂" in seen
+
+
+def test_a_terminal_that_has_only_ascii_gets_that(grown: CommandLine) -> None:
+    seen, code = conversation("stats", NACRE_STORE=str(grown.store), PYTHONIOENCODING="ascii")
+    assert code == 0 and seen.isascii() and "#" * 30 + " 8" in seen and "#_." in seen
+
+
+def test_an_empty_store_has_no_pictures(nacre: CommandLine) -> None:
+    shown = nacre.ok("stats", "-f", "table")
+    assert "types" not in shown and "week" not in shown
+    assert list(bars({})) == [] and sparkline([]) == ""
+
+
+def test_what_is_there_is_seen_however_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nacre.cli.charts.writes_unicode", lambda: True)
+    small = list(bars({"much": 10_000, "little": 1, "none": 0}))
+    assert "▏ 1" in small[1] and small[2].endswith(" 0")
+    assert sparkline([0, 1, 10_000]) == "▁▂█"

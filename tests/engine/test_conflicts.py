@@ -1,0 +1,386 @@
+"""What a new memory may not be true beside, and what each policy does about it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nacre import Memory, MemoryStore
+from nacre.errors import ConflictError, ConflictWarning, MemoryNotFound, UnknownName
+from nacre.model import Conflict, Link
+from nacre.protocols import Vectors
+from tests.embedders import Moody
+from tests.engine.conftest import Ticking
+
+ON, OFF = "Deploys run on Friday", "Deploys do not run on Friday"
+OFFICE, SAME_OFFICE = "The office is in Berlin", "Berlin is where the office is"
+
+
+class Likened(Moody):
+    """Every text lies at the cosine from the first that `cosines` gives it; others lie where their words lead."""
+
+    cosines: dict[str, float]
+
+    def _row(self, text: str) -> Vectors:
+        if text not in self.cosines:
+            return super()._row(text)
+        row = np.zeros(self.dimensions, np.float32)
+        row[:2] = self.cosines[text], math.sqrt(1 - self.cosines[text] ** 2)
+        return row
+
+
+@pytest.fixture
+def embedder() -> Likened:
+    likened = Likened()
+    likened.cosines = {ON: 1.0, OFF: 0.9, OFFICE: 1.0, SAME_OFFICE: 0.97}
+    return likened
+
+
+@pytest.fixture(params=["sqlite", "in_memory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Ticking, embedder: Likened) -> Iterator[MemoryStore]:
+    place = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
+    with MemoryStore(place, embedder=embedder, clock=clock) as opened:
+        yield opened
+
+
+def told(conflicts: tuple[Conflict, ...] | list[Conflict]) -> list[tuple[str, str, str]]:
+    return [(each.b.id, each.kind, each.reason) for each in conflicts]
+
+
+def held(store: MemoryStore, id: str) -> Memory:
+    found = store.get(id)
+    assert found is not None
+    return found
+
+
+def acts(store: MemoryStore) -> list[str]:
+    """Newest first, each once."""
+    return [act.name for act in dict.fromkeys(entry.act for entry in store.journal(limit=None))]
+
+
+def test_by_default_both_are_kept_and_the_conflict_is_noted_and_told(store: MemoryStore) -> None:
+    store.remember(ON, id="on")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = store.remember_result(OFF, id="off")
+    assert (result.action, told(result.conflicts)) == ("stored", [("on", "contradiction", "negation_diff")])
+    assert result.conflicts[0].a.id == "off"
+    assert result.conflicts[0].similarity == pytest.approx(0.9, abs=2e-3)
+    (tie,) = result.memory.links
+    assert (tie.to, tie.rel) == ("on", "conflicts")
+    assert tie.data == {"kind": "contradiction", "reason": "negation_diff", "similarity": 0.9}
+    assert result.memory == held(store, "off")
+    assert [item.id for item in store.review(kinds="conflict")] == ["off:on"]
+    assert acts(store) == ["remember", "remember"]
+    assert sorted(memory.id for memory in store.list_recent()) == ["off", "on"]
+
+
+def test_ignore_does_not_look(store: MemoryStore) -> None:
+    store.remember(ON)
+    result = store.remember_result(OFF, on_conflict="ignore")
+    assert (result.conflicts, result.memory.links) == ((), ())
+    assert store.review(kinds="conflict") == []
+
+
+def test_warn_is_a_python_warning_that_lists_the_conflicts(store: MemoryStore) -> None:
+    store.remember(ON, id="on")
+    with pytest.warns(ConflictWarning, match="contradiction of on") as caught:
+        result = store.remember_result(OFF, on_conflict="warn")
+    (warned,) = caught
+    assert isinstance(warned.message, ConflictWarning)
+    assert warned.message.conflicts == result.conflicts
+    assert result.memory.links == ()
+    assert store.count() == 2
+
+
+def test_a_warning_points_to_the_caller(store: MemoryStore) -> None:
+    store.remember(ON)
+    with pytest.warns(ConflictWarning) as caught:
+        store.remember_result(OFF, on_conflict="warn")
+        store.remember(OFF, on_conflict="warn")
+    assert {warned.filename for warned in caught} == {__file__}
+
+
+def test_raise_stores_nothing_at_all(store: MemoryStore) -> None:
+    store.remember(ON, id="on")
+    before = held(store, "on"), store.journal(limit=None), store.health()
+    with pytest.raises(ConflictError, match="Nothing was stored") as caught:
+        store.remember(OFF, on_conflict="raise")
+    (found,) = caught.value.conflicts
+    assert isinstance(found, Conflict)
+    assert found.b.id == "on"
+    assert (held(store, "on"), store.journal(limit=None), store.health()) == before
+    assert store.remember("Something else entirely", on_conflict="raise")
+
+
+def test_supersede_lets_the_new_one_take_the_place_in_the_same_act(store: MemoryStore) -> None:
+    store.remember(ON, id="on")
+    result = store.remember_result(OFF, id="off", on_conflict="supersede")
+    assert (result.action, told(result.conflicts)) == ("superseded", [("on", "contradiction", "negation_diff")])
+    assert result.memory == held(store, "off")
+    assert held(store, "on").superseded_by == "off"
+    assert [(link.to, link.rel) for link in result.memory.links] == [("on", "supersedes")]
+    assert acts(store) == ["remember", "remember"]
+    store.undo()
+    assert store.get("off") is None
+    assert held(store, "on").superseded_by == ""
+
+
+@pytest.mark.accepts("H11.10")
+def test_supersede_merges_what_says_the_same_into_what_stood(store: MemoryStore) -> None:
+    stood = store.remember(OFFICE, id="office", importance=0.5, tags=["a"])
+    result = store.remember_result(SAME_OFFICE, importance=0.8, tags=["a", "b"], on_conflict="supersede")
+    assert (result.action, result.memory.id, result.memory.text) == ("merged", "office", OFFICE)
+    assert result.memory.importance == pytest.approx(0.85)
+    assert result.memory.tags == ("a", "b")
+    assert store.count() == 1
+    assert acts(store) == ["merge", "remember"]
+    store.undo()
+    assert held(store, "office") == stood
+
+
+def test_telling_the_same_again_never_raises_importance_beyond_one(store: MemoryStore) -> None:
+    store.remember(OFFICE, id="office", importance=0.99)
+    for _ in range(3):
+        store.remember(OFFICE, on_conflict="supersede")
+    assert (store.count(), held(store, "office").importance) == (1, 1.0)
+
+
+@pytest.mark.parametrize(("polarity", "cosine"), [(1, 0.97), (0, 0.94)])
+def test_supersede_keeps_a_mere_likeness_beside_what_stood(
+    store: MemoryStore, embedder: Likened, polarity: int, cosine: float
+) -> None:
+    embedder.cosines = {**embedder.cosines, SAME_OFFICE: cosine}
+    store.remember(OFFICE, id="office")
+    result = store.remember_result(SAME_OFFICE, on_conflict="supersede", polarity=polarity)
+    assert (result.action, told(result.conflicts)) == ("stored", [("office", "duplicate", "similarity")])
+    assert store.count() == 2
+    assert held(store, "office").superseded_by == ""
+
+
+@pytest.mark.accepts("H11.10")
+def test_supersede_takes_the_place_of_all_that_it_contradicts(store: MemoryStore, embedder: Likened) -> None:
+    again = "The deploys run on Friday"
+    embedder.cosines = {**embedder.cosines, again: 0.99}
+    store.remember(ON, id="on")
+    store.remember(again, id="again", on_conflict="ignore")
+    before = [held(store, id) for id in ("on", "again")]
+    result = store.remember_result(OFF, id="off", on_conflict="supersede")
+    assert result.action == "superseded"
+    assert [held(store, id).superseded_by for id in ("on", "again")] == ["off", "off"]
+    assert sorted(link.to for link in held(store, "off").links) == ["again", "on"]
+    store.undo()
+    assert [held(store, id) for id in ("on", "again")] == before
+
+
+def test_an_unknown_policy_is_refused_before_anything_is_kept(store: MemoryStore) -> None:
+    with pytest.raises(UnknownName, match="'supersede'"):
+        store.remember(ON, on_conflict="superseed")
+    assert store.count() == 0
+
+
+def test_the_policy_of_the_store_holds_unless_the_call_says_otherwise(clock: Ticking, embedder: Likened) -> None:
+    with MemoryStore(":memory:", embedder=embedder, clock=clock, on_conflict="raise") as store:
+        store.remember(ON)
+        with pytest.raises(ConflictError):
+            store.remember(OFF)
+        assert store.remember(OFF, on_conflict="note").links
+        assert len(store.remember_many([OFF, ON])) == 2
+
+
+def test_a_custom_function_is_asked_only_where_the_rules_see_no_contradiction(store: MemoryStore) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def always(a: Memory, b: Memory) -> bool:
+        asked.append((a.text, b.text))
+        return True
+
+    store.remember(ON, id="on")
+    result = store.remember_result(OFF, contradiction_fn=always)
+    assert told(result.conflicts) == [("on", "contradiction", "negation_diff")]
+    store.remember(OFFICE, id="office", on_conflict="ignore", tags=["place"])
+    asked.clear()
+    result = store.remember_result(SAME_OFFICE, contradiction_fn=always, tags=["place"])
+    assert ("office", "contradiction", "custom_fn") in told(result.conflicts)
+    assert (SAME_OFFICE, OFFICE) in asked
+
+
+def test_a_custom_function_that_sees_none_leaves_the_duplicate(store: MemoryStore) -> None:
+    store.remember(OFFICE, id="office")
+    result = store.remember_result(SAME_OFFICE, contradiction_fn=lambda _, __: False)
+    assert told(result.conflicts) == [("office", "duplicate", "similarity")]
+
+
+def test_a_custom_function_may_be_given_with_the_store(clock: Ticking, embedder: Likened) -> None:
+    with MemoryStore(":memory:", embedder=embedder, clock=clock, contradiction_fn=lambda _, __: True) as store:
+        store.remember(OFFICE, id="office")
+        assert told(store.remember_result(SAME_OFFICE).conflicts) == [("office", "contradiction", "custom_fn")]
+
+
+def test_opposite_polarity_contradicts_before_any_other_rule(store: MemoryStore) -> None:
+    store.remember(ON, id="on", polarity=1)
+    assert told(store.remember_result(OFF, polarity=-1).conflicts) == [("on", "contradiction", "polarity")]
+
+
+@pytest.mark.parametrize("cosine", [0.79, 0.5])
+def test_opposite_polarity_says_nothing_below_the_threshold(
+    store: MemoryStore, embedder: Likened, cosine: float
+) -> None:
+    embedder.cosines = {**embedder.cosines, SAME_OFFICE: cosine}
+    store.remember(OFFICE, polarity=1)
+    assert store.remember_result(SAME_OFFICE, polarity=-1).conflicts == ()
+
+
+def test_the_threshold_is_the_stores(clock: Ticking, embedder: Likened) -> None:
+    embedder.cosines = {**embedder.cosines, SAME_OFFICE: 0.85}
+    for threshold, found in ((0.8, 1), (0.9, 0)):
+        with MemoryStore(":memory:", embedder=embedder, clock=clock, conflict_threshold=threshold) as store:
+            kept = store.remember(OFFICE)
+            assert len(store.remember_result(SAME_OFFICE).conflicts) == found
+            assert len(store.find_conflicts(kept.id, threshold=0.84)) == 1
+            assert store.find_conflicts(kept.id, threshold=0.86) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "compared"),
+    [((), (), True), (("x",), (), True), ((), ("x",), True), (("x", "y"), ("y", "z"), True), (("x",), ("y",), False)],
+)
+def test_tags_part_two_only_where_both_have_some_and_share_none(
+    store: MemoryStore, one: tuple[str, ...], other: tuple[str, ...], compared: bool
+) -> None:
+    store.remember(ON, tags=one)
+    assert bool(store.remember_result(OFF, tags=other).conflicts) == compared
+
+
+def test_different_types_do_not_conflict(store: MemoryStore) -> None:
+    store.remember(ON, type="procedural")
+    assert store.remember_result(OFF, type="semantic").conflicts == ()
+
+
+def test_the_same_words_are_a_duplicate_whatever_the_type(store: MemoryStore) -> None:
+    store.remember(ON, id="on", type="procedural")
+    assert told(store.remember_result(ON, type="semantic").conflicts) == [("on", "duplicate", "identical text")]
+
+
+@pytest.mark.parametrize("fields", [{"tags": ["reflection"]}, {"links": [Link("on", "derived_from")]}])
+def test_what_was_made_of_a_memory_repeats_it_at_most(store: MemoryStore, fields: dict[str, Any]) -> None:
+    store.remember(ON, id="on")
+    result = store.remember_result(OFF, **fields)
+    assert told(result.conflicts) == [("on", "duplicate", "similarity")]
+
+
+@pytest.mark.parametrize("hide", ["trash", "supersede", "expire"])
+def test_what_no_longer_stands_does_not_conflict(store: MemoryStore, hide: str) -> None:
+    store.remember(ON, id="on", expires_at=1_000_003.0 if hide == "expire" else None)
+    store.remember("Something else entirely", id="other")
+    if hide == "trash":
+        store.forget("on")
+    elif hide == "supersede":
+        store.supersede("on", "other")
+    else:
+        for _ in range(5):
+            store._clock()
+    assert store.remember_result(OFF).conflicts == ()
+
+
+@pytest.mark.parametrize("fields", [{"type": "working"}, {"type": "sensory"}, {"session": "s", "role": "user"}])
+def test_turns_of_a_conversation_and_passing_impressions_state_nothing(
+    store: MemoryStore, fields: dict[str, Any]
+) -> None:
+    store.remember(ON, **fields)
+    assert store.remember_result(OFF, **fields).conflicts == ()
+
+
+def test_another_space_does_not_conflict(tmp_path: Path, embedder: Likened) -> None:
+    with (
+        MemoryStore(tmp_path / "s.db", space="one", embedder=embedder) as one,
+        MemoryStore(tmp_path / "s.db", space="two", embedder=embedder) as two,
+    ):
+        one.remember(ON)
+        assert two.remember_result(OFF).conflicts == ()
+
+
+def test_without_the_model_words_alone_are_compared(store: MemoryStore, embedder: Likened) -> None:
+    store.remember("The port of the main server is 80", id="old")
+    embedder.well = False
+    result = store.remember_result("The port of the main server is 90")
+    assert told(result.conflicts) == [("old", "update", "numbers")]
+
+
+def test_one_memory_or_the_whole_space_is_looked_through_without_changing_anything(store: MemoryStore) -> None:
+    store.remember_many([{"text": text, "id": id} for id, text in (("on", ON), ("off", OFF), ("x", "Unlike the rest"))])
+    before = store.journal(limit=None)
+    assert told(store.find_conflicts("off")) == [("on", "contradiction", "negation_diff")]
+    assert told(store.find_conflicts("on")) == [("off", "contradiction", "negation_diff")]
+    assert store.find_conflicts("x") == []
+    (pair,) = store.find_conflicts()
+    assert (pair.a.id, pair.b.id, pair.kind) == ("off", "on", "contradiction")
+    assert store.journal(limit=None) == before
+    with pytest.raises(MemoryNotFound):
+        store.find_conflicts("nobody")
+
+
+def test_a_memory_is_never_compared_with_itself(store: MemoryStore) -> None:
+    kept = store.remember(ON)
+    assert store.find_conflicts(kept.id) == store.find_conflicts() == []
+
+
+@pytest.mark.parametrize(
+    "settle",
+    [
+        lambda store: store.link("off", "on", "distinct_from"),
+        lambda store: store.link("on", "off", "contradicts"),
+        lambda store: store.supersede("on", "off"),
+    ],
+)
+def test_pairs_that_were_decided_are_passed_over(store: MemoryStore, settle: Callable[[MemoryStore], object]) -> None:
+    store.remember_many([{"text": ON, "id": "on"}, {"text": OFF, "id": "off"}])
+    assert len(store.find_conflicts()) == 1
+    settle(store)
+    assert store.find_conflicts() == store.find_conflicts("on") == store.find_conflicts("off") == []
+
+
+def test_a_conflict_that_only_waits_is_still_found(store: MemoryStore) -> None:
+    store.remember_many([{"text": ON, "id": "on"}, {"text": OFF, "id": "off"}])
+    store.note_conflicts(store.find_conflicts())
+    assert len(store.find_conflicts()) == 1
+    assert store.note_conflicts(store.find_conflicts()) == 0
+
+
+def test_found_conflicts_are_noted_once_in_one_act(store: MemoryStore) -> None:
+    store.remember_many([{"text": text, "id": f"m{n}"} for n, text in enumerate((ON, OFF, "Use tabs", "Use tabs"))])
+    found = store.find_conflicts()
+    assert len(found) == 2
+    before = acts(store)
+    assert store.note_conflicts(found) == 2
+    assert acts(store) == ["note_conflicts", *before]
+    assert store.note_conflicts(found) == 0
+    assert acts(store) == ["note_conflicts", *before]
+    assert {item.id for item in store.review(kinds="conflict")} == {"m1:m0", "m3:m2"}
+    store.undo()
+    assert store.review(kinds="conflict") == []
+
+
+def test_the_scan_tells_its_progress(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nacre.engine.review.PAGE", 4)
+    store.remember_many([f"number {n}" for n in range(6)])
+    steps: list[tuple[int, int]] = []
+    store.find_conflicts(progress=lambda done, total, _: steps.append((done, total)))
+    assert steps == [(4, 6), (6, 6)]
+
+
+def test_supersede_only_notes_what_is_not_sure(store: MemoryStore, embedder: Likened) -> None:
+    vague = "Deploys run on Friday evening"
+    embedder.cosines = {**embedder.cosines, vague: 0.97}
+    store.remember(vague, id="vague")
+    result = store.remember_result(OFF, id="off", on_conflict="supersede")
+    assert [(conflict.b.id, conflict.sure) for conflict in result.conflicts] == [("vague", False)]
+    assert result.action == "stored"
+    assert held(store, "vague").superseded_by == ""
+    assert [item.kind for item in store.review()] == ["conflict"]

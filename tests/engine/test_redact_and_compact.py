@@ -1,0 +1,281 @@
+"""What is taken out for good, and what is left of it: redaction, purging and the shortened journal."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from nacre import Link, Memory, MemoryStore
+from nacre.errors import HistoryLost, InvalidInput, MemoryNotFound, UndoRefused
+from nacre.settings import Settings
+from nacre.storage import journal_mirror
+from nacre.storage.journal_mirror import JournalMirror
+from tests.embedders import WordBag
+from tests.engine.conftest import Ticking
+
+SECRET = "xyzzyplugh"
+DAY = 86_400.0
+
+
+def held(store: MemoryStore, id: str) -> Memory:
+    found = store.get(id)
+    assert found is not None
+    return found
+
+
+def raw(folder: Path) -> bytes:
+    """Every byte of every file, those of packed ones as they were before."""
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return b"".join(gzip.decompress(f.read_bytes()) if f.suffix == ".gz" else f.read_bytes() for f in files)
+
+
+@pytest.fixture
+def mirrored(tmp_path: Path, clock: Ticking, monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryStore]:
+    """A store whose journal is mirrored into a file and many archives."""
+    monkeypatch.setattr(journal_mirror, "LOOK_EVERY", 1)
+    known = Settings(
+        journal_mirror=str(tmp_path / "mirror" / "acts.jsonl"), journal_mirror_mb=1e-3, journal_mirror_days=0
+    )
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag(), clock=clock, settings=known) as store:
+        yield store
+
+
+def keep_secret(store: MemoryStore) -> Memory:
+    """A memory with something to hide in every field that can hide it, edited so that it was otherwise before."""
+    kept = store.remember(
+        f"{SECRET}a " * 300, id="s", title=f"{SECRET}b", tags=[f"{SECRET}c"], metadata={"k": [f"{SECRET}d"]},
+        source=f"{SECRET}e", source_notes=f"{SECRET}f", entities=[f"{SECRET}g"], contexts=[f"{SECRET}h"],
+        anti_contexts=[f"{SECRET}i"], session=f"{SECRET}j", role=f"{SECRET}k", agent=f"{SECRET}l",
+    )  # fmt: skip
+    store.edit(kept.id, text=f"{SECRET}m now", title=f"{SECRET}n", tags=[f"{SECRET}o"], why=f"{SECRET}p")
+    store.recall(f"{SECRET}m")
+    store.link(kept.id, "a", data={"note": f"{SECRET}q"})
+    store.edit(kept.id, source_notes=f"{SECRET}r")
+    return kept
+
+
+@pytest.mark.parametrize("way", ["redact", "purge"])
+def test_no_byte_is_left_in_the_store_its_log_the_mirror_or_its_archives(
+    mirrored: MemoryStore, tmp_path: Path, way: str
+) -> None:
+    mirrored.remember_many([f"fellow number {number} speaks of many things" for number in range(100)])
+    mirrored.remember("a neighbour", id="a")
+    keep_secret(mirrored)
+    assert len(list((tmp_path / "mirror").glob("*.gz"))) > 1
+    assert SECRET.encode() in raw(tmp_path / "mirror")
+    assert getattr(mirrored, way)("s", why="the law") == 1
+    assert SECRET.encode() not in raw(tmp_path)
+    assert mirrored.health(thorough=True).problems == ()
+    last = list(JournalMirror(tmp_path / "mirror" / "acts.jsonl").read())[-1]
+    assert (last.act.name, last.act.why, last.memory_id, last.before, last.after) == (way, "the law", "s", None, None)
+    assert (mirrored.journal("s")[0].act.name, mirrored.journal("s")[0].act.why) == (way, "the law")
+    assert len(mirrored.recall("fellow", k=5)) == 5
+    mirrored.close()
+    assert SECRET.encode() not in raw(tmp_path)
+
+
+def test_what_is_redacted_leaves_a_mark_with_its_ties_and_its_place_in_the_chain(store: MemoryStore) -> None:
+    for id in ("a", "heir", "friend"):
+        store.remember(f"text of {id}", id=id, on_conflict="ignore")
+    kept = keep_secret(store)
+    store.link("friend", "s", "mentions")
+    store.supersede("s", "heir")
+    assert store.redact("s") == 1
+    stone = held(store, "s")
+    assert (stone.text, stone.status, stone.superseded_by) == ("[redacted]", "trashed", "heir")
+    assert (stone.type, stone.created_at, stone.links) == (kept.type, kept.created_at, (Link("a"),))
+    assert SECRET not in repr(stone)
+    assert [each.id for each in store.history("s").versions] == ["s", "heir"]
+    assert [each.id for each in store.history("heir").versions] == ["s", "heir"]
+    reached = {each.memory.id for each in store.neighbors("s", include_hidden=True)}
+    assert reached == {"a", "friend", "heir"}
+    for words in (SECRET, "redacted", f"{SECRET}m now"):
+        assert "s" not in [hit.memory.id for hit in store.recall(words, 9, include_superseded=True)]
+    assert [memory.id for memory in store.list_recent(status="trashed", include_superseded=True)] == ["s"]
+
+
+def test_what_is_redacted_comes_back_by_no_way(store: MemoryStore) -> None:
+    store.remember(f"{SECRET} at first", id="s")
+    then = store.journal("s")[0].act.at
+    store.edit("s", text=f"{SECRET} later")
+    edited = store.journal("s")[0].act.batch
+    store.redact("s")
+    stood, told = held(store, "s"), store.journal(limit=None)
+    with pytest.raises(InvalidInput, match="redacted"):
+        store.restore("s")
+    with pytest.raises(UndoRefused, match="redacted"):
+        store.undo(edited)
+    with pytest.raises(UndoRefused, match="redact"):
+        store.undo()
+    with pytest.raises(UndoRefused, match="redact"):
+        store.undo(told[0])
+    assert (held(store, "s"), store.journal(limit=None)) == (stood, told)
+    assert SECRET not in repr([store.get("s", as_of=then), store.list_recent(9, as_of=then, include_trashed=True)])
+    out = io.StringIO()
+    store.export_journal(out)
+    assert SECRET not in out.getvalue()
+    assert [entry.act.name for entry in store.journal("s")] == ["redact", "edit", "remember"]
+
+
+@pytest.mark.parametrize("ids", [("nobody",), ("a", "nobody")])
+def test_redacting_what_is_not_there_changes_nothing(store: MemoryStore, ids: tuple[str, ...]) -> None:
+    kept = store.remember("stays as it is", id="a")
+    told = store.journal()
+    with pytest.raises(MemoryNotFound, match="'nobody'"):
+        store.redact(*ids)
+    assert (held(store, "a"), store.journal()) == (kept, told)
+    assert store.recall("stays")[0].memory.id == "a"
+
+
+def test_a_redaction_stays_within_its_space(tmp_path: Path) -> None:
+    with (
+        MemoryStore(tmp_path / "s.db", embedder=WordBag(), space="one") as one,
+        MemoryStore(tmp_path / "s.db", embedder=WordBag(), space="two") as two,
+    ):
+        one.remember("mine", id="s")
+        kept = two.remember("yours", id="s")
+        one.redact("s")
+        assert held(two, "s") == kept
+        assert two.journal("s")[0].after is not None
+
+
+def chain(store: MemoryStore, *ids: str) -> None:
+    for id in ids:
+        store.remember(f"the capital as {id} has it", id=id, on_conflict="ignore")
+    for old, new in pairwise(ids):
+        store.supersede(old, new)
+
+
+def test_purging_a_link_of_a_chain_closes_it(store: MemoryStore) -> None:
+    chain(store, "a", "b", "c")
+    store.purge("b")
+    assert (held(store, "a").superseded_by, held(store, "c").superseded_by) == ("c", "")
+    assert {link.to for link in held(store, "c").links if link.rel == "supersedes"} == {"a"}
+    assert [each.id for each in store.history("c").versions] == ["a", "c"]
+    assert [hit.memory.id for hit in store.recall("capital")] == ["c"]
+    store.restore("a")
+    assert {hit.memory.id for hit in store.recall("capital")} == {"a", "c"}
+    assert (held(store, "c").links, held(store, "c").valid_from) == ((), None)
+
+
+def test_purging_the_head_of_a_chain_brings_the_former_back(store: MemoryStore) -> None:
+    chain(store, "a", "b", "c")
+    store.purge("c")
+    assert [hit.memory.id for hit in store.recall("capital")] == ["b"]
+    assert (held(store, "b").superseded_by, held(store, "b").valid_until) == ("", None)
+    assert held(store, "a").superseded_by == "b"
+
+
+def test_purging_the_tail_of_a_chain_leaves_no_tie_into_nothing(store: MemoryStore) -> None:
+    chain(store, "a", "b")
+    store.purge("a")
+    assert held(store, "b").links == ()
+    assert [each.id for each in store.history("b").versions] == ["b"]
+
+
+@pytest.mark.parametrize("ids", [("b", "c"), ("c", "b"), ("a", "c"), ("a", "b", "c", "d"), ("d", "b")])
+def test_purging_several_of_a_chain_closes_it_around_all_of_them(store: MemoryStore, ids: tuple[str, ...]) -> None:
+    chain(store, "a", "b", "c", "d")
+    assert store.purge(*ids) == len(ids)
+    left = [id for id in "abcd" if id not in ids]
+    for id, heir in pairwise([*left, ""]):
+        assert held(store, id).superseded_by == heir
+        assert {link.to for link in held(store, id).links} <= set(left)
+    assert [hit.memory.id for hit in store.recall("capital")] == left[-1:]
+    assert all(
+        id not in ids or (e.before, e.after) == (None, None) for e in store.journal(limit=None) for id in [e.memory_id]
+    )
+
+
+def test_a_shortened_journal_tells_nothing_before_and_everything_after(store: MemoryStore, clock: Ticking) -> None:
+    store.remember("first words", id="a")
+    early = store.journal("a")[0].act
+    clock.at += 10 * DAY
+    store.edit("a", text="second words")
+    late = store.journal("a")[0].act
+    clock.at += DAY
+    store.edit("a", text="third words")
+    assert store.compact(older_than_days=5, why="enough") == 1
+    assert [entry.act.name for entry in store.journal()] == ["compact", "edit", "edit"]
+    told = store.journal()[0]
+    assert (told.kind, told.act.why, told.after) == ("journal", "enough", {"dropped": 1})
+    for at in (early.at - 1, 0.0):
+        for ask in (store.get, store.history):
+            with pytest.raises(HistoryLost, match="compacted"):
+                ask("a", as_of=at)
+        with pytest.raises(HistoryLost):
+            store.list_recent(as_of=at)
+        with pytest.raises(HistoryLost):
+            store.recall("words", as_of=at)
+        with pytest.raises(HistoryLost):
+            store.diff(at)
+    texts = [(found := store.get("a", as_of=at)) and found.text for at in (early.at, late.at - 1, late.at, clock.at)]
+    assert texts == ["first words", "first words", "second words", "third words"]
+    assert [hit.memory.text for hit in store.recall("words", as_of=late.at)] == ["second words"]
+
+
+def test_what_a_shortened_journal_no_longer_tells_cannot_be_undone_nor_the_shortening(
+    store: MemoryStore, clock: Ticking
+) -> None:
+    store.remember("first", id="a")
+    early = store.journal("a")[0]
+    clock.at += 10 * DAY
+    store.remember("second", id="b")
+    late = store.journal("b")[0]
+    store.compact(older_than_days=5)
+    for refused in (early, early.act.batch, None, store.journal()[0]):
+        with pytest.raises(UndoRefused):
+            store.undo(refused)
+    assert store.count() == 2
+    store.undo(late)
+    assert [memory.id for memory in store.list_recent()] == ["a"]
+
+
+def test_shortening_is_of_one_space_and_of_nothing_is_no_act(tmp_path: Path, clock: Ticking) -> None:
+    with (
+        MemoryStore(tmp_path / "s.db", embedder=WordBag(), space="one", clock=clock) as one,
+        MemoryStore(tmp_path / "s.db", embedder=WordBag(), space="two", clock=clock) as two,
+    ):
+        one.remember("mine", id="a")
+        two.remember("yours", id="a")
+        assert one.compact(older_than_days=5) == 0
+        assert len(one.journal()) == 1
+        assert one.compact() == 0  # the setting: kept for ever
+        clock.at += 10 * DAY
+        assert one.compact(older_than_days=5) == 1
+        assert two.get("a", as_of=two.journal()[0].act.at) is not None
+        assert [entry.act.name for entry in two.journal()] == ["remember"]
+        with pytest.raises(InvalidInput):
+            one.compact(older_than_days=-1)
+
+
+@pytest.mark.parametrize("place", ["s.db", ":memory:"])
+def test_a_clock_that_runs_backwards_parts_no_act_and_keeps_the_order_of_writing(tmp_path: Path, place: str) -> None:
+    now = [1_000.0]
+    with MemoryStore(
+        place if place == ":memory:" else tmp_path / place, embedder=WordBag(), clock=lambda: now[0]
+    ) as store:
+        store.remember_many([{"text": f"fact {id}", "id": id} for id in "abc"])
+        now[0] = 900.0
+        store.remember_many([{"text": f"fact {id}", "id": id} for id in "de"])
+        now[0] = 800.0
+        store.supersede("a", "b")
+        now[0] = 2_000.0
+        store.edit("c", text="fact c, revised")
+        acts = [entry.act.name for entry in store.journal(limit=None, newest_first=False)]
+        assert acts == ["remember"] * 5 + ["supersede"] * 2 + ["edit"]
+        for at in (799.0, 800.0, 850.0, 900.0, 999.0, 1_000.0, 1_999.0, 2_000.0):
+            known = {m.id: m for m in store.list_recent(9, as_of=at, include_superseded=True)}
+            assert set(known) in ({*()}, set("abc"), set("abcde"))
+            if known:
+                former, heir = known["a"].superseded_by, [link.to for link in known["b"].links]
+                assert (former, heir) in (("", []), ("b", ["a"]))
+        assert {m.id for m in store.list_recent(9, as_of=799.0)} == set()
+        assert {m.id for m in store.list_recent(9, as_of=1_999.0)} == set("bcde")
+        store.undo(last=2)
+        assert {m.id for m in store.list_recent()} == set("abcde")

@@ -1,0 +1,104 @@
+"""What a restricted agent is shown of the vocabulary, may write there, and which of its walks are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.access.capabilities import AgentCapabilities, ScopeLevel
+from nacre.errors import AccessDenied
+from nacre.model import Link
+from tests.embedders import Moody
+
+REVIEW = {"review": True}
+
+
+@pytest.fixture
+def owner(tmp_path: Path) -> Iterator[MemoryStore]:
+    with MemoryStore(tmp_path / "s.db", embedder=Moody()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def agent(owner: MemoryStore, tmp_path: Path) -> Iterator[MemoryStore]:
+    """Sees and changes its own memories alone."""
+    with owner._store.transaction() as transaction:
+        transaction.put_word("relation", "taught", {"meaning": "known to all"})
+        transaction.put_word("relation", "waiting", REVIEW)
+        transaction.put_word("source/default", "handbook", {"meaning": "a book"})
+        transaction.put_word("type", "recipe", {"meaning": "how to cook"})
+    can = AgentCapabilities(ScopeLevel.CROSS_SESSION_WRITE)
+    with MemoryStore(tmp_path / "s.db", embedder=Moody(), agent="ann", capabilities=can) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "shown"),
+    [
+        ("relation", "taught", True),
+        ("relation", "waiting", False),
+        ("source/default", "handbook", False),
+        ("type", "recipe", True),
+    ],
+)
+def test_a_restricted_agent_is_shown_taught_relations_and_types_alone(
+    agent: MemoryStore, kind: str, name: str, shown: bool
+) -> None:
+    with agent._store.transaction() as transaction:
+        assert (transaction.word(kind, name) is not None) is shown
+
+
+def test_a_relation_may_come_up_by_itself_and_go_again(owner: MemoryStore, agent: MemoryStore) -> None:
+    with agent._store.transaction() as transaction:
+        transaction.put_word("relation", "foretells", REVIEW)
+    assert owner._store.words("relation")["foretells"] == REVIEW
+    with agent._store.transaction() as transaction:
+        transaction.put_word("relation", "foretells", None)
+    assert "foretells" not in owner._store.words("relation")
+
+
+def test_a_relation_that_still_ties_something_does_not_go(owner: MemoryStore, agent: MemoryStore) -> None:
+    barn = agent.remember("The barn stores hay").id
+    agent.remember("The cat sleeps", links=[Link(barn, "guards")], on_conflict="ignore")
+    with agent._store.transaction() as transaction:
+        transaction.put_word("relation", "guards", None)
+    assert "guards" in owner._store.words("relation")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "data"),
+    [
+        ("relation", "taught", None),
+        ("relation", "taught", REVIEW),
+        ("relation", "new", {"meaning": "mine"}),
+        ("relation", "waiting", {"meaning": "mine"}),
+        ("source/default", "handbook", None),
+        ("source/default", "another", REVIEW),
+        ("type", "recipe", None),
+    ],
+)
+def test_a_restricted_agent_does_not_change_what_is_everybodys(
+    owner: MemoryStore, agent: MemoryStore, kind: str, name: str, data: dict[str, object] | None
+) -> None:
+    before = owner._store.words(kind)
+    with pytest.raises(AccessDenied, match="vocabulary"), agent._store.transaction() as transaction:
+        transaction.put_word(kind, name, data)  # type: ignore[arg-type]
+    assert owner._store.words(kind) == before
+
+
+def test_walks_along_an_agents_own_links_are_counted_and_along_others_are_not(
+    owner: MemoryStore, agent: MemoryStore
+) -> None:
+    barn = agent.remember("The barn stores hay").id
+    cat = agent.remember("The cat sleeps", links=[Link(barn, "related")], on_conflict="ignore").id
+    owner.remember("The dog barks", id="dog", links=[Link(barn, "related")], on_conflict="ignore")
+    assert [near.memory.id for near in agent.neighbors(cat)] == [barn]
+    assert [near.memory.id for near in agent.neighbors(barn)] == [cat]
+    walks = {edge.source: edge.walks for edge in owner._store.edges("default")}
+    assert walks == {cat: 2, "dog": 0}
+    with_foreign = owner._store.edges("default")
+    agent._store.walked("default", with_foreign)
+    assert {edge.source: edge.walks for edge in owner._store.edges("default")} == {cat: 3, "dog": 0}

@@ -1,0 +1,269 @@
+"""The review queue: what waits, and the acts that settle it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from nacre import Memory, MemoryStore
+from nacre.engine.entities import kind_of
+from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
+from nacre.model import Link
+from nacre.model.review import DECISIONS, KINDS
+from tests.engine.conftest import Ticking
+
+YEAR = 366 * 86_400.0
+OLD, NEW = "The port of the server is 80", "The port of the server is 90"
+
+
+def content(store: MemoryStore) -> dict[str, Memory]:
+    found = store.iterate(include_trashed=True, include_superseded=True)
+    return {memory.id: replace(memory, last_accessed=0.0, access_count=0) for memory in found}
+
+
+def vocabulary(store: MemoryStore) -> list[object]:
+    return [store._store.words(kind) for kind in ("relation", kind_of(store.space))]
+
+
+def acts(store: MemoryStore) -> list[str]:
+    return [act.name for act in dict.fromkeys(entry.act for entry in store.journal(limit=None))]
+
+
+def held(store: MemoryStore, id: str) -> Memory:
+    found = store.get(id)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def waiting(store: MemoryStore, clock: Ticking) -> MemoryStore:
+    """One thing of each kind, and one of no kind."""
+    store.remember("An old rule that nobody confirmed", id="stale", type="procedural")
+    store.remember("An old event", id="event", type="episodic", entities=["Sarah Chen", "S. Chen"])
+    clock.at += YEAR
+    store.remember(OLD, id="old", tags=["net"], importance=0.9, contexts=["work"], metadata={"a": 1})
+    store.remember(NEW, id="new", title="The port", metadata={"b": 2})
+    store.remember("Perhaps it rains", id="doubtful", confidence=0.2)
+    store.remember("Somebody said so", id="distrusted", trust=0.2)
+    store.link("event", "stale", "Refine")
+    return store
+
+
+ITEMS = {
+    "conflict": "new:old", "unvalidated": "doubtful", "stale": "stale", "word": "relation:Refine",
+    "entity": "entity:Sarah Chen:S. Chen",
+}  # fmt: skip
+
+
+def test_everything_that_waits_is_listed_with_why(waiting: MemoryStore) -> None:
+    found = waiting.review()
+    assert [(item.kind, item.id) for item in found] == [
+        ("conflict", "new:old"),
+        ("unvalidated", "doubtful"),
+        ("unvalidated", "distrusted"),
+        ("stale", "stale"),
+        ("word", "relation:Refine"),
+        ("entity", "entity:Sarah Chen:S. Chen"),
+    ]
+    told = [item.why for item in found]
+    assert "90" in told[0]
+    assert told[1] == "confidence 0.2, never validated"
+    assert told[2] == "trust 0.2, never validated"
+    assert "366 days" in told[3]
+    assert "'refines'" in told[4]
+    assert "initials" in told[5]
+    assert found[0].conflict is not None
+    assert (found[0].conflict.a.id, found[0].conflict.b.id, found[0].conflict.words) == ("new", "old", ("90", "80"))
+    assert all(item.decisions == DECISIONS[item.kind] for item in found)
+
+
+def test_kinds_and_a_limit_narrow_the_queue(waiting: MemoryStore) -> None:
+    assert [item.id for item in waiting.review(kinds="stale")] == ["stale"]
+    assert [item.kind for item in waiting.review(kinds=["word", "conflict"])] == ["word", "conflict"]
+    assert len(waiting.review(limit=2)) == 2
+    assert waiting.review(kinds="stale", stale_days=1000) == []
+    with pytest.raises(UnknownName, match="conflict"):
+        waiting.review(kinds="conflicts")
+
+
+def test_looking_is_no_act(waiting: MemoryStore) -> None:
+    before = content(waiting), waiting.journal(limit=None)
+    waiting.review()
+    assert (content(waiting), waiting.journal(limit=None)) == before
+
+
+def test_contradictions_come_before_updates_and_duplicates_last(store: MemoryStore) -> None:
+    for id, text in (("a1", "Use tabs here"), ("b1", OLD), ("c1", "The big door is open")):
+        store.remember(text, id=id, tags=[id[0]])
+    for id, kind in (("a1", "duplicate"), ("b1", "update"), ("c1", "contradiction")):
+        store.remember(f"{id} once more", id=f"{id}x", tags=["z"], links=[Link(id, "conflicts", data={"kind": kind})])
+    assert [item.id for item in store.review(kinds="conflict")] == ["c1x:c1", "b1x:b1", "a1x:a1"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "decision"), [(kind, decision) for kind in KINDS for decision in DECISIONS[kind] if decision != "skip"]
+)
+def test_every_decision_is_one_act_settles_the_item_and_is_undone_by_one_undo(
+    waiting: MemoryStore, kind: str, decision: str
+) -> None:
+    before, count, words = content(waiting), len(acts(waiting)), vocabulary(waiting)
+    assert waiting.decide(ITEMS[kind], decision, into="refines" if kind == "word" else "", why="so decided")
+    assert len(acts(waiting)) == count + 1
+    assert waiting.journal()[0].act.why == "so decided"
+    assert ITEMS[kind] not in [item.id for item in waiting.review()]
+    assert (content(waiting), vocabulary(waiting)) != (before, words)
+    waiting.undo()
+    assert (content(waiting), vocabulary(waiting)) == (before, words)
+    assert ITEMS[kind] in [item.id for item in waiting.review()]
+    assert waiting.health(thorough=True).problems == ()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_skipping_does_nothing(waiting: MemoryStore, kind: str) -> None:
+    before, told = content(waiting), waiting.journal(limit=None)
+    assert not waiting.decide(ITEMS[kind], "skip")
+    assert (content(waiting), waiting.journal(limit=None)) == (before, told)
+    assert ITEMS[kind] in [item.id for item in waiting.review()]
+
+
+def test_keeping_both_ties_them_and_the_pair_is_not_brought_up_again(waiting: MemoryStore) -> None:
+    waiting.decide("new:old", "keep_both")
+    assert held(waiting, "new").links == (Link("old", "contradicts"),)
+    assert waiting.find_conflicts("new") == waiting.find_conflicts("old") == []
+
+
+def test_keeping_both_of_a_duplicate_says_that_they_are_distinct(store: MemoryStore) -> None:
+    store.remember("Use tabs here", id="a")
+    store.remember("Use tabs here", id="b")
+    store.decide("b:a", "keep_both")
+    assert held(store, "b").links == (Link("a", "distinct_from"),)
+
+
+@pytest.mark.parametrize(("decision", "heir", "former"), [("newer", "new", "old"), ("older", "old", "new")])
+def test_one_may_take_the_place_of_the_other(waiting: MemoryStore, decision: str, heir: str, former: str) -> None:
+    waiting.decide("new:old", decision)
+    assert (held(waiting, former).superseded_by, held(waiting, heir).superseded_by) == (heir, "")
+    assert [(link.to, link.rel) for link in held(waiting, heir).links] == [(former, "supersedes")]
+    assert held(waiting, former).links == ()
+
+
+def test_merging_keeps_what_only_one_of_them_knew(waiting: MemoryStore) -> None:
+    waiting.decide("new:old", "merge", text="The port of the server was 80 and is 90")
+    merged = held(waiting, "new")
+    assert (merged.text, merged.title) == ("The port of the server was 80 and is 90", "The port")
+    assert (merged.tags, merged.contexts, merged.importance) == (("net",), ("work",), 0.9)
+    assert merged.metadata == {"a": 1, "b": 2}
+    assert held(waiting, "old").superseded_by == "new"
+    assert [hit.memory.id for hit in waiting.recall("was", strategy="keyword")] == ["new"]
+
+
+def test_merging_without_a_text_keeps_the_newer_one(waiting: MemoryStore) -> None:
+    waiting.decide("new:old", "merge")
+    assert held(waiting, "new").text == NEW
+
+
+def test_merging_what_was_edited_meanwhile_is_found_by_its_own_words(waiting: MemoryStore) -> None:
+    (item,) = waiting.review(kinds="conflict")
+    waiting.edit("new", text="The window faces north")
+    waiting.decide(item, "merge")
+    assert held(waiting, "new").text == "The window faces north"
+    assert [hit.memory.id for hit in waiting.recall("window", strategy="keyword")] == ["new"]
+    assert not waiting.recall("90", strategy="keyword")
+    best = waiting.recall("The port\n\nThe window faces north", k=1, strategy="semantic")[0]
+    assert (best.memory.id, round(best.score, 2)) == ("new", 1.0)
+
+
+@pytest.mark.parametrize(("decision", "gone"), [("trash_newer", "new"), ("trash_older", "old")])
+def test_either_may_go_to_the_trash(waiting: MemoryStore, decision: str, gone: str) -> None:
+    waiting.decide("new:old", decision)
+    assert [id for id, memory in content(waiting).items() if memory.status == "trashed"] == [gone]
+
+
+def test_validating_says_when(waiting: MemoryStore, clock: Ticking) -> None:
+    waiting.decide("stale", "validate")
+    validated = held(waiting, "stale").last_validated_at
+    assert validated is not None
+    assert clock.at - validated < 10
+
+
+def test_a_word_that_is_kept_is_known_from_then_on(waiting: MemoryStore) -> None:
+    waiting.decide("relation:Refine", "keep")
+    assert "Refine" in waiting.relations()
+    assert [link.rel for link in held(waiting, "event").links] == ["Refine"]
+
+
+def test_a_word_that_is_merged_is_renamed_in_every_tie(waiting: MemoryStore) -> None:
+    waiting.link("event", "stale", "refines", weight=0.5)
+    waiting.link("old", "stale", "Refine")
+    waiting.decide("relation:Refine", "merge", into="refines")
+    assert "Refine" not in waiting.relations()
+    assert [(link.to, link.rel) for link in held(waiting, "event").links] == [("stale", "refines")]
+    assert ("stale", "refines") in [(link.to, link.rel) for link in held(waiting, "old").links]
+    for into in ("", "nothing", "refines"):
+        with pytest.raises(InvalidInput):
+            waiting.decide("relation:Refine", "merge", into=into)
+
+
+def test_an_id_may_be_its_first_characters(waiting: MemoryStore) -> None:
+    assert waiting.decide("relation:R", "keep")
+    assert waiting.decide("sta", "validate")
+    with pytest.raises(InvalidInput, match="several"):
+        waiting.decide("d", "validate")
+    for nothing in ("", "zzz", "event"):
+        with pytest.raises(InvalidInput, match="nothing that waits"):
+            waiting.decide(nothing, "skip")
+
+
+def test_a_decision_that_the_item_does_not_offer_is_refused(waiting: MemoryStore) -> None:
+    before = waiting.journal(limit=None)
+    for id, decision in (("new:old", "validate"), ("stale", "keep_both"), ("relation:Refine", "trash"), ("stale", "x")):
+        with pytest.raises(UnknownName, match="decision"):
+            waiting.decide(id, decision)
+    assert waiting.journal(limit=None) == before
+
+
+def test_an_item_that_no_longer_stands_is_refused(waiting: MemoryStore) -> None:
+    items = {item.id: item for item in waiting.review()}
+    waiting.decide("new:old", "newer")
+    waiting.purge("stale")
+    waiting.decide("relation:Refine", "merge", into="refines")
+    before = content(waiting)
+    for id, decision, error in (
+        ("new:old", "keep_both", InvalidInput),
+        ("stale", "validate", MemoryNotFound),
+        ("relation:Refine", "keep", InvalidInput),
+    ):
+        with pytest.raises(error):
+            waiting.decide(items[id], decision)
+    with pytest.raises(InvalidInput, match="nothing that waits"):
+        waiting.decide("new:old", "newer")
+    assert content(waiting) == before
+
+
+HIDINGS: dict[str, Callable[[MemoryStore], object]] = {
+    "forget": lambda store: store.forget("old"),
+    "supersede": lambda store: store.supersede("old", "event"),
+    "unlink": lambda store: store.unlink("new", "old", "conflicts"),
+    "purge": lambda store: store.purge("old"),
+}
+
+
+@pytest.mark.parametrize("hide", HIDINGS)
+def test_a_conflict_leaves_the_queue_when_a_side_no_longer_stands(waiting: MemoryStore, hide: str) -> None:
+    HIDINGS[hide](waiting)
+    assert waiting.review(kinds="conflict") == []
+
+
+def test_what_is_pinned_or_only_happened_does_not_grow_stale(waiting: MemoryStore) -> None:
+    waiting.edit("stale", pinned=True)
+    assert waiting.review(kinds="stale") == []
+
+
+def test_what_was_confirmed_long_ago_is_stale_again(waiting: MemoryStore, clock: Ticking) -> None:
+    waiting.validate("doubtful", confidence=0.3)
+    assert [item.id for item in waiting.review(kinds="unvalidated")] == ["distrusted"]
+    clock.at += YEAR
+    assert "doubtful" in [item.id for item in waiting.review(kinds="stale")]
+    assert held(waiting, "doubtful").confidence == 0.3

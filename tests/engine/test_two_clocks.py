@@ -1,0 +1,236 @@
+"""What the store knew at a time, and what held at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.errors import HistoryLost, InvalidInput, MemoryNotFound
+from nacre.model import Edge
+from tests.embedders import Moody
+from tests.engine.conftest import Ticking
+
+
+class Told:
+    """A small life, and the moments between its acts."""
+
+    def __init__(self, store: MemoryStore, clock: Ticking) -> None:
+        self.empty = clock()
+        store.remember("Anna lives in Rome", id="rome", tags=["home"], valid_from=100.0)
+        self.rome = clock()
+        store.edit("rome", text="Anna Rossi lives in Rome", tags=["home", "city"])
+        self.edited = clock()
+        store.remember("Anna Rossi lives in Paris", id="paris", valid_from=500.0, on_conflict="ignore")
+        store.supersede("rome", "paris")
+        self.paris = clock()
+        store.forget("paris")
+        self.forgotten = clock()
+
+
+@pytest.fixture
+def told(store: MemoryStore, clock: Ticking) -> Told:
+    return Told(store, clock)
+
+
+def listed(store: MemoryStore, at: float | None, **scope: bool) -> list[str]:
+    return sorted(memory.id for memory in store.list_recent(as_of=at, **scope))  # type: ignore[arg-type]
+
+
+def text(store: MemoryStore, id: str, at: float) -> str | None:
+    found = store.get(id, as_of=at)
+    return None if found is None else found.text
+
+
+def test_a_memory_is_given_as_it_was_known(store: MemoryStore, told: Told) -> None:
+    assert text(store, "rome", told.empty) is None
+    assert text(store, "rome", told.rome) == "Anna lives in Rome"
+    assert text(store, "rome", told.edited) == "Anna Rossi lives in Rome"
+    then = store.get("rome", as_of=told.edited)
+    assert then is not None
+    assert (then.superseded_by, then.valid_until, then.tags) == ("", None, ("home", "city"))
+    assert store.get("paris", as_of=told.edited) is None
+    assert store.get("nobody", as_of=told.rome) is None
+    assert store.get("rome", as_of=told.forgotten) == store.get("rome")
+
+
+def test_lists_counts_and_iteration_see_what_was_known(store: MemoryStore, told: Told) -> None:
+    for at, ids in (
+        (told.empty, []), (told.rome, ["rome"]), (told.edited, ["rome"]), (told.paris, ["paris"]), (told.forgotten, [])
+    ):  # fmt: skip
+        assert listed(store, at) == ids
+        assert store.count(as_of=at) == len(ids)
+        assert sorted(memory.id for memory in store.iterate(as_of=at)) == ids
+    assert listed(store, told.paris, include_superseded=True) == ["paris", "rome"]
+    assert listed(store, told.forgotten, include_trashed=True) == ["paris"]
+    assert store.count(as_of=told.rome, tag="city") == 0
+    assert store.count(as_of=told.edited, tag="city") == 1
+
+
+@pytest.mark.usefixtures("told")
+def test_a_time_before_anything_is_empty_and_one_after_everything_is_now(store: MemoryStore) -> None:
+    assert listed(store, 0.0, include_superseded=True, include_trashed=True) == []
+    assert listed(store, 2e9, include_superseded=True, include_trashed=True) == ["paris", "rome"]
+    assert store.get("paris", as_of="2100-01-01") == store.get("paris")
+    for nothing in ("soon", float("nan")):
+        with pytest.raises(InvalidInput):
+            store.get("rome", as_of=nothing)
+
+
+def test_a_recall_answers_as_it_would_have_then_and_is_no_use(store: MemoryStore, told: Told) -> None:
+    before = store.get("rome"), store.get("paris")
+    for strategy in ("auto", "keyword", "semantic"):
+        assert not store.recall("Anna lives", as_of=told.empty, strategy=strategy)
+        found = store.recall("Anna lives", as_of=told.rome, strategy=strategy)
+        assert [hit.memory.text for hit in found] == ["Anna lives in Rome"]
+        found = store.recall("Anna Rossi lives", as_of=told.paris, strategy=strategy)
+        assert [hit.memory.id for hit in found] == ["paris"]
+    assert not store.recall("Rossi", as_of=told.rome, strategy="keyword")
+    assert store.recall_pack("Anna", as_of=told.edited).ids() == ["rome"]
+    assert (store.get("rome"), store.get("paris")) == before
+
+
+@pytest.mark.usefixtures("told")
+def test_valid_at_asks_what_held_whatever_has_replaced_it(store: MemoryStore) -> None:
+    store.restore("paris")
+    assert [memory.id for memory in store.list_recent(valid_at=50.0)] == []
+    assert [memory.id for memory in store.list_recent(valid_at=100.0)] == ["rome"]
+    assert [memory.id for memory in store.list_recent(valid_at=499.0)] == ["rome"]
+    assert [memory.id for memory in store.list_recent(valid_at=500.0)] == ["paris"]
+    assert store.count(valid_at=300.0) == 1
+    assert [hit.memory.id for hit in store.recall("Where does Anna live", valid_at=300.0)] == ["rome"]
+
+
+@pytest.mark.usefixtures("told")
+def test_the_version_that_held_is_found_from_any_other(store: MemoryStore) -> None:
+    for id in ("rome", "paris"):
+        for at, held in ((50.0, None), (300.0, "rome"), (900.0, "paris")):
+            found = store.get(id, valid_at=at)
+            assert (found and found.id) == held
+    assert store.get("nobody", valid_at=300.0) is None
+
+
+def test_both_clocks_together_ask_what_was_then_thought_to_hold(store: MemoryStore, told: Told) -> None:
+    thought = store.get("rome", as_of=told.edited, valid_at=900.0)
+    assert thought is not None
+    assert thought.id == "rome"
+    known = store.get("rome", as_of=told.paris, valid_at=900.0)
+    assert known is not None
+    assert known.id == "paris"
+    assert [memory.id for memory in store.list_recent(as_of=told.edited, valid_at=900.0)] == ["rome"]
+    assert store.count(as_of=told.paris, valid_at=900.0) == 1
+    assert [hit.memory.id for hit in store.recall("Anna", as_of=told.edited, valid_at=900.0)] == ["rome"]
+
+
+def test_history_is_told_as_it_was_known_and_of_what_held(store: MemoryStore, told: Told) -> None:
+    assert [version.id for version in store.history("rome").versions] == ["rome", "paris"]
+    then = store.history("rome", as_of=told.edited)
+    assert [version.id for version in then.versions] == ["rome"]
+    assert [(each.before, each.after) for each in then.transitions] == [
+        ("Anna lives in Rome", "Anna Rossi lives in Rome")
+    ]
+    assert [each.old for each in store.history("rome", as_of=told.rome).transitions] == []
+    assert [version.id for version in store.history("paris", valid_at=300.0).versions] == ["rome"]
+    with pytest.raises(MemoryNotFound):
+        store.history("rome", as_of=told.empty)
+    with pytest.raises(MemoryNotFound):
+        store.history("rome", valid_at=50.0)
+
+
+def test_a_difference_names_what_came_what_went_and_what_changed(store: MemoryStore, told: Told) -> None:
+    found = store.diff(told.rome, told.paris)
+    assert ([memory.id for memory in found.added], found.removed) == (["paris"], ())
+    (changed,) = found.changed
+    assert changed.before.text == "Anna lives in Rome"
+    assert changed.fields["text"] == ("Anna lives in Rome", "Anna Rossi lives in Rome")
+    assert changed.fields["superseded_by"] == ("", "paris")
+    assert "updated_at" not in changed.fields
+    assert store.diff(told.paris, told.rome) == found
+    nothing = store.diff(told.paris, told.paris)
+    assert (nothing.added, nothing.removed, nothing.changed) == ((), (), ())
+
+
+def test_a_difference_reaches_to_now_by_default(store: MemoryStore, told: Told) -> None:
+    found = store.diff(told.paris)
+    assert [changed.fields for changed in found.changed] == [
+        {"status": ("short_term", "trashed"), "trashed_from": ("", "short_term")}
+    ]
+    store.purge("paris")
+    assert store.diff(told.edited).added == ()
+
+
+def test_what_an_undo_took_away_is_known_again_at_its_time(store: MemoryStore, clock: Ticking) -> None:
+    store.remember("short lived", id="a")
+    while_there = clock()
+    store.undo()
+    gone = clock()
+    assert text(store, "a", while_there) == "short lived"
+    assert store.get("a", as_of=gone) is None
+    assert [memory.id for memory in store.diff(while_there, gone).removed] == ["a"]
+    assert [hit.memory.id for hit in store.recall("short", as_of=while_there)] == ["a"]
+
+
+def test_ties_are_walked_as_they_were(store: MemoryStore, clock: Ticking) -> None:
+    for id in ("a", "b", "c"):
+        store.remember(f"text of {id}", id=id, on_conflict="ignore")
+    store.link("a", "b")
+    tied = clock()
+    store.unlink("a", "b")
+    store.link("a", "c")
+    assert [each.memory.id for each in store.neighbors("a", as_of=tied)] == ["b"]
+    assert [each.memory.id for each in store.neighbors("b", as_of=tied)] == ["a"]
+    assert [each.memory.id for each in store.neighbors("a")] == ["c"]
+    assert store.subgraph(["a"], as_of=tied).edges == (Edge("a", "b", "related"),)
+    assert store.path("a", "b") is None
+    assert store.path("a", "b", as_of=tied) is not None
+
+
+def test_a_purged_memory_is_gone_from_the_past_as_well(store: MemoryStore, told: Told) -> None:
+    store.purge("rome")
+    for at in (told.rome, told.edited, told.paris):
+        assert store.get("rome", as_of=at) is None
+        assert "rome" not in listed(store, at, include_superseded=True)
+    assert not store.recall("Rome", as_of=told.edited, strategy="keyword")
+
+
+def test_a_compacted_journal_says_how_far_back_it_reaches(store: MemoryStore, told: Told, clock: Ticking) -> None:
+    clock.at += 86_400.0
+    later = clock()
+    store.remember("later", id="later", on_conflict="ignore")
+    assert store.compact(older_than_days=0.5) > 0
+    assert store.get("rome", as_of=later) is not None
+    for call in (
+        lambda: store.get("rome", as_of=told.rome),
+        lambda: store.list_recent(as_of=told.rome),
+        lambda: store.diff(told.rome),
+    ):
+        with pytest.raises(HistoryLost, match="compacted"):
+            call()
+
+
+class Leaping(Ticking):
+    """A clock that somebody sets back."""
+
+
+@pytest.fixture(params=["sqlite", "in_memory"])
+def leaping(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[MemoryStore, Leaping]]:
+    clock = Leaping()
+    place = tmp_path / "leaping.db" if request.param == "sqlite" else ":memory:"
+    with MemoryStore(place, embedder=Moody(), clock=clock) as opened:
+        yield opened, clock
+
+
+def test_a_clock_set_back_never_parts_an_act_or_loses_one(leaping: tuple[MemoryStore, Leaping]) -> None:
+    store, clock = leaping
+    store.remember("first", id="a")
+    clock.at += 1000.0
+    store.edit("a", text="second")
+    clock.at -= 900.0
+    store.edit("a", text="third")
+    between = clock()
+    clock.at += 5000.0
+    store.edit("a", text="fourth")
+    assert text(store, "a", between) == "third"
+    assert text(store, "a", clock()) == "fourth"

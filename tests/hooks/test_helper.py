@@ -1,0 +1,270 @@
+"""The helper behind the hooks: started once, asked by all, gone when nobody needs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.hooks import client as asking
+from nacre.hooks.channel import UnixChannel, receive, send
+from nacre.hooks.client import LIMIT_VARIABLE, first_to_start
+from nacre.hooks.helper import Companion
+from nacre.hooks.request import Request
+from nacre.hooks.status import helper_at
+from nacre.settings import Settings
+from tests.command_line import CommandLine
+from tests.hooks.hooking import PATIENCE, Client, eventually, log
+from tests.transcripts import add_lines, turn, write_lines
+from tests.trusting import trusted
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc")
+
+PORT = "The staging database listens on port 5433 of the host heron."
+QUESTION = "Which port does the staging database listen on?"
+HEAVY = ("numpy", "apsw", "nacre.memory_store", "nacre.recall", "onnxruntime", "subprocess", "rich")
+
+
+@pytest.fixture
+def client(nacre: CommandLine, tmp_path: Path) -> Iterator[Client]:
+    """Whatever helper a test starts ends with it."""
+    folder = tmp_path / "orchard"
+    folder.mkdir()
+    found = Client(nacre.store, folder)
+    yield found
+    found.end()
+
+
+def begun(client: Client) -> int:
+    """The helper's process, once it answers."""
+    client.call("session-start", source="startup")
+    assert eventually(client.places.address.exists)
+    (pid,) = client.helpers()
+    assert helper_at(client.store, "status")["pid"] == pid
+    return pid
+
+
+def test_the_helper_starts_by_itself_and_answers_without_loading_anything_in_the_hook(client: Client) -> None:
+    client.remember(PORT)
+    pid = begun(client)
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "nacre", "hook", "prompt"],
+        input=client.payload("prompt", prompt=QUESTION), capture_output=True, text=True, check=True, cwd=client.folder,
+        env={**os.environ, LIMIT_VARIABLE: str(PATIENCE)},
+    )  # fmt: skip
+    assert PORT in done.stdout
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "nacre.hooks.client" in imported and imported.isdisjoint(HEAVY)
+    assert client.helpers() == [pid]
+
+
+def test_many_hooks_at_once_start_one_helper(client: Client) -> None:
+    client.remember(PORT)
+    payload = client.payload("session-start", source="startup")
+    processes = [client.start("session-start", payload) for _ in range(6)]
+    for process in processes:
+        process.communicate(timeout=PATIENCE)
+    assert eventually(client.places.address.exists)
+    assert len(client.helpers()) == 1
+    client.call("prompt", prompt=QUESTION)
+    assert len(client.helpers()) == 1
+    assert log() == ""
+
+
+def test_a_second_helper_ends_at_once(client: Client) -> None:
+    pid = begun(client)
+    words = [sys.executable, "-m", "nacre.hooks.helper", str(client.store), "60", "hashing"]
+    assert subprocess.run(words, timeout=PATIENCE, check=True).returncode == 0
+    assert client.helpers() == [pid] and client.places.address.exists()
+
+
+def test_the_helper_ends_when_nobody_asks_it(client: Client) -> None:
+    words = [sys.executable, "-m", "nacre.hooks.helper", str(client.store), "0.5", "hashing"]
+    assert subprocess.run(words, timeout=PATIENCE, check=True).returncode == 0
+    assert not client.places.address.exists()
+
+
+def test_the_helper_is_told_how_long_to_wait(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NACRE_HOOK_IDLE", "77")
+    words = Path(f"/proc/{begun(client)}/cmdline").read_bytes().split(b"\0")
+    assert words[-3:-1] == [b"77.0", b"hashing"]
+
+
+def test_the_helper_ends_with_the_folder_of_its_store(nacre: CommandLine, tmp_path: Path) -> None:
+    folder = tmp_path / "doomed"
+    folder.mkdir()
+    client = Client(folder / "s.db", tmp_path, environment={"NACRE_STORE": str(folder / "s.db")})
+    client.call("session-start", source="startup")
+    assert eventually(client.places.address.exists)
+    shutil.rmtree(folder)
+    assert eventually(lambda: client.helpers() == [])
+    assert nacre.store != client.store
+
+
+def test_the_helper_captures_and_nobody_waits_for_it(client: Client) -> None:
+    begun(client)
+    write_lines(client.transcript, [turn(1, "one", cwd=str(client.folder))])
+    client.call("stop")
+    assert eventually(lambda: client.kept() == ["one"])
+    add_lines(client.transcript, turn(2, "two", cwd=str(client.folder)))
+    processes = [client.start("stop", client.payload("stop")) for _ in range(4)]
+    for process in processes:
+        process.communicate(timeout=PATIENCE)
+    assert eventually(lambda: client.kept() == ["one", "two"])
+    assert log() == ""
+
+
+def test_the_helper_keeps_projects_apart_and_takes_each_ones_settings(client: Client, tmp_path: Path) -> None:
+    client.remember(PORT)
+    begun(client)
+    other = Client(client.store, tmp_path / "other")
+    other.folder.mkdir()
+    assert other.context("prompt", prompt=QUESTION) == ""
+    assert PORT in client.context("prompt", prompt=QUESTION)
+    trusted(client.folder / ".nacre.toml", f'space = "{other.space}"\n')
+    assert client.context("prompt", prompt=QUESTION) == ""
+
+
+def test_only_its_owner_can_ask_the_helper(client: Client) -> None:
+    begun(client)
+    address = client.places.address
+    assert stat.S_IMODE(address.stat().st_mode) == 0o600
+    assert stat.S_IMODE(address.parent.stat().st_mode) == 0o700
+
+
+def test_a_killed_helper_is_missed_by_nobody(client: Client) -> None:
+    client.remember(PORT)
+    pid = begun(client)
+    os.kill(pid, signal.SIGKILL)
+    assert eventually(lambda: client.helpers() == [])
+    assert client.places.address.exists()
+    assert PORT in client.context("prompt", prompt=QUESTION)
+    assert eventually(lambda: len(client.helpers()) == 1)
+    assert log() == ""
+
+
+def test_a_fault_in_one_request_is_noted_and_the_next_is_answered(client: Client) -> None:
+    client.remember(PORT)
+    pid = begun(client)
+    trusted(client.folder / ".nacre.toml", "secrets = 'nonesuch'\n")
+    assert client.call("prompt", prompt=QUESTION) == ""
+    assert "nonesuch" in log()
+    (client.folder / ".nacre.toml").unlink()
+    assert PORT in client.context("prompt", prompt=QUESTION)
+    assert client.helpers() == [pid]
+
+
+def test_a_store_that_was_put_in_the_others_place_is_seen(client: Client, tmp_path: Path) -> None:
+    client.remember(PORT)
+    begun(client)
+    assert PORT in client.context("prompt", prompt=QUESTION)
+    with MemoryStore(tmp_path / "new.db", space=client.space, embedder="hashing") as store:
+        store.remember(PORT.replace("5433", "6000"))
+    for file in tmp_path.glob("store.db*"):
+        file.unlink()
+    (tmp_path / "new.db").rename(client.store)
+    assert "6000" in client.context("prompt", prompt=QUESTION)
+
+
+def test_the_helper_can_be_ended(client: Client, nacre: CommandLine) -> None:
+    begun(client)
+    assert "The helper ends." in nacre("hook", "end").stderr
+    assert eventually(lambda: client.helpers() == [])
+    assert "no helper" in nacre("hook", "end").stderr
+
+
+def test_a_start_that_came_to_nothing_does_not_stop_the_next_for_ever(tmp_path: Path) -> None:
+    mark = tmp_path / "starting"
+    assert first_to_start(mark)
+    assert not first_to_start(mark)
+    os.utime(mark, (1, 1))
+    assert first_to_start(mark)
+
+
+def test_a_hook_that_comes_while_a_helper_comes_up_starts_no_second_one(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mark of a start goes only when the helper listens; who makes a new one then finds it there."""
+    begun(client)
+    started: list[object] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *given, **named: started.append((given, named)))
+    assert not client.places.starting.exists()
+    asking.start(client.store, client.places, Settings())
+    assert started == [] and not client.places.starting.exists()
+
+
+def test_the_mark_of_a_start_stays_until_the_helper_listens(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory() as short:
+        channel = UnixChannel(Path(short) / "a.sock")
+        companion = Companion(tmp_path / "s.db", idle=60)
+        seen: list[bool] = []
+
+        def listens() -> None:
+            seen.append(channel.path.exists())
+            companion.ending.set()
+
+        companion.serve(channel, tmp_path, listens)
+        assert seen == [True] and list(Path(short).iterdir()) == []
+
+
+def test_who_reached_the_helper_just_before_its_end_is_answered(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory() as short:
+        channel = UnixChannel(Path(short) / "a.sock")
+        companion = Companion(tmp_path / "s.db", idle=60)
+        waiting: list[socket.socket] = []
+
+        def listens() -> None:
+            waiting.append(channel.connect(PATIENCE)[0])
+            send(waiting[0], {"event": "status"})
+            companion.ending.set()
+
+        companion.serve(channel, tmp_path, listens)
+        with waiting[0]:
+            assert receive(waiting[0])["pid"] == os.getpid()
+
+
+def test_a_helper_that_ends_without_an_answer_is_done_without(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.remember(PORT)
+    client.without_helper()
+    listening, _ = UnixChannel(client.places.address).listen()
+    monkeypatch.chdir(client.folder)
+
+    def hang_up() -> None:
+        connection, _ = listening.accept()
+        with connection:
+            receive(connection)
+
+    ending = threading.Thread(target=hang_up)
+    ending.start()
+    request = Request.here("prompt", json.loads(client.payload("prompt", prompt=QUESTION)), {})
+    told = asking.answered(request, time.monotonic() + PATIENCE)
+    ending.join()
+    listening.close()
+    client.places.address.unlink()
+    assert PORT in told
+
+
+def test_the_helper_may_take_as_long_as_the_limit_allows(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed: list[float] = []
+    monkeypatch.setenv(LIMIT_VARIABLE, "77")
+
+    def answer(*given: object) -> dict[str, str]:
+        allowed.append(float(str(given[-1])))
+        return {"output": "x"}
+
+    monkeypatch.setattr(asking, "ask", answer)
+    request = Request.here("prompt", json.loads(client.payload("prompt", prompt=QUESTION)), {})
+    assert asking.answered(request, 0.0) == "x" and allowed == [77.0]

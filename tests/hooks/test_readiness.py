@@ -1,0 +1,84 @@
+"""While the model is not loaded, nothing waits for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.errors import ModelUnavailable
+from nacre.hooks.client import WhenReady
+from nacre.hooks.inject import for_prompt
+from nacre.hooks.request import Request
+from nacre.models.hashing import Hashing
+from nacre.models.minilm import MiniLM
+from nacre.protocols import Vectors
+
+PORT = "The staging database listens on port 5433 of the host heron."
+QUESTION = "Which port does the staging database listen on?"
+
+
+class Slow(Hashing):
+    """Takes until it is let go; whoever asked it in vain is told."""
+
+    def __init__(self) -> None:
+        self.let_go = threading.Event()
+        self.loaded = False
+
+    @property
+    def ready(self) -> bool:  # type: ignore[override]
+        return self.loaded
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        assert self.let_go.wait(60)
+        self.loaded = True
+        return super().embed(texts)
+
+
+def asked(store: MemoryStore, prompt: str) -> str:
+    found = for_prompt(store, Request("prompt", {"prompt": prompt, "session_id": "s"}, "/nowhere"))
+    return "" if found is None else found.text
+
+
+def test_a_memory_is_kept_and_found_by_its_words_until_the_model_is_there() -> None:
+    slow = Slow()
+    with MemoryStore(":memory:", embedder=WhenReady(slow)) as store:
+        store.remember(PORT, on_conflict="ignore")
+        assert store.stats().waiting_for_model == 1
+        assert PORT in asked(store, QUESTION)
+        slow.let_go.set()
+        loading = WhenReady(slow).load_in_background()
+        assert loading is not None
+        loading.join()
+        store.recall("anything at all")
+        assert store.stats().waiting_for_model == 0
+
+
+@pytest.mark.parametrize("prompt", ["Which port should the ship sail to?", "the port listens"])
+def test_by_words_alone_half_of_them_must_be_found(prompt: str) -> None:
+    with MemoryStore(":memory:", embedder=WhenReady(Slow())) as store:
+        store.remember(PORT, on_conflict="ignore")
+        assert bool(asked(store, prompt)) == (prompt == "the port listens")
+
+
+def test_what_is_not_ready_says_so_and_has_the_models_own_identity() -> None:
+    waiting = WhenReady(Slow())
+    assert (waiting.identity, waiting.dimensions) == (Hashing.identity, Hashing().dimensions)
+    with pytest.raises(ModelUnavailable, match="not loaded yet"):
+        waiting.embed(["x"])
+
+
+def test_a_model_that_is_not_installed_is_not_downloaded_behind_anyones_back(tmp_path: Path) -> None:
+    import nacre.models.minilm.layout as places
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(places.DIRECTORY_VARIABLE, str(tmp_path))
+        assert WhenReady(MiniLM()).load_in_background() is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_ready_already_is_not_loaded_again() -> None:
+    assert WhenReady(Hashing()).load_in_background() is None

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nacre.errors import InvalidInput
+from nacre.lessons import LessonBook
+from nacre.model.memory import LESSON
+from tests.lessons.booking import titles
+from tests.lessons.shelved import everything, shelved, taught
+
+
+@pytest.fixture(params=[":memory:", "file"])
+def book(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LessonBook]:
+    with shelved(request.param, tmp_path) as found:
+        yield found
+
+
+def tags_of(book: LessonBook, id: str) -> tuple[str, ...]:
+    memory = book.store.get(id)
+    assert memory is not None
+    return memory.tags
+
+
+def test_merging_changes_lessons_of_every_standing_in_one_act_that_can_be_undone(book: LessonBook) -> None:
+    live, archived, trashed, old, new = (taught(book, name, "js", "web") for name in "abcde")
+    book.archive(archived)
+    book.delete(trashed)
+    book.link(new, old, "supersedes")
+    before = everything(book.store)
+    assert book.merge_tags("js", "javascript").data == 5
+    assert {tags_of(book, id) for id in (live, archived, trashed, old, new)} == {("javascript", "web")}
+    assert book.store.vocabulary("tag") == {"js": {"alias_of": "javascript"}}
+    book.store.undo()
+    assert everything(book.store) == before
+
+
+def test_a_lesson_with_both_has_one_in_the_place_of_the_first(book: LessonBook) -> None:
+    id = taught(book, "One", "js", "web", "javascript")
+    book.merge_tags("js", "javascript")
+    assert tags_of(book, id) == ("javascript", "web")
+
+
+def test_what_lies_under_the_old_tag_comes_along(book: LessonBook) -> None:
+    one, two = taught(book, "One", "apis.jira"), taught(book, "Two", "apis.jira.cloud", "apisix")
+    book.merge_tags("apis", "api")
+    assert tags_of(book, one) == ("api.jira",)
+    assert tags_of(book, two) == ("api.jira.cloud", "apisix")
+    assert titles(book.list(tags="apis.jira")) == {"One", "Two"}
+
+
+def test_a_child_may_be_merged_into_its_parent_but_not_the_other_way_round(book: LessonBook) -> None:
+    id = taught(book, "One", "api.jira.jira", "api.jira")
+    with pytest.raises(InvalidInput, match=r"'api.jira' lies under 'api'; merge 'api.jira' into 'api' instead"):
+        book.merge_tags("api", "api.jira")
+    book.merge_tags("api.jira", "api")
+    assert tags_of(book, id) == ("api",)
+
+
+def test_the_new_tag_takes_over_what_was_said_of_the_old_one(book: LessonBook) -> None:
+    taught(book, "One", "js")
+    book.alias_tag("ecmascript", "js")
+    book.relate_tags("js", "web", "child_of")
+    book.relate_tags("node", "js", "child_of")
+    book.relate_tags("js", "javascript", "synonym")
+    book.keep_apart("tag", "js", "java")
+    book.merge_tags("js", "javascript")
+    assert book.store.vocabulary("tag") == {
+        "ecmascript": {"alias_of": "javascript"},
+        "js": {"alias_of": "javascript"},
+        "node": {"parents": ["javascript"]},
+        "javascript": {"parents": ["web"], "distinct_from": ["java"]},
+        "java": {"distinct_from": ["javascript"]},
+    }
+
+
+def test_an_alias_that_lessons_still_have_can_be_merged_into_what_it_stands_for(book: LessonBook) -> None:
+    id = taught(book, "One", "js")
+    book.alias_tag("js", "javascript")
+    assert book.merge_tags("js", "javascript").data == 1
+    assert tags_of(book, id) == ("javascript",)
+
+
+def test_merging_a_tag_into_itself_is_refused(book: LessonBook) -> None:
+    taught(book, "One", "api")
+    with pytest.raises(InvalidInput, match="is the same as itself; name two that differ"):
+        book.merge_tags("api", "API")
+
+
+def test_merging_into_ones_own_alias_is_refused_in_one_sentence(book: LessonBook) -> None:
+    taught(book, "One", "js")
+    book.alias_tag("javascript", "js")
+    with pytest.raises(InvalidInput, match=r"^'javascript' stands for 'js' already; do it the other way round"):
+        book.merge_tags("js", "javascript")
+
+
+def test_merging_what_nobody_has_is_refused_with_what_may_have_been_meant(book: LessonBook) -> None:
+    taught(book, "One", "javascript")
+    with pytest.raises(InvalidInput, match="no tag 'javascritp'; did you mean 'javascript'"):
+        book.merge_tags("javascritp", "js")
+
+
+@pytest.mark.parametrize(("old", "into"), [("agent:ada", "ada"), ("ada", "agent:ada")])
+def test_who_wrote_a_lesson_cannot_be_merged_away_or_made_up(book: LessonBook, old: str, into: str) -> None:
+    with LessonBook(store=book.store, agent="ada") as hers:
+        id = taught(hers, "One", "ada")
+        with pytest.raises(InvalidInput, match="says who wrote a lesson"):
+            book.merge_tags(old, into)
+    assert tags_of(book, id) == ("ada", "agent:ada")
+
+
+def test_merging_contexts_changes_both_where_a_lesson_applies_and_where_it_does_not(book: LessonBook) -> None:
+    taught(book, "One", contexts=["squad.shared"])
+    taught(book, "Two", anti_contexts=["squad"])
+    assert book.merge_contexts("squad", "team").data == 2
+    assert [(c.name, c.count, c.anti_count) for c in book.contexts().data] == [("team", 0, 1), ("team.shared", 1, 0)]
+    assert titles(book.list(contexts="squad.shared")) == titles(book.list(contexts="team")) == {"One"}
+
+
+def test_a_lesson_that_is_torn_between_two_contexts_is_named(book: LessonBook) -> None:
+    id = taught(book, "One", contexts=["squad"], anti_contexts=["team"])
+    (warning,) = book.merge_contexts("squad", "team").warnings
+    assert warning == f"Of 1 lessons 'team' is now said both ways ({id}); decide for each."
+
+
+def test_merging_sources_moves_the_lessons_and_what_lies_under(book: LessonBook) -> None:
+    taught(book, "One", source="tried")
+    taught(book, "Two", source="tried.unit")
+    assert book.merge_sources("tried", "tested").data == 2
+    assert {(s.name, s.count) for s in book.sources().data if s.count} == {("tested", 1), ("tested.unit", 1)}
+    assert "tried" not in {s.name for s in book.sources(review=True).data}
+    assert book.learn("Three", "So.", source="tried").data.source == "tested"
+
+
+def test_a_source_that_every_book_knows_can_be_merged_away_and_come_back(book: LessonBook) -> None:
+    taught(book, "One", source="hearsay")
+    before = everything(book.store)
+    book.merge_sources("hearsay", "observed")
+    assert "hearsay" not in {source.name for source in book.sources().data}
+    assert next(s for s in book.sources().data if s.name == "observed").description
+    book.store.undo()
+    assert everything(book.store) == before
+    assert "hearsay" in {source.name for source in book.sources().data}
+
+
+@pytest.mark.parametrize(("where", "many"), [("file", 1_000), pytest.param(":memory:", 10_000, marks=pytest.mark.slow)])
+def test_however_many_lessons_are_merged_it_is_one_act(where: str, many: int, tmp_path: Path) -> None:
+    with shelved(where, tmp_path) as book:
+        store = book.store
+        store.register_type(LESSON)
+        store.remember_many({"text": f"Lesson {n}.", "type": LESSON, "tags": ["js"]} for n in range(many))
+        assert book.merge_tags("js", "javascript").data == many
+        assert store.tally("tags") == {"javascript": many}
+        assert len(store.undo()) == many + 1
+        assert store.tally("tags") == {"js": many}
+
+
+NAMES = st.sampled_from(["a1", "b1", "c1", "a1.x", "b1.x", "a1.x.y", "c1.x"])
+SAID = st.tuples(st.sampled_from(["alias", "synonym", "child_of", "apart"]), NAMES, NAMES)
+STANDING = st.sampled_from(["live", "archived", "trashed"])
+
+
+@given(
+    lessons=st.lists(st.tuples(st.lists(NAMES, max_size=3), st.lists(NAMES, max_size=2), STANDING), max_size=6),
+    said=st.lists(SAID, max_size=5),
+    old=NAMES,
+    into=NAMES,
+    kind=st.sampled_from(["tags", "contexts", "sources"]),
+)
+def test_a_merge_that_is_undone_leaves_everything_as_it_was(
+    lessons: list[tuple[list[str], list[str], str]], said: list[tuple[str, str, str]], old: str, into: str, kind: str
+) -> None:
+    with shelved(":memory:", Path()) as book:
+        for tags, contexts, standing in lessons:
+            id = taught(book, "One", *tags, contexts=contexts, anti_contexts=tags, source=next(iter(tags), ""))
+            if standing != "live":
+                (book.archive if standing == "archived" else book.delete)(id)
+        for relation, one, other in said:
+            try:
+                tie(book, relation, one, other)
+            except InvalidInput:
+                continue
+        before = everything(book.store)
+        try:
+            {"tags": book.merge_tags, "contexts": book.merge_contexts, "sources": book.merge_sources}[kind](old, into)
+        except InvalidInput:
+            assert everything(book.store) == before
+            return
+        words = book._words(kind[:-1])
+        assert words.resolve(old) == words.resolve(into) != old
+        assert old not in words.counts()
+        for name in words.words:  # no alias ends at an alias
+            assert not (there := words.words.get(words.resolve(name))) or not there.alias_of
+        if everything(book.store) != before:  # an alias that no lesson has is merged already, and that is no act
+            book.store.undo()
+        assert everything(book.store) == before
+
+
+def tie(book: LessonBook, relation: str, one: str, other: str) -> None:
+    if relation == "alias":
+        book.alias_tag(one, other)
+    elif relation == "apart":
+        book.keep_apart("tag", one, other)
+    else:
+        book.relate_tags(one, other, relation)
+        book.relate_contexts(one, other, relation)

@@ -1,0 +1,28 @@
+"""A store under a clock that a test turns, on every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nacre import MemoryStore
+from tests.lifecycle.aged import Turned
+from tests.lifecycle.placed import Angles, opened
+
+
+@pytest.fixture
+def clock() -> Turned:
+    return Turned()
+
+
+@pytest.fixture
+def embedder() -> Angles:
+    return Angles()
+
+
+@pytest.fixture(params=["sqlite", "in_memory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Turned, embedder: Angles) -> Iterator[MemoryStore]:
+    with opened(tmp_path / "s.db" if request.param == "sqlite" else ":memory:", clock, embedder) as found:
+        yield found

@@ -1,0 +1,127 @@
+"""Grouping by vectors: as a plain loop over all pairs would do it, only faster."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from nacre.lifecycle import clustering
+from nacre.lifecycle.clustering import by_centroid, by_seed, cosine_similarity, mean_direction
+from nacre.protocols import Vectors
+
+# Small whole numbers: their products are exact in any order, so that a threshold falls the same way for both.
+matrices = st.integers(1, 4).flatmap(
+    lambda width: st.lists(st.lists(st.integers(-3, 3), min_size=width, max_size=width), min_size=1, max_size=40)
+)
+
+
+def seeded(rows: list[list[int]], threshold: float, fresh: list[bool] | None) -> list[tuple[int, ...]]:
+    """Every seed compared with every row, as the reference does it."""
+    taken: set[int] = set()
+    groups = []
+    for seed in range(len(rows)):
+        if seed in taken or (fresh is not None and not fresh[seed]):
+            continue
+        near = [
+            row
+            for row in range(len(rows))
+            if row != seed and row not in taken and dot(rows[seed], rows[row]) >= threshold
+        ]
+        taken.update((seed, *near))
+        groups.append((seed, *near))
+    return groups
+
+
+def dot(one: list[int], other: list[int]) -> int:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def matrix(rows: list[list[int]]) -> Vectors:
+    return np.array(rows, np.float32)
+
+
+def units(count: int, dimensions: int, seed: int) -> Vectors:
+    found = np.random.default_rng(seed).standard_normal((count, dimensions)).astype(np.float32)
+    directions: Vectors = found / np.linalg.norm(found, axis=1, keepdims=True)
+    return directions
+
+
+@given(rows=matrices, threshold=st.integers(-4, 12), fresh=st.none() | st.integers(0, 2**40 - 1))
+def test_groups_by_seed_are_those_of_a_plain_loop_over_all_pairs(
+    rows: list[list[int]], threshold: int, fresh: int | None
+) -> None:
+    wanted = None if fresh is None else [bool(fresh >> row & 1) for row in range(len(rows))]
+    found = by_seed(matrix(rows), threshold, wanted)
+    assert [group.rows for group in found] == seeded(rows, threshold, wanted)
+
+
+@given(rows=matrices, threshold=st.integers(-4, 12), block=st.integers(1, 7))
+def test_the_size_of_a_block_changes_nothing(rows: list[list[int]], threshold: int, block: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clustering, "BLOCK", block)
+        assert [group.rows for group in by_seed(matrix(rows), threshold)] == seeded(rows, threshold, None)
+
+
+def test_more_rows_than_a_block_on_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = units(300, 8, seed=3)
+    at_once = [group.rows for group in by_seed(vectors, 0.71)]
+    monkeypatch.setattr(clustering, "BLOCK", 16)
+    assert [group.rows for group in by_seed(vectors, 0.71)] == at_once
+    assert 20 < len(at_once) < 250
+    assert sorted(row for rows in at_once for row in rows) == list(range(300))
+
+
+def test_only_fresh_rows_are_seeds_and_they_take_the_others() -> None:
+    vectors = matrix([[1, 0], [1, 0], [0, 1], [0, 1], [1, 0]])
+    assert [group.rows for group in by_seed(vectors, 1, [False, False, False, False, True])] == [(4, 0, 1)]
+    assert by_seed(vectors, 1, [False] * 5) == []
+
+
+def test_the_centroid_is_the_mean_direction_of_the_members() -> None:
+    [group] = by_seed(units(5, 3, seed=1), -1.0)
+    assert len(group.rows) == 5
+    assert float(np.linalg.norm(group.centroid)) == pytest.approx(1.0)
+    assert group.centroid == pytest.approx(mean_direction(units(5, 3, seed=1)[list(group.rows)]))
+
+
+@given(seed=st.integers(0, 10_000), count=st.integers(0, 40), threshold=st.floats(-0.5, 0.99))
+def test_groups_by_centroid_are_those_of_a_plain_sequence(seed: int, count: int, threshold: float) -> None:
+    """M7: the first unassigned is the seed; each later one joins if near enough to the running average."""
+    vectors = units(count, 3, seed)
+    free, groups = list(range(count)), []
+    while free:
+        members = [free.pop(0)]
+        for row in list(free):
+            cosine = cosine_similarity(vectors[row], np.mean([vectors[member] for member in members], axis=0))
+            assume(abs(cosine - threshold) > 1e-5)
+            if cosine >= threshold:
+                members.append(row)
+                free.remove(row)
+        groups.append(tuple(members))
+    assert [group.rows for group in by_centroid(vectors, threshold)] == groups
+
+
+def test_a_centroid_moves_with_those_who_join() -> None:
+    """A chain that a seed would cut: the third is too far from the first, but not from the middle."""
+    angles = np.radians([0, 30, 50])
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    threshold = float(np.cos(np.radians(40)))
+    assert [group.rows for group in by_centroid(vectors, threshold)] == [(0, 1, 2)]
+    assert [group.rows for group in by_seed(vectors, threshold)] == [(0, 1), (2,)]
+
+
+def test_a_cosine_with_what_has_no_length_is_nothing() -> None:
+    one, none = np.array([3.0, 4.0], np.float32), np.zeros(2, np.float32)
+    assert cosine_similarity(one, one) == pytest.approx(1.0)
+    assert cosine_similarity(one, -one) == pytest.approx(-1.0)
+    assert cosine_similarity(one, none) == cosine_similarity(none, one) == cosine_similarity(none, none) == 0.0
+
+
+def test_what_points_nowhere_is_alone() -> None:
+    vectors = np.zeros((3, 2), np.float32)
+    assert [group.rows for group in by_centroid(vectors, 0.5)] == [(0,), (1,), (2,)]
+    assert [group.rows for group in by_seed(vectors, 0.5)] == [(0,), (1,), (2,)]
+    assert not np.isnan(by_seed(vectors, 0.5)[0].centroid).any()
+    assert by_seed(np.zeros((0, 2), np.float32), 0.5) == by_centroid(np.zeros((0, 2), np.float32), 0.5) == []

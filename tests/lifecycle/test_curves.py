@@ -1,0 +1,125 @@
+"""The picture of fading: in the terminal, as SVG, as PNG."""
+
+from __future__ import annotations
+
+import sys
+from math import exp
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from nacre import Memory
+from nacre.errors import InvalidInput, UnknownName
+from nacre.lifecycle.decay_curves import BLANK, POINTS, Curve, curve, svg, terminal, write
+from tests.lifecycle.aged import NOW
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def fading(text: str = "x", **fields: object) -> Curve:
+    memory = Memory("m", text, last_accessed=NOW, **{"importance": 1.0, **fields})  # type: ignore[arg-type]
+    return curve(memory, NOW, days=90, model="simple", decay_rate=0.1)
+
+
+def dots(plot: str) -> list[str]:
+    return [line.partition("│")[2] for line in plot.splitlines() if "│" in line]
+
+
+def test_a_curve_tells_what_the_score_will_be_if_nobody_uses_it() -> None:
+    found = fading("how it is called")
+    assert found.label == "how it is called" and len(found.points) == POINTS
+    assert found.points[0] == (0.0, 1.0)
+    assert found.points[-1] == pytest.approx((90.0, exp(-9)))
+    tied = curve(
+        Memory("m", "x", last_accessed=NOW, importance=0.3), NOW, days=9, model="strength", decay_rate=0.1, support=4
+    )
+    assert tied.points[-1][1] == pytest.approx(0.3 * exp(-0.9 / 2))
+
+
+def test_an_unknown_model_has_no_curve() -> None:
+    with pytest.raises(UnknownName):
+        curve(Memory("m", "x"), NOW, days=1, model="line", decay_rate=0.1)
+
+
+@pytest.mark.parametrize(("width", "height"), [(72, 16), (40, 4), (120, 30)])
+def test_a_plot_in_the_terminal_is_as_wide_and_high_as_it_may(width: int, height: int) -> None:
+    plot = terminal([fading(), fading(importance=0.3)], width=width, height=height, floor=0.05)
+    lines = plot.splitlines()
+    assert len(lines) == height + 2
+    assert max(map(len, lines)) <= width
+    assert {len(line) for line in dots(plot)} == {width - 7}
+    assert lines[0].startswith("1.00 │") and lines[height - 1].startswith("0.00 │")
+    assert lines[-1].endswith("90")
+
+
+def test_a_line_falls_from_its_top_left_without_a_hole() -> None:
+    rows = dots(terminal([fading()], width=72, height=16))
+    assert rows[0][0] != chr(BLANK) and rows[-1][-1] != chr(BLANK)
+    assert all(any(row[column] != chr(BLANK) for row in rows) for column in range(65))
+    assert all(any(sign != chr(BLANK) for sign in row) for row in rows)
+
+
+def test_the_floor_is_a_dotted_line_of_its_own() -> None:
+    without, with_floor = (dots(terminal([fading(importance=0.0)], height=8, floor=floor)) for floor in (None, 0.5))
+    assert set("".join(without[:-1])) == {chr(BLANK)}
+    assert any(set(row) != {chr(BLANK)} for row in with_floor[3:5])
+
+
+def test_scores_out_of_bounds_and_no_time_at_all_are_drawn_too() -> None:
+    beyond = Curve("beyond", ((0.0, 1.7), (1.0, -0.4)))
+    still = curve(Memory("m", "x"), NOW, days=0, model="simple", decay_rate=0.1)
+    assert terminal([beyond, still], width=20, height=2)
+    ElementTree.fromstring(svg([beyond, still]))
+
+
+def test_an_svg_is_well_formed_and_its_labels_are_plain_text() -> None:
+    labels = ['<script>alert("1")</script> & "more"', "colour \x1b[31m red \x07\ufffe", "naïve 日本 🐚"]
+    picture = svg([fading(label) for label in labels], floor=0.05, title="a < b & c")
+    root = ElementTree.fromstring(picture)
+    assert root.tag == f"{SVG}svg"
+    texts = [element.text or "" for element in root.iter(f"{SVG}text")]
+    assert texts[0] == "a < b & c"
+    assert labels[0] in texts and labels[2] in texts
+    assert "colour \ufffd[31m red \ufffd\ufffd" in texts
+    assert len(list(root.iter(f"{SVG}polyline"))) == 3
+    assert not list(root.iter(f"{SVG}script"))
+    assert "stroke-dasharray" in picture and "stroke-dasharray" not in svg([fading()])
+
+
+def test_every_point_lies_within_the_picture() -> None:
+    root = ElementTree.fromstring(svg([fading() for _ in range(9)]))
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    for line in root.iter(f"{SVG}polyline"):
+        points = [tuple(map(float, pair.split(","))) for pair in line.attrib["points"].split()]
+        assert len(points) == POINTS and all(0 <= x <= width and 0 <= y <= height for x, y in points)
+    assert all(float(text.attrib["y"]) <= height for text in root.iter(f"{SVG}text"))
+
+
+def test_nothing_to_plot_is_an_error() -> None:
+    for draw in (terminal, svg):
+        with pytest.raises(InvalidInput, match="nothing to plot"):
+            draw([])
+
+
+def test_the_ending_of_a_file_decides(tmp_path: Path) -> None:
+    write([fading("é")], tmp_path / "plot.svg", floor=0.1)
+    ElementTree.fromstring((tmp_path / "plot.svg").read_text("utf-8"))
+    for name in ("plot.pdf", "plot"):
+        with pytest.raises(InvalidInput, match=r"\.svg or \.png"):
+            write([fading()], tmp_path / name)
+        assert not (tmp_path / name).exists()
+
+
+def test_a_png_without_matplotlib_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(InvalidInput, match=r"pip install 'nacre\[plot\]'"):
+        write([fading()], tmp_path / "plot.png")
+    assert not (tmp_path / "plot.png").exists()
+
+
+def test_a_png_is_written_where_matplotlib_is(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    write([fading("costs $5 or $6, _maybe_")], tmp_path / "plot.png", floor=0.05)
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,183 @@
+"""H12, decay: what fades, what never does, and that letting go is one act that can be taken back."""
+
+from __future__ import annotations
+
+from math import exp, log
+
+import pytest
+
+from nacre import Memory, MemoryStore
+from nacre.errors import UnknownName
+from nacre.lifecycle import decay
+from nacre.lifecycle.decay import DecayEngine
+from tests.lifecycle.aged import DAY, NOW, Turned
+from tests.lifecycle.placed import acts, held, whole
+from tests.samples import ids
+
+
+def kept(store: MemoryStore, id: str, days: float = 100.0, **fields: object) -> str:
+    at = NOW - days * DAY
+    given = {"id": id, "created_at": at, "last_accessed": at, **fields}
+    return store.remember(f"text of {id}", **given).id  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("importance", "days", "score", "pruned"),
+    [(0.9, 1, 0.81, False), (0.9, 7, 0.45, False), (0.9, 30, 0.04, True), (0.5, 1, 0.45, False), (0.1, 7, 0.05, True)],
+)
+def test_the_table_of_the_reference(
+    store: MemoryStore, importance: float, days: float, score: float, pruned: bool
+) -> None:
+    kept(store, "m", days, importance=importance)
+    engine = DecayEngine(store)
+    assert round(engine.score(held(store, "m")), 2) == score
+    assert engine.score(held(store, "m")) == pytest.approx(importance * exp(-0.1 * days))
+    assert ids(engine.prune()) == (["m"] if pruned else [])
+
+
+@pytest.mark.parametrize(("rate", "days"), [(0.01, 69), (0.05, 14), (0.1, 7), (0.2, 3.5)])
+def test_the_half_lives_of_the_reference(store: MemoryStore, rate: float, days: float) -> None:
+    fading = Memory("m", "x", importance=1.0, last_accessed=NOW - days * DAY)
+    assert DecayEngine(store, rate).score(fading) == pytest.approx(0.5, abs=0.005)
+
+
+def test_what_stands_exactly_at_the_least_score_stays(store: MemoryStore) -> None:
+    kept(store, "at", 0, importance=0.25)
+    kept(store, "below", 0, importance=0.2499)
+    assert ids(DecayEngine(store, min_score=0.25).prune()) == ["below"]
+
+
+def test_now_may_be_any_time(store: MemoryStore) -> None:
+    kept(store, "m", 0, importance=1.0)
+    engine = DecayEngine(store)
+    assert engine.score(held(store, "m")) == 1.0
+    assert engine.score(held(store, "m"), now=NOW + 10 * DAY) == pytest.approx(exp(-1))
+    assert engine.prune(dry_run=True) == []
+    assert ids(engine.prune(dry_run=True, now=NOW + 40 * DAY)) == ["m"]
+    assert [score for _, score in engine.score_all(now=NOW + 10 * DAY)] == [pytest.approx(exp(-1))]
+    assert ids(engine.prune(now=NOW + 40 * DAY)) == ["m"]
+
+
+def test_a_use_in_the_future_makes_nothing_stronger_than_new(store: MemoryStore) -> None:
+    kept(store, "m", -50, importance=0.7)
+    assert DecayEngine(store).score(held(store, "m")) == 0.7
+
+
+def test_protected_types_and_pinned_memories_are_never_let_go(store: MemoryStore) -> None:
+    kept(store, "how", type="procedural")
+    kept(store, "said", type="feedback")
+    kept(store, "pinned", pinned=True)
+    kept(store, "old")
+    assert ids(DecayEngine(store, protect_types=("procedural", "feedback")).prune(dry_run=True)) == ["old"]
+    assert set(ids(DecayEngine(store, protect_types=()).prune(dry_run=True))) == {"how", "said", "old"}
+    assert set(ids(DecayEngine(store).prune())) == {"said", "old"}
+    assert held(store, "pinned").status == held(store, "how").status == "short_term"
+
+
+def test_what_ties_lead_to_stays_unless_told_otherwise(store: MemoryStore) -> None:
+    for id in ("source", "target", "doubted", "replaced", "condensed"):
+        kept(store, id)
+    store.link("source", "target", "needs")
+    for id, rel in (("doubted", "contradicts"), ("condensed", "derived_from"), ("replaced", "distinct_from")):
+        store.link("source", id, rel)
+    assert set(ids(DecayEngine(store).prune(dry_run=True))) == {"source", "doubted", "replaced", "condensed"}
+    assert "target" in ids(DecayEngine(store, protect_linked=False).prune())
+
+
+def test_all_scores_come_the_strongest_first_and_only_of_what_lives(store: MemoryStore) -> None:
+    for number in range(7):
+        kept(store, f"m{number}", 3, importance=(number * 3 % 7) / 10)
+    kept(store, "gone", importance=1.0)
+    store.forget("gone")
+    scored = list(DecayEngine(store).score_all())
+    scores = [score for _, score in scored]
+    assert scores == sorted(scores, reverse=True)
+    assert {memory.id for memory, _ in scored} == {f"m{number}" for number in range(7)}
+    assert all(score == pytest.approx(memory.importance * exp(-0.3)) for memory, score in scored)
+
+
+def test_scores_are_streamed_a_page_at_a_time(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decay, "PAGE", 2)
+    for number in range(5):
+        kept(store, f"m{number}", 1, importance=number / 10)
+    stream = DecayEngine(store).score_all()
+    assert next(stream)[0].id == "m4"
+    store.purge("m0")
+    assert [memory.id for memory, _ in stream] == ["m3", "m2", "m1"]
+
+
+def test_a_dry_run_names_the_weakest_first_and_changes_nothing(store: MemoryStore) -> None:
+    kept(store, "weak", 100, importance=0.1)
+    kept(store, "weaker", 200, importance=0.1)
+    before = whole(store)
+    assert ids(DecayEngine(store).prune(dry_run=True)) == ["weaker", "weak"]
+    assert whole(store) == before
+    assert acts(store) == ["remember", "remember"]
+
+
+def test_letting_go_is_one_act_of_its_own_actor_and_undo_brings_all_back(store: MemoryStore, clock: Turned) -> None:
+    for number in range(4):
+        kept(store, f"m{number}")
+    before = whole(store)
+    clock.at += DAY
+    gone = DecayEngine(store).prune()
+    assert {memory.status for memory in gone} == {"short_term"}
+    assert (store.count(), store.count(status="trashed")) == (0, 4)
+    entries = store.journal(act="decay")
+    assert {entry.act.actor for entry in entries} == {"decay"}
+    assert len({entry.act.batch for entry in entries}) == 1
+    store.undo()
+    assert whole(store) == before
+
+
+def test_what_was_used_changed_or_left_between_the_plan_and_the_act_stays(store: MemoryStore, clock: Turned) -> None:
+    for id in ("used", "edited", "pinned", "trashed", "purged", "tied", "replaced", "left"):
+        kept(store, id)
+    engine = DecayEngine(store)
+    plan = engine.plan()
+    assert len(plan) == 8
+    clock.at += 60
+    store._store.touch(store.space, ["used"], clock())
+    store.edit("edited", importance=0.6)
+    store.edit("pinned", pinned=True)
+    store.forget("trashed")
+    store.purge("purged")
+    store.link("edited", "tied", "needs")
+    store.supersede("replaced", "edited")
+    at_rest = whole(store)
+    assert ids(engine.apply(plan, why="night")) == ["left"]
+    assert {id: told for id, told in whole(store).items() if id != "left"} == {
+        id: told for id, told in at_rest.items() if id != "left"
+    }
+    assert [entry.act.why for entry in store.journal(act="decay")] == ["night"]
+    store.undo()
+    assert whole(store) == at_rest
+
+
+def test_pinned_in_the_very_moment_of_planning_stays_too(store: MemoryStore) -> None:
+    kept(store, "m", created_at=NOW)
+    engine = DecayEngine(store)
+    plan = engine.plan()
+    store.edit("m", pinned=True)
+    assert engine.apply(plan) == []
+    assert engine.apply([]) == []
+    assert acts(store) == ["remember", "edit"]
+
+
+def test_the_model_is_chosen_by_name_and_an_unknown_one_is_an_error(store: MemoryStore) -> None:
+    kept(store, "used", 30, importance=0.5, access_count=20)
+    assert ids(DecayEngine(store, model="simple").prune(dry_run=True)) == ["used"]
+    assert DecayEngine(store, model="strength").prune(dry_run=True) == []
+    with pytest.raises(UnknownName, match="did you mean 'strength'"):
+        DecayEngine(store, model="strenght").prune()
+
+
+def test_ties_count_into_a_score_by_strength(store: MemoryStore) -> None:
+    kept(store, "m", 10, importance=0.3)
+    kept(store, "other")
+    engine = DecayEngine(store, model="strength")
+    alone = engine.score(held(store, "m"))
+    store.link("other", "m", "needs")
+    assert engine.score(held(store, "m")) > alone == pytest.approx(0.3 * exp(-1))
+    assert log(engine.score(held(store, "m")) / 0.3) == pytest.approx(-1 / 1.25)
+    assert {memory.id: score for memory, score in engine.score_all()}["m"] == engine.score(held(store, "m"))

@@ -1,0 +1,152 @@
+"""The full profile over real stdio: every tool that it adds to the core."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from nacre.mcp.profiles.core import TOOLS as CORE
+from nacre.mcp.profiles.full import TOOLS
+from tests.hooks.hooking import eventually
+from tests.mcp.mcp_agents import Agent, stdio_agent
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    place = tmp_path_factory.mktemp("full")
+    with stdio_agent(place / "store.db", place, "full") as agent:
+        yield agent
+
+
+def keep(agent: Agent, text: str, **fields: object) -> str:
+    return str(agent.ok("remember", text=text, **fields)["id"])
+
+
+def test_it_has_the_core_and_more(agent: Agent) -> None:
+    assert list(agent.tools()) == [tool.name for tool in TOOLS]
+    assert {tool.name for tool in CORE} < set(agent.tools())
+
+
+def test_memories_are_read_and_listed(agent: Agent) -> None:
+    a, b = keep(agent, "Basin one is drained"), keep(agent, "Basin two is full", type="episodic")
+    assert [each["id"] for each in agent.ok("get", ids=[b, a[:8]])["memories"]] == [b, a]
+    assert [each["id"] for each in agent.ok("list", limit=2)["memories"]] == [b, a]
+    assert [each["id"] for each in agent.ok("list", limit=1, offset=1)["memories"]] == [a]
+    assert [each["id"] for each in agent.ok("list", type="episodic")["memories"]] == [b]
+    assert agent.ok("list", until="2001-01-01")["memories"] == []
+    assert "<memories>" in agent.told("list")
+
+
+def test_the_past_can_be_listed(agent: Agent) -> None:
+    id = keep(agent, "The sluice is painted green")
+    noted = time.time()
+    before = datetime.fromtimestamp(noted, UTC).isoformat()
+    assert eventually(lambda: time.time() > noted + 0.001)  # whatever a tick of the clock is here
+    agent.ok("edit", id=id, text="The sluice is painted grey", tags=["sluice"], why="repainted")
+    (then,) = agent.ok("list", as_of=before, limit=1)["memories"]
+    assert then["text"] == "The sluice is painted green"
+    told = agent.ok("diff", since=before)
+    assert [(each["id"], each["text"]) for each in told["changed"]] == [(id, "The sluice is painted grey")]
+    assert [each["what"] for each in agent.ok("journal", id=id)["acts"]] == ["edit", "remember"]
+    assert [each["what"] for each in agent.ok("journal", id=id, act_name="edit")["acts"]] == ["edit"]
+
+
+def test_memories_are_superseded_and_restored(agent: Agent) -> None:
+    old, new = keep(agent, "Gate staff change at noon"), keep(agent, "Gate staff change at two")
+    assert agent.ok("supersede", old=old, new=new) == {"old": old, "new": new}
+    assert old not in [each["id"] for each in agent.ok("list", limit=100)["memories"]]
+    assert agent.ok("restore", ids=[old])["restored"]
+    assert old in [each["id"] for each in agent.ok("list", limit=100)["memories"]]
+    assert "itself" in agent.refused("supersede", old=old, new=old)
+
+
+def test_memories_are_pinned_archived_and_validated(agent: Agent) -> None:
+    id = keep(agent, "Spare keys hang in the pilot house")
+    assert agent.ok("pin", ids=[id])["changed"] == [id]
+    assert agent.ok("pin", ids=[id])["changed"] == []
+    assert agent.ok("pin", ids=[id], remove=True)["changed"] == [id]
+    assert agent.ok("archive", ids=[id])["changed"] == [id]
+    assert id not in str(agent.ok("recall", query="spare keys pilot house"))
+    assert agent.ok("archive", ids=[id], remove=True)["changed"] == [id]
+    assert agent.ok("validate", id=id, confidence=0.7) == {"id": id, "confidence": 0.7}
+
+
+def test_ties_are_walked_and_drawn(agent: Agent) -> None:
+    texts = ("Sand drifts in from the bar", "The channel silts up each spring", "Dredgers are hired in May")
+    a, b, c = (keep(agent, text) for text in texts)
+    agent.ok("link", source=a, target=b, rel="causes")
+    agent.ok("link", source=b, target=c, rel="part_of")
+    near = agent.ok("neighbors", id=a, depth=2)["neighbors"]
+    assert [(each["id"], each["rel"], each["depth"]) for each in near] == [(b, "causes", 1), (c, "part_of", 2)]
+    assert agent.ok("neighbors", id=a, rel="part_of")["neighbors"] == []
+    way = agent.ok("path", start=a, end=c)
+    assert way["found"] and [each["id"] for each in way["memories"]] == [a, b, c]
+    alone = keep(agent, "A gull without ties")
+    assert not agent.ok("path", start=a, end=alone)["found"]
+    drawn = agent.ok("export_graph", ids=[a], depth=2)
+    assert (drawn["memories"], drawn["ties"]) == (3, 2) and drawn["graph"].startswith("flowchart")
+    assert agent.ok("export_graph", form="dot")["graph"].startswith("digraph")
+
+
+def test_what_is_known_of_a_name_is_found(agent: Agent) -> None:
+    id = keep(agent, "Captain Ingrid Solberg prefers the southern berth", entities=["Ingrid Solberg"])
+    assert id in [each["id"] for each in agent.ok("about", name="ingrid solberg")["memories"]]
+
+
+def test_an_act_is_undone_by_its_id_or_as_the_last(agent: Agent) -> None:
+    id = keep(agent, "The ferry bell is cracked")
+    act = agent.ok("journal", id=id)["acts"][0]["act"]
+    assert agent.ok("undo", act=act)["undone"] == [id]
+    assert id not in str(agent.ok("recall", query="ferry bell cracked"))
+    assert agent.ok("undo", act=agent.ok("journal", id=id)["acts"][0]["act"])["undone"] == [id]
+    assert agent.ok("undo")["undone"] == [id]
+    assert "not both" in agent.refused("undo", act=act, last=2)
+
+
+def test_conflicts_of_a_whole_space_are_found_and_noted_with_progress(agent: Agent) -> None:
+    keep(agent, "The dry dock holds 3 ships")
+    id = keep(agent, "The dry dock holds 5 ships")
+    seen: list[float] = []
+
+    async def progressed(progress: float, total: float | None, message: str | None) -> None:
+        assert total is not None and message
+        seen.append(progress / total)
+
+    found = agent.do(agent.client.call_tool, "conflicts", {"note": True}, progress_callback=progressed)
+    assert not found.is_error and found.structured_content["found"] >= 1
+    assert seen and seen[-1] == 1.0
+    (one, *_) = agent.ok("conflicts", id=id)["conflicts"]
+    assert one["kind"] in ("contradiction", "update") and one["newer"]["id"] == id
+
+
+def test_episodes_are_condensed_only_when_asked_to(agent: Agent) -> None:
+    for day in ("Monday", "Tuesday", "Friday"):
+        keep(agent, f"On {day} the harbour pump failed again and was restarted by hand", type="episodic")
+    shown = agent.ok("reflect", min_cluster=2)
+    assert not shown["applied"] and shown["summaries"]
+    applied = agent.ok("reflect", apply=True, min_cluster=2)
+    (summary, *_) = applied["summaries"]
+    assert agent.ok("get", ids=[summary["id"]])["memories"][0]["text"] == summary["text"]
+    assert "lends no model" in agent.refused("reflect", ask_model=True)
+
+
+def test_maintenance_does_what_is_due_and_says_how_far_it_is(agent: Agent) -> None:
+    seen: list[str] = []
+
+    async def progressed(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+        seen.append(message or "")
+
+    done = agent.do(agent.client.call_tool, "maintenance_tick", {"dry_run": True}, progress_callback=progressed)
+    assert {each["job"] for each in done.structured_content["jobs"]} >= {"decay", "trash"}
+    assert seen[-1] == "maintenance"
+    assert agent.ok("maintenance_tick")["jobs"]
+    assert {each["job"] for each in agent.ok("maintenance_tick")["jobs"]} <= {"reflect"}  # which was only tried out
+
+
+def test_every_tool_is_driven_here_or_with_the_core() -> None:
+    written = "".join(Path(__file__).with_name(f"test_mcp_{name}.py").read_text("utf-8") for name in ("core", "full"))
+    assert [tool.name for tool in TOOLS if f'"{tool.name}", ' not in written and f'"{tool.name}")' not in written] == []

@@ -1,0 +1,164 @@
+"""What every profile owes the protocol: schemas, resources, prompts, sampling, and a list that says what it costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types import CreateMessageRequestParams, CreateMessageResult, TextContent
+
+from nacre.cli.commands.mcp import PROFILES as OFFERED
+from nacre.errors import UnknownName
+from nacre.mcp.calls import metadata
+from nacre.mcp.profiles import PROFILES, profile_named
+from nacre.mcp.server import costs
+from nacre.mcp.store_provider import actor_of
+from nacre.mcp.tool import Tool, taken
+from tests.command_line import CommandLine
+from tests.mcp.mcp_agents import Agent, stdio_agent
+
+ALL = [(name, tool) for name in PROFILES for tool in profile_named(name).tools]
+COUNTS = {"core": 8, "full": 26, "houkai": 15, "mnemosyne": 8, "lessons": 10}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("protocol")
+
+
+@pytest.fixture(scope="module")
+def agent(place: Path) -> Iterator[Agent]:
+    with stdio_agent(place / "store.db", place) as agent:
+        yield agent
+
+
+@pytest.mark.parametrize(("name", "tool"), ALL, ids=[f"{name}-{tool.name}" for name, tool in ALL])
+def test_the_short_schema_says_what_the_checks_check(name: str, tool: Tool) -> None:  # noqa: ARG001
+    told = taken(tool.run)
+    checked = metadata(tool.run).arg_model.model_json_schema(by_alias=True)
+    assert json.loads(json.dumps(told.get("required", []))) == checked.get("required", [])
+    assert {key: kind(each) for key, each in told["properties"].items()} == {  # type: ignore[union-attr]
+        key: kind(each) for key, each in checked.get("properties", {}).items()
+    }
+
+
+def kind(schema: Any) -> tuple[object, ...]:
+    """Without titles, and without the None that an agent expresses by leaving the argument out."""
+    (meant,) = [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
+    said_nothing = schema.get("default") in (None, "")
+    items = meant.get("items", {}).get("type")
+    return meant.get("type"), items, meant.get("enum"), None if said_nothing else schema["default"]
+
+
+def test_the_profiles_have_their_tools_and_no_name_twice() -> None:
+    assert PROFILES == OFFERED
+    for name, count in COUNTS.items():
+        names = [tool.name for tool in profile_named(name).tools]
+        assert (len(names), len(set(names))) == (count, count)
+    with pytest.raises(UnknownName, match="did you mean 'core'"):
+        profile_named("cor")
+
+
+def test_the_default_profile_stays_cheap() -> None:
+    assert sum(cost.tokens for cost in costs(profile_named("core"))) < 1_500
+    assert sum(cost.tokens for cost in costs(profile_named("full"))) < 4_000
+
+
+def test_the_list_prints_each_tool_and_what_each_profile_costs(nacre: CommandLine) -> None:
+    told = nacre.json("mcp", "--list", "--profile", "houkai")
+    assert len(told["tools"]) == 15 and set(told["totals"]) == set(PROFILES)
+    assert sum(each["tokens"] for each in told["tools"]) == told["totals"]["houkai"]
+    printed = nacre("mcp", "--list")
+    assert printed.stdout.splitlines()[0].split("\t")[0] == "remember"
+    assert "core: 8 tools" in printed.stderr and "lessons: 10 tools" in printed.stderr
+
+
+def test_resources_tell_one_memory_the_newest_and_the_figures(agent: Agent) -> None:
+    id = agent.ok("remember", text="Terns nest on the breakwater")["id"]
+    listed = agent.do(agent.client.list_resources).resources
+    assert [str(each.uri) for each in listed] == ["nacre://recent", "nacre://stats"]
+    (template,) = agent.do(agent.client.list_resource_templates).resource_templates
+    assert template.uri_template == "nacre://memory/{id}"
+    assert json.loads(read(agent, f"nacre://memory/{id}"))["text"] == "Terns nest on the breakwater"
+    assert json.loads(read(agent, f"nacre://memory/{id[:8]}"))["id"] == id
+    assert "Terns nest" in read(agent, "nacre://recent") and "<memories>" in read(agent, "nacre://recent")
+    assert json.loads(read(agent, "nacre://stats"))["active"] >= 1
+
+
+@pytest.mark.parametrize("uri", ["nacre://memory/no-such-memory", "nacre://elsewhere", "file:///etc/passwd"])
+def test_a_resource_that_is_none_is_an_error_that_says_so(agent: Agent, uri: str) -> None:
+    with pytest.raises(MCPError, match="No memory"):
+        read(agent, uri)
+
+
+def read(agent: Agent, uri: str) -> str:
+    (content,) = agent.do(agent.client.read_resource, uri).contents
+    return str(content.text)
+
+
+def test_prompts_begin_a_session_with_what_is_known_and_end_it_with_what_was_learned(agent: Agent) -> None:
+    agent.ok("remember", text="The slipway was rebuilt with larch")
+    prompts = {each.name: each for each in agent.do(agent.client.list_prompts).prompts}
+    assert set(prompts) == {"start_session", "end_session"}
+    begun = prompted(agent, "start_session", {"task": "repair the slipway"})
+    assert "repair the slipway" in begun and "larch" in begun and "</memories>" in begun
+    assert "larch" in begun.partition("<memories>")[2].partition("</memories>")[0]
+    assert "`remember`" in prompted(agent, "end_session", {"about": "Mind the budget."})
+    with pytest.raises(MCPError, match="Unknown prompt"):
+        prompted(agent, "middle_session", {})
+
+
+def prompted(agent: Agent, name: str, arguments: dict[str, str]) -> str:
+    (message,) = agent.do(agent.client.get_prompt, name, arguments).messages
+    return str(message.content.text)
+
+
+def test_a_client_that_lends_its_model_is_asked(place: Path) -> None:
+    asked: list[str] = []
+
+    async def sampled(context: object, params: CreateMessageRequestParams) -> CreateMessageResult:  # noqa: ARG001
+        content = params.messages[0].content
+        assert isinstance(content, TextContent)
+        asked.append(content.text)
+        said = "The cistern overflows whenever it rains." if "Condense" in content.text else "contradiction"
+        return CreateMessageResult(
+            role="assistant", content=TextContent(text=said), model="tiny", stop_reason="endTurn"
+        )
+
+    with stdio_agent(place / "lent.db", place, "full", mode="legacy", sampling_callback=sampled) as lending:
+        for day in ("Monday", "Tuesday", "Friday"):
+            lending.ok("remember", text=f"On {day} rain came and the cistern overflowed", type="episodic")
+        (summary,) = lending.ok("reflect", apply=True, ask_model=True, min_cluster=2)["summaries"]
+        assert summary["text"] == "The cistern overflows whenever it rains."
+        assert asked and "cistern overflowed" in asked[0]
+        lending.ok("remember", text="The mill pond freezes in hard winters")
+        id = lending.ok("remember", text="The mill pond stays open in hard winters")["id"]
+        (found,) = lending.ok("conflicts", id=id, threshold=0.3)["conflicts"]
+        assert found["kind"] != "contradiction"
+        (found,) = lending.ok("conflicts", id=id, threshold=0.3, ask_model=True)["conflicts"]
+        assert (found["kind"], found["reason"]) == ("contradiction", "custom_fn")
+
+
+def test_a_model_that_fails_is_done_without(place: Path) -> None:
+    async def failing(context: object, params: CreateMessageRequestParams) -> CreateMessageResult:  # noqa: ARG001
+        return CreateMessageResult(
+            role="assistant", content=TextContent(text="  "), model="tiny", stop_reason="endTurn"
+        )
+
+    with stdio_agent(place / "failing.db", place, "full", mode="legacy", sampling_callback=failing) as lending:
+        for day in ("Monday", "Tuesday"):
+            lending.ok("remember", text=f"On {day} the night pump was loud", type="episodic")
+        (summary,) = lending.ok("reflect", ask_model=True, min_cluster=2)["summaries"]
+        assert "night pump" in summary["text"]
+
+
+@pytest.mark.parametrize(
+    ("client", "actor"),
+    [("claude-code", "mcp:claude-code"), ("", "mcp"), ("a b\n\tc", "mcp:a-b-c"), ("x" * 99, "mcp:" + "x" * 40)],
+)
+def test_a_clients_name_is_fit_for_the_journal(client: str, actor: str) -> None:
+    assert actor_of(client) == actor

@@ -1,0 +1,249 @@
+"""An agent with `session_only` cannot learn, through any method, that anything but its own is there."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from shutil import copyfile
+
+import pytest
+
+from nacre import Link, MemoryStore
+from nacre.errors import AccessDenied
+from nacre.lifecycle.consolidation import Consolidator
+from nacre.lifecycle.decay import DecayEngine
+from nacre.lifecycle.reflection import ReflectionEngine
+from nacre.model import ExpandSpec
+from tests.narrowing import START, Clock, capabilities, outcome, world
+
+Call = Callable[[MemoryStore], object]
+FOREIGN = ("b1", "b2", "b3", "a9")
+UNTOLD = {
+    "close",
+    "now",
+    "embedder",
+    "acting_as",
+    "signed",
+    "may_teach",
+    "settings",
+    "shown",
+}  # they answer nothing that is stored
+
+
+def every(call: Callable[[MemoryStore, str], object]) -> Call:
+    return lambda store: [outcome(call, store, id) for id in (*FOREIGN, "a1", "nowhere")]
+
+
+def exported(store: MemoryStore) -> str:
+    out = io.StringIO()
+    return f"{store.export_journal(out)} {out.getvalue()}"
+
+
+CALLS: dict[str, Call] = {
+    "get": every(lambda s, id: (s.get(id), s.get(id, as_of=START + 5), s.get(id, valid_at=START + 5))),
+    "get_many": lambda s: s.get_many([*FOREIGN, "a1"]),
+    "list_recent": lambda s: s.list_recent(50, include_trashed=True, include_superseded=True, include_archived=True),
+    "iterate": lambda s: list(s.iterate(include_trashed=True)),
+    "count": lambda s: (s.count(), s.count(tag="hidden"), s.count(include_trashed=True), s.count(as_of=START + 15)),
+    "tally": lambda s: [s.tally("tags"), s.tally("entities"), s.tally("source", include_trashed=True)],
+    "vocabulary": lambda s: s.vocabulary("tag"),
+    "touch": every(lambda s, id: s.touch(id)),
+    "stats": lambda s: s.stats(),
+    "health": lambda s: s.health(thorough=True),
+    "spaces": lambda s: s.spaces(),
+    "types": lambda s: s.types(),
+    "resolve_id": lambda s: [outcome(s.resolve_id, p) for p in ("b", "b1", "a", "a1", "a9")],
+    "recall": lambda s: [
+        s.recall("harbour crane", 20, strategy=strategy, with_context=2, expand=ExpandSpec(depth=2), as_of=at)
+        for strategy in ("auto", "hybrid", "rrf", "semantic", "keyword", "graph")
+        for at in (None, START + 15)
+    ],
+    "recall_pack": lambda s: s.recall_pack("zebra stripes harbour flies"),
+    "vectors": lambda s: sorted(s.vectors([*FOREIGN, "a1"])),
+    "edges": lambda s: (s.edges(), s.edges(into=["a1"]), s.edges(out_of=list(FOREIGN))),
+    "neighbors": every(lambda s, id: s.neighbors(id, depth=3, include_hidden=True)),
+    "subgraph": every(lambda s, id: s.subgraph([id], depth=3)),
+    "path": every(lambda s, id: s.path("a1", id, include_hidden=True)),
+    "relations": lambda s: s.relations(),
+    "weak_links": lambda s: s.weak_links(below=2.0),
+    "history": every(lambda s, id: s.history(id)),
+    "diff": lambda s: s.diff(START - 5),
+    "journal": lambda s: (s.journal(limit=None), [s.journal(id) for id in FOREIGN]),
+    "iterate_journal": lambda s: list(s.iterate_journal()),
+    "export_journal": exported,
+    "resolve_act": lambda s: [outcome(s.resolve_act, p) for p in ("", "zzz")],
+    "review": lambda s: s.review(),
+    "entities": lambda s: s.entities(),
+    "resolve_entity": lambda s: s.resolve_entity("Pier"),
+    "memories_about": lambda s: (s.memories_about("Pier"), s.memories_about("harbour", as_of=START + 15)),
+    "entity_suggestions": lambda s: s.entity_suggestions(),
+    "merge_entities": lambda s: outcome(s.merge_entities, "Harbour", "Pier"),
+    "unalias": lambda s: outcome(s.unalias, "Pier"),
+    "find_conflicts": lambda s: s.find_conflicts(),
+    "note_conflicts": lambda s: s.note_conflicts(s.find_conflicts()),
+    "backup": lambda s: s.backup("copies/"),
+    "space_notes": lambda s: s.space_notes(),
+    "create_space": lambda s: s.create_space("other", "what it is for"),
+    "copy_space": lambda s: (s.copy_space("other", dry_run=True), s.copy_space("other")),
+    "rename_space": lambda s: s.rename_space("other"),
+    "delete_space": lambda s: (outcome(s.delete_space), outcome(lambda: s.delete_space(purge=True))),
+    "reindex": lambda s: s.reindex(),
+    "catch_up": lambda s: s.catch_up(),
+    "compact": lambda s: s.compact(older_than_days=0),
+    "register_type": lambda s: s.register_type("odd"),
+    "register_relation": lambda s: s.register_relation("smuggles"),
+    "draft": lambda s: s.draft("A draft of the harbour"),
+    "editing": lambda s: s.editing(text="A draft of the harbour")(s.draft("The harbour")).text,
+    "remember": every(lambda s, id: s.remember("The harbour crane lifts fifty tons", id=id)),
+    "remember_result": lambda s: s.remember_result("The harbour crane lifts fifty tons", on_conflict="supersede"),
+    "remember_many": lambda s: s.remember_many(["Zebra stripes attract the harbour flies"], on_conflict="note"),
+    "write": every(lambda s, id: s.write("x", edits={id: lambda memory: memory})),
+    "edit": every(lambda s, id: s.edit(id, text="Taken over", agent="ada", session="one")),
+    "link": every(lambda s, id: s.link("a2", id, "smuggles")),
+    "unlink": every(lambda s, id: s.unlink(id, "a1")),
+    "prune_links": lambda s: s.prune_links(s.weak_links(below=2.0)),
+    "pin": every(lambda s, id: s.pin(id)),
+    "unpin": every(lambda s, id: s.unpin(id)),
+    "tag": every(lambda s, id: s.tag(id, add=["mine"])),
+    "bump": every(lambda s, id: s.bump(id, by=0.1)),
+    "archive": every(lambda s, id: s.archive(id)),
+    "unarchive": every(lambda s, id: s.unarchive(id)),
+    "validate": every(lambda s, id: s.validate(id)),
+    "supersede": every(lambda s, id: s.supersede(id, "a2")),
+    "merge": every(lambda s, id: (outcome(s.merge, "a2", id), outcome(s.merge, id, "a1"))),
+    "restore": every(lambda s, id: s.restore(id)),
+    "forget": every(lambda s, id: s.forget(id)),
+    "redact": every(lambda s, id: s.redact(id)),
+    "purge": every(lambda s, id: s.purge(id)),
+    "undo": lambda s: [outcome(s.undo) for _ in range(6)],
+    "decide": lambda s: [outcome(s.decide, id, "validate") for id in FOREIGN],
+}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, float]]:
+    """The two worlds as files, to be copied, and what time it is in them."""
+    folder, made = tmp_path_factory.mktemp("worlds"), {}
+    for name in ("alone", "shared"):
+        clock = Clock()
+        world(folder / f"{name}.db", clock, shared=name == "shared").close()
+        made[name] = (folder / f"{name}.db", clock.now)
+    return made
+
+
+@pytest.fixture
+def two_worlds(prepared: dict[str, tuple[Path, float]], tmp_path: Path) -> list[MemoryStore]:
+    """Ada's narrowed store in a world of her own, and in one that she shares."""
+    return [
+        opened(Path(copyfile(file, tmp_path / file.name)), Clock(now)) for file, now in prepared.values()
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def two_worlds_in_memory() -> list[MemoryStore]:
+    clocks = (Clock(), Clock())
+    return [
+        narrowed_in_place(world(":memory:", clock, shared=shared), clock)
+        for clock, shared in zip(clocks, (False, True), strict=True)
+    ]
+
+
+def opened(path: Path | str, clock: Clock) -> MemoryStore:
+    return MemoryStore(
+        path, embedder="hashing", clock=clock, agent="ada", session="one", capabilities=capabilities()
+    )  # fmt: skip
+
+
+def narrowed_in_place(store: MemoryStore, clock: Clock) -> MemoryStore:
+    """What is kept in memory cannot be opened again: the narrowed one is given the other's backend."""
+    from nacre.access.view import NarrowedStore
+
+    ada = opened(":memory:", clock)
+    assert isinstance(ada._store, NarrowedStore)
+    ada._store.__init__(store._store, ada._access)  # type: ignore[misc]
+    return ada
+
+
+def test_the_walk_covers_every_public_method() -> None:
+    public = {name for name in dir(MemoryStore) if not name.startswith("_")}
+    assert public - UNTOLD == set(CALLS)
+
+
+@pytest.mark.parametrize("method", CALLS)
+def test_an_agent_cannot_tell_through_any_method_whether_others_are_there(
+    method: str, two_worlds: list[MemoryStore]
+) -> None:
+    alone, shared = (outcome(CALLS[method], store) for store in two_worlds)
+    assert shared == alone
+    assert "ebra stripes attract" not in shared or method in ("remember_many", "remember")
+
+
+LOOKING = (
+    "get get_many list_recent iterate count stats spaces resolve_id recall recall_pack vectors edges neighbors subgraph"
+    " relations history diff journal iterate_journal export_journal review find_conflicts"
+).split()
+
+
+def test_the_walk_would_notice_what_is_not_hidden(prepared: dict[str, tuple[Path, float]], tmp_path: Path) -> None:
+    worlds = [
+        MemoryStore(copyfile(file, tmp_path / file.name), embedder="hashing", clock=Clock(now))
+        for file, now in prepared.values()
+    ]
+    for method in LOOKING:
+        alone, shared = (outcome(CALLS[method], store) for store in worlds)
+        assert shared != alone, method
+
+
+@pytest.mark.parametrize("kind", ["two_worlds", "two_worlds_in_memory"])
+def test_nor_through_all_of_them_one_after_the_other(kind: str, request: pytest.FixtureRequest) -> None:
+    worlds = request.getfixturevalue(kind)
+    for method, call in CALLS.items():
+        alone, shared = (outcome(call, store) for store in worlds)
+        assert shared == alone, method
+
+
+def test_nor_through_what_tends_the_store(two_worlds: list[MemoryStore]) -> None:
+    tended: tuple[Call, ...] = (
+        lambda store: DecayEngine(store).plan(START + 1e9),
+        lambda store: ReflectionEngine(store).plan(),
+        lambda store: Consolidator(store).plan(START + 1e9),
+    )
+    for call in tended:
+        alone, shared = (outcome(call, store) for store in two_worlds)
+        assert shared == alone
+
+
+def test_nothing_of_the_others_changes_whatever_the_agent_tries(tmp_path: Path) -> None:
+    clock = Clock()
+    whole = world(tmp_path / "store.db", clock, shared=True)
+    before = {id: whole.get(id) for id in FOREIGN}
+    ada = opened(tmp_path / "store.db", clock)
+    for call in CALLS.values():
+        outcome(call, ada)
+    assert {id: whole.get(id) for id in FOREIGN} == before
+    assert not [entry for id in FOREIGN for entry in whole.journal(id) if entry.act.actor == "ada"]
+
+
+def test_what_concerns_the_whole_store_is_refused(tmp_path: Path) -> None:
+    ada = opened(tmp_path / "store.db", Clock())
+    for name in (
+        "backup",
+        "reindex",
+        "register_type",
+        "register_relation",
+        "create_space",
+        "copy_space",
+        "rename_space",
+    ):
+        with pytest.raises(AccessDenied):
+            CALLS[name](ada)
+
+
+def test_a_tie_to_what_is_hidden_looks_like_a_tie_to_nothing(tmp_path: Path) -> None:
+    clock = Clock()
+    world(tmp_path / "store.db", clock, shared=True)
+    ada = opened(tmp_path / "store.db", clock)
+    ada.link("a1", "b2")
+    assert ada.neighbors("a1", include_hidden=True).dangling == ("b2",)
+    assert ada.get("a1") is not None and Link("b2") in ada.get("a1").links  # type: ignore[union-attr]

@@ -1,0 +1,171 @@
+"""Spaces as a whole: described, copied, renamed, deleted; each an act of its space."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nacre import Link, MemoryStore
+from nacre.errors import InvalidInput, UndoRefused
+from nacre.memory_store import SpaceNote
+from nacre.settings import Settings
+from tests.embedders import WordBag
+
+
+@pytest.fixture
+def embedder() -> WordBag:
+    return WordBag()
+
+
+@pytest.fixture(params=["file", "memory"])
+def store(request: pytest.FixtureRequest, embedder: WordBag, tmp_path: Path) -> MemoryStore:
+    path = tmp_path / "s.db" if request.param == "file" else ":memory:"
+    return MemoryStore(path, space="old", embedder=embedder, on_conflict="ignore")
+
+
+def within(store: MemoryStore, space: str) -> MemoryStore:
+    """The same store, seen from another space."""
+    other = copy(store)
+    other.space = space
+    return other
+
+
+def filled(store: MemoryStore) -> list[str]:
+    first = store.remember("the quay is wet", tags=["quay"], importance=0.9, metadata={"page": 3})
+    second = store.remember("the boat is dry", links=[Link(first.id, "refines", 0.5)])
+    gone = store.remember("a gull")
+    store.forget(gone.id)
+    store.recall("quay")
+    return [first.id, second.id]
+
+
+def test_an_empty_space_is_listed_once_it_is_created(store: MemoryStore) -> None:
+    assert store.create_space("harbour", "ships and tides")
+    assert not store.create_space("harbour")
+    store.remember("x")
+    assert store.space_notes() == [SpaceNote("harbour", 0, "ships and tides"), SpaceNote("old", 1)]
+    assert store.create_space("harbour", "ships alone")
+    within(store, "harbour").undo()
+    assert store.space_notes()[0].description == "ships and tides"
+
+
+def test_a_copy_has_every_field_tie_and_vector_and_embeds_nothing(store: MemoryStore, embedder: WordBag) -> None:
+    ids = filled(store)
+    there, before = within(store, "new"), store.get_many(ids)
+    embedder.asked.clear()
+    assert len(store.copy_space("new", dry_run=True)) == 2 and store.spaces() == {"old": 3}
+    store.copy_space("new")
+    assert embedder.asked == []
+    assert [replace(memory, space="old") for memory in there.get_many(ids)] == before
+    assert {id: rows.tolist() for id, rows in there.vectors(ids).items()} == {
+        id: rows.tolist() for id, rows in store.vectors(ids).items()
+    }
+    assert [near.memory.id for near in there.neighbors(ids[0])] == [ids[1]]
+    assert [hit.memory.id for hit in there.recall("quay", k=1)] == [ids[0]]
+    assert there.health().problems == ()
+
+
+def test_a_copy_is_one_act_there_and_leaves_alone_what_is_there(store: MemoryStore) -> None:
+    ids = filled(store)
+    there = within(store, "new")
+    there.remember("mine", id=ids[0])
+    assert [memory.id for memory in store.copy_space("new")] == [ids[1]]
+    assert there.get(ids[0]).text == "mine"  # type: ignore[union-attr]
+    there.undo()
+    assert store.spaces() == {"new": 1, "old": 3}
+    with pytest.raises(InvalidInput):
+        store.copy_space("old")
+
+
+def test_a_renamed_space_keeps_its_memories_its_journal_and_its_past(store: MemoryStore) -> None:
+    ids = filled(store)
+    store.create_space("old", "boats")
+    store.merge_entities("Quay", "Pier")
+    told = [(entry.act.name, entry.memory_id) for entry in store.journal(limit=None)]
+    moment = store.now()
+    store.rename_space("new")
+    assert store.space == "new"
+    assert store.spaces() == {"new": 3}
+    assert store.space_notes() == [SpaceNote("new", 3, "boats")]
+    assert [(entry.act.name, entry.memory_id) for entry in store.journal(limit=None)][1:] == told
+    assert [hit.memory.id for hit in store.recall("quay", k=1)] == [ids[0]]
+    assert [memory.space for memory in store.iterate(as_of=moment)] == ["new", "new"]
+    assert store.resolve_entity("Pier") == "Quay"
+    store.edit(ids[0], text="the quay is icy")
+    assert store.health(thorough=True).problems == ()
+
+
+def test_a_new_name_can_be_taken_back_even_after_later_acts(store: MemoryStore) -> None:
+    filled(store)
+    store.rename_space("new")
+    later = store.remember("written under the new name")
+    store.undo(store.journal(act="rename_space")[0])
+    back = within(store, "old")
+    assert back.spaces() == {"old": 4}
+    assert back.get(later.id) is not None
+    assert back.undo()[0].memory_id == later.id
+
+
+def test_what_was_removed_before_a_renaming_comes_back_under_the_new_name(store: MemoryStore) -> None:
+    memory = store.remember("x")
+    store.undo()
+    store.rename_space("new") if store.spaces() else store.create_space("old")
+    store.rename_space("newer")
+    undone = store.journal(act="undo")[0]
+    store.undo(undone)
+    assert store.get(memory.id) is not None and store.spaces() == {"newer": 1}
+
+
+def test_a_name_that_is_taken_or_unknown_is_refused(store: MemoryStore) -> None:
+    store.remember("x")
+    within(store, "new").remember("y")
+    with pytest.raises(InvalidInput, match="already"):
+        store.rename_space("new")
+    with pytest.raises(InvalidInput, match="no space"):
+        within(store, "nowhere").rename_space("other")
+    store.rename_space("third")
+    within(store, "old").remember("z")
+    with pytest.raises(UndoRefused):
+        store.undo()
+    assert store.spaces() == {"new": 1, "old": 1, "third": 1}
+
+
+def test_a_deleted_space_lies_in_its_trash_until_undo(store: MemoryStore) -> None:
+    filled(store)
+    assert store.delete_space() == 2
+    assert store.count() == 0 and store.count(status="trashed") == 3
+    store.undo()
+    assert store.count() == 2
+
+
+def test_a_purged_space_is_gone_for_good(store: MemoryStore) -> None:
+    filled(store)
+    store.create_space("old", "boats")
+    assert store.delete_space(purge=True) == 3
+    assert store.spaces() == {} and store.space_notes() == []
+    assert "quay" not in str(store.journal(limit=None))
+
+
+def test_a_purge_reaches_what_the_mirror_tells_under_the_old_name(tmp_path: Path) -> None:
+    mirror = tmp_path / "journal.jsonl"
+    known = Settings(embedder="hashing", journal_mirror=str(mirror))
+    with MemoryStore(tmp_path / "s.db", space="old", settings=known) as store:
+        memory = store.remember("heliotrope")
+        store.rename_space("new")
+        assert "heliotrope" in mirror.read_text("utf-8")
+        store.purge(memory.id)
+    assert "heliotrope" not in mirror.read_text("utf-8")
+
+
+def test_another_process_reads_its_vectors_under_the_new_name(tmp_path: Path) -> None:
+    with (
+        MemoryStore(tmp_path / "s.db", space="old", embedder="hashing") as store,
+        MemoryStore(tmp_path / "s.db", space="new", embedder="hashing") as other,
+    ):
+        memory = store.remember("heliotrope")
+        assert [*other.recall("heliotrope", strategy="semantic")] == []
+        store.rename_space("new")
+        assert [hit.memory.id for hit in other.recall("heliotrope", strategy="semantic")] == [memory.id]

@@ -1,0 +1,96 @@
+"""Whatever a caller gives to a public method, it works or raises an error of ours; never another one."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.errors import InvalidInput, NacreError
+from nacre.lessons import LessonBook
+from nacre.recall_options import Scope
+from nacre.remember.validate import Changes, Fields
+from nacre.settings import Settings
+
+WRONG: tuple[object, ...] = (
+    None, 7, -1, 2**64, float("nan"), float("inf"), b"bytes", ["x"], [1], {"a": 1}, "\ud800", "\0", object(), "x", True,
+)  # fmt: skip
+RIGHT = {"ids": "m1", "id": "m1", "text": "the well is deep", "query": "well", "old": "m1", "new": "m2"}
+NAMED = {each.__name__: tuple(each.__annotations__) for each in (Scope, Fields, Changes)}
+
+
+def opened(_kind: type) -> MemoryStore | LessonBook:
+    store = MemoryStore(":memory:", settings=Settings(embedder="hashing"))
+    store.remember("the well is deep", id="m1")
+    store.remember("the rope is short", id="m2")
+    return LessonBook(store=store) if _kind is LessonBook else store
+
+
+def methods(kind: type) -> list[str]:
+    return [
+        name for name in dir(kind)
+        if not name.startswith("_") and name != "close" and inspect.isfunction(inspect.getattr_static(kind, name))
+    ]  # fmt: skip
+
+
+def calls(kind: type, method: str) -> Iterator[tuple[str, object, list[object], dict[str, object]]]:
+    """Each parameter in turn with each wrong value, the others as they should be."""
+    parameters = list(inspect.signature(getattr(kind, method)).parameters.values())[1:]
+    swallowed = [str(each.annotation) for each in parameters if each.kind is each.VAR_KEYWORD]
+    extra = [field for each in swallowed for name, fields in NAMED.items() if name in each for field in fields]
+    usual = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
+    own = [each.name for each in usual]
+    extra = [name for name in extra if name not in own]
+    for name in [*own, *extra]:
+        for wrong in WRONG:
+            positional: list[object] = []
+            keywords: dict[str, object] = {name: wrong} if name in extra else {}
+            for each in usual:
+                value = wrong if each.name == name else RIGHT.get(each.name, "x")
+                if each.kind is each.KEYWORD_ONLY:
+                    if each.name == name or each.default is each.empty:
+                        keywords[each.name] = value
+                elif each.kind is each.VAR_POSITIONAL or each.default is each.empty:
+                    positional.append(value)
+                elif each.name == name:
+                    keywords[name] = value
+            yield name, wrong, positional, keywords
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"), [(kind, method) for kind in (MemoryStore, LessonBook) for method in methods(kind)]
+)
+def test_a_wrong_kind_of_value_gives_one_of_our_errors(
+    kind: type, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # "x" is a path to some of them
+    subject = opened(kind)
+    for name, wrong, positional, keywords in calls(kind, method):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = getattr(subject, method)(*positional, **keywords)
+                if inspect.isgenerator(found):
+                    list(found)
+        except NacreError:
+            continue
+        except Exception as error:  # noqa: BLE001 - exactly these are looked for
+            pytest.fail(f"{method}({name}={wrong!r}) raises {type(error).__name__}: {error}")
+    subject.close()
+
+
+def test_the_message_names_the_parameter_and_what_it_takes() -> None:
+    with MemoryStore(":memory:", settings=Settings(embedder="hashing")) as store:
+        with pytest.raises(InvalidInput, match="limit must be a whole number, not str"):
+            store.list_recent(limit="5")  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match="order"):
+            store.list_recent(order="sideways")  # type: ignore[arg-type]
+
+
+def test_a_wrong_number_of_arguments_stays_pythons_own_error() -> None:
+    with MemoryStore(":memory:", settings=Settings(embedder="hashing")) as store, pytest.raises(TypeError):
+        store.get()  # type: ignore[call-arg]

@@ -1,0 +1,23 @@
+"""A mind of its own for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nacre.minds.cognitive import CognitiveMemory
+from tests.minds.minding import Watch, mind_at
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture(params=["memory", "file"])
+def mind(request: pytest.FixtureRequest, tmp_path: Path, watch: Watch) -> Iterator[CognitiveMemory]:
+    made = mind_at(":memory:" if request.param == "memory" else tmp_path / "mind.db", watch)
+    yield made
+    made.store.close()

@@ -1,0 +1,151 @@
+"""Credentials stay out of experiences, and an agent stays within its capabilities on every way in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nacre.access.capabilities import AgentCapabilities, ScopeLevel
+from nacre.errors import AccessDenied, QueryCostExceeded, QuotaExceeded
+from nacre.minds.experience import ExperienceType
+from nacre.minds.experiences import ExperienceStore
+from nacre.minds.guarded import SCRUBBED, CredentialScrubber, SecureMemoryBackend
+from tests.minds.living import Clock, lived, opened
+
+SECRET = "hunter" + "-" + "9281x"
+CLOUD_KEY = "AKIA" + "QX7ZP3MVN8RT5WLK"
+HOST_TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+MODEL_KEY = "sk-" + "Zq8rT1vX4bN7mK2pL9wE3yU6"
+DATABASE = "postgres://gardener:" + SECRET + "@db.internal:5432/beds"
+PRIVATE = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEpAIBAAKCAQ"
+
+
+@pytest.fixture(autouse=True)
+def hashing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NACRE_EMBEDDER", "hashing")
+
+
+def able(scope: ScopeLevel = ScopeLevel.CROSS_SESSION_WRITE, **more: object) -> AgentCapabilities:
+    return AgentCapabilities(scope, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"key {CLOUD_KEY}", f"token {HOST_TOKEN}", f"key {MODEL_KEY}", f"password: {SECRET}", DATABASE, PRIVATE,
+     f"api_key = {SECRET}a7", f"AccountKey={'a1B2' * 21}Qw=="],
+)  # fmt: skip
+def test_credentials_of_every_kind_are_found_and_taken_out(text: str) -> None:
+    scrubber = CredentialScrubber()
+    assert scrubber.contains_credentials(text)
+    clean = scrubber.scrub_text(text)
+    assert "[REDACTED:" in clean and not scrubber.contains_credentials(clean)
+
+
+def test_an_ordinary_text_is_left_alone() -> None:
+    assert not CredentialScrubber().contains_credentials("the token of our thanks was a key lime pie")
+    one = lived(tags=["pie"])
+    clean, changed = CredentialScrubber().scrub_experience(one)
+    assert not changed and vars(clean) == vars(one)
+
+
+@pytest.mark.accepts("A10.2")
+def test_texts_tags_and_metadata_are_scrubbed_and_the_given_one_stays() -> None:
+    one = lived(f"used {CLOUD_KEY}", f"password: {SECRET}", tags=["trees", MODEL_KEY], login={"password": SECRET})
+    clean, changed = CredentialScrubber().scrub_experience(one)
+    assert changed and clean.tags[0] == "trees" and clean.tags[-1] == SCRUBBED
+    for secret in (CLOUD_KEY, SECRET, MODEL_KEY):
+        assert secret not in str(vars(clean)) and secret in str(vars(one))
+    assert (clean.experience_id, clean.confidence, clean.timestamp) == (
+        one.experience_id, one.confidence, one.timestamp,
+    )  # fmt: skip
+    assert CredentialScrubber().scrub_experience(clean) == (clean, False)
+
+
+def test_the_mark_may_leave_the_kind_out() -> None:
+    clean, _ = CredentialScrubber(named=False).scrub_experience(
+        lived(f"keys {CLOUD_KEY} and {MODEL_KEY}", login={"password": SECRET})
+    )
+    assert clean.context.count("[REDACTED]") == 2 and clean.metadata == {"login": {"password": "[REDACTED]"}}
+
+
+def test_what_grows_by_its_marks_still_fits() -> None:
+    full = f"password: {SECRET} " + "x" * 478
+    clean, changed = CredentialScrubber().scrub_experience(lived(full[:500]))
+    assert changed and len(clean.context) <= 500
+
+
+def test_what_is_added_is_scrubbed_tagged_and_found(tmp_path: Path) -> None:
+    with SecureMemoryBackend("gardener", able(), storage_path=tmp_path) as backend:
+        backend.add_experience(lived(f"opened the shed with password: {SECRET}"))
+        (found,) = backend.search("shed")
+        assert SECRET not in found.context and SCRUBBED in found.tags
+
+
+def test_types_that_are_not_allowed_are_neither_stored_nor_told(tmp_path: Path) -> None:
+    with ExperienceStore("gardener", storage_path=tmp_path) as whole:
+        whole.add(lived("seen before", type=ExperienceType.INSIGHT))
+    can = able(allowed_experience_types=[ExperienceType.SUCCESS])
+    with SecureMemoryBackend("gardener", can, storage_path=tmp_path) as backend:
+        backend.add_experience(lived("mine"))
+        with pytest.raises(AccessDenied, match="not allowed to store insight"):
+            backend.add_experience(lived(type=ExperienceType.INSIGHT))
+        with pytest.raises(AccessDenied, match="not allowed to retrieve insight"):
+            backend.search("seen", ExperienceType.INSIGHT)
+        assert [each.context for each in backend.search("")] == ["mine"]
+        assert backend.search("seen before") == []
+        assert backend.store.get_statistics()["total_experiences"] == 1
+        with pytest.raises(AccessDenied):
+            backend.store.add(lived("around the face", type=ExperienceType.INSIGHT))
+
+
+def test_patterns_need_a_permission_of_their_own(tmp_path: Path) -> None:
+    with ExperienceStore("gardener", storage_path=tmp_path) as whole:
+        whole.add(lived("blight recurs", type=ExperienceType.PATTERN))
+    with SecureMemoryBackend("gardener", able(can_access_patterns=False), storage_path=tmp_path) as backend:
+        assert backend.search("blight") == []
+        with pytest.raises(AccessDenied):
+            backend.search("blight", ExperienceType.PATTERN)
+    with SecureMemoryBackend("gardener", able(), storage_path=tmp_path) as backend:
+        assert len(backend.search("blight")) == 1
+
+
+def test_a_session_of_its_own_sees_no_other(tmp_path: Path) -> None:
+    session = able(ScopeLevel.SESSION_ONLY)
+    with SecureMemoryBackend("gardener", session, storage_path=tmp_path) as first:
+        first.add_experience(lived("in the first"))
+        assert len(first.search("first")) == 1
+    with SecureMemoryBackend("gardener", session, storage_path=tmp_path) as second:
+        assert second.search("first") == [] and second.search("") == []
+        assert second.store.add_result(lived("in the first", days_ago=1)).duplicates == ()
+    with SecureMemoryBackend("gardener", session, storage_path=tmp_path, session=first.session) as again:
+        assert len(again.search("first")) == 1
+
+
+def test_the_quota_holds_beneath_the_face(tmp_path: Path) -> None:
+    with (
+        SecureMemoryBackend("gardener", able(memory_quota_mb=0.005), storage_path=tmp_path) as backend,
+        pytest.raises(QuotaExceeded),
+    ):
+        for n in range(20):
+            backend.add_experience(lived(f"case {n}", "y" * 900))
+
+
+def test_a_dear_question_is_refused_and_a_poor_agent_can_still_write(tmp_path: Path) -> None:
+    with SecureMemoryBackend("gardener", able(max_query_cost=20), storage_path=tmp_path) as backend:
+        backend.add_experience(lived("within the means"))
+        assert len(backend.search("means")) == 1
+        backend.validate_custom_query("SELECT * FROM experiences LIMIT 10")
+        with pytest.raises(QueryCostExceeded):
+            backend.validate_custom_query("SELECT * FROM experiences")
+        with pytest.raises(AccessDenied, match="Only SELECT"):
+            backend.validate_custom_query("DELETE FROM experiences")
+
+
+def test_the_store_of_an_agent_is_opened_once_more(tmp_path: Path) -> None:
+    whole = ExperienceStore("gardener", storage_path=tmp_path)
+    whole.add(lived("known to all"))
+    with SecureMemoryBackend(whole, able()) as backend:
+        assert len(backend.search("known")) == 1
+    with pytest.raises(ValueError, match="cannot be opened again"):
+        SecureMemoryBackend(opened(":memory:", Clock()), able())

@@ -1,0 +1,100 @@
+"""Along the links, hop by hop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.model import ExpandSpec, Link
+from tests.recall.asking import NOW, found
+
+
+def tied(*targets: str, rel: str = "refines") -> list[Link]:
+    return [Link(target, rel) for target in targets]
+
+
+@pytest.fixture
+def chain(store: MemoryStore) -> MemoryStore:
+    """tea -> cup -> shelf -> wall -> tea, which share no word with the question."""
+    for id, text, to in (
+        ("tea", "green tea", "cup"), ("cup", "a blue vessel", "shelf"), ("shelf", "oak board", "wall"),
+        ("wall", "white plaster", "tea"),
+    ):  # fmt: skip
+        store.remember(text, id=id, links=tied(to))
+    return store
+
+
+def walked(store: MemoryStore, **spec: Any) -> list[str]:
+    return found(store, "green tea", k=1, expand=ExpandSpec(**spec))
+
+
+def test_every_hop_up_to_the_depth_is_walked_and_a_circle_ends(chain: MemoryStore) -> None:
+    assert walked(chain, depth=0) == ["tea"]
+    assert walked(chain, depth=1) == ["tea", "cup"]
+    assert walked(chain, depth=2) == ["tea", "cup", "shelf"]
+    assert walked(chain, depth=3) == walked(chain, depth=10**9) == ["tea", "cup", "shelf", "wall"]
+
+
+def test_at_most_cap_are_added_and_the_hits_stay(chain: MemoryStore) -> None:
+    assert walked(chain, depth=9, cap=2) == ["tea", "cup", "shelf"]
+    assert walked(chain, depth=9, cap=0) == walked(chain, depth=9, cap=-3) == ["tea"]
+
+
+def test_they_have_the_score_they_are_given_and_say_where_they_come_from(chain: MemoryStore) -> None:
+    hits = chain.recall("green tea", k=1, expand=ExpandSpec(depth=2, score=0.42))
+    assert [hit.score for hit in hits[1:]] == [0.42, 0.42]
+    assert [str(hit.why[0]) for hit in hits[1:]] == ["link 0.42 (refines, 1 away)", "link 0.42 (refines, 2 away)"]
+    assert ExpandSpec() == ExpandSpec(("refines", "example_of"), depth=1, cap=5, score=0.70)
+
+
+def test_only_the_named_links_are_followed(store: MemoryStore) -> None:
+    store.remember("oak board", id="shelf")
+    store.remember("a blue vessel", id="cup")
+    store.remember("green tea", id="tea", links=tied("shelf", rel="related") + tied("cup", "nowhere"))
+    assert walked(store) == ["tea", "cup"]
+    assert walked(store, rels=("related",)) == ["tea", "shelf"]
+    assert walked(store, rels=("related", "refines")) == ["tea", "shelf", "cup"]
+    assert walked(store, rels=()) == ["tea"]
+
+
+def test_only_the_unseen_are_added_each_once(store: MemoryStore) -> None:
+    store.remember("green tea of spring", id="spring", links=tied("cup"))
+    store.remember("green tea", id="tea", links=tied("spring", "cup") + tied("cup", rel="example_of"))
+    store.remember("a blue vessel", id="cup")
+    assert found(store, "green tea", k=2, strategy="keyword", expand=ExpandSpec()) == ["tea", "spring", "cup"]
+
+
+def test_what_the_filter_hides_is_neither_added_nor_walked_through(chain: MemoryStore) -> None:
+    chain.supersede("cup", "wall")
+    assert walked(chain, depth=3) == ["tea"]
+    spec = ExpandSpec(depth=2)
+    assert found(chain, "green tea", k=1, expand=spec, include_superseded=True) == ["tea", "cup", "shelf"]
+
+
+@pytest.mark.parametrize(
+    "fields", [{"status": "archived"}, {"expires_at": NOW - 1}, {"anti_contexts": ["work"]}, {"type": "episodic"}]
+)
+def test_filters_and_anti_contexts_hold_along_links(store: MemoryStore, fields: dict[str, Any]) -> None:
+    store.remember("a blue vessel", id="cup", **fields)
+    store.remember("green tea", id="tea", links=tied("cup"))
+    narrowed: dict[str, Any] = {"status": "short_term", "type": "semantic", "contexts": ["work"]}
+    assert found(store, "green tea", k=1, expand=ExpandSpec(), **narrowed) == ["tea"]
+
+
+def test_the_trashed_are_not_reached(store: MemoryStore) -> None:
+    store.remember("a blue vessel", id="cup")
+    store.remember("green tea", id="tea", links=tied("cup"))
+    assert walked(store) == ["tea", "cup"]
+    store.forget("cup")
+    assert walked(store) == ["tea"]
+
+
+def test_what_the_links_brought_counts_as_used(chain: MemoryStore) -> None:
+    walked(chain)
+    assert {memory.id for memory in chain.list_recent() if memory.access_count} == {"tea", "cup"}
+
+
+def test_packing_expands_too(chain: MemoryStore) -> None:
+    assert chain.recall_pack("green tea", max_items=1, expand=ExpandSpec()).ids() == ["tea", "cup"]

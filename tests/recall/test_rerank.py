@@ -1,0 +1,102 @@
+"""A second reader is heard, and never alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.errors import RerankingError
+from nacre.model import Hit, Query
+from nacre.recall.recall import BLEND, READ, rerank
+from nacre.recall.understand import Asked, understand
+from tests.embedders import WordBag
+from tests.samples import memory
+
+ASKED: Asked = understand(Query("question"))
+
+
+class Reader:
+    identity = "reader"
+
+    def __init__(self, **liked: float) -> None:
+        self.liked = liked
+        self.read: list[str] = []
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:  # noqa: ARG002
+        self.read.extend(texts)
+        return [self.liked.get(text, 0.0) for text in texts]
+
+
+class Absent(Reader):
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:  # noqa: ARG002
+        raise RerankingError("reader", "it is out", "Try again later.")
+
+
+def hits(*scores: float) -> list[Hit]:
+    return [Hit(memory(f"m{i}", f"t{i}"), score) for i, score in enumerate(scores)]
+
+
+def test_its_word_is_blended_with_the_first_ranking() -> None:
+    found, notes = rerank(hits(0.8, 0.6, 0.4), ASKED, Reader(t2=1.0, t0=0.1))
+    assert {hit.memory.id: hit.score for hit in found} == pytest.approx(
+        {"m0": 0.4 + BLEND * 0.08, "m1": 0.3, "m2": 0.2 + BLEND * 0.8}
+    )
+    assert [hit.memory.id for hit in found] == ["m2", "m0", "m1"]
+    assert notes == ()
+    assert str(found[0].why[-1]) == "reranker 0.40 (reader)"
+
+
+def test_only_the_best_are_read_and_the_rest_follow_them() -> None:
+    reader = Reader()
+    found, _ = rerank(hits(*(1 - i / 100 for i in range(READ + 5))), ASKED, reader)
+    assert len(reader.read) == READ
+    assert [hit.memory.id for hit in found] == [f"m{i}" for i in range(READ + 5)]
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+
+
+def test_scores_below_zero_do_not_turn_its_word_round() -> None:
+    found, _ = rerank(hits(-0.1, -0.5), ASKED, Reader(t1=1.0))
+    assert [hit.memory.id for hit in found] == ["m1", "m0"]
+
+
+def test_when_it_is_away_the_first_ranking_stands_and_the_notes_say_so() -> None:
+    found, notes = rerank(hits(0.8, 0.6), ASKED, Absent())
+    assert found == hits(0.8, 0.6)
+    assert len(notes) == 1
+    assert notes[0].startswith("Not reranked: ")
+    assert "it is out" in notes[0]
+    assert rerank(hits(0.8), ASKED, None) == (hits(0.8), ())
+    assert rerank([], ASKED, Absent()) == ([], ())
+
+
+@pytest.mark.accepts("H6.14")
+def test_a_store_with_a_reader_asks_it() -> None:
+    first, second = "green tea from Uji", "green tea of Anna, and more of it besides"
+    with MemoryStore(":memory:", embedder=WordBag(), reranker=Reader(**{second: 1.0})) as store:
+        store.remember_many([first, second])
+        assert [hit.memory.text for hit in store.recall("green tea")] == [second, first]
+    with MemoryStore(":memory:", embedder=WordBag(), reranker=Absent()) as store:
+        store.remember_many([first, second])
+        assert [hit.memory.text for hit in store.recall("green tea")] == [first, second]
+        assert store.recall("green tea").notes
+
+
+def test_the_second_reader_sees_the_title_too_and_can_be_left_out() -> None:
+    class Noting:
+        identity = "noting"
+
+        def __init__(self) -> None:
+            self.read: list[str] = []
+
+        def score(self, query: str, texts: Sequence[str]) -> list[float]:  # noqa: ARG002
+            self.read += texts
+            return [0.5] * len(texts)
+
+    reader = Noting()
+    store = MemoryStore(":memory:", embedder="hashing", reranker=reader)
+    store.remember("It drops custom fields.", title="The old endpoint")
+    assert store.recall("the old endpoint", rerank=False) and reader.read == []
+    store.recall("the old endpoint")
+    assert reader.read == ["The old endpoint\n\nIt drops custom fields."]

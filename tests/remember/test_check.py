@@ -1,0 +1,157 @@
+"""What cannot be kept is refused in one sentence, and nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.errors import InvalidInput
+from nacre.model import Link
+from nacre.remember.validate import LONGEST_TEXT, checked
+from tests.embedders import WordBag
+
+DEEP: list[Any] = []
+for _ in range(500):
+    DEEP = [DEEP]
+DEEPER: list[Any] = []
+for _ in range(100_000):
+    DEEPER = [DEEPER]
+
+BAD_FIELDS: list[tuple[dict[str, Any], str]] = [
+    ({"text": ""}, "empty"),
+    ({"text": " \n\t\u3000"}, "empty"),
+    ({"text": "x" * (LONGEST_TEXT + 1)}, "1,000,001 characters"),
+    ({"text": "a\x00b"}, "NUL character at position 1"),
+    ({"text": "ab\ud800"}, "surrogate pair at position 2"),
+    ({"text": 5}, "must be text, not int"),
+    ({"text": None}, "must be text"),
+    ({"text": b"bytes"}, "must be text"),
+    ({"type": "epsodic"}, "did you mean 'episodic'"),
+    ({"type": ""}, "type is empty"),
+    ({"importance": float("nan")}, "from 0 to 1, not nan"),
+    ({"importance": float("inf")}, "not inf"),
+    ({"importance": 1.01}, "from 0 to 1, not 1.01"),
+    ({"importance": -0.1}, "from 0 to 1"),
+    ({"importance": 10**400}, "from 0 to 1"),
+    ({"importance": "high"}, "not 'high'"),
+    ({"importance": True}, "not True"),
+    ({"importance": None}, "not None"),
+    ({"confidence": 2}, "confidence"),
+    ({"valence": -1.5}, "from -1 to 1"),
+    ({"polarity": 2}, "-1, 0 or 1"),
+    ({"polarity": "positive"}, "-1, 0 or 1"),
+    ({"polarity": float("nan")}, "-1, 0 or 1"),
+    ({"pinned": "yes"}, "true or false"),
+    ({"occurred_at": "yesterday"}, "occurred_at: 'yesterday' is not a time"),
+    ({"created_at": float("nan")}, "not a time"),
+    ({"created_at": None}, "not a time"),
+    ({"created_at": 10**400}, "not a time"),
+    ({"expires_at": 1e300}, "not a time"),
+    ({"valid_until": []}, "not a time"),
+    ({"metadata": {"a": object()}}, "cannot be written as JSON"),
+    ({"metadata": {"a": float("nan")}}, "cannot be written as JSON"),
+    ({"metadata": {"a": {1, 2}}}, "cannot be written as JSON"),
+    ({"metadata": {("a", "b"): 1}}, "cannot be written as JSON"),
+    ({"metadata": [1]}, "must be a JSON object"),
+    ({"metadata": {"a": "x" * 200_000}}, "characters"),
+    ({"metadata": {"a": "\x00"}}, "NUL"),
+    ({"metadata": {"a\ud800": 1}}, "surrogate"),
+    ({"metadata": {"a": DEEP}}, "nested"),
+    ({"metadata": {"a": DEEPER}}, "metadata"),
+    ({"tags": "work"}, "must be a list of words"),
+    ({"tags": 5}, "must be a list of words"),
+    ({"tags": ["ok", 5]}, "must be text"),
+    ({"tags": ["x" * 2000]}, "2,000 characters"),
+    ({"title": "x" * 2000}, "2,000 characters"),
+    ({"title": "a\x00"}, "NUL"),
+    ({"status": "gone"}, "Unknown status"),
+    ({"position": -1}, "from 0 up"),
+    ({"position": 1.5}, "from 0 up"),
+    ({"access_count": 2**60}, "from 0 up"),
+    ({"links": ["a"]}, "must hold links"),
+    ({"links": "a"}, "must be a list of links"),
+    ({"links": [Link("")]}, "target is empty"),
+    ({"links": [Link("a", weight=float("nan"))]}, "weight"),
+    ({"id": " "}, "id is empty"),
+    ({"importence": 0.5}, "did you mean 'importance'"),
+    ({"space": "other"}, "Unknown field 'space'"),
+    ({"updated_at": 5.0}, "Unknown field"),
+    ({"superseded_by": "x"}, "Unknown field"),
+]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as opened:
+        opened.remember("what stood before", id="first")
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"), BAD_FIELDS, ids=lambda value: next(iter(value)) if isinstance(value, dict) else ""
+)
+def test_a_bad_field_is_refused_in_one_sentence_and_changes_nothing(
+    store: MemoryStore, fields: dict[str, Any], said: str
+) -> None:
+    before = (store.list_recent(), store.journal(), store.health().bytes_on_disk)
+    with pytest.raises(InvalidInput) as caught:
+        store.remember(**{"text": "good", **fields})
+    message = str(caught.value)
+    assert said in message
+    assert "\n" not in message
+    assert len(message) < 500
+    with pytest.raises(InvalidInput):
+        store.remember_many(["fine", {"text": "good", **fields}])
+    if "id" not in fields and fields.get("text", "") is not None:
+        with pytest.raises(InvalidInput):
+            store.edit("first", **fields)
+    assert (store.list_recent(), store.journal(), store.health().bytes_on_disk) == before
+
+
+@pytest.mark.parametrize("item", [None, 5, {}, {"title": "no text"}, ["text"]])
+def test_an_item_without_a_text_is_refused(store: MemoryStore, item: Any) -> None:
+    with pytest.raises(InvalidInput, match="needs a text"):
+        store.remember_many([item])
+
+
+def test_a_text_of_exactly_the_longest_length_is_kept(store: MemoryStore) -> None:
+    text = "word " * (LONGEST_TEXT // 5 - 1) + "words"
+    assert len(text) == LONGEST_TEXT
+    kept = store.get(store.remember(text).id)
+    assert kept is not None
+    assert kept.text == text
+
+
+def test_values_take_the_record_s_own_form() -> None:
+    found = checked(
+        {"text": "  x ", "tags": ["b", " a ", "b", ""], "importance": 1, "created_at": "2026-03-31", "source": None,
+         "metadata": {1: (1, 2)}, "polarity": 1.0, "links": (Link("a", "r", 1), Link("a", "r", 2))},
+        types=(),
+    )  # fmt: skip
+    assert found == {
+        "text": "x", "tags": ("b", "a"), "importance": 1.0, "created_at": 1774915200.0, "source": "",
+        "metadata": {"1": [1, 2]}, "polarity": 1, "links": (Link("a", "r", 2.0),),
+    }  # fmt: skip
+
+
+def test_metadata_may_speak_of_the_escape_of_nul(store: MemoryStore) -> None:
+    kept = store.remember("x", metadata={"a": "\\u0000 and \\ud800", "b": "😀"})
+    assert store.get(kept.id) == kept
+    assert kept.metadata == {"a": "\\u0000 and \\ud800", "b": "😀"}
+
+
+def test_an_id_that_is_taken_is_refused_and_the_memory_stays(store: MemoryStore) -> None:
+    for again in (
+        lambda: store.remember("usurper", id="first"),
+        lambda: store.remember_many([{"text": "a", "id": "x"}, {"text": "b", "id": "x"}]),
+    ):
+        with pytest.raises(InvalidInput, match="there already"):
+            again()
+    first = store.get("first")
+    assert first is not None
+    assert first.text == "what stood before"
+    assert store.count() == 1

@@ -1,0 +1,138 @@
+"""Every kind of secret is found, and what only looks like one is let be."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from nacre.safety.rules import RULES
+from nacre.safety.scrub import contains_secret, scrub
+from tests.safety.made import MAKERS, leaked, secrets
+
+KINDS = sorted({rule.kind for rule in RULES})
+EACH = 40
+LETTERS = "q7Rt" + "Zp2xW9" + "mK4vLb8"  # some letters, put together so that no scanner takes them for a key
+
+
+def test_every_kind_can_be_made() -> None:
+    assert sorted(MAKERS) == KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_secrets_of_each_kind_are_taken_out_wherever_they_stand(kind: str) -> None:
+    missed = [made.text for made in secrets(kind, EACH, seed=7) if leaked(made, scrub(made.text).text)]
+    assert len(missed) <= EACH * 0.05, missed
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.kind)
+def test_a_rule_is_well_formed(rule: object) -> None:
+    for each in (row for row in RULES if row is rule):
+        assert re.fullmatch(r"[a-z0-9_]+", each.kind)
+        assert each.group <= re.compile(each.pattern).groups
+        assert each.keywords
+        assert each.where == "head" or all(keyword == keyword.lower() for keyword in each.keywords)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password must be at least 8 characters long.",
+        "password: required",
+        "Enter your password: ",
+        "password = getpass.getpass()",
+        "password = os.environ['DB_PASSWORD']",
+        "password=${DB_PASSWORD}",
+        "PASSWORD=$DB_PASSWORD_2",
+        'password: "<your password>"',
+        'api_key = "YOUR_API_KEY_12345"',
+        "token = xxxxxxxxxxxxxxxx1234",
+        "password: changeme",
+        "password=********",
+        "max_tokens: 4096",
+        "token_count = 128000",
+        "password_min_length: 120000",
+        "secret_name = 'prod/db/main-2'",
+        "key = 'user:1234:profile'",
+        "The tokenizer is at version 0.23.3rc1-beta2.",
+        "def login(user: str, password: str) -> Token2: ...",
+        "password = user.password2",
+        "https://example.com:8080/path@2x.png",
+        "postgres://app:${DB_PASSWORD}@db/app",
+        "postgres://user:password@localhost/app",
+        "mail me at lena@service.test about ticket 4021",
+        "the commit 3f786850e387550fdab836ed7e6dc881de23001b broke it",
+        "id 123e4567-e89b-12d3-a456-426614174000",
+        "AK" + "IAIOSFODNN7" + "EXAMPLE",
+        "task-force-of-the-century-and-more-2024",
+        "pass force_zip64 to the writer",
+        "-" * 5 + "BEGIN PRIVATE KEY" + "-" * 5 + " is how such a file begins",
+        "Authorization: Bearer <token>",
+        "Basic training starts at 0800hours",
+    ],
+)
+def test_what_only_speaks_of_a_secret_is_let_be(text: str) -> None:
+    assert scrub(text).findings == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'db_password: "' + "sunshine" + '"',
+        "DB_PASS=" + "sunshine",
+        "PASSWORD=" + "correct-horse",
+        "login is admin, password " + "Tr0ub4dor&3",
+        "parole d'accès, mot de passe: " + "soleil42!",
+        "the api key for Lena's account is " + LETTERS,
+        "Token: " + LETTERS,
+        "aws_session_token = " + LETTERS * 4,
+        "{'client-secret': '" + LETTERS + "'}",
+        "wget --user app --password=" + "sunny-day",
+        '"auth": {"apiKey" : "' + LETTERS + '"}',
+        "X_API_KEY: " + LETTERS,
+        "proxy https://bob:" + "s3cr3t" + "@10.0.0.1:3128/",
+        "redis://:" + "p@ss" + "w0rd@cache:6379",
+        "$env:GH_TOKEN = '" + LETTERS + "'",
+        "ENV NPM_TOKEN " + "np" + "m_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6",
+        "password:\n  " + "hunter2hunter2",
+        "setx SECRET_KEY_BASE=" + "0f9a" * 16,
+        "passwd=" + "abc123" + ";user=bob",
+    ],
+)
+def test_secrets_as_people_write_them_are_found(text: str) -> None:
+    assert contains_secret(text)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *(
+            "a",
+            "=",
+            "-",
+            "1",
+            "A1b2",
+            "\n",
+            "-----BEGIN",
+            "-----BEGIN PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\nAAAA",
+        ),
+        *(
+            "password=",
+            "password is ",
+            "password for a ",
+            "token: ",
+            "key",
+            "api_key='",
+            "://a:",
+            "postgres://",
+            "jdbc:a",
+        ),
+        *("aws ", "heroku key ", "curl -u ", "eyJ", "eyJhbGciOi.", "x" * 25 + ".", "sk-", 'private_key": "-----BEGIN'),
+    ],
+)
+def test_a_long_hostile_text_takes_time_in_proportion(part: str) -> None:
+    started = time.process_time()
+    scrub(part * (200_000 // len(part)))
+    assert time.process_time() - started < 30  # a quadratic pattern takes many minutes

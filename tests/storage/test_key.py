@@ -1,0 +1,200 @@
+"""An encrypted store: what opens it, what does not, and what its bytes tell."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import apsw
+import pytest
+
+from nacre.errors import NotAStore, NotEncrypted, WrongKey
+from nacre.model import Filter
+from nacre.storage.sqlite import Key, SQLiteStore
+from nacre.storage.sqlite import connection as schema
+from nacre.storage.sqlite.connection import derived
+from tests.samples import SPACE, ids, memory, put
+
+RAW = Key("5a" * 32)
+WORDS = Key("walnut under the snow")
+TOLD = "heliotrope"
+
+KILLED = """
+import os, signal, sys, apsw
+file, key, sql = sys.argv[1:]
+connection = apsw.Connection(file)
+if key:
+    connection.pragma("key", key)
+connection.pragma("cache_size", 5)
+connection.execute(sql).fetchall()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def filled(file: Path, key: Key | None, text: str = TOLD) -> Path:
+    store = SQLiteStore(file, key)
+    put(store, memory("a", text))
+    store.close()
+    return file
+
+
+def killed_during(sql: str, file: Path, key: Key | None) -> None:
+    salt = file.read_bytes()[:16]
+    subprocess.run([sys.executable, "-c", KILLED, str(file), key.raw(salt) if key else "", sql], check=False)
+
+
+def texts(file: Path, key: Key | None) -> list[str]:
+    store = SQLiteStore(file, key)
+    try:
+        return [each.text for each in store.select(SPACE, Filter())]
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize("key", [RAW, WORDS], ids=["raw", "passphrase"])
+def test_neither_the_file_nor_its_log_tells_what_is_remembered(tmp_path: Path, key: Key) -> None:
+    store = SQLiteStore(tmp_path / "s.db", key)
+    put(store, memory("a", TOLD))
+    parts = {part.name: part.read_bytes() for part in tmp_path.iterdir()}
+    assert len(parts["s.db-wal"]) > 4096
+    store.close()
+    parts["closed"] = (tmp_path / "s.db").read_bytes()
+    assert [name for name, content in parts.items() if TOLD.encode() in content or b"SQLite format" in content] == []
+
+
+def test_the_same_search_finds_the_text_in_a_plain_file(tmp_path: Path) -> None:
+    assert TOLD.encode() in filled(tmp_path / "s.db", None).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "secret",
+    ["walnut under the snow", "it's snow", 'a "b" c d', "raw:" + "5a" * 32, "Nüsse im Schnee", "5a" * 31, "x" * 999],
+)
+def test_a_passphrase_may_be_any_text(tmp_path: Path, secret: str) -> None:
+    file = filled(tmp_path / "s.db", Key(secret))
+    assert texts(file, Key(secret)) == [TOLD]
+    with pytest.raises(WrongKey):
+        SQLiteStore(file, RAW)
+
+
+def test_the_drivers_own_derivation_opens_a_file_with_a_passphrase(tmp_path: Path) -> None:
+    connection = apsw.Connection(str(filled(tmp_path / "s.db", WORDS)))
+    connection.pragma("cipher", "chacha20")
+    connection.pragma("kdf_iter", 600_000)
+    connection.pragma("key", WORDS.secret)
+    assert connection.execute("SELECT text FROM memory").fetchall() == [(TOLD,)]
+    connection.close()
+
+
+def test_a_passphrase_is_derived_once_a_process_and_not_for_every_thread(tmp_path: Path) -> None:
+    file = filled(tmp_path / "s.db", WORDS)
+    store = SQLiteStore(file, WORDS)
+    before, found = derived.cache_info().misses, list[int]()
+    threads = [threading.Thread(target=lambda: found.append(store.size())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store.close()
+    assert (found, derived.cache_info().misses) == ([1] * 4, before)
+
+
+@pytest.mark.parametrize(
+    ("kept", "given", "error", "said"),
+    [
+        (RAW, None, WrongKey, "no key was given"),
+        (RAW, Key("6b" * 32), WrongKey, "does not open it"),
+        (WORDS, Key("walnut under the rain"), WrongKey, "does not open it"),
+        (WORDS, None, WrongKey, "no key was given"),
+        (None, RAW, NotEncrypted, "run `nacre encrypt`"),
+        (None, WORDS, NotEncrypted, "run `nacre encrypt`"),
+    ],
+)
+def test_what_does_not_open_is_one_clear_sentence_and_changes_nothing(
+    tmp_path: Path, kept: Key | None, given: Key | None, error: type[Exception], said: str
+) -> None:
+    file = filled(tmp_path / "s.db", kept)
+    content = file.read_bytes()
+    with pytest.raises(error, match=said) as caught:
+        SQLiteStore(file, given)
+    for key in (kept, given):
+        assert key is None or key.secret not in str(caught.value)
+    assert file.read_bytes() == content
+    assert texts(file, kept) == [TOLD]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"just some text, longer than a header " * 99, b"short", b"\x00" * 5000, b"\x00" * 5, bytes(range(256)) * 20],
+)
+def test_another_file_is_no_store_whatever_the_key(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "s.db"
+    file.write_bytes(content)
+    for key in (RAW, WORDS, None):
+        with pytest.raises(NotAStore):
+            SQLiteStore(file, key)
+        assert file.read_bytes() == content
+
+
+def test_a_key_is_never_shown() -> None:
+    for key in (RAW, WORDS):
+        assert key.secret not in repr(key) and key.secret not in str([key])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL on Windows")
+@pytest.mark.parametrize(("kept", "tried"), [(RAW, None), (RAW, WORDS), (None, RAW)])
+def test_what_a_killed_writer_left_in_the_log_outlives_a_wrong_key(
+    tmp_path: Path, kept: Key | None, tried: Key | None
+) -> None:
+    file = filled(tmp_path / "s.db", kept)
+    killed_during("UPDATE memory SET text = 'changed'", file, kept)
+    assert (tmp_path / "s.db-wal").stat().st_size > 0
+    with pytest.raises((WrongKey, NotEncrypted)):
+        SQLiteStore(file, tried)
+    assert texts(file, kept) == ["changed"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL on Windows")
+@pytest.mark.parametrize(("kept", "tried"), [(RAW, None), (RAW, WORDS), (None, RAW)])
+def test_what_a_crash_left_to_be_rolled_back_is_rolled_back_after_a_wrong_key(
+    tmp_path: Path, kept: Key | None, tried: Key | None
+) -> None:
+    file = filled(tmp_path / "s.db", kept, "as it was")
+    half = "PRAGMA journal_mode = delete; BEGIN; UPDATE memory SET text = 'half'; CREATE TABLE t(x);"
+    half += "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)"
+    killed_during(f"{half} INSERT INTO t SELECT randomblob(3000) FROM n", file, kept)
+    assert (tmp_path / "s.db-journal").stat().st_size > 0
+    with pytest.raises((WrongKey, NotEncrypted)):
+        SQLiteStore(file, tried)
+    assert texts(file, kept) == ["as it was"]
+    assert not (tmp_path / "s.db-journal").exists()
+
+
+@pytest.mark.parametrize("key", [RAW, WORDS], ids=["raw", "passphrase"])
+def test_a_copy_is_encrypted_and_opens_with_the_same_key(tmp_path: Path, key: Key) -> None:
+    store = SQLiteStore(filled(tmp_path / "s.db", key), key)
+    store.copy_to(tmp_path / "copy.db")
+    store.close()
+    assert TOLD.encode() not in (tmp_path / "copy.db").read_bytes()
+    assert texts(tmp_path / "copy.db", key) == [TOLD]
+    with pytest.raises(WrongKey):
+        SQLiteStore(tmp_path / "copy.db")
+
+
+def test_an_encrypted_file_of_the_first_schema_is_brought_up_to_date(tmp_path: Path) -> None:
+    connection = apsw.Connection(str(tmp_path / "s.db"))
+    connection.pragma("cipher", "chacha20")
+    connection.pragma("kdf_iter", 600_000)
+    connection.pragma("key", WORDS.secret)
+    connection.execute(schema.FIRST)
+    connection.pragma("application_id", schema.APPLICATION_ID)
+    connection.pragma("user_version", 1)
+    connection.close()
+    store = SQLiteStore(tmp_path / "s.db", WORDS)
+    put(store, memory("a"))
+    assert store.health(thorough=True).schema == schema.CURRENT
+    assert ids(store.select(SPACE, Filter())) == ["a"]
+    store.close()

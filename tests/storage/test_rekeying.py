@@ -1,0 +1,201 @@
+"""A store gets a key, another one, or none: whole, at once, and only when nobody else has it open."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import apsw
+import pytest
+
+from nacre.errors import NotAStore, NotEncrypted, StorageError, StoreBusy, StoreUnreachable, WrongKey
+from nacre.model import Filter
+from nacre.storage.sqlite import Key, SQLiteStore, connection
+from nacre.storage.sqlite import backup as rekeying
+from nacre.storage.sqlite import connection as schema
+from nacre.storage.sqlite.backup import encrypted, rekey
+from nacre.storage.sqlite.connection import unlock
+from tests.samples import SPACE, derived, entry, ids, memory, put, unit
+
+FIRST, SECOND = Key("walnut under the snow"), Key("5a" * 32)
+TOLD = "heliotrope"
+EVERYTHING = Filter()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    store = SQLiteStore(tmp_path / "s.db")
+    with store.transaction() as transaction:
+        transaction.claim_embedder("first", 8)
+        transaction.put(memory("a", TOLD, tags=("x",)), derived("old word", unit(1)))
+        transaction.put(memory("b", "b" * 9000), derived("new word", unit(0, 1)))
+        transaction.append([entry("a")])
+        transaction.put_word("type", "dream", {"seen": 1})
+    put(store, memory("c"))
+    with store.transaction() as transaction:
+        transaction.remove(SPACE, "c")  # leaves a gap in the numbers of rows
+    store.close()
+    return tmp_path / "s.db"
+
+
+def told(file: Path, key: Key | None) -> tuple[object, ...]:
+    store = SQLiteStore(file, key)
+    try:
+        assert store.health(thorough=True).problems == ()
+        return (
+            store.select(SPACE, EVERYTHING),
+            store.journal(SPACE),
+            store.words("type"),
+            ids(store.by_words(SPACE, ["old"], EVERYTHING, 5)),
+            ids(store.by_vector(SPACE, unit(0, 1), EVERYTHING, 5)),
+        )
+    finally:
+        store.close()
+
+
+def test_nothing_is_lost_on_the_way_to_a_key_to_another_and_back(file: Path) -> None:
+    before = told(file, None)
+    for old, new in pairwise((None, FIRST, SECOND, FIRST, None)):
+        rekey(file, old, new)
+        assert [each.name for each in file.parent.iterdir()] == ["s.db"]
+        assert encrypted(file) is (new is not None)
+        assert (TOLD.encode() in file.read_bytes()) is (new is None)
+        assert told(file, new) == before
+        with pytest.raises((WrongKey, NotEncrypted)):
+            SQLiteStore(file, old)
+
+
+def test_the_new_file_is_shared_by_many_again(file: Path) -> None:
+    rekey(file, None, SECOND)
+    first, second = SQLiteStore(file, SECOND), SQLiteStore(file, SECOND)
+    put(first, (memory("d"), derived("word")))
+    assert second.size() == first.size() == 3
+    assert (file.parent / "s.db-wal").exists()
+    first.close()
+    second.close()
+
+
+@pytest.mark.parametrize(
+    ("old", "error"), [(FIRST, WrongKey), (None, WrongKey), (Key("6b" * 32), WrongKey)], ids=["other", "none", "raw"]
+)
+def test_the_old_key_must_be_right(file: Path, old: Key | None, error: type[Exception]) -> None:
+    rekey(file, None, SECOND)
+    content = file.read_bytes()
+    with pytest.raises(error):
+        rekey(file, old, FIRST)
+    assert file.read_bytes() == content
+
+
+def test_a_store_that_is_open_is_busy_and_stays_as_it_is(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.1)
+    store = SQLiteStore(file)
+    with pytest.raises(StoreBusy, match="nothing was changed"):
+        rekey(file, None, FIRST)
+    put(store, (memory("d"), derived("word")))
+    store.close()
+    assert len(told(file, None)[0]) == 3  # type: ignore[arg-type]
+    assert [each.name for each in file.parent.iterdir()] == ["s.db"]
+
+
+@pytest.mark.parametrize("moment", ["before its first look", "after it"])
+@pytest.mark.parametrize(("old", "new"), [(None, FIRST), (SECOND, FIRST), (SECOND, None)])
+def test_who_was_about_to_open_the_old_file_does_not_rely_on_it(
+    file: Path, monkeypatch: pytest.MonkeyPatch, old: Key | None, new: Key | None, moment: str
+) -> None:
+    rekey(file, None, old)
+    while_opening(monkeypatch, file, old, moment, lambda: rekey(file, old, new))
+    with pytest.raises((WrongKey, NotEncrypted)):
+        SQLiteStore(file, old)
+    assert len(told(file, new)[0]) == 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("moment", ["before its first look", "after it"])
+def test_who_was_about_to_open_the_old_file_writes_to_the_new_one(
+    file: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    rekey(file, None, SECOND)
+    before = file.stat().st_ino
+    while_opening(monkeypatch, file, SECOND, moment, lambda: rekey(file, SECOND, Key(SECOND.secret.upper())))
+    store = SQLiteStore(file, SECOND)
+    assert file.stat().st_ino != before
+    put(store, (memory("d"), derived("word")))
+    store.close()
+    assert ids(told(file, SECOND)[0]) == ["d", "b", "a"]  # type: ignore[arg-type]
+
+
+def while_opening(
+    monkeypatch: pytest.MonkeyPatch, file: Path, key: Key | None, moment: str, act: Callable[[], None]
+) -> None:
+    """Lets the next opening be overtaken. A look leaves the file unlocked only where it is not in WAL mode."""
+    where, name = (connection, "header") if moment == "before its first look" else (schema, "check_ours")
+    if where is schema:
+        raw = apsw.Connection(str(file))
+        unlock(raw, file, key)
+        assert raw.pragma("journal_mode", "delete") == "delete"
+        raw.close()
+    real, waiting = getattr(where, name), [act]
+
+    def overtaken(*given: object) -> object:
+        found = real(*given)
+        if waiting:
+            waiting.pop()()
+        return found
+
+    monkeypatch.setattr(where, name, overtaken)
+
+
+def test_a_store_left_out_of_wal_mode_by_a_crash_is_shared_again(file: Path) -> None:
+    raw = apsw.Connection(str(file))
+    assert raw.pragma("journal_mode", "delete") == "delete"
+    raw.close()
+    store = SQLiteStore(file)
+    put(store, (memory("d"), derived("word")))
+    assert (file.parent / "s.db-wal").exists()
+    store.close()
+
+
+def test_what_a_broken_off_change_left_is_swept_away(file: Path) -> None:
+    left = file.parent / ".s.db.0123abcd.rekeyed"
+    left.write_text("half of a copy")
+    (file.parent / ".other.db.0123abcd.rekeyed").write_text("of another store")
+    rekey(file, None, FIRST)
+    assert sorted(each.name for each in file.parent.iterdir()) == [".other.db.0123abcd.rekeyed", "s.db"]
+
+
+def test_a_copy_that_cannot_be_written_leaves_the_store_and_tells_no_key(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rekeying, "UNFINISHED", "x" * 300)
+    with pytest.raises(StorageError) as caught:
+        rekey(file, None, SECOND)
+    shown: BaseException | None = caught.value
+    while shown is not None:
+        assert SECOND.secret not in str(shown) and SECOND.secret.encode().hex() not in str(shown)
+        shown = shown.__cause__ or shown.__context__
+    assert len(told(file, None)[0]) == 2  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and modes are of POSIX")
+def test_a_link_stays_a_link_and_the_file_keeps_its_mode(file: Path, tmp_path: Path) -> None:
+    file.chmod(0o600)
+    link = tmp_path / "deep" / "link.db"
+    link.parent.mkdir()
+    link.symlink_to(file)
+    rekey(link, None, FIRST)
+    assert link.is_symlink() and encrypted(file)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert len(told(link, FIRST)[0]) == 2  # type: ignore[arg-type]
+
+
+def test_only_a_store_gets_a_key(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnreachable, match="no such file"):
+        rekey(tmp_path / "none.db", None, FIRST)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "empty.db").touch()
+    (tmp_path / "list.db").write_text("a shopping list\n" * 100)
+    for name in ("empty.db", "list.db"):
+        with pytest.raises(NotAStore):
+            rekey(tmp_path / name, None, FIRST)
+    assert (tmp_path / "list.db").read_text() == "a shopping list\n" * 100

@@ -1,0 +1,104 @@
+"""Flag, environment, project file, user file, default: the first that speaks wins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nacre.errors import ConfigError
+from nacre.settings import Settings, default_store, settings
+from tests.trusting import trusted
+
+
+@pytest.fixture
+def user_file(tmp_path: Path) -> Path:
+    file = tmp_path / "user" / "config.toml"
+    file.parent.mkdir()
+    file.write_text('space = "of-user"\nembedder = "hashing"\ndefault_type = "episodic"\n')
+    return file
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    deep = tmp_path / "project" / "src" / "deep"
+    deep.mkdir(parents=True)
+    trusted(tmp_path / "project" / ".nacre.toml", 'space = "of-project"\nstore = "memories.db"\n')
+    return deep
+
+
+def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
+    found = settings(environment={}, folder=tmp_path, user_file=tmp_path / "none.toml")
+    assert found == Settings(store=str(default_store()))
+
+
+def test_each_source_overrules_the_ones_below_it(user_file: Path, folder: Path) -> None:
+    def space(flags: dict[str, object], environment: dict[str, str], at: Path) -> str:
+        return settings(flags, environment=environment, folder=at, user_file=user_file).space
+
+    assert space({"space": "of-flag"}, {"NACRE_SPACE": "of-environment"}, folder) == "of-flag"
+    assert space({"space": None}, {"NACRE_SPACE": "of-environment"}, folder) == "of-environment"
+    assert space({}, {"NACRE_SPACE": "  "}, folder) == "of-project"
+    assert space({}, {}, user_file.parent) == "of-user"
+
+
+def test_what_a_nearer_source_does_not_say_comes_from_the_farther_one(user_file: Path, folder: Path) -> None:
+    found = settings(
+        {"editor": "vi"}, environment={"NACRE_DEFAULT_IMPORTANCE": "0.25"}, folder=folder, user_file=user_file
+    )
+    assert (found.editor, found.default_importance, found.space) == ("vi", 0.25, "of-project")
+    assert (found.embedder, found.default_type) == ("hashing", "episodic")
+
+
+def test_a_path_in_a_file_is_meant_from_where_the_file_lies(folder: Path, user_file: Path) -> None:
+    found = settings(environment={}, folder=folder, user_file=user_file)
+    assert found.store == str(folder.parent.parent / "memories.db")
+
+
+def test_in_memory_in_a_file_stays_in_memory(tmp_path: Path) -> None:
+    trusted(tmp_path / ".nacre.toml", 'store = ":memory:"')
+    assert settings(environment={}, folder=tmp_path, user_file=tmp_path / "none").store == ":memory:"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("spce = 'x'", "did you mean 'space'"),
+        ("default_importance = 'much'", "no number"),
+        ("space = 5", "in quotes"),
+        ("space = ", "cannot be read"),
+        ("[table]\nx = 1", "no setting"),
+    ],
+)
+def test_a_setting_that_cannot_be_read_names_its_file_and_key(tmp_path: Path, written: str, said: str) -> None:
+    (tmp_path / ".nacre.toml").write_text(written)
+    with pytest.raises(ConfigError, match=said) as caught:
+        settings(environment={}, folder=tmp_path, user_file=tmp_path / "none")
+    assert ".nacre.toml" in str(caught.value)
+
+
+def test_an_unreadable_number_in_the_environment_names_the_variable(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="NACRE_DEFAULT_IMPORTANCE"):
+        settings(environment={"NACRE_DEFAULT_IMPORTANCE": "lots"}, folder=tmp_path, user_file=tmp_path / "none")
+
+
+def test_a_key_file_is_meant_from_where_the_settings_lie_and_other_keys_stay_as_they_are(tmp_path: Path) -> None:
+    def key(written: str) -> str:
+        trusted(tmp_path / ".nacre.toml", f"key = {written!r}")
+        return settings(environment={}, folder=tmp_path, user_file=tmp_path / "none").key
+
+    assert key("file:keys/own.key") == f"file:{tmp_path / 'keys' / 'own.key'}"
+    assert key("file:/etc/own.key") == f"file:{Path('/etc/own.key')}"
+    assert [key(other) for other in ("env:MINE", "keyring:mine", "file:", "")] == [
+        "env:MINE",
+        "keyring:mine",
+        "file:",
+        "",
+    ]
+
+
+def test_a_key_written_where_it_does_not_belong_is_not_repeated(tmp_path: Path) -> None:
+    (tmp_path / ".nacre.toml").write_text("key = 123456789")
+    with pytest.raises(ConfigError, match="sets key") as caught:
+        settings(environment={}, folder=tmp_path, user_file=tmp_path / "none")
+    assert "123456789" not in str(caught.value)

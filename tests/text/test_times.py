@@ -1,0 +1,270 @@
+"""The times in a question, all asked on Wednesday, 24 May 2023, at three in the afternoon."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from nacre.model.instants import FIRST, LAST
+from nacre.text.date_readings import easter
+from nacre.text.dates import Window, time_windows, when_weight
+
+ASKED = datetime(2023, 5, 24, 15, tzinfo=UTC).timestamp()
+DAY = 86400.0
+
+
+def at(text: str) -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+
+
+def spans(question: str) -> list[tuple[float, float]]:
+    return [(window.start, window.end) for window in time_windows(question, ASKED)]
+
+
+def span(first: str, after: str) -> list[tuple[float, float]]:
+    return [(at(first), at(after))]
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "after"),
+    [
+        ("What did I do in May 2022?", "2022-05-01", "2022-06-01"),
+        ("what did i do in may 2022", "2022-05-01", "2022-06-01"),
+        ("Whom did I meet on May 5, 2023?", "2023-05-05", "2023-05-06"),
+        ("the picture of December 1,2022", "2022-12-01", "2022-12-02"),
+        ("Was 5 May 2023 a Friday?", "2023-05-05", "2023-05-06"),
+        ("on Friday, May 5, 2023, at noon", "2023-05-05", "2023-05-06"),
+        ("What was on the 5th of May?", "2023-05-05", "2023-05-06"),
+        ("What was on the twenty-third of April?", "2023-04-23", "2023-04-24"),
+        ("What changed on 2023-05-05?", "2023-05-05", "2023-05-06"),
+        ("the notes of 2023/05/20 (Sat)", "2023-05-20", "2023-05-21"),
+        ("the invoice from 5/20/2023", "2023-05-20", "2023-05-21"),
+        ("the invoice from 25/12/2022", "2022-12-25", "2022-12-26"),
+        ("which release was in 2023-04", "2023-04-01", "2023-05-01"),
+        ("Where did I live in 2022?", "2022-01-01", "2023-01-01"),
+        ("What bloomed in spring 2022?", "2022-03-01", "2022-06-01"),
+        ("the winter of 2021", "2021-12-01", "2022-03-01"),
+        ("our goals for Q3 2022", "2022-07-01", "2022-10-01"),
+        ("our goals for 2022 Q3", "2022-07-01", "2022-10-01"),
+        ("the third quarter of 2022", "2022-07-01", "2022-10-01"),
+        ("What was planned for the week of May 3?", "2023-05-01", "2023-05-08"),
+        ("the first week of March", "2023-03-01", "2023-03-08"),
+        ("the last week of March 2023", "2023-03-25", "2023-04-01"),
+        ("early June 2022", "2022-06-01", "2022-06-11"),
+        ("mid-June 2022", "2022-06-11", "2022-06-21"),
+        ("late in June 2022", "2022-06-21", "2022-07-01"),
+        ("the end of February 2023", "2023-02-22", "2023-03-01"),
+        ("the second half of June 2022", "2022-06-16", "2022-07-01"),
+    ],
+)
+def test_a_date_is_as_wide_as_it_is_exact(question: str, first: str, after: str) -> None:
+    assert spans(question) == span(first, after)
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "after"),
+    [
+        ("Who came on March 15th?", "2023-03-15", "2023-03-16"),
+        ("Who came on the 3rd of June?", "2022-06-03", "2022-06-04"),
+        ("Who came on May 24?", "2023-05-24", "2023-05-25"),
+        ("Who came on February 29?", "2020-02-29", "2020-03-01"),
+        ("Who came in May?", "2023-05-01", "2023-06-01"),
+        ("Who came last May?", "2022-05-01", "2022-06-01"),
+        ("Who came in the fall?", "2022-09-01", "2022-12-01"),
+        ("Who came last spring?", "2022-03-01", "2022-06-01"),
+        ("Who comes this summer?", "2023-06-01", "2023-09-01"),
+        ("Who came in May last year?", "2022-05-01", "2022-06-01"),
+        ("the January sale", "2023-01-01", "2023-02-01"),
+        ("Who came at Christmas?", "2022-12-24", "2022-12-27"),
+        ("the day after Christmas", "2022-12-26", "2022-12-27"),
+        ("the party on New Year’s Eve", "2022-12-30", "2023-01-02"),
+        ("our dinner on Valentine's Day", "2023-02-13", "2023-02-16"),
+        ("Who came last Thanksgiving?", "2022-11-23", "2022-11-26"),
+        ("Easter 2023", "2023-04-08", "2023-04-11"),
+    ],
+)
+def test_without_a_year_the_latest_one_is_meant(question: str, first: str, after: str) -> None:
+    assert spans(question) == span(first, after)
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "after"),
+    [
+        ("What did I eat today?", "2023-05-24", "2023-05-25"),
+        ("What did I eat yesterday?", "2023-05-23", "2023-05-24"),
+        ("the day before yesterday", "2023-05-22", "2023-05-23"),
+        ("Whom did I call last night?", "2023-05-23T18", "2023-05-24T06"),
+        ("Whom did I call this morning?", "2023-05-24T04", "2023-05-24T12"),
+        ("Whom did I call yesterday evening?", "2023-05-23T16", "2023-05-24"),
+        ("What did we decide last week?", "2023-05-15", "2023-05-22"),
+        ("What did we decide last month?", "2023-04-01", "2023-05-01"),
+        ("What did we decide last year?", "2022-01-01", "2023-01-01"),
+        ("What did we decide last quarter?", "2023-01-01", "2023-04-01"),
+        ("Where was I last weekend?", "2023-05-20", "2023-05-22"),
+        ("Where was I over the weekend?", "2023-05-20", "2023-05-22"),
+        ("the week before last", "2023-05-08", "2023-05-15"),
+        ("What is due this week?", "2023-05-22", "2023-05-29"),
+        ("What is due next month?", "2023-06-01", "2023-07-01"),
+        ("the lunch last Tuesday", "2023-05-23", "2023-05-24"),
+        ("the lunch last Wednesday", "2023-05-17", "2023-05-18"),
+        ("the lunch on Monday", "2023-05-22", "2023-05-23"),
+        ("the lunch on Monday of last week", "2023-05-15", "2023-05-16"),
+        ("the dinner on Friday night", "2023-05-19T18", "2023-05-20T06"),
+        ("the lunch next Wednesday", "2023-05-31", "2023-06-01"),
+        ("the past week", "2023-05-17", "2023-05-25"),
+        ("in the last 10 days", "2023-05-14", "2023-05-25"),
+        ("over the last couple of weeks", "2023-05-03", "2023-05-25"),
+    ],
+)
+def test_near_times_are_seen_from_the_day_of_asking(question: str, first: str, after: str) -> None:
+    assert spans(question) == span(first, after)
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "after"),
+    [
+        ("What did I buy 3 days ago?", "2023-05-20T12", "2023-05-22T12"),
+        ("What did I buy two weeks ago?", "2023-05-07", "2023-05-14"),
+        ("What did I buy a couple of days ago?", "2023-05-20T12", "2023-05-23T12"),
+        ("What did I buy a few weeks ago?", "2023-04-15T18", "2023-05-14"),
+        ("What did I buy 2-3 weeks ago?", "2023-04-30", "2023-05-14"),
+        ("What did I buy an hour ago?", "2023-05-24T13:30", "2023-05-24T14:30"),
+        ("about two months ago", "2023-03-10T03", "2023-04-08T03"),
+        ("a year ago", "2022-03-23T18", "2022-07-24T18"),
+        ("a year and a half ago", "2021-09-22T03", "2022-01-23T03"),
+        ("two weeks before May 20", "2023-05-03", "2023-05-10"),
+        ("three days after May 5", "2023-05-07T12", "2023-05-09T12"),
+        ("the week before 16 May", "2023-05-09", "2023-05-16"),
+    ],
+)
+def test_a_distance_is_blurred_as_people_round_it(question: str, first: str, after: str) -> None:
+    [(start, end)] = spans(question)
+    assert (start, end) == pytest.approx((at(first), at(after)), abs=DAY / 3)
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "after"),
+    [
+        ("between March and May 2022", "2022-03-01", "2022-06-01"),
+        ("between March and May", "2023-03-01", "2023-06-01"),
+        ("from November 2022 to February", "2022-11-01", "2023-03-01"),
+        ("from December to January 2022", "2021-12-01", "2022-02-01"),
+        ("from 3 May to 10 May", "2023-05-03", "2023-05-11"),
+        ("from May 3 to 10", "2023-05-03", "2023-05-11"),
+        ("May 3-5, 2022", "2022-05-03", "2022-05-06"),
+        ("May 3 – May 5, 2022", "2022-05-03", "2022-05-06"),
+        ("from April to June 2022", "2022-04-01", "2022-07-01"),
+        ("from 2019 to 2021", "2019-01-01", "2022-01-01"),
+    ],
+)
+def test_two_times_make_a_range_and_share_their_year(question: str, first: str, after: str) -> None:
+    assert spans(question) == span(first, after)
+
+
+def test_times_side_by_side_stay_two() -> None:
+    assert spans("sales in March 2021 and March 2022") == [
+        (at("2021-03-01"), at("2021-04-01")),
+        (at("2022-03-01"), at("2022-04-01")),
+    ]
+    assert spans("in December and January") == span("2022-12-01", "2023-01-01") + span("2023-01-01", "2023-02-01")
+
+
+@pytest.mark.parametrize(
+    ("question", "start", "end"),
+    [
+        ("before May 5", FIRST, at("2023-05-05")),
+        ("until May 5", FIRST, at("2023-05-06")),
+        ("by the end of March", FIRST, at("2023-04-01")),
+        ("after 3 March 2023", at("2023-03-04"), LAST),
+        ("since June 2022", at("2022-06-01"), LAST),
+        ("since the start of the year", at("2023-01-01"), LAST),
+        ("How far since I began to run last month?", at("2023-04-01"), LAST),
+    ],
+)
+def test_before_and_since_leave_one_side_open(question: str, start: float, end: float) -> None:
+    assert spans(question) == [(start, end)]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When did I move to Berlin?",
+        "May I ask something?",
+        "I may go, and this may help",
+        "which 5 may come",
+        "Did we march to the capitol?",
+        "Did we march 5 miles?",
+        "When did I fall off the bike?",
+        "What hurt after the fall?",
+        "Which spring broke in the mattress?",
+        "Who sang at the Spring Market?",
+        "Wait a second, the second may be wrong",
+        "How many days ago did I run?",
+        "How long ago was it?",
+        "Where was I for two weeks?",
+        "two weeks before the trip",
+        "What have I done recently?",
+        "What does April like, and what did June say to August?",
+        "a gift for June",
+        "What did I learn in my last week at the bank?",
+        "the last week of the course",
+        "Did it last two weeks?",
+        "What do I do on Mondays?",
+        "What do I do on Monday mornings?",
+        "every Friday",
+        "Who works on the 5th floor?",
+        "How did I burn 2000 calories in 2000 steps?",
+        "room 2023, port 1999, version 2023.1, CVE-2021-44228",
+        "music of the 1990s",
+        "at the end of the day",
+        "Who led in the second quarter of the game?",
+        "What Christmas gifts did I buy?",
+        "2023-13-45",
+        "",
+    ],
+)
+def test_what_may_be_something_else_is_no_time(question: str) -> None:
+    assert time_windows(question, ASKED) == ()
+
+
+def test_a_day_that_does_not_exist_leaves_its_month() -> None:
+    assert spans("on February 30") == span("2023-02-01", "2023-03-01")
+
+
+def test_a_window_tells_the_words_that_were_read() -> None:
+    [window] = time_windows("What did I tell Anna about two weeks ago, in short?", ASKED)
+    assert window.words == "about two weeks ago"
+
+
+def test_a_document_is_not_searched_to_its_end_for_times() -> None:
+    assert time_windows("word " * 1000 + "in May 2022", ASKED) == ()
+
+
+def test_easter_moves_as_the_church_has_it() -> None:
+    assert [easter(year) for year in (1961, 2000, 2023, 2024, 2038)] == [(4, 2), (4, 23), (4, 9), (3, 31), (4, 25)]
+
+
+def test_the_weight_is_whole_inside_and_fades_outside() -> None:
+    month = (Window(at("2023-05-01"), at("2023-06-01"), ""),)
+    steps = [when_weight(at("2023-06-01") + days * DAY, month) for days in (0, 3, 10, 60)]
+    assert when_weight(at("2023-05-01"), month) == when_weight(at("2023-05-20"), month) == steps[0] == 1.0
+    assert 1.0 > steps[1] > 0.9 > steps[2] > 0.2 > 0.001 > steps[3]
+
+
+def test_a_telling_may_follow_its_day_but_not_precede_it() -> None:
+    day = (Window(at("2023-05-05"), at("2023-05-06"), ""),)
+    assert when_weight(at("2023-05-07"), day) > 0.8
+    assert when_weight(at("2023-05-04"), day) < 0.2
+
+
+def test_an_open_window_has_one_sharp_edge() -> None:
+    [window] = time_windows("before May 5", ASKED)
+    assert when_weight(at("1990-01-01"), [window]) == 1.0
+    assert when_weight(at("2023-05-09"), [window]) < 0.01
+
+
+def test_the_nearest_window_counts_and_none_weighs_nothing() -> None:
+    windows = time_windows("in March 2021 or in March 2022", ASKED)
+    assert when_weight(at("2021-03-09"), windows) == when_weight(at("2022-03-09"), windows) == 1.0
+    assert when_weight(ASKED, ()) == 0.0

@@ -1,0 +1,311 @@
+"""Chroma's folders: what AI-Houkai and Mnemosyne keep in them comes whole, and nothing of them changes."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sqlite3
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from nacre import Link, MemoryStore
+from nacre.errors import ArchiveRefused, InvalidInput, ModelUnavailable, UnknownName
+from nacre.models.embedding_function import FromCallable
+from nacre.transfer.archive import ImportSummary
+from nacre.transfer.foreign import chroma
+from nacre.transfer.foreign.chroma import Vectors
+from nacre.transfer.foreign.import_foreign import import_foreign
+from tests.transfer.archives import opened
+from tests.transfer.chroma_folders import EMBEDDER, Record, close_to, fingerprint, folder, houkai
+
+FERRY = "The ferry to the island leaves at nine"
+
+
+def bring(store: MemoryStore, path: Path, *, dry_run: bool = False, collections: tuple[str, ...] = ()) -> ImportSummary:
+    return import_foreign(store, "chroma", path, dry_run=dry_run, collections=collections)
+
+
+def test_a_record_of_ai_houkai_keeps_all_that_it_says(tmp_path: Path) -> None:
+    ties = json.dumps([{"to": "old", "rel": "supersedes"}, {"to": "third", "rel": "refines"}])
+    path = folder(
+        tmp_path / "c",
+        ai_houkai=[
+            houkai("new", FERRY, type="procedural", tags="ferry,isle", importance=0.8, source="chat", links=ties,
+                   polarity=1, access_count=7),
+            houkai("old", "The ferry left at eight", superseded_by="new", superseded_at=1_750_000_050.0),
+            houkai("third", "Ferries sail in summer", flag=True, page=4),
+        ],
+    )  # fmt: skip
+    store = opened()
+    done = bring(store, path)
+    assert (done.imported, done.errors, done.notes) == (3, 0, ())
+    new, old, third = (store.get(id) for id in ("new", "old", "third"))
+    assert new is not None and old is not None and third is not None
+    assert (new.type, new.tags, new.importance, new.source, new.polarity) == (
+        "procedural", ("ferry", "isle"), 0.8, "chat", 1,
+    )  # fmt: skip
+    assert (new.created_at, new.last_accessed, new.access_count) == (1_750_000_000.0, 1_750_000_100.0, 7)
+    assert new.links == (Link("old", "supersedes"), Link("third", "refines"))
+    assert (old.superseded_by, old.superseded_at) == ("new", 1_750_000_050.0)
+    assert third.metadata == {"flag": True, "page": 4}
+    assert store.recall("ferry leaves").hits[0].memory.id == "new"
+
+
+def test_a_record_of_mnemosyne_keeps_its_tier_feeling_and_lineage(tmp_path: Path) -> None:
+    meta = {
+        "summary": "about the ferry",
+        "memory_type": "emotional",
+        "status": "long_term",
+        "importance_score": 0.7,
+        "created_at": "2025-05-01T10:00:00",
+        "last_accessed": "2025-05-02T10:00:00",
+        "access_count": 5,
+        "tags": '["ferry"]',
+        "metadata_json": '{"room": "quay"}',
+        "emotional_context": '{"valence": -0.5, "arousal": 0.25, "quadrant": "frustrated"}',
+        "source_memory_ids": '["first", "second"]',
+        "related_memory_ids": ["other"],
+    }
+    plain = {"summary": "The bus", "memory_type": "semantic", "status": "short_term", "tags": "[]",
+             "emotional_context": "null", "metadata_json": "{}", "created_at": "2025-05-01T10:00:00"}  # fmt: skip
+    path = folder(
+        tmp_path / "m",
+        short_term_memory=[Record("s", "The bus is late", plain), Record("l", "left behind by a crash", plain)],
+        long_term_memory=[Record("l", FERRY, meta)],
+    )
+    store = opened()
+    done = bring(store, path)
+    assert (done.imported, done.errors) == (2, 1)
+    assert done.faults[0].why == "l: its id came before in this file."
+    long, short = store.get("l"), store.get("s")
+    assert long is not None and short is not None
+    assert (long.text, long.title, long.type, long.status) == (FERRY, "about the ferry", "emotional", "long_term")
+    assert (long.importance, long.access_count, long.tags) == (0.7, 5, ("ferry",))
+    assert (long.valence, long.arousal, dict(long.metadata)) == (-0.5, 0.25, {"room": "quay"})
+    assert long.created_at == datetime(2025, 5, 1, 10).timestamp()
+    assert long.last_accessed == datetime(2025, 5, 2, 10).timestamp()
+    assert long.links == (Link("first", "derived_from"), Link("second", "derived_from"), Link("other", "related"))
+    assert done.vectors_regenerated == 1, "a vector of the text alone does not serve a memory with a title"
+    assert (short.title, short.status, short.valence) == ("", "short_term", None)
+
+
+@pytest.mark.parametrize("place", ["queue", "index"])
+def test_vectors_of_the_same_model_are_taken_over(tmp_path: Path, place: str) -> None:
+    path = folder(tmp_path / "c", queue=place == "queue", index=place == "index", ai_houkai=[houkai("a", FERRY)])
+    store = opened()
+    done = bring(store, path)
+    assert (done.imported, done.vectors_regenerated) == (1, 0)
+    assert store.recall("ferry to the island", strategy="semantic").hits[0].memory.id == "a"
+    with chroma.opened(path, embedder=EMBEDDER) as source:
+        vectors = source.chosen[0].vectors
+        assert vectors is not None
+        found = vectors.of("a")
+        assert found is not None and close_to(found, EMBEDDER.embed([FERRY])[0])
+
+
+def test_the_queue_is_later_than_the_index(tmp_path: Path) -> None:
+    path = folder(tmp_path / "c", queue=True, index=True, ai_houkai=[houkai("a", FERRY), houkai("b", "The bus")])
+    with closing(sqlite3.connect(path / "chroma.sqlite3")) as database, database:
+        later = EMBEDDER.embed(["another text"])[0].astype("<f4").tobytes()
+        database.execute("UPDATE embeddings_queue SET vector = ? WHERE id = 'b'", (later,))
+    with chroma.opened(path) as source:
+        vectors = Vectors(source.database, "c-ai_houkai", path / "VECTOR-ai_houkai", 384)
+        found = vectors.of("b")
+        assert found is not None and close_to(found, EMBEDDER.embed(["another text"])[0])
+
+
+def test_vectors_of_another_model_are_told_and_computed_anew(tmp_path: Path) -> None:
+    path = folder(tmp_path / "c", ai_houkai=[houkai(f"m{number}", f"buoy number {number}") for number in range(5)])
+    with closing(sqlite3.connect(path / "chroma.sqlite3")) as database, database:
+        strange = EMBEDDER.embed(["nothing of the kind"])[0].astype("<f4").tobytes()
+        database.execute("UPDATE embeddings_queue SET vector = ?", (strange,))
+    done = bring(opened(), path)
+    assert (done.imported, done.vectors_regenerated) == (5, 5)
+    assert done.notes == (f"The vectors of 'ai_houkai' are not those of {EMBEDDER.identity}.",)
+
+
+def test_a_pickle_that_would_run_something_is_not_obeyed(tmp_path: Path) -> None:
+    path = folder(tmp_path / "c", queue=False, index=True, ai_houkai=[houkai("a", FERRY)])
+    mark = tmp_path / "mark"
+
+    class Bomb:
+        def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+            return Path.touch, (mark,)
+
+    (path / "VECTOR-ai_houkai" / "index_metadata.pickle").write_bytes(pickle.dumps({"id_to_label": Bomb()}))
+    done = bring(opened(), path)
+    assert (done.imported, done.vectors_regenerated) == (1, 1)
+    assert not mark.exists()
+
+
+def test_an_index_of_an_older_version_is_read_too(tmp_path: Path) -> None:
+    """It pickled an object of its own where later ones pickle a mapping."""
+    path = folder(tmp_path / "c", queue=False, index=True, ai_houkai=[houkai("a", FERRY)])
+    named = b"cchromadb.segment.impl.vector.local_persistent_hnsw\nPersistentData\n"
+    raw = named + b")\x81}(X\x0b\x00\x00\x00id_to_label}X\x01\x00\x00\x00aK\x01sub."
+    (path / "VECTOR-ai_houkai" / "index_metadata.pickle").write_bytes(b"\x80\x02" + raw)
+    assert bring(opened(), path).vectors_regenerated == 0
+
+
+def test_a_file_of_an_older_version_without_truth_values_lists_and_queue_is_read(tmp_path: Path) -> None:
+    path = folder(tmp_path / "c", queue=False, ai_houkai=[houkai("a", FERRY)])
+    with closing(sqlite3.connect(path / "chroma.sqlite3")) as database, database:
+        database.execute("ALTER TABLE embedding_metadata DROP COLUMN bool_value")
+        database.execute("DROP TABLE embedding_metadata_array")
+        database.execute("DROP TABLE embeddings_queue")
+    assert bring(opened(), path).imported == 1
+
+
+def test_without_the_model_all_comes_and_nothing_is_said_of_its_vectors(tmp_path: Path) -> None:
+    def away(_: object) -> list[list[float]]:
+        raise ModelUnavailable("some", "it is away", "Wait.")
+
+    store = MemoryStore(":memory:", embedder=FromCallable(away, identity="some", dimensions=384))
+    done = bring(store, folder(tmp_path / "c", ai_houkai=[houkai("a", FERRY)]))
+    assert (done.imported, done.vectors_regenerated) == (1, 0)
+    assert len(done.notes) == 1 and "found by their words" in done.notes[0]
+
+
+@pytest.mark.parametrize("file", ["header.bin", "data_level0.bin", "index_metadata.pickle"])
+def test_an_index_that_was_not_written_to_the_end_only_costs_its_vectors(tmp_path: Path, file: str) -> None:
+    path = folder(tmp_path / "c", queue=False, index=True, ai_houkai=[houkai("a", FERRY)])
+    broken = path / "VECTOR-ai_houkai" / file
+    broken.write_bytes(broken.read_bytes()[:20])
+    done = bring(opened(), path)
+    assert (done.imported, done.vectors_regenerated) == (1, 1)
+
+
+def test_nothing_of_the_source_changes(tmp_path: Path) -> None:
+    path = folder(tmp_path / "c", index=True, ai_houkai=[houkai("a", FERRY)])
+    before = fingerprint(path)
+    store = opened()
+    bring(store, path, dry_run=True)
+    bring(store, path)
+    assert fingerprint(path) == before
+
+
+def test_what_a_writer_left_unfinished_beside_the_file_is_read_and_left_there(tmp_path: Path) -> None:
+    path = folder(tmp_path / "c", ai_houkai=[houkai("a", FERRY)])
+    with closing(sqlite3.connect(path / "chroma.sqlite3", isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("UPDATE embedding_metadata SET string_value = 'The bus' WHERE key = 'chroma:document'")
+        assert (path / "chroma.sqlite3-wal").stat().st_size
+        before = fingerprint(path)
+        store = opened()
+        bring(store, path)
+        assert fingerprint(path) == before
+    found = store.get("a")
+    assert found is not None and found.text == "The bus"
+
+
+def test_nothing_appears_beside_a_file_while_it_is_read(tmp_path: Path) -> None:
+    path = folder(tmp_path / "c", ai_houkai=[houkai("a", FERRY)])
+    with closing(sqlite3.connect(path / "chroma.sqlite3")) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+    before = fingerprint(path)
+    with chroma.opened(path) as source:
+        assert len(list(source.rows())) == 1
+        assert fingerprint(path) == before
+
+
+def test_a_second_import_brings_nothing_twice_and_undo_takes_it_back(tmp_path: Path) -> None:
+    path = folder(tmp_path / "c", ai_houkai=[houkai("a", FERRY), houkai("b", "The bus")])
+    store = opened()
+    would = bring(store, path, dry_run=True)
+    assert (would.imported, store.count()) == (2, 0)
+    first = bring(store, path)
+    again = bring(store, path)
+    assert (first.imported, again.imported, again.skipped, again.batch) == (2, 0, 2, "")
+    store.undo(first.batch)
+    assert store.count() == 0
+
+
+def test_rows_that_cannot_be_kept_are_counted_and_named_and_the_rest_comes(tmp_path: Path) -> None:
+    path = folder(
+        tmp_path / "c",
+        ai_houkai=[
+            houkai("good", FERRY),
+            houkai("wordless", None),
+            houkai("heavy", "Too important", importance=7.0),
+            houkai("garbled", b"\xff\xfe bytes"),
+            houkai("torn", "Its ties are torn", links="[{"),
+            houkai("knot", "It is tied to itself", links='[{"to": "knot", "rel": "related"}]'),
+            houkai("odd", "Of a type that nobody knows", type="leaflet"),
+        ],
+    )
+    store = opened()
+    done = bring(store, path)
+    assert (done.imported, done.errors) == (4, 3)
+    assert [fault.why.partition(":")[0] for fault in done.faults] == ["wordless", "heavy", "garbled"]
+    assert done.notes == ("2 came without their ties, which cannot be read: torn, knot.",)
+    odd = store.get("odd")
+    assert odd is not None and (odd.type, odd.metadata) == ("semantic", {"type": "leaflet"})
+
+
+def test_counts_and_feelings_that_went_through_floats_are_kept(tmp_path: Path) -> None:
+    felt = {"memory_type": "semantic", "access_count": 4.0, "emotional_context": '{"valence": 1.5, "arousal": -3}'}
+    store = opened()
+    bring(store, folder(tmp_path / "m", short_term_memory=[Record("a", FERRY, felt)]))
+    bring(store, folder(tmp_path / "c", ai_houkai=[houkai("b", "The bus is late", access_count=2.0)]))
+    first, second = store.get("a"), store.get("b")
+    assert first is not None and (first.access_count, first.valence, first.arousal) == (4, 1.0, -1.0)
+    assert second is not None and second.access_count == 2
+
+
+def test_torn_notes_of_mnemosyne_cost_no_memory(tmp_path: Path) -> None:
+    torn = {"memory_type": "semantic", "tags": "[", "metadata_json": "{", "emotional_context": "{",
+            "created_at": "soon", "source_memory_ids": "7"}  # fmt: skip
+    store = opened()
+    done = bring(store, folder(tmp_path / "m", short_term_memory=[Record("a", FERRY, torn)]))
+    assert (done.imported, done.errors) == (1, 0)
+    told = " ".join(done.notes)
+    assert all(what in told for what in ("tags", "metadata", "emotional context", "times", "ties"))
+
+
+def test_collections_of_several_agents_are_not_mixed(tmp_path: Path) -> None:
+    path = folder(tmp_path / "c", alice=[houkai("a", FERRY)], bob=[houkai("b", "The bus")])
+    with pytest.raises(InvalidInput, match=r"alice, bob.*--collection"):
+        bring(opened(), path)
+    store = opened()
+    done = bring(store, path, collections=("bob",))
+    assert (done.imported, done.notes) == (1, ("Other collections were left out: alice.",))
+    with pytest.raises(UnknownName, match="carol"):
+        bring(store, path, collections=("carol",))
+
+
+def test_a_folder_that_is_none_of_chromas_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ArchiveRefused, match=r"no chroma\.sqlite3 in it"):
+        bring(opened(), tmp_path / "empty")
+    (tmp_path / "empty" / "chroma.sqlite3").write_bytes(b"no database at all" * 100)
+    with pytest.raises(ArchiveRefused, match="no whole SQLite database"):
+        bring(opened(), tmp_path / "empty")
+    (tmp_path / "empty" / "chroma.sqlite3").unlink()
+    sqlite3.connect(tmp_path / "empty" / "chroma.sqlite3").close()
+    with pytest.raises(ArchiveRefused, match="'collections' is not there"):
+        bring(opened(), tmp_path / "empty")
+
+
+def test_a_collection_without_its_table_of_records_is_told(tmp_path: Path) -> None:
+    path = folder(tmp_path / "c", ai_houkai=[houkai("a", FERRY)])
+    with closing(sqlite3.connect(path / "chroma.sqlite3")) as database, database:
+        database.execute("DELETE FROM segments")
+    done = bring(opened(), path)
+    assert (done.imported, done.notes) == (
+        0,
+        ("The collection 'ai_houkai' was never written to the end, and is empty.",),
+    )
+
+
+def test_of_a_damaged_file_what_can_be_read_comes(tmp_path: Path) -> None:
+    many = [houkai(f"m{number}", f"buoy number {number} " + "rings in the fog " * 20) for number in range(400)]
+    path = folder(tmp_path / "c", queue=False, ai_houkai=many)
+    file = path / "chroma.sqlite3"
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) * 2 // 3] + bytes(len(whole) - len(whole) * 2 // 3))
+    done = bring(opened(), path)
+    assert 0 < done.imported < len(many) and done.errors
+    assert any("cannot be read" in fault.why for fault in done.faults)

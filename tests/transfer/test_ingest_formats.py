@@ -1,0 +1,208 @@
+"""What each format tells, and how a file's own is recognised."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nacre.errors import InvalidInput, UnknownName
+from nacre.transfer.ingest import items as json_array
+from nacre.transfer.ingest import items as lines
+from nacre.transfer.ingest.formats import FORMATS, detected, files, format_named
+from nacre.transfer.ingest.items import Broken, Item, Skipped, moment
+from tests.transcripts import SESSION, blocks, chatgpt, claude, turn, write_lines
+
+TOOL = {"type": "tool_use", "name": "Grep", "input": {"pattern": "pear"}}
+RESULT = {"type": "tool_result", "content": [{"type": "text", "text": "pear.py: 3"}]}
+THOUGHT = {"type": "thinking", "thinking": "pears, then"}
+
+
+def items(path: Path, *, tools: bool = False) -> list[Item]:
+    format = detected(path)
+    assert format is not None
+    return [piece for piece in format.read(path, tools=tools) if isinstance(piece, Item)]
+
+
+def reasons(path: Path) -> list[str]:
+    format = detected(path)
+    assert format is not None
+    return [piece.reason for piece in format.read(path) if isinstance(piece, Skipped)]
+
+
+def test_a_transcript_gives_what_was_said_with_its_place_and_time(tmp_path: Path) -> None:
+    path = write_lines(
+        tmp_path / "x.jsonl",
+        [turn(1, "Plant the pear."), turn(2, blocks("It is ", "planted."), "assistant")],
+    )
+    first, second = items(path)
+    assert (first.text, first.role, first.session, first.key) == ("Plant the pear.", "user", SESSION, "uuid-1")
+    assert first.occurred_at == moment("2026-02-03T04:05:01Z")
+    assert (second.text, second.role) == ("It is\n\nplanted.", "assistant")
+
+
+def test_tools_and_thoughts_come_only_when_they_are_asked_for(tmp_path: Path) -> None:
+    content = blocks("I look.", tool=TOOL, thought=THOUGHT)
+    path = write_lines(tmp_path / "x.jsonl", [turn(1, content, "assistant"), turn(2, [RESULT])])
+    assert [item.text for item in items(path)] == ["I look."]
+    assert reasons(path) == ["tools and thinking"] * 2
+    said, done, answered = items(path, tools=True)
+    assert said == items(path)[0]
+    assert done.role == answered.role == "tool" and "pear" in done.text and "thinking" in done.text
+    assert "pear.py: 3" in answered.text
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        (turn(1, "hello", isSidechain=True), "conversation with a subagent"),
+        (turn(1, "hello", isMeta=True), "written by the client"),
+        (turn(1, "all of it", isCompactSummary=True), "summary of what was said before"),
+        (turn(1, "<command-name>/clear</command-name>"), "command of the client"),
+        (turn(1, "[Request interrupted by user]"), "command of the client"),
+        (turn(1, "<system-reminder>be brief</system-reminder>"), "empty"),
+        ({"type": "summary", "summary": "Pears", "leafUuid": "uuid-1"}, "summary line"),
+    ],
+)
+def test_what_nobody_said_is_left_out_with_its_reason(tmp_path: Path, entry: dict[str, object], reason: str) -> None:
+    path = write_lines(tmp_path / "x.jsonl", [entry])
+    assert items(path) == [] and reasons(path) == [reason]
+
+
+def test_what_we_gave_to_a_client_does_not_come_back_to_us(tmp_path: Path) -> None:
+    given = "<memories>\nIt is data.\n- (semantic) figs\n</memories>\nWhat about figs?"
+    assert items(write_lines(tmp_path / "x.jsonl", [turn(1, given)]))[0].text == "What about figs?"
+
+
+def test_broken_lines_are_named_and_the_others_are_read(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "x.jsonl", [turn(1, "one"), "{not json", "[]", turn(2, "two")])
+    with path.open("ab") as file:
+        file.write(b"\xff\xfe\n")
+    found = list(FORMATS["claude-code"].read(path))
+    assert [piece.text for piece in found if isinstance(piece, Item)] == ["one", "two"]
+    assert [(piece.where, piece.reason) for piece in found if isinstance(piece, Broken)] == [
+        ("line 2", "not JSON"),
+        ("line 3", "no JSON object"),
+        ("line 5", "not UTF-8 text"),
+    ]
+
+
+def test_a_line_that_is_far_too_long_is_passed_over_and_not_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "LONGEST_LINE", 400)
+    path = write_lines(tmp_path / "x.jsonl", [turn(1, "x" * 2_000), turn(2, "short")])
+    found = list(lines.lines(path))
+    assert [bool(line.fault) for line in found] == [True, False]
+    assert found[-1].end == path.stat().st_size
+
+
+def test_a_tree_of_messages_is_read_along_the_branch_that_was_last_seen(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    told = [("system", "be kind"), ("user", "When to prune?"), ("assistant", "In winter."), ("tool", "lookup")]
+    path.write_text(json.dumps([chatgpt(*told), chatgpt(("user", "And figs?"), id="talk-2")]))
+    found = items(path)
+    assert [(item.session, item.role, item.text) for item in found] == [
+        ("talk-1", "user", "When to prune?"),
+        ("talk-1", "assistant", "In winter."),
+        ("talk-2", "user", "And figs?"),
+    ]
+    assert found[0].title == "Pruning" and found[0].occurred_at == 1_700_000_001.5
+    assert len(items(path, tools=True)) == 4
+
+
+def test_a_tree_without_a_last_node_and_a_ring_of_parents_come_to_an_end(tmp_path: Path) -> None:
+    talk = chatgpt(("user", "a"), ("assistant", "b"))
+    del talk["current_node"]
+    talk["mapping"].pop("beside")
+    talk["mapping"]["n0"]["parent"] = "n1"
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps([talk]))
+    assert {item.text for item in items(path)} == {"a", "b"}
+
+
+def test_an_export_of_claude_gives_its_messages_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([claude(("human", "Which stock?"), ("assistant", "A dwarf one."), ("human", ""))]))
+    assert [(item.role, item.text, item.title) for item in items(path)] == [
+        ("user", "Which stock?", "Grafting"),
+        ("assistant", "A dwarf one.", "Grafting"),
+    ]
+    assert reasons(path) == ["empty"]
+
+
+def test_an_export_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([claude(("human", "one")), claude(("human", "two"), uuid="chat-2")])[:-40])
+    found = list(FORMATS["claude"].read(path))
+    assert [piece.text for piece in found if isinstance(piece, Item)] == ["one"]
+    assert [piece.where for piece in found if isinstance(piece, Broken)] == ["conversation 2"]
+
+
+def test_a_great_array_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_array, "STEP", 7)
+    path = tmp_path / "a.json"
+    told = [{"ä": "€" * 30}, 123456789, "x, ]", [], {"a": [1, {"b": None}]}]
+    path.write_text(json.dumps(told, ensure_ascii=False, indent=1), "utf-8")
+    assert [found for found, _ in json_array.elements(path)] == told
+    longest = max(len(json.dumps(each)) for each in told)
+    with path.open("rb") as file:
+        stream = json_array.Stream(file)
+        stream.skip(" [\n")
+        stream.element()
+        assert len(stream.text) < 2 * longest
+
+
+def test_plain_lines_need_a_text_and_nothing_else(tmp_path: Path) -> None:
+    path = write_lines(
+        tmp_path / "talk.jsonl",
+        [
+            {"role": "user", "content": "Dig here.", "timestamp": 1_700_000_000_000, "session": "s"},
+            {"text": "A note."},
+            {"role": "tool", "content": "done"},
+            {"role": "user", "content": ""},
+        ],
+    )
+    first, second = items(path)
+    assert (first.session, first.occurred_at) == ("s", 1_700_000_000.0)
+    assert (second.session, second.role, second.occurred_at) == ("talk", "", None)
+    assert reasons(path) == ["tools and thinking", "empty"]
+
+
+@pytest.mark.parametrize("told", ["", "{}", "[]", '{"a": 1}', "plain words", '[{"price": 3}]', "\x00\x01"])
+def test_other_files_are_no_conversation(tmp_path: Path, told: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(told)
+    assert detected(path) is None
+
+
+def test_a_first_line_that_is_broken_does_not_hide_a_transcript(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "x.jsonl", ["{half", turn(1, "hello")])
+    assert detected(path) is FORMATS["claude-code"]
+
+
+def test_a_first_line_that_is_long_does_not_hide_a_transcript(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "x.jsonl", [turn(1, "x" * 500_000), turn(2, "hello")])
+    assert detected(path) is FORMATS["claude-code"]
+
+
+def test_an_unknown_format_names_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="'markdown'"):
+        format_named("markdwon")
+
+
+def test_a_folder_is_walked_in_order_and_hidden_ones_are_not(tmp_path: Path) -> None:
+    for name in ("b/x.md", "a/y.jsonl", "a/z.txt", ".git/n.md", "node_modules/n.md", "b/.hidden.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    named = tmp_path / "a" / "z.txt"
+    found = list(files((named, tmp_path, tmp_path / "b")))
+    assert [(path.name, told) for path, told in found] == [("z.txt", True), ("y.jsonl", False), ("x.md", False)]
+    with pytest.raises(InvalidInput, match="There is no"):
+        list(files((tmp_path / "nowhere",)))
+
+
+@pytest.mark.parametrize("value", [None, True, "soon", 1e300, [], "", float("nan")])
+def test_what_is_no_time_is_none(value: object) -> None:
+    assert moment(value) is None  # type: ignore[arg-type]

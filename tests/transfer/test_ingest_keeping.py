@@ -1,0 +1,154 @@
+"""What is ingested is kept once, in its place, without secrets, and can be taken back."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from nacre import MemoryStore
+from nacre.access.capabilities import AgentCapabilities, ScopeLevel
+from nacre.errors import AccessDenied, InvalidInput
+from nacre.transfer.ingest import ingest as keeping
+from nacre.transfer.ingest.formats import detected
+from nacre.transfer.ingest.ingest import Ingest, Tally
+from tests.transcripts import SESSION, chatgpt, claude, secret, turn, write_lines
+
+
+def ingest(store: MemoryStore, path: Path, *, tools: bool = False, dry_run: bool = False) -> Tally:
+    format = detected(path)
+    assert format is not None
+    return Ingest(store, format, path, dry_run).run(tools=tools)
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore(":memory:", embedder="hashing")
+
+
+def test_a_turn_has_its_session_place_speaker_time_and_source(store: MemoryStore, tmp_path: Path) -> None:
+    ingest(store, write_lines(tmp_path / "x.jsonl", [turn(1, "one"), turn(2, "two", "assistant")]))
+    one, two = sorted(store.list_recent(), key=lambda memory: memory.position or 0)
+    assert (one.session, one.position, one.role, one.source) == (SESSION, 0, "user", "claude-code")
+    assert (two.position, two.role, two.type) == (1, "assistant", "episodic")
+    assert one.occurred_at is not None and one.occurred_at < (two.occurred_at or 0)
+
+
+@pytest.mark.parametrize(
+    "told", [[chatgpt(("user", "a"), ("assistant", "b"))], [claude(("human", "a"), ("human", "b"))]]
+)
+def test_an_export_read_twice_changes_nothing(store: MemoryStore, tmp_path: Path, told: object) -> None:
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps(told))
+    assert (ingest(store, path).new, ingest(store, path).unchanged, store.count()) == (2, 2, 2)
+    assert len({entry.act.batch for entry in store.journal(limit=None)}) == 1
+
+
+def test_a_transcript_that_grew_gives_only_what_is_new(store: MemoryStore, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "x.jsonl", [turn(1, "one")])
+    ingest(store, path)
+    write_lines(path, [turn(1, "one"), turn(2, "two")])
+    tally = ingest(store, path)
+    assert (tally.new, tally.unchanged) == (1, 1)
+    assert {memory.text: memory.position for memory in store.list_recent()} == {"one": 0, "two": 1}
+
+
+def test_tools_that_come_later_do_not_double_what_was_said(store: MemoryStore, tmp_path: Path) -> None:
+    content = [{"type": "text", "text": "I look."}, {"type": "tool_use", "name": "Grep", "input": {}}]
+    path = write_lines(tmp_path / "x.jsonl", [turn(1, content, "assistant")])
+    ingest(store, path)
+    tally = ingest(store, path, tools=True)
+    assert (tally.new, tally.unchanged) == (1, 1)
+
+
+def test_what_was_forgotten_is_not_kept_again(store: MemoryStore, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "x.jsonl", [turn(1, "one")])
+    ingest(store, path)
+    store.forget(*(memory.id for memory in store.list_recent()))
+    assert ingest(store, path).unchanged == 1
+    assert store.count() == 0
+
+
+def test_an_ingest_is_an_act_that_can_be_taken_back(store: MemoryStore, tmp_path: Path) -> None:
+    ingest(store, write_lines(tmp_path / "x.jsonl", [turn(number, f"turn {number}") for number in range(30)]))
+    assert {(entry.act.name, entry.act.why) for entry in store.journal(limit=None)} == {
+        ("ingest", "claude-code: x.jsonl")
+    }
+    store.undo()
+    assert store.count() == 0
+
+
+def test_many_turns_are_kept_in_batches_without_reading_all_first(
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping, "BATCH", 10)
+    path = write_lines(tmp_path / "x.jsonl", [turn(number, f"turn {number}") for number in range(25)])
+    told: list[tuple[int, int]] = []
+    format = detected(path)
+    assert format is not None
+    Ingest(store, format, path).run(progress=lambda done, total, _what: told.append((done, total)))
+    assert len({entry.act.batch for entry in store.journal(limit=None)}) == 3
+    assert len(told) == 3 and told[-1] == (path.stat().st_size,) * 2
+    assert sorted(memory.position or 0 for memory in store.list_recent(50)) == list(range(25))
+
+
+def test_no_secret_is_kept(store: MemoryStore, tmp_path: Path) -> None:
+    ingest(store, write_lines(tmp_path / "x.jsonl", [turn(1, f"use {secret()} for it")]))
+    (memory,) = store.list_recent()
+    assert secret() not in memory.text and memory.text.startswith("use ")
+
+
+def test_a_text_that_cannot_be_kept_is_named_and_the_rest_is_kept(store: MemoryStore, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "x.jsonl", [turn(1, "x" * 1_000_001), turn(2, "a\ud800b\x00c"), turn(3, "three")])
+    tally = ingest(store, path)
+    assert (tally.new, tally.broken) == (2, 1)
+    assert "1,000,001" in tally.faults[0]
+    assert {memory.text for memory in store.list_recent()} == {"a\ufffdb\ufffdc", "three"}
+
+
+def test_a_line_told_twice_is_kept_once(store: MemoryStore, tmp_path: Path) -> None:
+    tally = ingest(store, write_lines(tmp_path / "x.jsonl", [turn(1, "one"), turn(1, "one")]))
+    assert (tally.new, tally.skipped["told twice"], store.count()) == (1, 1, 1)
+
+
+def test_many_faults_are_counted_and_the_first_are_named(store: MemoryStore, tmp_path: Path) -> None:
+    tally = ingest(store, write_lines(tmp_path / "x.jsonl", [turn(1, "one"), *["{"] * 50]))
+    assert (tally.broken, len(tally.faults), tally.new) == (50, keeping.TOLD_FAULTS, 1)
+
+
+def test_two_who_ingest_the_same_at_once_keep_it_once(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "x.jsonl", [turn(number, f"turn {number}") for number in range(40)])
+    faults: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            with MemoryStore(tmp_path / "s.db", embedder="hashing") as store:
+                ingest(store, path)
+        except BaseException as error:  # noqa: BLE001 - told below
+            faults.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    with MemoryStore(tmp_path / "s.db", embedder="hashing") as store:
+        assert store.count() == 40
+
+
+def test_a_fault_that_is_nobody_elses_is_told(store: MemoryStore) -> None:
+    draft = store.draft("one", id="same")
+    with pytest.raises(InvalidInput):
+        keeping.keep(store, "ingest", [draft, draft])
+
+
+def test_a_narrowed_agent_cannot_bring_ids_along(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "x.jsonl", [turn(1, "one")])
+    narrow = AgentCapabilities(ScopeLevel.SESSION_ONLY)
+    with MemoryStore(
+        tmp_path / "s.db", embedder="hashing", agent="a", session="s", capabilities=narrow
+    ) as store, pytest.raises(AccessDenied):  # fmt: skip
+        ingest(store, path)

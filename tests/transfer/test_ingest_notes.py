@@ -1,0 +1,199 @@
+"""Notes in Markdown: how they are parted, and what becomes of their memories when they are edited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nacre import Memory, MemoryStore
+from nacre.remember.validate import LONGEST_TEXT
+from nacre.settings import Settings
+from nacre.transfer.ingest.formats import FORMATS
+from nacre.transfer.ingest.ingest import Ingest, Tally
+from nacre.transfer.ingest.items import Broken, Item, moment
+from nacre.transfer.ingest.markdown import shown
+from tests.transcripts import secret
+
+LONG = "x" * (LONGEST_TEXT + 1)
+NOTE = """---
+title: Orchard
+date: 2026-03-04
+tags: [trees, garden]
+---
+What to know of the orchard.
+
+# Rules
+- Prune in winter,
+  never in spring.
+- Water on Sundays
+    - the pear twice
+
+Afterwards rest.
+
+## 2026-05-06
+1. Grafted the quince.
+
+```
+# no heading
+- no item
+```
+<!-- a remark -->
+"""
+
+
+def read(path: Path, text: str) -> list[Item]:
+    path.write_text(text, "utf-8")
+    return [piece for piece in FORMATS["markdown"].read(path) if isinstance(piece, Item)]
+
+
+def ingest(store: MemoryStore, path: Path, text: str, *, dry_run: bool = False) -> Tally:
+    path.write_text(text, "utf-8")
+    return Ingest(store, FORMATS["markdown"], path, dry_run).run()
+
+
+def counts(tally: Tally) -> tuple[int, int, int, int]:
+    return tally.new, tally.unchanged, tally.changed, tally.gone
+
+
+def texts(store: MemoryStore) -> list[str]:
+    return sorted(memory.text for memory in store.list_recent(100))
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore(":memory:", embedder="hashing")
+
+
+def test_a_note_is_parted_at_headings_and_items(tmp_path: Path) -> None:
+    found = read(tmp_path / "MEMORY.md", NOTE)
+    assert [(item.title, item.text) for item in found] == [
+        ("Orchard", "What to know of the orchard."),
+        ("Rules", "Prune in winter,\n  never in spring."),
+        ("Rules", "Water on Sundays\n    - the pear twice"),
+        ("Rules", "Afterwards rest."),
+        ("2026-05-06", "Grafted the quince."),
+        ("2026-05-06", "```\n# no heading\n- no item\n```"),
+    ]
+    assert {item.tags for item in found} == {("trees", "garden")}
+    assert found[0].occurred_at == moment("2026-03-04") and found[-1].occurred_at == moment("2026-05-06")
+
+
+def test_the_name_of_a_file_may_tell_its_day_and_its_title(tmp_path: Path) -> None:
+    (item,) = read(tmp_path / "20260708-fence.md", "The fence fell.")
+    assert (item.title, item.occurred_at) == ("20260708-fence", moment("2026-07-08"))
+    assert read(tmp_path / "99999999.md", "x")[0].occurred_at is None
+
+
+def test_long_prose_is_parted_between_paragraphs(tmp_path: Path) -> None:
+    found = read(tmp_path / "n.md", "\n\n".join(f"{letter * 900}." for letter in "abcde"))
+    assert [len(item.text) for item in found] == [1804, 1804, 901]
+
+
+@pytest.mark.parametrize("front", ["---\n[: broken\n---\nbody", "---\n- a list\n---\nbody", "---\nbody"])
+def test_what_is_no_front_matter_does_no_harm(tmp_path: Path, front: str) -> None:
+    assert read(tmp_path / "n.md", front)[-1].text.endswith("body")
+
+
+def test_a_note_that_is_no_text_is_named_and_takes_nothing_away(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "n.md"
+    ingest(store, path, "- one")
+    path.write_bytes(b"\xff\xff")
+    assert [type(piece) for piece in FORMATS["markdown"].read(path)] == [Broken]
+    tally = Ingest(store, FORMATS["markdown"], path).run()
+    assert (counts(tally), tally.broken, texts(store)) == ((0, 0, 0, 0), 1, ["one"])
+
+
+def test_a_note_read_twice_changes_nothing(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "n.md"
+    assert counts(ingest(store, path, NOTE)) == (6, 0, 0, 0)
+    before = store.journal(limit=None)
+    assert counts(ingest(store, path, NOTE)) == (0, 6, 0, 0)
+    assert store.journal(limit=None) == before
+
+
+def test_an_edited_item_keeps_its_memory(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "n.md"
+    ingest(store, path, "# Day\n- rise at seven\n- bed at ten\n")
+    old = {memory.text: memory.id for memory in store.list_recent()}
+    assert counts(ingest(store, path, "# Day\n- sing\n- rise at six\n- bed at ten\n")) == (1, 1, 1, 0)
+    new = {memory.text: memory.id for memory in store.list_recent()}
+    assert new["bed at ten"] == old["bed at ten"]
+    assert old["rise at seven"] in (new["sing"], new["rise at six"])
+    store.undo()
+    assert texts(store) == ["bed at ten", "rise at seven"]
+
+
+def test_what_leaves_a_note_goes_to_the_trash_and_may_come_back(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "n.md"
+    ingest(store, path, "- one\n- two\n")
+    assert counts(ingest(store, path, "- one\n")) == (0, 1, 0, 1)
+    assert texts(store) == ["one"]
+    assert counts(ingest(store, path, "- one\n- two\n")) == (0, 1, 1, 0)
+    assert texts(store) == ["one", "two"]
+    assert counts(ingest(store, path, "- one\n- two\n")) == (0, 2, 0, 0)
+
+
+def test_what_somebody_forgot_does_not_come_back_from_its_note(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "n.md"
+    ingest(store, path, "- one\n- two\n")
+    store.forget(*(memory.id for memory in store.list_recent() if memory.text == "two"))
+    assert counts(ingest(store, path, "- one\n- two\n")) == (0, 2, 0, 0)
+    assert texts(store) == ["one"]
+
+
+def test_what_others_learnt_from_a_note_is_not_the_notes(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "n.md"
+    ingest(store, path, "# Day\n- one\n")
+    mine = store.remember("the day has an order", title="Day", source=shown(path))
+    assert counts(ingest(store, path, "# Day\n- two\n")) == (0, 0, 1, 0)
+    assert counts(ingest(store, path, "")) == (0, 0, 0, 1)
+    assert texts(store) == [mine.text]
+
+
+def test_what_is_refused_in_an_edited_note_leaves_its_memory_as_it_was(tmp_path: Path) -> None:
+    store = MemoryStore(":memory:", embedder="hashing", settings=Settings(secrets="refuse"))
+    path = tmp_path / "n.md"
+    ingest(store, path, "# Day\n- token to come\n- rise at seven\n- sing\n")
+    old = {memory.text: memory.id for memory in store.list_recent()}
+    tally = ingest(store, path, f"# Day\n- token {secret()}\n- rise at six\n")
+    assert (counts(tally), tally.skipped["refused for a secret"]) == ((0, 0, 1, 1), 1)
+    new = {memory.text: memory.id for memory in store.list_recent()}
+    assert new == {"token to come": old["token to come"], "rise at six": old["rise at seven"]}
+    assert counts(ingest(store, path, f"# Day\n- token {secret()}\n- {LONG}\n")) == (0, 0, 0, 0)
+    assert texts(store) == ["rise at six", "token to come"]
+
+
+def test_words_that_a_memory_once_had_can_be_kept_again(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "n.md"
+    for text, expected in (("- a\n", ["a"]), ("- b\n", ["b"]), ("- b\n- a\n", ["a", "b"]), ("- a\n- b\n", ["a", "b"])):
+        ingest(store, path, text)
+        assert texts(store) == expected
+
+
+def test_another_file_with_the_same_words_is_another_note(store: MemoryStore, tmp_path: Path) -> None:
+    ingest(store, tmp_path / "a.md", "# T\n- same\n")
+    ingest(store, tmp_path / "b.md", "# T\n- same\n")
+    assert texts(store) == ["same", "same"]
+    ingest(store, tmp_path / "a.md", "# T\n")
+    assert texts(store) == ["same"]
+
+
+def test_a_dry_run_counts_and_keeps_nothing(store: MemoryStore, tmp_path: Path) -> None:
+    assert counts(ingest(store, tmp_path / "n.md", NOTE, dry_run=True)) == (6, 0, 0, 0)
+    assert texts(store) == []
+
+
+def test_a_secret_in_a_note_is_not_kept_and_makes_no_second_memory(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "n.md"
+    ingest(store, path, f"- token {secret()}\n")
+    (memory,) = store.list_recent()
+    assert secret() not in memory.text
+    assert counts(ingest(store, path, f"- token {secret()}\n")) == (0, 1, 0, 0)
+
+
+def test_a_memory_of_a_note_tells_where_it_came_from(store: MemoryStore, elsewhere: Path) -> None:
+    ingest(store, elsewhere / "n.md", NOTE)
+    found: Memory = next(memory for memory in store.list_recent() if memory.text == "Afterwards rest.")
+    assert (found.source, found.session, found.title, found.type) == ("~/n.md", "~/n.md", "Rules", "semantic")
+    assert found.position == 3

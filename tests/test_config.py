@@ -64,17 +64,21 @@ def test_in_memory_in_a_file_stays_in_memory(tmp_path: Path) -> None:
     ("written", "said"),
     [
         ("spce = 'x'", "did you mean 'space'"),
-        ("default_importance = 'much'", "no number"),
+        ("default_importance = 'much'", "not a number"),
         ("space = 5", "in quotes"),
         ("space = ", "cannot be read"),
-        ("[table]\nx = 1", "no setting"),
+        ("[table]\nx = 1", "not a setting"),
+        (f"default_importance = 1{'0' * 400}", "not a number"),
+        (f"default_importance = 1{'0' * 5000}", "cannot be read"),
+        ("store = '~nobody-of-that-name/x.db'", "home folder"),
     ],
 )
 def test_a_setting_that_cannot_be_read_names_its_file_and_key(tmp_path: Path, written: str, said: str) -> None:
-    (tmp_path / ".nacre.toml").write_text(written)
+    own = tmp_path / "config.toml"
+    own.write_text(written)
     with pytest.raises(ConfigError, match=said) as caught:
-        settings(environment={}, folder=tmp_path, user_file=tmp_path / "none")
-    assert ".nacre.toml" in str(caught.value)
+        settings(environment={}, folder=tmp_path, user_file=own)
+    assert "config.toml" in str(caught.value)
 
 
 def test_an_unreadable_number_in_the_environment_names_the_variable(tmp_path: Path) -> None:
@@ -98,7 +102,8 @@ def test_a_key_file_is_meant_from_where_the_settings_lie_and_other_keys_stay_as_
 
 
 def test_a_key_written_where_it_does_not_belong_is_not_repeated(tmp_path: Path) -> None:
-    (tmp_path / ".nacre.toml").write_text("key = 123456789")
+    own = tmp_path / "config.toml"
+    own.write_text("key = 123456789")
     with pytest.raises(ConfigError, match="sets key") as caught:
-        settings(environment={}, folder=tmp_path, user_file=tmp_path / "none")
+        settings(environment={}, folder=tmp_path, user_file=own)
     assert "123456789" not in str(caught.value)

@@ -101,7 +101,7 @@ def test_the_command_line_obeys_nothing_and_says_so_once(hostile: Hostile, untou
     nacre = CommandLine(hostile.folder / "stolen.db")
     result = nacre("remember", f"The token is {TOKEN}", "--id", "m1")
     assert result.exit_code == 0
-    assert result.stderr.count("which a project may not set by itself; `nacre trust`") == 1
+    assert result.stderr.count("which a project may not set by itself") == 1
     assert "embedder_url" in result.stderr and TOKEN not in nacre.ok("show", "m1")
     assert OTHER not in nacre.ok("recall", "payroll database")
     for words in (["edit", "m1"], ["stats"], ["list"], ["doctor"], ["backup", "list"], ["journal"], ["reindex"]):

@@ -40,9 +40,9 @@ def test_no_setting_is_read_from_a_project_that_nobody_trusts(file: Path, name: 
     file.write_text(f"{name} = {sample(name)}\n")
     found, notices = read(file)
     assert found == settings(environment={}, folder=file.parent.parent)
-    assert notices == [
-        f"{file} sets {name}, which a project may not set by itself; `nacre trust` there allows it, if you trust it."
-    ]
+    own = f" (its own space is {project_of(file.parent).space()!r})" if name == "space" else ""
+    remedy = "`nacre trust` there allows it, if you trust it."
+    assert notices == [f"{file} sets {name}, which a project may not set by itself{own}; {remedy}"]
 
 
 def test_tables_of_spaces_are_not_read_from_a_project_that_nobody_trusts(file: Path) -> None:
@@ -150,11 +150,30 @@ def test_a_file_of_another_user_is_not_even_parsed(file: Path) -> None:
     assert read(file)[0] == settings(environment={}, folder=file.parent.parent)
 
 
-@pytest.mark.parametrize("content", [b"a = " + b"[" * 100_000, b"#" * 1_000_001, b"\xff\xfe"])
-def test_a_file_made_to_break_the_reader_is_one_clear_error(file: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"a = " + b"[" * 100_000, b"#" * 1_000_001, b"\xff\xfe", b"broken ="])
+def test_a_file_made_to_break_the_reader_is_ignored_with_a_line(file: Path, content: bytes) -> None:
     file.write_bytes(content)
-    with pytest.raises(ConfigError, match=r"\.nacre\.toml"):
-        read(file)
+    found, (notice,) = read(file)
+    assert found == settings(environment={}, folder=file.parent.parent)
+    assert str(file) in notice and "ignored" in notice
+
+
+@pytest.mark.parametrize("line", ["nonsense = 1", "default_importance = 'much'", "hook_capture = 'nein'", "space = 5"])
+def test_a_mistake_in_a_project_that_nobody_trusts_stops_nothing_and_hides_no_harmless_key(
+    file: Path, line: str
+) -> None:
+    file.write_text(f"hook_inject = false\n{line}\n")
+    found, (notice,) = read(file)
+    assert found.hook_inject is False
+    assert line.split()[0] in notice
+
+
+def test_a_trusted_file_that_changed_is_said_to_have_changed(file: Path) -> None:
+    trusted(file, 'agent = "ada"')
+    file.write_text('agent = "bob"')
+    found, (notice,) = read(file)
+    assert found.agent == ""
+    assert "has changed since you trusted it" in notice and "agent" in notice
 
 
 def own_file(elsewhere: Path, text: str) -> None:

@@ -63,36 +63,64 @@ def project_of(folder: Path) -> Project:
 
 
 def repository_of(folder: Path) -> Repository | None:
-    """The nearest one upwards, found as git does, without asking it."""
+    """The nearest one upwards, found as git does, without asking it.
+
+    A bare repository counts only where no other repository encloses it: git checks out files that look like one, and a
+    cloned repository could so claim to be any other.
+    """
     start = folder.expanduser().absolute()
+    bare: Path | None = None
     for at in (start, *start.parents):
         own = git_folder(at)
         if own is not None:
             return Repository(own, shared_folder(own))
-    return None
+        if bare is None and is_bare(at):
+            bare = at
+    return None if bare is None else Repository(bare, resolved(bare))
 
 
 def git_folder(at: Path) -> Path | None:
-    """A `.git` folder, what the `.git` file of a worktree or submodule points to, or a bare repository itself."""
+    """A `.git` folder, or what the `.git` file of a worktree or submodule points to."""
     entry = at / ".git"
-    if entry.is_file():
-        told = first_line(entry).removeprefix("gitdir:").strip()
-        found = at / told
-        return found if told and found.is_dir() else None
-    if (entry / "HEAD").is_file():
-        return entry
-    bare = (at / "HEAD").is_file() and (at / "objects").is_dir() and (at / "refs").is_dir()
-    return at if bare else None
+    try:
+        if (entry / "HEAD").is_file():
+            return entry
+        if not entry.is_file():
+            return None
+        target = at / first_line(entry).removeprefix("gitdir:").strip()
+        return target if target.is_dir() and points_back(target, entry) else None
+    except (OSError, ValueError):  # a path that is too long, or holds a NUL
+        return None
+
+
+def points_back(target: Path, entry: Path) -> bool:
+    """Whether the folder that a `.git` file names knows of it: an unpacked archive may hold a `.git` file that names the
+    repository of another project."""
+    real = resolved(target)
+    worktree = first_line(real / "gitdir")
+    if worktree:
+        return resolved(real / worktree) == resolved(entry)
+    return any((parent / ".git" / "modules") in real.parents for parent in resolved(entry.parent).parents)
+
+
+def is_bare(at: Path) -> bool:
+    return (at / "HEAD").is_file() and (at / "objects").is_dir() and (at / "refs").is_dir()
 
 
 def shared_folder(own: Path) -> Path:
-    told = first_line(own / "commondir")
-    return resolved(own / told) if told else resolved(own)
+    """Of a worktree that of its repository, which must hold the worktree's own folder."""
+    real = resolved(own)
+    try:
+        common = resolved(real / first_line(real / "commondir"))
+    except ValueError:
+        return real
+    return common if real.parent == common / "worktrees" else real
 
 
 def known_key(repository: Repository) -> str:
-    """From the cache, which knows a repository by its folder's own number; a new one at an old path is not mistaken."""
-    place, number = str(repository.shared), inode(repository.shared)
+    """From the cache, which knows a repository by its folder and its settings file, so that another repository at the
+    same path is not mistaken for it."""
+    place, number = str(repository.shared), fingerprint(repository.shared)
     cached = read_cache().get(place)
     if cached is not None and cached[0] == number:
         return cached[1]
@@ -175,18 +203,20 @@ def write_cache(place: str, number: str, key: str) -> None:
         write_private(file, json.dumps(kept))
 
 
-def inode(path: Path) -> str:
+def fingerprint(folder: Path) -> str:
+    """The folder's number alone does not do: a file system gives it to the next folder at once. The settings file is
+    written when a repository is made, and hardly ever afterwards."""
     try:
-        found = path.stat()
+        found, settings = folder.stat(), (folder / "config").stat()
     except OSError:
         return ""
-    return f"{found.st_dev}:{found.st_ino}"
+    return f"{found.st_dev}:{found.st_ino}:{settings.st_ino}:{settings.st_mtime_ns}"
 
 
 def first_line(file: Path) -> str:
     try:
         return file.read_text("utf-8").partition("\n")[0].strip()
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError):
         return ""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from nacre.errors import ConfigError
 from nacre.files import tighten
 from nacre.project import project_of
-from nacre.trust import ProjectFile, read_project_file
+from nacre.trust import ProjectFile, consent_to, read_project_file
 
 log = logging.getLogger("nacre")
 
@@ -218,21 +218,51 @@ def from_files(folder: Path, user_file: Path | None = None) -> list[Source]:
 
 
 def from_project(read: ProjectFile) -> Source:
+    """A trusted file is read like the user's own. Of any other only harmless keys count, and whatever else it holds is
+    named and ignored: a file that somebody else wrote must not stop a command either."""
     if read.fault:
         return Source(read.file, {}, notice=read.fault)
-    values = parsed(read.content, read.file)
     if read.trusted:
-        return Source(read.file, with_own_keys(values))
-    allowed = {key: value for key, value in values.items() if key in HARMLESS and HARMLESS[key](value, read.file)}
+        return Source(read.file, with_own_keys(parsed(read.content, read.file)))
+    try:
+        values = loaded(read.content, read.file)
+    except ConfigError as error:
+        return Source(read.file, {}, notice=f"The project's settings are ignored: {error}")
+    allowed = {key: value for key in HARMLESS if (value := harmless_value(key, values, read.file)) is not None}
     ignored = {key: value for key, value in values.items() if key not in allowed}
-    return Source(read.file, allowed, ignored, notice_of(read.file, ignored) if ignored else "")
+    return Source(read.file, allowed, ignored, notice_of(read, ignored) if ignored else "")
 
 
-def notice_of(file: Path, ignored: Mapping[str, object]) -> str:
+def harmless_value(key: str, values: Mapping[str, object], file: Path) -> object | None:
+    """None where the file does not set the key, or sets it to something that it may not."""
+    if key not in values:
+        return None
+    try:
+        value = converted(key, values[key], str(file))
+    except ConfigError:
+        return None
+    return value if HARMLESS[key](value, file) else None
+
+
+def notice_of(read: ProjectFile, ignored: Mapping[str, object]) -> str:
     names = ", ".join(sorted(ignored))
+    own = f" (its own space is {project_of(read.file.parent).space()!r})" if "space" in ignored else ""
+    before = consent_to(read.file)
+    if before is not None:
+        return (
+            f"{read.file} has changed since you trusted it on {date_of(before.at)}, so that {names} is ignored{own}; "
+            "run `nacre trust` there to look at it again."
+        )
     return (
-        f"{file} sets {names}, which a project may not set by itself; `nacre trust` there allows it, if you trust it."
+        f"{read.file} sets {names}, which a project may not set by itself{own}; `nacre trust` there allows it, if you "
+        "trust it."
     )
+
+
+def date_of(at: float) -> str:
+    import time
+
+    return time.strftime("%Y-%m-%d", time.gmtime(at))
 
 
 def with_own_keys(values: Mapping[str, object]) -> dict[str, object]:
@@ -271,7 +301,7 @@ def explained(
     spaced: dict[str, str] = {}
     ignored: list[Setting] = []
     for source in from_files(folder or Path.cwd()):
-        origins |= dict.fromkeys(source.values, str(source.file))
+        origins |= {key: str(source.file) for key, value in source.values.items() if value != "" or key not in KEYS}
         spaced |= dict.fromkeys(source.values.get("spaces", {}), str(source.file))  # type: ignore[call-overload]
         ignored += [Setting(key, value, str(source.file), ignored=True) for key, value in flat(source.ignored)]
     origins |= {name: ENVIRONMENT + name.upper() for name in from_environment(os.environ)}
@@ -321,14 +351,19 @@ def from_file(file: Path) -> dict[str, object]:
     return parsed(content, file)
 
 
-def parsed(content: bytes, file: Path) -> dict[str, object]:
-    """`file` is where the content lies. Raises `ConfigError`."""
+def loaded(content: bytes, file: Path) -> dict[str, object]:
+    """The keys of a TOML file as they are written. Raises `ConfigError`."""
     import tomllib
 
     try:
-        given = tomllib.loads(content.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        return tomllib.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # TOML's own errors are among the first
         raise unreadable(file, error) from error
+
+
+def parsed(content: bytes, file: Path) -> dict[str, object]:
+    """`file` is where the content lies. Raises `ConfigError`."""
+    given = loaded(content, file)
     read: dict[str, object] = {
         key: spaces_of(value, str(file)) if key in TABLES else converted(key, value, str(file))
         for key, value in given.items()
@@ -356,11 +391,16 @@ def with_key_paths(values: dict[str, object], file: Path) -> dict[str, object]:
 
 
 def unreadable(file: Path, error: Exception) -> ConfigError:
-    return ConfigError(f"{file} cannot be read as settings ({error}). Mend or remove it.")
+    return ConfigError(f"{file} cannot be read as settings ({error}). Fix or remove it.")
 
 
 def from_where(file: Path, path: str) -> str:
-    return str(file.parent / Path(path).expanduser())
+    try:
+        return str(file.parent / Path(path).expanduser())
+    except RuntimeError as error:
+        raise ConfigError(
+            f"{file} names {path!r}, and there is no such user's home folder. Write a full path."
+        ) from error
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, object]:
@@ -375,13 +415,13 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, object]:
 def converted(key: str, value: object, origin: str) -> object:
     kinds = {each.name: each.type for each in fields(Settings) if each.name not in TABLES}
     if key not in kinds:
-        raise ConfigError(f"{origin} sets {key!r}, which is no setting; {nearest(key, kinds)}.")
+        raise ConfigError(f"{origin} sets {key!r}, which is not a setting; {nearest(key, kinds)}.")
     if kinds[key] == "float":
         try:
             return float(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ConfigError(
-                f"{origin} sets {key} to {value!r}, which is no number. Write 0.5, for example."
+                f"{origin} sets {key} to something that is not a number. Write 0.5, for example."
             ) from error
     if kinds[key] == "bool":
         return truth(key, value, origin)
@@ -413,4 +453,4 @@ def truth(key: str, value: object, origin: str) -> bool:
 def nearest(key: str, names: Iterable[str]) -> str:
     known = sorted(names)
     near = get_close_matches(key, known, n=1, cutoff=0.5)
-    return f"did you mean {near[0]!r}?" if near else "the settings are " + ", ".join(known)
+    return f"did you mean {near[0]!r}?" if near else "`nacre config list` shows all settings"

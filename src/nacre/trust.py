@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from nacre.errors import ConfigError
-from nacre.files import private_folder, write_private
+from nacre.files import open_regular, private_folder, write_private
 
 FOLDER = "trusted"  # in the user's own configuration folder, one file for each consent
 LONGEST_FILE = 1_000_000  # bytes: no settings file comes near this
@@ -42,21 +42,15 @@ class ProjectFile:
 
 
 def read_project_file(file: Path) -> ProjectFile:
-    """Content and owner come from one open file, so that no other can be put in its place in between.
-
-    Raises `ConfigError`.
-    """
+    """Content and owner come from one open file, so that no other can be put in its place in between."""
     try:
-        with file.open("rb") as opened:
-            found = os.fstat(opened.fileno())
-            fault = fault_of(file, found)
+        with open_regular(file) as opened:
+            fault = fault_of(file, os.fstat(opened.fileno()))
             content = b"" if fault else opened.read(LONGEST_FILE + 1)
     except OSError as error:
-        raise ConfigError(
-            f"{file} cannot be read as settings ({error.strerror or error}). Fix or remove it."
-        ) from error
+        return ProjectFile(file, b"", f"{file} is ignored, because it cannot be read ({error.strerror or error}).")
     if len(content) > LONGEST_FILE:
-        raise ConfigError(f"{file} is too long for a settings file. Shorten or remove it.")
+        return ProjectFile(file, b"", f"{file} is ignored, because it is too long for a settings file.")
     return ProjectFile(file, content, fault)
 
 
@@ -137,11 +131,12 @@ def read_consent(place: Path) -> Consent | None:
 
 
 def state_of(consent: Consent) -> str:
-    """trusted, changed (the content is another one now) or gone."""
-    try:
-        read = read_project_file(Path(consent.file))
-    except ConfigError:
+    """trusted, changed (the content is another one now), unsafe (others can write to it) or gone."""
+    if not Path(consent.file).exists():
         return "gone"
+    read = read_project_file(Path(consent.file))
+    if read.fault:
+        return "unsafe"
     return "trusted" if read.trusted else "changed"
 
 

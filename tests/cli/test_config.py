@@ -59,7 +59,7 @@ def test_a_setting_is_written_used_and_taken_out(nacre: CommandLine, own: Path) 
     ("key", "value", "sentence"),
     [
         ("decay_rat", "1", "did you mean 'decay_rate'"),
-        ("decay_rate", "fast", "no number"),
+        ("decay_rate", "fast", "not a number"),
         ("secrets", "hide", "redact, refuse"),
         ("maintenance_decay_every", "often", "no length of time"),
         ("embedder", "minlm", "did you mean 'minilm'"),

@@ -67,10 +67,11 @@ def test_the_default_type_and_importance_are_settings(nacre: CommandLine, elsewh
 
 
 def test_a_setting_that_cannot_be_read_names_its_file(nacre: CommandLine, elsewhere: Path) -> None:
-    write(elsewhere / ".nacre.toml", spaec="x")
+    (elsewhere / "config" / "nacre").mkdir(parents=True, exist_ok=True)
+    write(elsewhere / "config" / "nacre" / "config.toml", spaec="x")
     result = nacre("list")
     assert result.exit_code == 2
-    assert ".nacre.toml" in result.stderr and "did you mean 'space'" in result.stderr
+    assert "config.toml" in result.stderr and "did you mean 'space'" in result.stderr
 
 
 def test_an_unknown_embedder_is_misuse(nacre: CommandLine) -> None:

@@ -175,3 +175,43 @@ def test_what_somebody_chose_wins(orchard: Path, elsewhere: Path) -> None:
     trusted(orchard / ".nacre.toml", 'space = "ours"')
     assert space_of(orchard / "deeper", (), {}) == "ours"
     assert space_of(orchard, (), {"NACRE_SPACE": "now"}) == "now"
+
+
+def bare_inside(folder: Path) -> Path:
+    """Files that look like a repository, as a clone may contain them."""
+    inside = folder / "sub"
+    (inside / "objects").mkdir(parents=True)
+    (inside / "refs").mkdir()
+    (inside / "HEAD").write_text("ref: refs/heads/main\n")
+    return inside
+
+
+def test_files_that_look_like_a_repository_do_not_make_a_project_of_their_own(tmp_path: Path) -> None:
+    victim, clone = repository(tmp_path / "victim", "private"), repository(tmp_path / "clone", "other")
+    inside = bare_inside(clone)
+    (inside / "commondir").write_text(f"{victim}/.git\n")
+    assert project_of(inside) == project_of(clone)
+    assert project_of(inside).key != project_of(victim).key
+
+
+def test_a_git_file_that_names_another_project_s_repository_is_not_believed(tmp_path: Path) -> None:
+    victim, unpacked = repository(tmp_path / "victim", "private"), tmp_path / "unpacked"
+    unpacked.mkdir()
+    (unpacked / ".git").write_text(f"gitdir: {victim}/.git\n")
+    assert project_of(unpacked).key != project_of(victim).key
+
+
+@pytest.mark.parametrize("line", ["gitdir: a\0b", f"gitdir: {'x' * 5000}"])
+def test_a_git_file_that_names_no_path_is_passed_over(tmp_path: Path, line: str) -> None:
+    (tmp_path / ".git").write_text(line)
+    assert project_of(tmp_path).key
+
+
+def test_another_repository_at_the_same_path_is_another_project(tmp_path: Path) -> None:
+    keys = set()
+    for number in range(4):
+        place = repository(tmp_path / "place", f"text {number}")
+        project_of.cache_clear()
+        keys.add(project_of(place).key)
+        shutil.rmtree(place)
+    assert len(keys) == 4

@@ -50,6 +50,8 @@ def command(folder: Path | None, listing: bool, remove: bool, yes: bool, form: s
 def give_consent(folder: Path, *, yes: bool, form: str | None) -> None:
     from nacre.trust import agree, read_project_file
 
+    if not folder.exists():
+        raise NothingFound(f"there is no folder {folder}.")
     file = project_file(folder.absolute())
     if file is None:
         raise NothingFound(f"there is no {PROJECT_FILE} in {folder} or above it.")

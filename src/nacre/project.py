@@ -94,8 +94,8 @@ def git_folder(at: Path) -> Path | None:
 
 
 def points_back(target: Path, entry: Path) -> bool:
-    """Whether the folder that a `.git` file names knows of it: an unpacked archive may hold a `.git` file that names the
-    repository of another project."""
+    """Whether the folder that a `.git` file names knows of it: an unpacked archive may hold a `.git` file that names
+    the repository of another project."""
     real = resolved(target)
     worktree = first_line(real / "gitdir")
     if worktree:

@@ -7,7 +7,7 @@ BENCH := .venv-bench
 # The tests start many processes, and all of them would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-busy lint types layers unit unit-all torture bench bench-recall bench-year docs clean help
+.PHONY: demo check test test-all test-busy lint types layers unit unit-all torture bench bench-recall bench-year docs clean help
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -29,6 +29,9 @@ test-all: lint types layers unit-all  ## All of `make test`, the slow tests, and
 test-busy: $(STAMP)  ## The tests of `make test` three times, beside two busy loops for each core
 	@$(BIN)/nacre model install
 	@sh scripts/test_busy.sh $(MAKE) unit
+
+check: lint types layers  ## Lint, types, layers, and the tests of what changed: under a minute
+	@sh scripts/test_changed.sh $(BIN)/pytest
 
 lint: $(STAMP)
 	@$(BIN)/ruff check .

@@ -15,8 +15,8 @@ from random import Random
 
 from tests.safety.made import leaked, secrets
 
-from nacre.safety.rules import RULES
-from nacre.safety.scrub import scrub
+from nacre.safety.secrets import scrub
+from nacre.safety.token_rules import RULES
 from texts import memories, questions
 
 SHORTEST, LONGEST = 12, 1000  # of an ordinary line: shorter ones say nothing, longer ones are data

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from random import Random
 
-from nacre.safety.scrub import scrub
+from nacre.safety.secrets import scrub
 
 TABLE = Path(__file__).parent / "secret_samples" / "formats.txt"
 HEX = string.digits + "abcdef"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from nacre.errors import ConfigError, InvalidInput, PlainMirror, UnknownName
 from nacre.model import Memory
 from nacre.protocols import Derived, Embedder, JournalSink, LanguageModel, Reranker, Store
-from nacre.remember.suggest import Suggesting
+from nacre.remember.suggest import Suggester
 from nacre.settings import ADDRESS, STORE_FILE, Settings
 from nacre.settings import IN_MEMORY as IN_MEMORY
 
@@ -193,27 +193,27 @@ def make_conflict_judge(settings: Settings) -> Judge | None:
     model = make_language_model(settings)
     if model is None:
         raise ConfigError("The conflict judge 'language-model' needs one; set language_model to openai:MODEL, say.")
-    from nacre.conflicts.language_model import AskedModel
+    from nacre.conflicts.language_model import LanguageModelJudge
 
-    return AskedModel(model)
+    return LanguageModelJudge(model)
 
 
-def make_suggesting(settings: Settings) -> Suggesting:
+def make_suggesting(settings: Settings) -> Suggester:
     asked = None
     if settings.importance == "language-model":
         model = make_language_model(settings)
         if model is None:
             raise ConfigError("The importance 'language-model' needs one; set language_model to openai:MODEL, say.")
-        from nacre.remember.suggest import asked_importance
+        from nacre.remember.suggest import ask_importance
 
-        asked = asked_importance(model)
-    return Suggesting(settings.importance, settings.emotion, settings.default_importance, asked)
+        asked = ask_importance(model)
+    return Suggester(settings.importance, settings.emotion, settings.default_importance, asked)
 
 
 def make_guard(settings: Settings) -> Guard:
-    from nacre.remember.guard import Guard, allowed_strings
+    from nacre.remember.guard import Guard, parse_allowed
 
-    allowed = allowed_strings(settings.secrets_allow)
+    allowed = parse_allowed(settings.secrets_allow)
     return Guard(settings.secrets, settings.personal_data, allowed, settings.suspicious)
 
 

@@ -104,24 +104,24 @@ from nacre.protocols import (
 )
 from nacre.recall import walk
 from nacre.recall.pack import HEADER, TokenCounter, pack
-from nacre.recall.recall import shown
+from nacre.recall.recall import clean_recollection
 from nacre.recall.walk import Walk, relations_asked
 from nacre.recall_options import Asking, Scope, filter_of, held_at, instant, parted, query_of
-from nacre.remember.derive import derive_or_wait
-from nacre.remember.guard import marked, trusted_again, untrusted
-from nacre.remember.guard import told as found
+from nacre.remember.derive import derive_or_defer
+from nacre.remember.guard import guard_notes as found
+from nacre.remember.guard import is_suspicious, mark_suspicious, restore_trust
 from nacre.remember.validate import (
     Changes,
     Editable,
     Fields,
-    checked,
+    fraction,
     label,
     labels,
-    named,
-    natural,
+    natural_number,
     number,
-    share,
-    written,
+    required_label,
+    storable_text,
+    validate_fields,
 )
 from nacre.settings import Settings
 from nacre.settings import settings as read_settings
@@ -162,8 +162,8 @@ IGNORE = "ignore"
 
 def edited(memory: Memory, changes: Mapping[str, object]) -> Memory:
     """Whoever edits a memory into the trash can restore it to where it was."""
-    if "text" in changes and untrusted(memory):
-        memory = trusted_again(memory)
+    if "text" in changes and is_suspicious(memory):
+        memory = restore_trust(memory)
     after = replace(memory, **changes)  # type: ignore[arg-type]
     if "status" not in changes or after.status == memory.status:
         return after
@@ -332,7 +332,7 @@ class MemoryStore(Closing):
         if not searched:
             return as_known(self._store, self.space, then.stood, {})
         memories = [memory for memory in then.stood.values() if memory is not None]
-        derived, _ = derive_or_wait(memories, self.embedder, self._store)
+        derived, _ = derive_or_defer(memories, self.embedder, self._store)
         searchable = dict(zip((memory.id for memory in memories), derived, strict=True))
         return as_known(self._store, self.space, then.stood, searchable)
 
@@ -459,13 +459,13 @@ class MemoryStore(Closing):
         return self._changing(self._checked(fields))
 
     def _checked(self, given: Mapping[str, object]) -> dict[str, object]:
-        return self._guard.fields(checked(given, self.types()))[0]
+        return self._guard.fields(validate_fields(given, self.types()))[0]
 
     def _changing(self, changes: Mapping[str, object]) -> Edit:
         doubts = self._guard.doubts(changes)
 
         def edit(memory: Memory) -> Memory:
-            return marked(edited(memory, changes), doubts, trust_given="trust" in changes)
+            return mark_suspicious(edited(memory, changes), doubts, trust_given="trust" in changes)
 
         return edit
 
@@ -497,11 +497,11 @@ class MemoryStore(Closing):
     def merge(self, keep: str, *others: str, text: str = "", why: str = "") -> Memory:
         """Lets `keep` take the place of the others, with their tags, ties and what else only they knew, in one act;
         `text` is what it says from now on, by default what it says. Raises `MemoryNotFound` and `InvalidInput`."""
-        given, _ = self._guard.fields(checked({"text": text} if text else {}, ()))
+        given, _ = self._guard.fields(validate_fields({"text": text} if text else {}, ()))
         doubts = self._guard.doubts(given)
 
         def said(memory: Memory) -> Memory:
-            return marked(edited(memory, given), doubts, trust_given=False)
+            return mark_suspicious(edited(memory, given), doubts, trust_given=False)
 
         return merging.merge(self._engine, self.space, keep, others, said, why=why)
 
@@ -511,7 +511,7 @@ class MemoryStore(Closing):
 
     def validate(self, id: str, *, confidence: float | None = None, why: str = "") -> Memory:
         """Says that it still holds, and how sure that is now."""
-        sure = None if confidence is None else share("confidence", confidence)
+        sure = None if confidence is None else fraction("confidence", confidence)
         return self._engine.change(self.space, [id], "validate", validated(self._clock(), sure), why=why)[0]
 
     def _handling(self, on_conflict: str | None, contradiction_fn: ConflictFn | None = None) -> Handling:
@@ -528,14 +528,14 @@ class MemoryStore(Closing):
             raise AccessDenied(f"The agent {self.agent!r} may not choose an id; leave it out, and one is made.")
         wanted = {"type": known.default_type, **self._signed(), **given}
         prefix = label("id_prefix", wanted.pop("id_prefix", ""))
-        fields, kinds = self._guard.fields(checked(wanted, TYPES if wanted["type"] in TYPES else self.types()))
+        fields, kinds = self._guard.fields(validate_fields(wanted, TYPES if wanted["type"] in TYPES else self.types()))
         doubts = self._guard.doubts(fields)
         suggested = self._suggesting.fields(fields) if suggesting else {"importance": known.default_importance}
         now = self._clock()
         times = {"created_at": now, "updated_at": fields.get("created_at", now), "last_accessed": now}
         draft = {"id": f"{prefix}{uuid4()}", **times, **suggested, **fields, "space": self.space}
         self._check_links(str(draft["id"]), draft)
-        memory = marked(Memory(**draft), doubts, trust_given="trust" in given)  # type: ignore[arg-type]
+        memory = mark_suspicious(Memory(**draft), doubts, trust_given="trust" in given)  # type: ignore[arg-type]
         return memory, found(kinds, doubts.reasons)
 
     def _signed(self) -> dict[str, object]:
@@ -629,7 +629,7 @@ class MemoryStore(Closing):
             known.touch(self.space, ids, now)
             if asked.expand is not None:
                 known.walked(self.space, known.edges(self.space, out_of=ids, into=ids, rels=asked.expand.rels))
-        return shown(found, self._guard.shown)
+        return clean_recollection(found, self._guard.shown)
 
     def touch(self, *ids: str) -> None:
         """Counts a use of each, as a recall does by itself. No act, and not journaled."""
@@ -690,7 +690,7 @@ class MemoryStore(Closing):
         leads nowhere unless it is asked for. With `valid_at` only what held then is walked, whatever replaced it since.
         The ties that are walked are counted."""
         going = self._walk(rel, direction, include_hidden, as_of, valid_at)
-        found, led = walk.neighbors(going, id, natural("depth", depth))
+        found, led = walk.neighbors(going, id, natural_number("depth", depth))
         if led:
             going.store.walked(self.space, led)
         return found
@@ -708,7 +708,7 @@ class MemoryStore(Closing):
     ) -> Graph:
         """The seeds, what lies within `depth` of them, and every tie between these; at depth 0 the seeds alone."""
         going = self._walk(rel, direction, include_hidden, as_of, valid_at)
-        return walk.subgraph(going, list(dict.fromkeys(ids)), natural("depth", depth))
+        return walk.subgraph(going, list(dict.fromkeys(ids)), natural_number("depth", depth))
 
     def path(
         self,
@@ -740,8 +740,8 @@ class MemoryStore(Closing):
 
     def register_relation(self, name: str, description: str = "") -> None:
         """Teaches the store a relation, or confirms one that it learned by itself."""
-        told = written("description", description).strip()
-        linking.register(self._engine, self.space, named("relation", name), told)
+        told = storable_text("description", description).strip()
+        linking.register(self._engine, self.space, required_label("relation", name), told)
 
     def weak_links(self, *, below: float = WEAK, walks: int = 0) -> list[Edge]:
         """The plan of `prune_links`: ties lighter than `below` that were walked at most so often."""
@@ -786,7 +786,7 @@ class MemoryStore(Closing):
 
     def tag(self, *ids: str, add: Iterable[str] = (), remove: Iterable[str] = (), why: str = "") -> list[Memory]:
         """Adds tags and takes others away. The words that are searched follow; no vector is computed again."""
-        given, _ = self._guard.fields(checked({"tags": tuple(add)}, ()))
+        given, _ = self._guard.fields(validate_fields({"tags": tuple(add)}, ()))
         more, less = cast("tuple[str, ...]", given["tags"]), labels("tags", tuple(remove))
         if not more and not less:
             raise InvalidInput("No tag was named; say which to add or to remove.")
@@ -800,7 +800,7 @@ class MemoryStore(Closing):
         """Lets them matter more or less: `by` adds to the importance, which stays within 0 and 1, `to` sets it."""
         if (by is None) == (to is None):
             raise InvalidInput("Say either by how much the importance changes, or to what; not both.")
-        fixed, step = None if to is None else share("importance", to), 0.0 if by is None else number("by", by, -1, 1)
+        fixed, step = None if to is None else fraction("importance", to), 0.0 if by is None else number("by", by, -1, 1)
 
         def edit(memory: Memory) -> Memory:
             bumped = min(1.0, max(0.0, round(memory.importance + step, PLACES))) if fixed is None else fixed
@@ -1066,14 +1066,14 @@ class MemoryStore(Closing):
         """Notes a space and what it is for; without that, a space begins with its first memory. False when it was
         noted so already."""
         self._demand("create a space")
-        about = self._guard.words(written("description", description).strip())
-        return spaces.create(self._engine, named("space", name), about, why=why)
+        about = self._guard.words(storable_text("description", description).strip())
+        return spaces.create(self._engine, required_label("space", name), about, why=why)
 
     def copy_space(self, target: str, *, dry_run: bool = False, why: str = "") -> list[Memory]:
         """Brings what this space holds, except its trash, into another with all fields, ties and vectors, as one act
         there; returns the copies. What is there under the same id is left alone."""
         self._demand("copy a space")
-        into = named("space", target)
+        into = required_label("space", target)
         copied = spaces.copied(self._engine, self.space, into)
         return copied if dry_run else spaces.copy(self._engine, self.space, into, why=why)
 
@@ -1084,7 +1084,7 @@ class MemoryStore(Closing):
             raise AccessDenied(
                 f"The agent {self.agent!r} is bound to its space, and may not rename it; let others do so."
             )
-        name = named("space", new)
+        name = required_label("space", new)
         spaces.rename(self._engine, self.space, name, why=why)
         self.space = name
 
@@ -1100,7 +1100,7 @@ class MemoryStore(Closing):
 
     def register_type(self, name: str) -> None:
         """Opens this store, in all its spaces, to another memory type."""
-        word = named("type", name).lower()
+        word = required_label("type", name).lower()
 
         def plan(transaction: Transaction) -> list[AnyChange]:
             known = transaction.word("type", word) is not None

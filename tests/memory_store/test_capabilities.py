@@ -9,9 +9,9 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
+from nacre.access.view import BASE, NO_LIMIT, ORDERED
 from nacre.errors import AccessDenied, InvalidInput, QueryCostExceeded, QuotaExceeded, UnknownName
 from nacre.model import Filter
-from nacre.safety.costs import BASE, NO_LIMIT, ORDERED
 from nacre.settings import Settings
 
 Open = Callable[..., MemoryStore]

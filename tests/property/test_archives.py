@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nacre import Memory, MemoryStore
 from nacre.errors import InvalidInput
-from nacre.remember.validate import CHECKS, checked
+from nacre.remember.validate import CHECKS, validate_fields
 from nacre.settings import Settings
 from nacre.transfer.export import Choice, export_archive
 from nacre.transfer.import_archive import import_archive
@@ -26,7 +26,7 @@ def admitted(memory: Memory, types: tuple[str, ...]) -> dict[str, object]:
     found: dict[str, object] = {"text": "some text"}
     for name in CHECKS:
         try:
-            found |= checked({name: getattr(memory, name)}, types)
+            found |= validate_fields({name: getattr(memory, name)}, types)
         except InvalidInput:
             continue
     return found

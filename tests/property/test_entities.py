@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nacre import MemoryStore
 from nacre.engine.entities import kind_of
 from nacre.errors import InvalidInput
-from nacre.text.names import alike, entity_names, extract_entity_name, normal, same_name
+from nacre.text.names import entity_names, extract_entity_name, normalized_name, same_name, similar_names
 
 NAMES = ("Sarah Chen", "S. Chen", "sarah chen's", "Chen", "Sara", "Olga Ek", "O. Ek", "Ek", "EK")
 names = st.sampled_from(NAMES)
@@ -89,12 +89,14 @@ def test_every_name_leads_to_one_entity_that_leads_to_itself(acts: list[tuple[st
 @given(st.text(), st.text())
 def test_any_two_names_are_compared_and_the_order_does_not_matter(a: str, b: str) -> None:
     assert same_name(a, b) == same_name(b, a)
-    assert bool(same_name(a, a)) and normal(normal(a)) == normal(normal(normal(a)))
+    assert bool(same_name(a, a)) and normalized_name(normalized_name(a)) == normalized_name(
+        normalized_name(normalized_name(a))
+    )
 
 
 @given(st.lists(st.text(max_size=12) | names, max_size=20))
 def test_every_pair_found_among_many_has_a_reason_of_its_own(many: list[str]) -> None:
-    for pair in alike(many):
+    for pair in similar_names(many):
         assert same_name(pair.a, pair.b)
 
 

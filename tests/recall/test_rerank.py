@@ -10,11 +10,11 @@ from nacre import MemoryStore
 from nacre.errors import RerankingError
 from nacre.model import Hit, Query
 from nacre.recall.recall import BLEND, READ, rerank
-from nacre.recall.understand import Asked, understand
+from nacre.recall.understand import Question, understand
 from tests.embedders import WordBag
 from tests.samples import memory
 
-ASKED: Asked = understand(Query("question"))
+ASKED: Question = understand(Query("question"))
 
 
 class Reader:

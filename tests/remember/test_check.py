@@ -11,7 +11,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import InvalidInput
 from nacre.model import Link
-from nacre.remember.validate import LONGEST_TEXT, checked
+from nacre.remember.validate import LONGEST_TEXT, validate_fields
 from tests.embedders import WordBag
 
 DEEP: list[Any] = []
@@ -127,7 +127,7 @@ def test_a_text_of_exactly_the_longest_length_is_kept(store: MemoryStore) -> Non
 
 
 def test_values_take_the_record_s_own_form() -> None:
-    found = checked(
+    found = validate_fields(
         {"text": "  x ", "tags": ["b", " a ", "b", ""], "importance": 1, "created_at": "2026-03-31", "source": None,
          "metadata": {1: (1, 2)}, "polarity": 1.0, "links": (Link("a", "r", 1), Link("a", "r", 2))},
         types=(),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.remember.derive import chunks_of, derive
+from nacre.remember.derive import chunk_memory, derive
 from nacre.storage.in_memory import InMemoryStore
 from tests.embedders import WordBag
 from tests.samples import memory
@@ -43,7 +43,7 @@ def test_of_a_long_text_only_the_changed_piece_is_embedded_again(store: MemorySt
 
 def test_the_title_stands_before_each_chunk() -> None:
     embedder = WordBag(token_limit=6)
-    chunks, pieces = chunks_of(memory(text="one two three four. five six seven eight", title="My title"), embedder)
+    chunks, pieces = chunk_memory(memory(text="one two three four. five six seven eight", title="My title"), embedder)
     assert pieces == ["My title\n\none two three four. ", "My title\n\nfive six seven eight"]
     assert [(c.start, c.end) for c in chunks] == [(0, 20), (20, 40)]
 
@@ -51,7 +51,7 @@ def test_the_title_stands_before_each_chunk() -> None:
 def test_a_long_title_leaves_half_of_the_room_to_the_text() -> None:
     embedder = WordBag(token_limit=10)
     title = " ".join(f"t{i}" for i in range(40))
-    _, pieces = chunks_of(memory(text=" ".join(f"w{i}" for i in range(12)), title=title), embedder)
+    _, pieces = chunk_memory(memory(text=" ".join(f"w{i}" for i in range(12)), title=title), embedder)
     assert max(embedder.count_tokens(pieces)) <= 10
     assert "w11" in pieces[-1]
     assert pieces[0].startswith("t0 t1 t2 t3 t4\n\nw0")

@@ -7,7 +7,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import ConfigError, UnknownName
 from nacre.factory import make_suggesting
-from nacre.remember.suggest import Appraisal, Suggesting
+from nacre.remember.suggest import Appraisal, Suggester
 from nacre.settings import Settings
 from tests.embedders import WordBag
 
@@ -64,9 +64,9 @@ def test_a_suggested_feeling_is_found_by_a_mood() -> None:
 
 
 def test_a_model_is_asked_first_and_the_rules_stand_in_for_it() -> None:
-    asked = Suggesting("language-model", asked=lambda text: Appraisal(0.77, ("model",)) if "Friday" in text else None)
+    asked = Suggester("language-model", asked=lambda text: Appraisal(0.77, ("model",)) if "Friday" in text else None)
     assert asked.fields({"text": RULE})["importance"] == 0.77
-    assert Suggesting().fields({"text": REMARK})["importance"] == asked.fields({"text": REMARK})["importance"]
+    assert Suggester().fields({"text": REMARK})["importance"] == asked.fields({"text": REMARK})["importance"]
 
 
 def test_unknown_ways_and_a_missing_model_are_refused() -> None:

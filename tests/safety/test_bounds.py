@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nacre.safety import search, values
+from nacre.safety import secret_values as values
+from nacre.safety import secrets as search
 from nacre.safety.injection import BLOBS, SUSPICIOUS, suspicion
-from nacre.safety.orders import SIGNS
-from nacre.safety.rules import RULES
-from nacre.safety.scrub import scrub
+from nacre.safety.injection_rules import SIGNS
+from nacre.safety.secrets import scrub
+from nacre.safety.token_rules import RULES
 from tests.safety.made import ALNUM, HEX, TOKENS, run
 
 SMALL, REPEATS, GROWTH = 20_000, 3, 3.5  # twice the text may cost twice the time, and some noise

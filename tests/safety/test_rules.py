@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from nacre.safety.rules import RULES
-from nacre.safety.scrub import contains_secret, scrub
+from nacre.safety.secrets import contains_secret, scrub
+from nacre.safety.token_rules import RULES
 from tests.safety.made import MAKERS, leaked, secrets
 
 KINDS = sorted({rule.kind for rule in RULES})

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.model.memory import Json
-from nacre.safety.scrub import DEFAULT, Policy, contains_secret, scrub, scrub_json
+from nacre.safety.secrets import DEFAULT, Policy, contains_secret, scrub, scrub_json
 from tests.safety.made import MAKERS, TOKENS, secrets
 
 PERSONAL = Policy(personal=True)

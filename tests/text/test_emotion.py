@@ -9,11 +9,11 @@ import pytest
 
 from nacre.errors import ConfigError, UnknownName
 from nacre.text import emotion as feeling_words
-from nacre.text.emotion import Emotion, felt, quadrant, salience, shades, vader
+from nacre.text.emotion import Emotion, detect_emotion, quadrant, salience, shades, vader
 
 
 def feeling(text: str) -> Emotion:
-    found = felt(text)
+    found = detect_emotion(text)
     assert found is not None, text
     return found
 
@@ -96,7 +96,7 @@ def test_a_feeling_lies_in_its_quadrant(text: str, expected: str) -> None:
     ],
 )
 def test_technical_prose_and_politeness_have_no_feeling(text: str) -> None:
-    assert felt(text) is None
+    assert detect_emotion(text) is None
 
 
 def test_words_that_need_a_person_are_felt_where_there_is_one() -> None:
@@ -167,14 +167,14 @@ def test_no_word_stands_in_a_table_twice() -> None:
 
 def test_an_unknown_lexicon_is_named_with_the_known_ones() -> None:
     with pytest.raises(UnknownName, match="did you mean 'vader'"):
-        felt("happy", lexicon="wader")
+        detect_emotion("happy", lexicon="wader")
 
 
 def test_a_missing_extra_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     vader.cache_clear()
     monkeypatch.setitem(sys.modules, "vaderSentiment.vaderSentiment", None)
     with pytest.raises(ConfigError, match=r"pip install nacre\[emotion\]"):
-        felt("happy", lexicon="vader")
+        detect_emotion("happy", lexicon="vader")
 
 
 def test_vader_adds_words_and_neither_technical_ones_nor_its_own_idea_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,8 +187,8 @@ def test_vader_adds_words_and_neither_technical_ones_nor_its_own_idea_of_ours(mo
     monkeypatch.setitem(sys.modules, "vaderSentiment.vaderSentiment", module)
     vader.cache_clear()
     try:
-        assert felt("a blithe spirit", lexicon="vader") == Emotion(0.5, 0.0, ("blithe",))
-        assert felt("kill the exhausted pool, meh", lexicon="vader") is None
-        assert felt("sad", lexicon="vader") == felt("sad")
+        assert detect_emotion("a blithe spirit", lexicon="vader") == Emotion(0.5, 0.0, ("blithe",))
+        assert detect_emotion("kill the exhausted pool, meh", lexicon="vader") is None
+        assert detect_emotion("sad", lexicon="vader") == detect_emotion("sad")
     finally:
         vader.cache_clear()

@@ -14,8 +14,8 @@ from nacre.text.names import (
     SPELLING,
     SURNAME,
     TITLE,
-    alike,
     same_name,
+    similar_names,
 )
 
 
@@ -59,7 +59,7 @@ def test_a_part_of_a_name_is_only_a_hint() -> None:
 
 
 def test_many_names_give_the_pairs_that_may_be_one_surest_first() -> None:
-    found = alike(["Chen", "Sarah Chen", "S. Chen", "sarah chen", "Acme", "Acme Ltd", "Bo Ek"])
+    found = similar_names(["Chen", "Sarah Chen", "S. Chen", "sarah chen", "Acme", "Acme Ltd", "Bo Ek"])
     assert [(pair.a, pair.b, pair.reason) for pair in found] == [
         ("Sarah Chen", "sarah chen", SPELLING),
         ("Acme", "Acme Ltd", LEGAL_FORM),
@@ -71,8 +71,8 @@ def test_many_names_give_the_pairs_that_may_be_one_surest_first() -> None:
 
 
 def test_a_short_form_that_fits_many_tells_nothing() -> None:
-    assert alike(["Chen", *(f"{name} Chen" for name in ("Ann", "Bo", "Cy"))]) != []
-    assert alike(["Chen", *(f"{name} Chen" for name in ("Ann", "Bo", "Cy", "Di"))]) == []
+    assert similar_names(["Chen", *(f"{name} Chen" for name in ("Ann", "Bo", "Cy"))]) != []
+    assert similar_names(["Chen", *(f"{name} Chen" for name in ("Ann", "Bo", "Cy", "Di"))]) == []
 
 
 @pytest.mark.slow
@@ -89,7 +89,7 @@ def test_twenty_thousand_names_are_paired_without_comparing_each_with_each(monke
     people = [f"Given{i} Family{i}" for i in range(6_000)]
     crowd = [f"John M{i} Smith" for i in range(6_000)]
     short = [f"G. Family{i}" for i in range(6_000)] + [f"FAMILY{i}" for i in range(2_000)]
-    found = alike([*people, *crowd, *short, "J. Smith", "John Smith"])
+    found = similar_names([*people, *crowd, *short, "J. Smith", "John Smith"])
     expected = {(f"Given{i} Family{i}", f"G. Family{i}") for i in range(6_000)}
     assert {(pair.a, pair.b) for pair in found if pair.reason == INITIALS} == expected
     assert sum(pair.reason == SURNAME for pair in found) == 4_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.text.numbers import number_conflict, spelled_out
+from nacre.text.similarity import number_conflict, spelled_out
 
 
 @pytest.mark.parametrize(

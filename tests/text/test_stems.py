@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from nacre.text.tokens import content_stems, joined, stem, stems
+from nacre.text.tokens import content_stems, joined_stems, stem, stems
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ def test_a_question_of_nothing_but_common_words_means_them() -> None:
 
 
 def test_texts_are_joined_with_spaces() -> None:
-    assert joined(["red cars", "blue"]) == "red car blue"
-    assert joined([]) == ""
+    assert joined_stems(["red cars", "blue"]) == "red car blue"
+    assert joined_stems([]) == ""
 
 
 def test_stemming_from_many_threads_gives_what_one_gives() -> None:

@@ -1,4 +1,4 @@
-"""Words counted among some memories alone, so that no score tells of the others."""
+"""What a question costs, in the published units: a full scan is ten times a look-up, an unbounded answer twenty."""
 
 from __future__ import annotations
 
@@ -18,8 +18,15 @@ from nacre.model import Edge, Filter, JournalEntry, Memory, Told
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import Json
 from nacre.protocols import Health, Keys, Match, Order, Place, Posting, Store, Tallied, Transaction, Vectors
-from nacre.remember.derive import words_of
-from nacre.safety.costs import BASE, FULL_SCAN, JOIN, NO_LIMIT, ORDERED
+from nacre.remember.derive import indexed_words
+
+BASE = 1
+FULL_SCAN = 10
+JOIN = 5
+SUBQUERY = 3
+ORDERED = 2
+NO_LIMIT = 20
+
 
 # As the whole store's index has it: a stem on more memories than this is not weighed in each, and past the last number
 # reading on costs more than it tells.
@@ -48,7 +55,7 @@ def posting_of(store: Store, space: str, term: str, ids: Sequence[str]) -> Posti
     placed = {place.id: place.key for place in store.places(space, keys, Filter())}
     shares = dict.fromkeys(placed.values(), USUAL_WEIGHT)
     if len(ids) <= WEIGHED:
-        texts = {placed[m.id]: padded(words_of(m)) for m in store.get(space, ids) if m.id in placed}
+        texts = {placed[m.id]: padded(indexed_words(m)) for m in store.get(space, ids) if m.id in placed}
         shares |= weights(term, texts, {key: len(text.split()) for key, text in texts.items()})
     return posting(shares)
 

@@ -40,9 +40,9 @@ def check_value(key: str, value: str) -> None:
     if key == "embedder":
         check_embedder(value)
     if key in SHARES:
-        from nacre.remember.validate import share
+        from nacre.remember.validate import fraction
 
-        share(key, read)
+        fraction(key, read)
 
 
 def plain(value: object) -> str:

@@ -41,7 +41,7 @@ KIND | words of the newer | words of the older"""
 ANSWER = re.compile(r"(contradiction|update|duplicate|none)(?:\s*\|([^|\n]*)\|([^|\n]*))?", re.IGNORECASE)
 
 
-class AskedModel:
+class LanguageModelJudge:
     """Has no opinion when the model fails or answers otherwise than it was asked to; a remember never fails by it."""
 
     def __init__(self, model: LanguageModel, *, clock: Callable[[], float] = time.monotonic) -> None:

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 
 from nacre.text.date_readings import MONTHS, WEEKDAYS
 from nacre.text.grammar import AUXILIARIES, Piece, irregular, lower
-from nacre.text.numbers import SCALES, SPELLED, SUFFIXES, spelled_out
+from nacre.text.similarity import SCALES, SPELLED, SUFFIXES, spelled_out
 from nacre.text.tokens import stem
 
 # dimension: unit words with their size

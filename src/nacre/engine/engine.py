@@ -16,8 +16,8 @@ from nacre.model import Act, JournalEntry, Memory, Told
 from nacre.model.graph import RELATIONS
 from nacre.model.memory import Json
 from nacre.protocols import Clock, Derived, Embedder, JournalSink, Store, Transaction
-from nacre.remember.derive import derive_or_wait, same_basis, words_of
-from nacre.remember.validate import written
+from nacre.remember.derive import derive_or_defer, indexed_words, same_derived_input
+from nacre.remember.validate import storable_text
 
 RELATION = "relation"
 FOR_REVIEW = "review"  # in a word's data: nobody has confirmed it yet
@@ -82,7 +82,7 @@ class Engine:
     def derived(self, memories: Sequence[Memory]) -> tuple[list[Derived], tuple[str, ...]]:
         """What is searched of each; where the model is away its words alone, and a sentence that says so."""
         self.check_embedder()
-        found, waits = derive_or_wait(memories, self.embedder, self.store)
+        found, waits = derive_or_defer(memories, self.embedder, self.store)
         if not waits:
             return found, ()
         log.warning("Kept without vectors for now: %s", waits)
@@ -177,7 +177,7 @@ class Engine:
         def plan(transaction: Transaction) -> list[AnyChange]:
             for id in dict.fromkeys(ids):
                 stone = redacted(self.found(transaction, space, id), self.clock())
-                transaction.put(stone, Derived(words_of(stone)))  # its vector can wait; the old one goes now
+                transaction.put(stone, Derived(indexed_words(stone)))  # its vector can wait; the old one goes now
                 gone.append(id)
             return []
 
@@ -282,7 +282,7 @@ class Engine:
             self.sink(entries)
 
     def act(self, name: str, why: str) -> Act:
-        return Act(name, self.actor, self.clock(), uuid4().hex, self.clean(written("why", why)))
+        return Act(name, self.actor, self.clock(), uuid4().hex, self.clean(storable_text("why", why)))
 
     def existing(self, space: str, ids: Sequence[str]) -> list[Memory]:
         found = {memory.id: memory for memory in self.store.get(space, ids)}
@@ -298,11 +298,11 @@ class Engine:
 
     def prepared(self, edits: Sequence[tuple[Memory | None, Memory]]) -> dict[str, Prepared]:
         """Embeds, before the transaction, the memories whose words an edit changes."""
-        stale = [after for before, after in edits if before is None or not same_basis(before, after)]
+        stale = [after for before, after in edits if before is None or not same_derived_input(before, after)]
         if not stale:
             return {}
         self.check_embedder()
-        derived, _ = derive_or_wait(stale, self.embedder, self.store)
+        derived, _ = derive_or_defer(stale, self.embedder, self.store)
         return {memory.id: Prepared(memory, found) for memory, found in zip(stale, derived, strict=True)}
 
     def found(self, transaction: Transaction, space: str, id: str) -> Memory:
@@ -320,7 +320,7 @@ def former_names(store: Store, space: str) -> list[str]:
 
 def fits(prepared: Prepared | None, before: Memory, after: Memory) -> bool:
     """True when what was derived beforehand is what the edit, made now, needs."""
-    return same_basis(before, after) if prepared is None else same_basis(prepared.memory, after)
+    return same_derived_input(before, after) if prepared is None else same_derived_input(prepared.memory, after)
 
 
 Flow: TypeAlias = Callable[[Transaction], Iterator[AnyChange]]

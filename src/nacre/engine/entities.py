@@ -19,7 +19,7 @@ from nacre.model.memory import Json
 from nacre.model.review import ReviewItem
 from nacre.protocols import Store, Transaction
 from nacre.remember.validate import label
-from nacre.text.names import alike, normal
+from nacre.text.names import normalized_name, similar_names
 
 ALIASES, DISTINCT = "aliases", "distinct"
 MOST_NAMED = 500  # names in one filter; beyond them it is quicker to look at every memory that names anybody
@@ -41,15 +41,15 @@ class Resolved:
     @classmethod
     def of(cls, store: Store, space: str) -> Resolved:
         words = store.words(kind_of(space))
-        aliases = {normal(alias): name for name, data in words.items() for alias in listed(data, ALIASES)}
-        return cls(words, {**aliases, **{normal(name): name for name in words}})
+        aliases = {normalized_name(alias): name for name, data in words.items() for alias in listed(data, ALIASES)}
+        return cls(words, {**aliases, **{normalized_name(name): name for name in words}})
 
     def name(self, given: str) -> str:
-        return self.by_form.get(normal(given), given)
+        return self.by_form.get(normalized_name(given), given)
 
     def form(self, given: str) -> str:
         """The same for all names of one entity."""
-        return normal(self.name(given))
+        return normalized_name(self.name(given))
 
     def names(self, given: str) -> tuple[str, ...]:
         """The entity's name and its aliases."""
@@ -113,7 +113,7 @@ def suggestions(store: Store, space: str, live: Filter) -> list[EntityPair]:
     resolved = Resolved.of(store, space)
     apart = resolved.apart()
     names = [each.name for each in entities(store, space, live)]
-    pairs = (EntityPair(pair.a, pair.b, pair.reason) for pair in alike(names))
+    pairs = (EntityPair(pair.a, pair.b, pair.reason) for pair in similar_names(names))
     return [pair for pair in pairs if frozenset((resolved.form(pair.a), resolved.form(pair.b))) not in apart]
 
 
@@ -141,9 +141,11 @@ def merge(engine: Engine, space: str, into: str, others: Iterable[str], *, why: 
         resolved = Resolved.of(engine.store, space)
         whole = dict.fromkeys(name for given in meant for name in (*resolved.names(given), given))
         heads = [name for name in dict.fromkeys(map(resolved.name, whole)) if name in resolved.words]
-        forms = {normal(name) for name in whole}
+        forms = {normalized_name(name) for name in whole}
         apart = [other for head in heads for other in listed(resolved.words[head], DISTINCT)]
-        after = told([name for name in whole if name != into], [name for name in apart if normal(name) not in forms])
+        after = told(
+            [name for name in whole if name != into], [name for name in apart if normalized_name(name) not in forms]
+        )
         changes: list[AnyChange] = [changed(space, head, resolved.words[head], None) for head in heads if head != into]
         stood = resolved.words.get(into)
         return [*changes, changed(space, into, stood, after)] if stood != after else changes
@@ -153,15 +155,15 @@ def merge(engine: Engine, space: str, into: str, others: Iterable[str], *, why: 
 
 def unalias(engine: Engine, space: str, name: str, *, why: str = "") -> bool:
     """Lets an alias be a name of its own again, in all its spellings; False when it is nobody's alias."""
-    form = normal(checked(name))
+    form = normalized_name(checked(name))
 
     def plan(_: Transaction) -> list[AnyChange]:
         resolved = Resolved.of(engine.store, space)
         head = resolved.name(name)
         stood = resolved.words.get(head)
-        if stood is None or form == normal(head):
+        if stood is None or form == normalized_name(head):
             return []
-        kept = [alias for alias in listed(stood, ALIASES) if normal(alias) != form]
+        kept = [alias for alias in listed(stood, ALIASES) if normalized_name(alias) != form]
         return [changed(space, head, stood, told(kept, listed(stood, DISTINCT)))]
 
     return bool(engine.commit("unalias", plan, why))

@@ -8,7 +8,7 @@ from nacre.engine.engine import Engine
 from nacre.errors import StorageError
 from nacre.model import Memory
 from nacre.protocols import Progress
-from nacre.remember.derive import derive, same_basis
+from nacre.remember.derive import derive, same_derived_input
 
 BATCH = 256
 STEPS_WITHOUT_EFFECT = 20  # others may edit what is being embedded, but not twenty times the same 256
@@ -33,7 +33,7 @@ def embed_waiting(engine: Engine, waiting: Sequence[Memory]) -> int:
         transaction.claim_embedder(engine.embedder.identity, engine.embedder.dimensions)
         for memory, derived in zip(waiting, found, strict=True):
             current = transaction.get(memory.space, memory.id)
-            if current is not None and same_basis(current, memory):
+            if current is not None and same_derived_input(current, memory):
                 transaction.put(current, derived)
                 done += 1
     return done

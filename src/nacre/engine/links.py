@@ -14,7 +14,7 @@ from nacre.model import Edge, Link, Linked, Memory
 from nacre.model.graph import RELATIONS
 from nacre.model.memory import Json
 from nacre.protocols import Store, Transaction
-from nacre.remember.validate import ties
+from nacre.remember.validate import link_tuple
 
 WEAK = 0.3  # below this a tie that never led anywhere may be pruned
 
@@ -25,7 +25,7 @@ def link(engine: Engine, space: str, source: str, tie: Link, *, strict: bool, wh
     A relation that the store does not know is learned, and waits for review; `strict` refuses it, and a target that is
     not there. To tie as `supersedes` is to supersede.
     """
-    (tie,) = ties("links", [tie])
+    (tie,) = link_tuple("links", [tie])
     known = relations(engine.store)
     check(engine.store, space, source, [tie], strict=strict)
     new = False

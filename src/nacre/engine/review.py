@@ -19,7 +19,7 @@ from nacre.model.instants import DAY
 from nacre.model.memory import LESSON
 from nacre.model.review import DECISIONS, KINDS, ReviewItem
 from nacre.protocols import Progress, Transaction
-from nacre.remember.guard import trusted_again, untrusted
+from nacre.remember.guard import is_suspicious, restore_trust
 
 PAGE = 256
 
@@ -283,7 +283,7 @@ def word_decided(engine: Engine, space: str, name: str, decision: str, into: str
 
 def validated(now: float, confidence: float | None = None) -> Callable[[Memory], Memory]:
     def edit(memory: Memory) -> Memory:
-        memory = trusted_again(memory) if untrusted(memory) else memory
+        memory = restore_trust(memory) if is_suspicious(memory) else memory
         sure = memory.confidence if confidence is None else confidence
         return replace(memory, last_validated_at=now, confidence=sure)
 

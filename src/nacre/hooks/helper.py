@@ -32,7 +32,7 @@ WORKERS = 4
 MOST_STORES = 16  # spaces and settings kept open; the one that was not used longest is closed
 LOOKING_SECONDS = 1.0  # how often it looks whether it is still wanted
 RECEIVING_SECONDS = 5.0
-WARMED = ("numpy", "nacre.recall.recall", "nacre.hooks.inject", "nacre.hooks.capture", "nacre.safety.scrub")
+WARMED = ("numpy", "nacre.recall.recall", "nacre.hooks.inject", "nacre.hooks.capture", "nacre.safety.secrets")
 
 
 class Stores:

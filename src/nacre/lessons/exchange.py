@@ -17,7 +17,7 @@ from nacre.model import Filter, Memory
 from nacre.model.filter import is_under
 
 if TYPE_CHECKING:
-    from nacre.safety.scrub import Policy
+    from nacre.safety.secrets import Policy
 
 Names = Iterable[str] | str | None
 
@@ -84,10 +84,10 @@ class Exchange(Shelf):
         return [memory for memory in found if not any(is_under(tag, set(hidden)) for tag in memory.tags)]
 
     def _keeping_back(self) -> Policy:
-        from nacre.remember.guard import allowed_strings
-        from nacre.safety.scrub import Policy
+        from nacre.remember.guard import parse_allowed
+        from nacre.safety.secrets import Policy
 
-        return Policy(personal=True, allow=allowed_strings(self.store.settings.secrets_allow))
+        return Policy(personal=True, allow=parse_allowed(self.store.settings.secrets_allow))
 
 
 def left_out(memories: list[Memory]) -> list[str]:

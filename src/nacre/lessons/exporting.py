@@ -29,7 +29,7 @@ from nacre.model.levels import level_of
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
-    from nacre.safety.scrub import Policy
+    from nacre.safety.secrets import Policy
 
 # What a lesson tells under names of its own, and need not tell again in its `record`.
 TOLD = ("id", "text", "title", "type", "space", "agent", "tags", "contexts", "anti_contexts", "source", "source_notes",
@@ -47,7 +47,7 @@ class Redaction:
     def clean(self, value: Json) -> Json:
         if self.policy is None:
             return value
-        from nacre.safety.scrub import scrub_json
+        from nacre.safety.secrets import scrub_json
 
         cleaned = scrub_json(value, policy=self.policy)
         self.found.update(cleaned.kinds)

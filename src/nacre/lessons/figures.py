@@ -13,7 +13,7 @@ from nacre.model import Filter, Memory
 from nacre.model.levels import LEVELS
 from nacre.protocols import Derived, Progress
 from nacre.recall_options import Scope
-from nacre.remember.derive import chunks_of, same_basis, words_of
+from nacre.remember.derive import chunk_memory, indexed_words, same_derived_input
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,10 @@ def all_of(where: Filter) -> Scope:
 def embed_again(engine: Engine, memory: Memory) -> None:
     """Not an act, since no record changes; the vector that is kept for the same words is not asked."""
     engine.check_embedder()
-    chunks, pieces = chunks_of(memory, engine.embedder)
-    derived = Derived(words_of(memory), chunks, engine.embedder.embed(pieces))
+    chunks, pieces = chunk_memory(memory, engine.embedder)
+    derived = Derived(indexed_words(memory), chunks, engine.embedder.embed(pieces))
     with engine.store.transaction() as transaction:
         transaction.claim_embedder(engine.embedder.identity, engine.embedder.dimensions)
         current = transaction.get(memory.space, memory.id)
-        if current is not None and same_basis(current, memory):
+        if current is not None and same_derived_input(current, memory):
             transaction.put(current, derived)

@@ -34,7 +34,7 @@ from nacre.model import Link, Memory
 from nacre.model.instants import iso
 from nacre.model.levels import level_named, level_of
 from nacre.model.memory import DEFAULTS, LESSON, Json
-from nacre.remember.validate import CHECKS, instant, label, ties, truth, written
+from nacre.remember.validate import CHECKS, boolean, instant, label, link_tuple, storable_text
 
 OWN = ("id", "title", "content", "confidence", "certainty", "source", "source_notes", "tags", "contexts",
        "anti_contexts", "created_at", "updated_at", "last_validated_at", "agent", "archived", "superseded_by", "links",
@@ -93,7 +93,7 @@ def lesson(store: MemoryStore, spoken: Mapping[str, Vocabulary], given: Values) 
         if name not in OWN:
             raise UnknownName("field of a lesson", str(name), OWN)
     record = object_in(given, "record")
-    title = written("title", given.get("title"))
+    title = storable_text("title", given.get("title"))
     source = spoken[SOURCE].resolve(label("source", given.get("source")))
     known: dict[str, Any] = {name: record.get(name, DEFAULTS[name]) for name in RECORDED if record or name in record}
     fields = {
@@ -111,7 +111,7 @@ def lesson(store: MemoryStore, spoken: Mapping[str, Vocabulary], given: Values) 
         **({"id": given["id"]} if given.get("id") is not None else {}),
         **{name: at for name in TIMES if name in CHECKS and (at := time_in(given, record, name)) is not None},
     }
-    drafted = store.draft(written("content", given.get("content")), **fields)
+    drafted = store.draft(storable_text("content", given.get("content")), **fields)
     return standing(store, drafted, given, record)
 
 
@@ -161,7 +161,7 @@ def status(given: Values, record: Values) -> object:
         raise InvalidInput("it is in the trash")
     if "archived" not in given:
         return stood
-    archived = truth("archived", given["archived"])
+    archived = boolean("archived", given["archived"])
     if archived:
         return "archived"
     return DEFAULTS["status"] if stood == "archived" else stood
@@ -178,7 +178,7 @@ def links(store: MemoryStore, id: str, given: Values) -> tuple[Link, ...]:
         found.append(Link(label("to", each.get("to")), USUAL.get(rel, rel), each.get("weight", 1.0), data))
     if any(link.to == id for link in found):
         raise LinkRefused("it is tied to itself")
-    return ties("links", found)
+    return link_tuple("links", found)
 
 
 def words_in(store: MemoryStore, given: object) -> Iterator[tuple[tuple[str, str], dict[str, Json]]]:
@@ -200,7 +200,7 @@ def words_in(store: MemoryStore, given: object) -> Iterator[tuple[tuple[str, str
 
 def checked_word(data: dict[str, Json]) -> dict[str, Json]:
     for key in (ALIAS_OF, DESCRIPTION, TYPICAL):
-        written(key, data.get(key) or "")
+        storable_text(key, data.get(key) or "")
     for key in (SYNONYMS, PARENTS, DISTINCT):
         listed(data, key)
     if type(data.get(ORDINAL, 0)) is not int:

@@ -14,7 +14,7 @@ from nacre.lifecycle.summaries import Summarizer, summarizer_named
 from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.protocols import Derived, Progress, Transaction
-from nacre.remember.validate import body
+from nacre.remember.validate import memory_text
 
 Consolidate: TypeAlias = bool | Literal["hard", "soft"]
 
@@ -121,7 +121,7 @@ class ReflectionEngine:
         tags = dict.fromkeys((TAG, *(tag for memory in group for tag in memory.tags)))
         return Memory(
             id=str(uuid4()),
-            text=body("summary", text if str(text).strip() else group[0].text),
+            text=memory_text("summary", text if str(text).strip() else group[0].text),
             space=self.store.space,
             type="semantic",
             tags=tuple(tags),

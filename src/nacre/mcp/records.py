@@ -57,10 +57,10 @@ def found(hit: Hit) -> dict[str, Json]:
 
 def line(memory: Memory, *marks: str, shorten: bool = True) -> str:
     """One memory for reading: the id that names it, then its type and text, then what the store says of it."""
-    from nacre.recall.pack import written
+    from nacre.recall.pack import memory_line
 
     shown = replace(memory, text=cut(memory.text)) if shorten else memory
-    return written(shown, marks, label=short(memory.id))
+    return memory_line(shown, marks, label=short(memory.id))
 
 
 def listing(memories: Iterable[Memory], nothing: str, notes: Iterable[str] = ()) -> str:

@@ -23,7 +23,7 @@ from nacre.minds.experience_words import saying_the_same, with_words
 from nacre.minds.opening import Mind, checked_name
 from nacre.minds.tally import EXPERIENCES, Ledger, footprint
 from nacre.model import Filter, Memory
-from nacre.remember.validate import share
+from nacre.remember.validate import fraction
 from nacre.settings import IN_MEMORY
 
 BACKENDS = ("sqlite", "kuzu")  # the names that agents know; one engine serves both
@@ -102,7 +102,7 @@ class MemoryConnector(Mind):
     ) -> list[Experience]:
         """Those that hold every word of the query, in any of its forms; without words all of them. Newest first."""
         asked = EXPERIENCES if experience_type is None else of_type(experience_type)
-        sure = asked & Filter.where(confidence__ge=share("min_confidence", min_confidence) or None)
+        sure = asked & Filter.where(confidence__ge=fraction("min_confidence", min_confidence) or None)
 
         def newest_first(limit: int, offset: int) -> list[Memory]:
             return self.store.list_recent(limit, offset=offset, where=sure)

@@ -13,7 +13,7 @@ from nacre.minds.numbering import first, highest, last, number, numbered
 from nacre.minds.records import ARCHIVED, HIGHEST, ORIGINALS, ConsolidatedEpisode, EpisodicMemory
 from nacre.model import Filter, Link, Memory
 from nacre.model.memory import Json
-from nacre.remember.validate import mapping, natural
+from nacre.remember.validate import json_object, natural_number
 
 EPISODIC, PREFIX, CONSOLIDATED = "episodic", "epi_", "con_"
 CONSOLIDATES = "consolidates"
@@ -31,7 +31,7 @@ class Episodes(Acting):
         metadata: Mapping[str, Json] | None = None,
     ) -> str:
         """Without an index it gets the one after the highest, whichever process wrote that."""
-        wanted = None if temporal_index is None else natural("temporal_index", temporal_index)
+        wanted = None if temporal_index is None else natural_number("temporal_index", temporal_index)
         draft = self._episode_draft(content, source_label, metadata)
         return self._act("store_episode", [draft], lambda: Composed(new=[self._next_episode(draft, wanted)]))[0].id
 
@@ -43,7 +43,7 @@ class Episodes(Acting):
     def consolidate_episodes(self, batch_size: int = 10, summarizer: Summarizer | None = None) -> str | None:
         """Makes one memory of the oldest episodes, which go to the archive and stay tied to it; one act. None when
         there are fewer than `batch_size`."""
-        if natural("batch_size", batch_size) < 1:
+        if natural_number("batch_size", batch_size) < 1:
             raise InvalidInput("A batch of 0 episodes makes no summary; give a batch_size of 1 or more.")
         while True:
             episodes = self._oldest(batch_size)
@@ -68,7 +68,7 @@ class Episodes(Acting):
         return first(self.store, EPISODIC, count, {})
 
     def _episode_draft(self, content: str, source_label: str, metadata: Mapping[str, Json] | None = None) -> Memory:
-        given = mapping("metadata", {} if metadata is None else metadata)
+        given = json_object("metadata", {} if metadata is None else metadata)
         if HIGHEST in given:
             raise InvalidInput(f"The metadata key {HIGHEST!r} belongs to the mind; give yours another name.")
         return self.store.draft(content, id_prefix=PREFIX, type=EPISODIC, source=source_label, metadata=given)

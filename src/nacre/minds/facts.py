@@ -12,7 +12,7 @@ from nacre.minds.matching import matching
 from nacre.minds.records import SemanticFact
 from nacre.model import Filter, Link, Memory
 from nacre.model.memory import Json
-from nacre.remember.validate import label, mapping, share
+from nacre.remember.validate import fraction, json_object, label
 from nacre.text.similarity import compute_similarity
 
 SEMANTIC, PREFIX = "semantic", "sem_"
@@ -43,7 +43,7 @@ class Facts(Acting):
             confidence=confidence,
             source=source_id,
             tags=() if tags is None else tags,
-            metadata=mapping("temporal_metadata", {} if temporal_metadata is None else temporal_metadata),
+            metadata=json_object("temporal_metadata", {} if temporal_metadata is None else temporal_metadata),
         )
         learned = [Link(draft.source, DERIVED_FROM)] if draft.source and self.store.get(draft.source) else []
         fact = replace(draft, links=(*self._resembling(draft), *learned))
@@ -59,7 +59,7 @@ class Facts(Acting):
         """
         if retriever not in RETRIEVERS:
             raise UnknownName("retriever", retriever, RETRIEVERS)
-        least = share("min_confidence", min_confidence)
+        least = fraction("min_confidence", min_confidence)
         if not label("query", query):
             found = self.store.list_recent(limit, order="confidence", type=SEMANTIC, min_confidence=least)
         elif retriever == "native":

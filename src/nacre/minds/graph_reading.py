@@ -12,7 +12,7 @@ from nacre.minds.knowledge_storing import index_of
 from nacre.minds.subgraph import DERIVED_FROM, SIMILAR_TO, SOURCE_ID, SUPERSEDES, TRANSITIONED_TO, kept
 from nacre.model import Link, Memory
 from nacre.model.memory import Json
-from nacre.remember.validate import CHECKS, instant, label, number, ties
+from nacre.remember.validate import CHECKS, instant, label, link_tuple, number
 
 NODES = {"semantic_nodes": "semantic", "episodic_nodes": "episodic"}
 TIES = {
@@ -107,7 +107,7 @@ def node(store: MemoryStore, raw: Raw, links: Sequence[Link], *, passed: bool) -
         fields["source"] = given.get("source_label") or ""
     content = text_in(given, "content", f"the node {raw.id!r}")
     try:
-        whole = ties("links", [*outside(store, raw), *links])
+        whole = link_tuple("links", [*outside(store, raw), *links])
         source = label("source_id", given.get("source_id"))
         if source and (source, DERIVED_FROM) not in {(link.to, link.rel) for link in whole}:
             fields["metadata"] = {SOURCE_ID: source, **raw.metadata}

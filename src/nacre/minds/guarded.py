@@ -17,8 +17,7 @@ from nacre.minds.experiences import ExperienceStore
 from nacre.minds.opening import checked_name
 from nacre.minds.queries import QueryValidator
 from nacre.model.memory import Json
-from nacre.safety.scrub import DEFAULT, Policy, contains_secret, scrub, scrub_json
-from nacre.safety.search import PLACEHOLDER
+from nacre.safety.secrets import DEFAULT, PLACEHOLDER, Policy, contains_secret, scrub, scrub_json
 
 SCRUBBED = "credential_scrubbed"  # the tag of an experience that something was taken out of
 UNNAMED = "[REDACTED]"

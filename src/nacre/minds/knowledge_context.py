@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from nacre.model.fence import escaped
-from nacre.safety.scrub import scrub
+from nacre.safety.secrets import scrub
 
 if TYPE_CHECKING:
     from nacre.minds.subgraph import KnowledgeEdge, KnowledgeNode, KnowledgeSubgraph

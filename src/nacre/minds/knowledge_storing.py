@@ -25,8 +25,7 @@ from nacre.model.instants import seconds
 from nacre.model.memory import Json
 from nacre.remember.validate import label
 from nacre.text.names import extract_entity_name
-from nacre.text.numbers import number_conflict
-from nacre.text.similarity import compute_similarity, compute_word_similarity
+from nacre.text.similarity import compute_similarity, compute_word_similarity, number_conflict
 
 FACT = "semantic"
 RECENT = 50  # facts that a new one is compared with; what was learned together belongs together

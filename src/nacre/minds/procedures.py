@@ -11,7 +11,7 @@ from nacre.minds.matching import MATCHES, matching
 from nacre.minds.records import PREREQUISITES, STEPS, ProceduralMemory
 from nacre.model import Filter, Link, Memory
 from nacre.model.memory import Json
-from nacre.remember.validate import body, label, named
+from nacre.remember.validate import label, memory_text, required_label
 
 PROCEDURAL, PREFIX = "procedural", "proc_"
 PROCEDURE_DERIVES_FROM = "procedure_derives_from"
@@ -24,7 +24,7 @@ class Procedures(Acting):
         """`source_id` is the episode that taught it."""
         told = texts("steps", steps)
         needed = texts("prerequisites", () if prerequisites is None else prerequisites)
-        title, source = named("name", name), label("source_id", source_id)
+        title, source = required_label("name", name), label("source_id", source_id)
         draft = self.store.draft(
             "\n".join(f"{at}. {step}" for at, step in enumerate(told, start=1)) or title,
             id_prefix=PREFIX,
@@ -64,4 +64,4 @@ class Procedures(Acting):
 def texts(name: str, given: Sequence[str]) -> list[Json]:
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InvalidInput(f"{name} must be a list of texts, not {type(given).__name__}; write [{given!r}].")
-    return [body(name, each) for each in given]
+    return [memory_text(name, each) for each in given]

@@ -21,7 +21,7 @@ from nacre.minds.records import (
     word,
 )
 from nacre.model import Filter, Memory
-from nacre.remember.validate import body, written
+from nacre.remember.validate import memory_text, storable_text
 from nacre.text.tokens import STOP_WORDS, words
 
 PROSPECTIVE, PREFIX = "prospective", "pro_"
@@ -33,7 +33,10 @@ class Prospects(Acting):
     def store_prospective(
         self, description: str, trigger_condition: str, action_on_trigger: str, priority: int = 1
     ) -> str:
-        trigger, action = body("trigger_condition", trigger_condition), body("action_on_trigger", action_on_trigger)
+        trigger, action = (
+            memory_text("trigger_condition", trigger_condition),
+            memory_text("action_on_trigger", action_on_trigger),
+        )
         if isinstance(priority, bool) or not isinstance(priority, int):
             raise InvalidInput(f"priority is {priority!r}; give a whole number, the higher the sooner.")
         draft = self.store.draft(
@@ -53,7 +56,7 @@ class Prospects(Acting):
 
         Common words such as "the" trigger nothing, unless a trigger has no others.
         """
-        said = dict.fromkeys(words(written("content", content)))
+        said = dict.fromkeys(words(storable_text("content", content)))
         if not said:
             return []
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from nacre.access.view import BASE, FULL_SCAN, JOIN, NO_LIMIT, ORDERED, SUBQUERY
 from nacre.errors import AccessDenied, InvalidInput, QueryCostExceeded
-from nacre.safety.costs import BASE, FULL_SCAN, JOIN, NO_LIMIT, ORDERED, SUBQUERY
 
 LONGEST = 100_000  # characters; no question that somebody wrote is so long
 

@@ -11,7 +11,7 @@ from nacre.minds.numbering import ALL, HIDDEN_TOO, begins, highest, narrowed, nu
 from nacre.minds.records import MODALITY, SensoryItem, word
 from nacre.model import Filter, Link, Memory
 from nacre.model.journal import UNATTENDED
-from nacre.remember.validate import named, number
+from nacre.remember.validate import number, required_label
 
 SENSORY, PREFIX = "sensory", "sen_"
 OURS = begins(PREFIX)
@@ -28,7 +28,7 @@ class Sensory(Episodes):
             raw_data,
             id_prefix=PREFIX,
             type=SENSORY,
-            metadata={MODALITY: named("modality", modality)},
+            metadata={MODALITY: required_label("modality", modality)},
             expires_at=self.store.now() + lasting,
         )
 

@@ -11,7 +11,7 @@ from nacre.minds.acting import Acting
 from nacre.minds.numbering import ALL, begins
 from nacre.minds.records import RELEVANCE, SLOT_TYPE, WorkingMemorySlot, relevance
 from nacre.model import Memory
-from nacre.remember.validate import named
+from nacre.remember.validate import required_label
 
 WORKING, PREFIX = "working", "wrk_"
 OURS = begins(PREFIX)
@@ -24,13 +24,13 @@ class Working(Acting):
     def push_working(self, slot_type: str, content: str, task_id: str, relevance: float = 1.0) -> str:
         """A full task gives up its least relevant slot, among equals the oldest, to the trash; one act."""
         weight = finite(relevance)
-        task = named("task_id", task_id)
+        task = required_label("task_id", task_id)
         draft = self.store.draft(
             content,
             id_prefix=PREFIX,
             type=WORKING,
             session=task,
-            metadata={SLOT_TYPE: named("slot_type", slot_type), RELEVANCE: weight},
+            metadata={SLOT_TYPE: required_label("slot_type", slot_type), RELEVANCE: weight},
             importance=min(1.0, max(0.0, weight)),
         )
 
@@ -43,11 +43,11 @@ class Working(Acting):
 
     def get_working(self, task_id: str) -> list[WorkingMemorySlot]:
         """The most relevant first, among equals the newest."""
-        return [WorkingMemorySlot.of(memory) for memory in self._slots(named("task_id", task_id))]
+        return [WorkingMemorySlot.of(memory) for memory in self._slots(required_label("task_id", task_id))]
 
     def clear_working(self, task_id: str) -> int:
         """Moves a task's slots to the trash, in one act; returns how many."""
-        task = named("task_id", task_id)
+        task = required_label("task_id", task_id)
 
         def decide() -> Composed:
             return Composed(edits={memory.id: trashed for memory in self._slots(task)})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nacre.model import Filter
 from nacre.protocols import Place, Posting, Store, Vectors
-from nacre.recall.understand import Asked
+from nacre.recall.understand import Question
 from nacre.text.dates import Window
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Evidence:
     session: NDArray[np.int64]  # memories outside a conversation each have a number of their own
 
 
-def collect(asked: Asked, vector: Vectors | None, *, space: str, store: Store, pool: int, reach: int) -> Evidence:
+def collect(asked: Question, vector: Vectors | None, *, space: str, store: Store, pool: int, reach: int) -> Evidence:
     """The filter holds for every place; a narrow one does not cost any candidate."""
     import numpy as np
 
@@ -86,7 +86,7 @@ def rarity(holding: int, total: int) -> float:
 
 
 def candidates(
-    asked: Asked,
+    asked: Question,
     postings: Mapping[str, Posting],
     worth: Mapping[str, float],
     vector: Vectors | None,
@@ -113,7 +113,7 @@ def candidates(
 
 
 def in_time(
-    asked: Asked, vector: Vectors, known: Sequence[Place], *, space: str, store: Store, pool: int
+    asked: Question, vector: Vectors, known: Sequence[Place], *, space: str, store: Store, pool: int
 ) -> list[Place]:
     """The nearest among what happened when the question says, which may be far from the nearest of all."""
     here = {place.key for place in known}

@@ -38,7 +38,7 @@ def pack(
     used = 0
     disputed = disputes([hit.memory for hit in recalled])
     for hit in recalled:
-        line = written(hit.memory, disputed.get(hit.memory.id, ()))
+        line = memory_line(hit.memory, disputed.get(hit.memory.id, ()))
         tokens = count(line)
         if used + tokens <= budget:
             items.append(packed(hit, tokens))
@@ -54,7 +54,7 @@ def packed(hit: Hit, tokens: int) -> PackedMemory:
     return PackedMemory(hit.memory, hit.score, tokens)
 
 
-def written(memory: Memory, marks: Iterable[str] = (), *, label: str = "") -> str:
+def memory_line(memory: Memory, marks: Iterable[str] = (), *, label: str = "") -> str:
     """One item: its date and source where they are known, and a mark where it is not undisputed.
 
     No field can end the item, or pass for a heading or for another memory: each is escaped.

@@ -13,10 +13,10 @@ from nacre.recall.select import choose, weigh
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import judged
 from nacre.recall.strategies import STRATEGIES, Scored, Sources, rank
-from nacre.recall.understand import Asked, understand
+from nacre.recall.understand import Question, understand
 
 
-def shown(found: Recollection, clean: Callable[[Memory], Memory]) -> Recollection:
+def clean_recollection(found: Recollection, clean: Callable[[Memory], Memory]) -> Recollection:
     def hit(each: Hit) -> Hit:
         memory, context = clean(each.memory), tuple(map(clean, each.context))
         same = memory is each.memory and all(one is other for one, other in zip(context, each.context, strict=True))
@@ -57,7 +57,7 @@ def reranked_text(memory: Memory) -> str:
     return f"{memory.title}\n\n{memory.text}" if memory.title else memory.text
 
 
-def rerank(hits: Sequence[Hit], asked: Asked, reranker: Reranker | None) -> tuple[list[Hit], tuple[str, ...]]:
+def rerank(hits: Sequence[Hit], asked: Question, reranker: Reranker | None) -> tuple[list[Hit], tuple[str, ...]]:
     if reranker is None or not hits:
         return list(hits), ()
     top, rest = list(hits[:READ]), list(hits[READ:])
@@ -105,7 +105,7 @@ def recall(
 
 
 def best(
-    asked: Asked, query: Query, sources: Sources, reranker: Reranker | None, wider: int
+    asked: Question, query: Query, sources: Sources, reranker: Reranker | None, wider: int
 ) -> tuple[list[Hit], tuple[str, ...]]:
     """The best k, chosen among so many times as many as are usual."""
     ranking = rank(asked, replace(query, k=wider * query.k), sources)
@@ -136,7 +136,7 @@ def read(found: Sequence[Scored], sources: Sources) -> list[Hit]:
     return [Hit(known[each.id], each.score, each.why, each.relevance or 0.0) for each in found if each.id in known]
 
 
-def certain(hits: Sequence[Hit], cosines: Mapping[str, float | None], asked: Asked) -> list[Hit]:
+def certain(hits: Sequence[Hit], cosines: Mapping[str, float | None], asked: Question) -> list[Hit]:
     """Judges the hits that their strategy did not; late, since it reads their texts."""
     return [
         replace(hit, relevance=judged(hit.memory, asked, cosines[hit.memory.id])) if hit.memory.id in cosines else hit
@@ -144,7 +144,7 @@ def certain(hits: Sequence[Hit], cosines: Mapping[str, float | None], asked: Ask
     ]
 
 
-def surrounded(hits: Sequence[Hit], query: Query, asked: Asked, sources: Sources) -> list[Hit]:
+def surrounded(hits: Sequence[Hit], query: Query, asked: Question, sources: Sources) -> list[Hit]:
     """Gives each turn the turns around it, in the order in which they were said."""
     if query.with_context <= 0:
         return list(hits)
@@ -159,7 +159,7 @@ def surrounded(hits: Sequence[Hit], query: Query, asked: Asked, sources: Sources
     return whole
 
 
-def by_session(asked: Asked, query: Query, sources: Sources) -> Recollection:
+def by_session(asked: Question, query: Query, sources: Sources) -> Recollection:
     ranked, notes = rank_sessions(asked, sources, query.k)
     ids = [turn.id for session in ranked for turn in session.turns]
     known = {memory.id: memory for memory in sources.store.get(sources.space, ids)}
@@ -169,7 +169,7 @@ def by_session(asked: Asked, query: Query, sources: Sources) -> Recollection:
 
 
 def session_hit(
-    session: ScoredSession, known: Mapping[str, Memory], asked: Asked, query: Query, sources: Sources
+    session: ScoredSession, known: Mapping[str, Memory], asked: Question, query: Query, sources: Sources
 ) -> SessionHit:
     turns = [(known[turn.id], turn.cosine) for turn in session.turns if turn.id in known]
     hits = [Hit(memory, session.score, session.why, judged(memory, asked, cosine)) for memory, cosine in turns]

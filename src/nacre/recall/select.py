@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from nacre.model import Hit, Memory, Query, Reason
 from nacre.model.instants import DAY
-from nacre.recall.understand import Asked
+from nacre.recall.understand import Question
 from nacre.text.dates import when_weight
 from nacre.text.tokens import stems
 
@@ -71,7 +71,7 @@ UNKNOWN_MOOD = 0.5
 NOISE = 1e-6  # of a score: the cosines of equal vectors differ so by where they lie in the matrix
 
 
-def weigh(hits: Sequence[Hit], asked: Asked, query: Query) -> list[Hit]:
+def weigh(hits: Sequence[Hit], asked: Question, query: Query) -> list[Hit]:
     """Equal scores are broken by importance, then by age, newest first."""
     weighed = [fitted(hit, asked, query) for hit in hits] if query.strategy == "auto" else list(hits)
     if query.emotion is not None:
@@ -91,7 +91,7 @@ def leveled(scores: Sequence[float]) -> dict[float, int]:
     return places
 
 
-def fitted(hit: Hit, asked: Asked, query: Query) -> Hit:
+def fitted(hit: Hit, asked: Question, query: Query) -> Hit:
     factors = {name: factor(hit.memory, asked, query) for name, factor in FACTORS.items()}
     whole = math.prod(factors.values())
     told = tuple(Reason(name, hit.score * (value - 1)) for name, value in factors.items() if value != 1)
@@ -99,43 +99,43 @@ def fitted(hit: Hit, asked: Asked, query: Query) -> Hit:
     return hit if hit.score <= 0 else replace(hit, score=hit.score * whole, why=hit.why + told)
 
 
-def importance(memory: Memory, asked: Asked, query: Query) -> float:  # noqa: ARG001
+def importance(memory: Memory, asked: Question, query: Query) -> float:  # noqa: ARG001
     return 1 + IMPORTANCE_SPAN * (memory.importance - 0.5)
 
 
-def recency(memory: Memory, asked: Asked, query: Query) -> float:
+def recency(memory: Memory, asked: Question, query: Query) -> float:
     since = memory.last_accessed if query.recency_basis == "accessed" else memory.happened_at
     age = max(0.0, asked.asked_at - since) / DAY
     return 1 + RECENCY_SPAN * math.exp(-age / RECENCY_DAYS)
 
 
-def use(memory: Memory, asked: Asked, query: Query) -> float:  # noqa: ARG001
+def use(memory: Memory, asked: Question, query: Query) -> float:  # noqa: ARG001
     """Only where uses are to count: a recall that reinforces itself answers otherwise the second time."""
     if query.recency_basis != "accessed":
         return 1.0
     return 1 + USE_SPAN * min(1.0, math.log1p(memory.access_count) / math.log1p(USES))
 
 
-def belief(memory: Memory, asked: Asked, query: Query) -> float:  # noqa: ARG001
+def belief(memory: Memory, asked: Question, query: Query) -> float:  # noqa: ARG001
     confidence = CONFIDENCE_FLOOR + (1 - CONFIDENCE_FLOOR) * memory.confidence
     return confidence * (TRUST_FLOOR + (1 - TRUST_FLOOR) * memory.trust)
 
 
-def standing(memory: Memory, asked: Asked, query: Query) -> float:  # noqa: ARG001
+def standing(memory: Memory, asked: Question, query: Query) -> float:  # noqa: ARG001
     return SUPERSEDED if memory.superseded_by else 1.0
 
 
-def context(memory: Memory, asked: Asked, query: Query) -> float:  # noqa: ARG001
+def context(memory: Memory, asked: Question, query: Query) -> float:  # noqa: ARG001
     return CONTEXT_BONUS if set(memory.contexts) & set(query.contexts) else 1.0
 
 
-def time(memory: Memory, asked: Asked, query: Query) -> float:  # noqa: ARG001
+def time(memory: Memory, asked: Question, query: Query) -> float:  # noqa: ARG001
     if not asked.windows:
         return 1.0
     return OUT_OF_TIME + (1 - OUT_OF_TIME) * when_weight(memory.happened_at, asked.windows)
 
 
-Factor = Callable[[Memory, Asked, Query], float]
+Factor = Callable[[Memory, Question, Query], float]
 FACTORS: Mapping[str, Factor] = {
     "importance": importance,
     "recency": recency,

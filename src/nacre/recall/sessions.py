@@ -11,7 +11,7 @@ from nacre.protocols import Vectors
 from nacre.recall.gather import Evidence, collect
 from nacre.recall.signals import spoken_by
 from nacre.recall.strategies import Sources, direction
-from nacre.recall.understand import Asked
+from nacre.recall.understand import Question
 from nacre.text.dates import when_weight
 
 # A session's words are summed over its turns; so many turns of each channel are read.
@@ -43,14 +43,14 @@ class ScoredSession:
     turns: tuple[Decisive, ...]  # best first
 
 
-def rank_sessions(asked: Asked, sources: Sources, k: int) -> tuple[list[ScoredSession], tuple[str, ...]]:
+def rank_sessions(asked: Question, sources: Sources, k: int) -> tuple[list[ScoredSession], tuple[str, ...]]:
     """Memories outside of any conversation are left out."""
     vector, notes = direction(asked, sources)
     evidence = collect(asked, vector, space=sources.space, store=sources.store, pool=POOL, reach=0)
     return scored(evidence, asked, k), notes
 
 
-def scored(evidence: Evidence, asked: Asked, k: int) -> list[ScoredSession]:
+def scored(evidence: Evidence, asked: Question, k: int) -> list[ScoredSession]:
     import numpy as np
 
     if not evidence.places:
@@ -71,7 +71,7 @@ def scored(evidence: Evidence, asked: Asked, k: int) -> list[ScoredSession]:
     ]
 
 
-def session_signals(evidence: Evidence, asked: Asked) -> dict[str, Vectors]:
+def session_signals(evidence: Evidence, asked: Question) -> dict[str, Vectors]:
     import numpy as np
 
     heard = spoken_by(evidence, asked.voice)
@@ -116,7 +116,7 @@ def covered(shares: Vectors, evidence: Evidence) -> Vectors:
     return whole / max(float(evidence.rarity.sum()), 1e-9)
 
 
-def in_time(evidence: Evidence, asked: Asked) -> Vectors:
+def in_time(evidence: Evidence, asked: Question) -> Vectors:
     import numpy as np
 
     if not asked.windows:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nacre.model import Memory
 from nacre.protocols import Vectors
 from nacre.recall.gather import REACH, Evidence
-from nacre.recall.understand import Asked
+from nacre.recall.understand import Question
 from nacre.text.tokens import stems
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ CONVERSATION_MIX = {"meaning": 0.5, "words": 0.3, "words nearby": 0.2}
 BRIEF, LONG = 110, 560
 
 
-def signals(evidence: Evidence, asked: Asked) -> dict[str, Vectors]:
+def signals(evidence: Evidence, asked: Question) -> dict[str, Vectors]:
     import numpy as np
 
     shares = evidence.shares
@@ -109,7 +109,7 @@ def widest(shares: Vectors, evidence: Evidence, reach: int) -> Vectors:
     return best
 
 
-def coverage(shares: Vectors, evidence: Evidence, asked: Asked) -> Vectors:
+def coverage(shares: Vectors, evidence: Evidence, asked: Question) -> Vectors:
     """How much of what was asked is there, rare words counting more; the names of speakers, being everywhere, not."""
     import numpy as np
 
@@ -153,7 +153,7 @@ def likely(evidence: Evidence, told: Mapping[str, Vectors]) -> Vectors:
     return np.asarray(1 / (1 + np.exp(-found)), np.float32)
 
 
-def judged(memory: Memory, asked: Asked, cosine: float | None) -> float:
+def judged(memory: Memory, asked: Question, cosine: float | None) -> float:
     """The same for one memory by itself, for the strategies that do not look around."""
     held = f" {' '.join(stems(f'{memory.title} {memory.text}'))} "
     covered = sum(f" {term} " in held for term in asked.terms) / max(1, len(asked.terms))

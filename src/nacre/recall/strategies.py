@@ -15,7 +15,7 @@ from nacre.protocols import Embedder, Match, Store, Vectors
 from nacre.recall import signals as relevance
 from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Evidence, collect
 from nacre.recall.signals import FULL_SCORE, WEIGHTS, signals, weighed
-from nacre.recall.understand import Asked
+from nacre.recall.understand import Question
 from nacre.text.tokens import content_stems, stems
 
 
@@ -55,16 +55,16 @@ class Sources:
     embedder: Embedder
 
 
-Strategy: TypeAlias = Callable[[Asked, Query, Sources], Ranking]
+Strategy: TypeAlias = Callable[[Question, Query, Sources], Ranking]
 
 
-def rank(asked: Asked, query: Query, sources: Sources) -> Ranking:
+def rank(asked: Question, query: Query, sources: Sources) -> Ranking:
     if query.strategy not in STRATEGIES:
         raise UnknownName("strategy", query.strategy, STRATEGIES)
     return STRATEGIES[query.strategy](asked, query, sources)
 
 
-def auto(asked: Asked, query: Query, sources: Sources) -> Ranking:
+def auto(asked: Question, query: Query, sources: Sources) -> Ranking:
     """Words, meaning, neighbours and conversation, weighed as the development data taught."""
     vector, notes = direction(asked, sources)
     pool = max(POOL, POOL_PER_WANTED * query.k)
@@ -72,7 +72,7 @@ def auto(asked: Asked, query: Query, sources: Sources) -> Ranking:
     return Ranking(tuple(explained(evidence, asked, wanted=query.k + EXPLAINED)), notes)
 
 
-def explained(evidence: Evidence, asked: Asked, wanted: int) -> list[Scored]:
+def explained(evidence: Evidence, asked: Question, wanted: int) -> list[Scored]:
     import numpy as np
 
     if not evidence.places:
@@ -108,14 +108,14 @@ def matched(evidence: Evidence, i: int) -> str:
     return ", ".join(term for _, term in sorted(found, reverse=True)[:MATCHED])
 
 
-def direction(asked: Asked, sources: Sources) -> tuple[Vectors | None, tuple[str, ...]]:
+def direction(asked: Question, sources: Sources) -> tuple[Vectors | None, tuple[str, ...]]:
     try:
         return sources.embedder.embed([asked.text])[0], ()
     except EmbeddingError as error:
         return None, (f"Answered from words alone: {error}",)
 
 
-def semantic(asked: Asked, query: Query, sources: Sources) -> Ranking:
+def semantic(asked: Question, query: Query, sources: Sources) -> Ranking:
     vector, notes = direction(asked, sources)
     if vector is None:
         return Ranking(keyword(asked, query, sources).found, notes)
@@ -124,16 +124,16 @@ def semantic(asked: Asked, query: Query, sources: Sources) -> Ranking:
                          for each in found))  # fmt: skip
 
 
-def keyword(asked: Asked, query: Query, sources: Sources) -> Ranking:
+def keyword(asked: Question, query: Query, sources: Sources) -> Ranking:
     found = sources.store.by_words(sources.space, asked.terms, asked.where, SPARE * query.k)
     return Ranking(tuple(Scored(each.id, each.score, (Reason("words", each.score),)) for each in found))
 
 
-def by_meaning(asked: Asked, query: Query, sources: Sources, vector: Vectors, pool: int = 0) -> list[Match]:
+def by_meaning(asked: Question, query: Query, sources: Sources, vector: Vectors, pool: int = 0) -> list[Match]:
     return sources.store.by_vector(sources.space, vector, asked.where, pool or SPARE * query.k)
 
 
-def rrf(asked: Asked, query: Query, sources: Sources) -> Ranking:
+def rrf(asked: Question, query: Query, sources: Sources) -> Ranking:
     """Weighted reciprocal rank fusion of words and meaning, as published."""
     vector, notes = direction(asked, sources)
     pool = max(POOL, POOL_PER_WANTED * query.k)
@@ -147,7 +147,7 @@ def rrf(asked: Asked, query: Query, sources: Sources) -> Ranking:
     return Ranking(tuple(found[: SPARE * query.k + POOL_PER_WANTED]), notes)
 
 
-def hybrid(asked: Asked, query: Query, sources: Sources) -> Ranking:
+def hybrid(asked: Question, query: Query, sources: Sources) -> Ranking:
     """The published weighted sum over the nearest by meaning: cosine, BM25 within the pool, recency, importance."""
     vector, notes = direction(asked, sources)
     if vector is None:
@@ -199,7 +199,7 @@ def summed(given: Mapping[str, Sequence[Reason]], cosines: Mapping[str, float]) 
     return sorted(whole, key=lambda each: -each.score)
 
 
-def graph(asked: Asked, query: Query, sources: Sources) -> Ranking:
+def graph(asked: Question, query: Query, sources: Sources) -> Ranking:
     """Begins at the best answers and walks their links, both ways; each hop gives a part of the score on."""
     start = auto(asked, query, sources)
     found = {each.id: each for each in start.found}
@@ -215,7 +215,7 @@ def graph(asked: Asked, query: Query, sources: Sources) -> Ranking:
     return Ranking(tuple(sorted(found.values(), key=lambda each: -each.score)), start.notes)
 
 
-def tied(memories: Sequence[Memory], asked: Asked, sources: Sources) -> list[tuple[str, Memory, Link]]:
+def tied(memories: Sequence[Memory], asked: Question, sources: Sources) -> list[tuple[str, Memory, Link]]:
     """For each link between one of the memories and another that the filter admits: the id here, the memory there."""
     here = {memory.id for memory in memories}
     targets = {link.to for memory in memories for link in memory.links}

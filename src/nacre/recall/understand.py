@@ -24,7 +24,7 @@ QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”')
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     text: str
     terms: tuple[str, ...]
     where: Filter
@@ -46,7 +46,7 @@ class Asked:
         return frozenset(asked) if len(asked) == 1 else frozenset()
 
 
-def understand(query: Query) -> Asked:
+def understand(query: Query) -> Question:
     if not isinstance(query.text, str):  # the type forbids it, a caller may not know
         raise InvalidInput(f"The question must be text, not {type(query.text).__name__}.")
     if len(query.text) > LONGEST_QUERY:
@@ -54,7 +54,7 @@ def understand(query: Query) -> Asked:
             f"The question has {len(query.text):,} characters; ask with at most {LONGEST_QUERY:,}, in fewer words."
         )
     text = UNWRITABLE.sub(" ", query.text).strip()
-    return Asked(
+    return Question(
         text=text,
         terms=tuple(dict.fromkeys((*phrases(text), *content_stems(text), *content_stems(" ".join(query.also))))),
         where=fitting(query),

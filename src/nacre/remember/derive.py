@@ -8,7 +8,7 @@ from hashlib import blake2b
 from nacre.errors import EmbeddingError
 from nacre.model import GENERIC_ROLES, Memory
 from nacre.protocols import Chunk, Derived, Embedder, Store, Vectors, Words
-from nacre.text.tokens import joined, sentence_spans, word_spans
+from nacre.text.tokens import joined_stems, sentence_spans, word_spans
 
 Span = tuple[int, int]
 
@@ -59,33 +59,33 @@ DIGEST_BYTES = 16
 
 def derive(memories: Sequence[Memory], embedder: Embedder, store: Store) -> list[Derived]:
     """In order. Raises `EmbeddingError` when the embedder cannot answer."""
-    cut = [chunks_of(memory, embedder) for memory in memories]
+    cut = [chunk_memory(memory, embedder) for memory in memories]
     known = vectors_of([piece for _, pieces in cut for piece in pieces], embedder, store)
     return [
-        Derived(words_of(memory), spans, stacked([known[digest(piece)] for piece in pieces]))
+        Derived(indexed_words(memory), spans, stacked([known[digest(piece)] for piece in pieces]))
         for memory, (spans, pieces) in zip(memories, cut, strict=True)
     ]
 
 
-def derive_or_wait(memories: Sequence[Memory], embedder: Embedder, store: Store) -> tuple[list[Derived], str]:
+def derive_or_defer(memories: Sequence[Memory], embedder: Embedder, store: Store) -> tuple[list[Derived], str]:
     """Without the embedder a memory is kept and found by its words; the second value says why, if so."""
     try:
         return derive(memories, embedder, store), ""
     except EmbeddingError as error:
-        return [Derived(words_of(memory)) for memory in memories], str(error)
+        return [Derived(indexed_words(memory)) for memory in memories], str(error)
 
 
-def words_of(memory: Memory) -> Words:
+def indexed_words(memory: Memory) -> Words:
     return Words(
-        title=joined([memory.title]),
-        text=joined([memory.text]),
-        role=joined([memory.role]),
-        tags=joined(memory.tags),
-        entities=joined(memory.entities),
+        title=joined_stems([memory.title]),
+        text=joined_stems([memory.text]),
+        role=joined_stems([memory.role]),
+        tags=joined_stems(memory.tags),
+        entities=joined_stems(memory.entities),
     )
 
 
-def chunks_of(memory: Memory, embedder: Embedder) -> tuple[tuple[Chunk, ...], list[str]]:
+def chunk_memory(memory: Memory, embedder: Embedder) -> tuple[tuple[Chunk, ...], list[str]]:
     """A title and a speaker stand before each chunk: they say what it is about and who said it."""
     head = f"{shortened(memory.title, embedder)}\n\n" if memory.title else ""
     # With "Ann: …" before her turns vectors alone find 48 % of what is asked of her among the first five, 28 without.
@@ -123,10 +123,10 @@ def stacked(rows: Sequence[Vectors]) -> Vectors:
     return np.stack(rows)
 
 
-def same_basis(a: Memory, b: Memory) -> bool:
+def same_derived_input(a: Memory, b: Memory) -> bool:
     """True when everything derived from the one serves the other."""
-    return words_basis(a) == words_basis(b)
+    return derived_input(a) == derived_input(b)
 
 
-def words_basis(memory: Memory) -> tuple[object, ...]:
+def derived_input(memory: Memory) -> tuple[object, ...]:
     return memory.title, memory.text, memory.role, memory.tags, memory.entities

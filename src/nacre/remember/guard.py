@@ -13,7 +13,7 @@ from nacre.model.memory import LISTS, SUSPICION, Json
 
 if TYPE_CHECKING:  # the rules cost a command 20 ms, and are needed when something is written
     from nacre.safety.injection import Suspicion
-    from nacre.safety.scrub import Policy
+    from nacre.safety.secrets import Policy
 
 MODES = ("redact", "refuse", "allow")
 PERSONAL = ("allow", "redact")
@@ -73,8 +73,8 @@ class Guard:
     def kept(self, memory: Memory, before: Memory | None) -> Memory:
         """The memory as it may be kept: what is new or has changed of it without secrets, and marked where it gives
         orders to a model and nobody has marked it yet. Raises `SecretRefused` and `InvalidInput`."""
-        if before is not None and untrusted(before) and before.text != memory.text:
-            memory = trusted_again(memory)  # what it says now is looked at anew
+        if before is not None and is_suspicious(before) and before.text != memory.text:
+            memory = restore_trust(memory)  # what it says now is looked at anew
         changed = {
             name: getattr(memory, name)
             for name in GUARDED
@@ -84,7 +84,7 @@ class Guard:
         kept = replace(memory, **clean) if clean != changed else memory  # type: ignore[arg-type]
         if "text" not in changed or SUSPICION in kept.metadata:
             return kept
-        return marked(kept, self.doubts({"title": kept.title, "text": kept.text}), trust_given=False)
+        return mark_suspicious(kept, self.doubts({"title": kept.title, "text": kept.text}), trust_given=False)
 
     def shown(self, memory: Memory) -> Memory:
         """Without the secrets that were kept before there was a guard, or by a program that had none."""
@@ -112,14 +112,14 @@ class Guard:
         return value
 
     def _text(self, text: str, kinds: list[str]) -> str:
-        from nacre.safety.scrub import scrub
+        from nacre.safety.secrets import scrub
 
         found = scrub(text, policy=self._policy())
         kinds += (each.kind for each in found.findings)
         return found.text
 
     def _json(self, value: dict[str, Json], kinds: list[str]) -> dict[str, Json]:
-        from nacre.safety.scrub import scrub_json
+        from nacre.safety.secrets import scrub_json
 
         found = scrub_json(value, policy=self._policy())
         kinds += found.kinds
@@ -131,12 +131,12 @@ class Guard:
         return cast("dict[str, Json]", clean["metadata"])
 
     def _policy(self) -> Policy:
-        from nacre.safety.scrub import Policy
+        from nacre.safety.secrets import Policy
 
         return Policy(mode="redact", personal=self.personal == "redact", allow=self.allow)
 
 
-def told(kinds: tuple[str, ...], doubts: tuple[str, ...] = ()) -> tuple[str, ...]:
+def guard_notes(kinds: tuple[str, ...], doubts: tuple[str, ...] = ()) -> tuple[str, ...]:
     said = []
     if kinds:
         what = ", ".join(kinds)
@@ -146,7 +146,7 @@ def told(kinds: tuple[str, ...], doubts: tuple[str, ...] = ()) -> tuple[str, ...
     return tuple(said)
 
 
-def marked(memory: Memory, doubts: Suspicion, *, trust_given: bool) -> Memory:
+def mark_suspicious(memory: Memory, doubts: Suspicion, *, trust_given: bool) -> Memory:
     """With less trust and the reason for it; a trust that the caller gave stands."""
     if not doubts.reasons:
         return memory
@@ -154,17 +154,17 @@ def marked(memory: Memory, doubts: Suspicion, *, trust_given: bool) -> Memory:
     return replace(memory, metadata=metadata, trust=memory.trust if trust_given else round(1 - doubts.score, 3))
 
 
-def untrusted(memory: Memory) -> bool:
+def is_suspicious(memory: Memory) -> bool:
     return SUSPICION in memory.metadata
 
 
-def trusted_again(memory: Memory) -> Memory:
+def restore_trust(memory: Memory) -> Memory:
     """When somebody has looked at it, or it no longer says what was doubted."""
     rest = {key: value for key, value in memory.metadata.items() if key != SUSPICION}
     return replace(memory, metadata=rest, trust=1.0)
 
 
-def allowed_strings(setting: str) -> tuple[str | re.Pattern[str], ...]:
+def parse_allowed(setting: str) -> tuple[str | re.Pattern[str], ...]:
     """Strings between blanks, as they are; between two slashes, a pattern that a whole secret fits."""
     return tuple(pattern(each[1:-1]) if each[:1] == each[-1:] == "/" != each else each for each in setting.split())
 

@@ -14,7 +14,7 @@ from nacre.errors import UnknownName
 from nacre.model.fence import json_line
 from nacre.models.language_model import Asking
 from nacre.protocols import LanguageModel
-from nacre.text.emotion import felt
+from nacre.text.emotion import detect_emotion
 from nacre.text.grammar import NEGATION_WORDS
 from nacre.text.tokens import sentence_spans
 
@@ -319,7 +319,7 @@ def by_type(type: str) -> Appraisal:
 
 
 def with_feeling(text: str, importance: float, reasons: tuple[str, ...]) -> Appraisal:
-    emotion = felt(text[:CHARACTERS_FELT])
+    emotion = detect_emotion(text[:CHARACTERS_FELT])
     if emotion is None or emotion.salience < STRONG_FEELING:
         return Appraisal(round(importance, 3), reasons)
     added = FEELING_SPAN * (emotion.salience - STRONG_FEELING) / (1 - STRONG_FEELING)
@@ -334,7 +334,7 @@ def within(role: str, given: Appraisal) -> Appraisal:
     return Appraisal(ceiling, (*given.reasons, f"said by: {role}"))
 
 
-def asked_importance(
+def ask_importance(
     model: LanguageModel, *, clock: Callable[[], float] = time.monotonic
 ) -> Callable[[str], Appraisal | None]:
     """Has no opinion when the model fails, for a while after that, or answers otherwise than it was asked to."""
@@ -362,7 +362,7 @@ EMOTIONS = ("own", "vader", "off")
 
 
 @dataclass(frozen=True, slots=True)
-class Suggesting:
+class Suggester:
     """`usual` is the importance where it is fixed, or where no rule decides; `asked` is a language model's opinion, for
     which the rules stand in when it has none."""
 
@@ -384,9 +384,9 @@ class Suggesting:
         if "importance" not in given:
             found["importance"] = self._importance(text, given)
         if self.emotion != "off" and "valence" not in given and "arousal" not in given:
-            from nacre.text.emotion import felt  # its words are read when the first text is looked at
+            from nacre.text.emotion import detect_emotion  # its words are read when the first text is looked at
 
-            feeling = felt(text, self.emotion)
+            feeling = detect_emotion(text, self.emotion)
             if feeling is not None:
                 found |= {"valence": feeling.valence, "arousal": feeling.arousal}
         return found

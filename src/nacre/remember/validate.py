@@ -67,7 +67,7 @@ class Fields(Editable, total=False):
     id_prefix: str
 
 
-def checked(given: Mapping[str, object], types: Iterable[str]) -> dict[str, object]:
+def validate_fields(given: Mapping[str, object], types: Iterable[str]) -> dict[str, object]:
     """Each value in the record's own form; raises `InvalidInput` for the first that cannot be one."""
     whole = {}
     for name, value in given.items():
@@ -81,8 +81,8 @@ def checked(given: Mapping[str, object], types: Iterable[str]) -> dict[str, obje
     return whole
 
 
-def body(name: str, value: object) -> str:
-    text = written(name, value).strip()
+def memory_text(name: str, value: object) -> str:
+    text = storable_text(name, value).strip()
     if not text:
         raise InvalidInput("The text is empty; give some words to remember.")
     if len(text) > LONGEST_TEXT:
@@ -93,7 +93,7 @@ def body(name: str, value: object) -> str:
     return text
 
 
-def written(name: str, value: object) -> str:
+def storable_text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
     unwritable = UNWRITABLE.search(value)
@@ -104,17 +104,17 @@ def written(name: str, value: object) -> str:
 
 
 def label(name: str, value: object) -> str:
-    text = written(name, "" if value is None else value).strip()
+    text = storable_text(name, "" if value is None else value).strip()
     if len(text) > LONGEST_LABEL:
         raise InvalidInput(f"{name} has {len(text):,} characters; {LONGEST_LABEL:,} are the most it holds.")
     return text
 
 
 def notes(name: str, value: object) -> str:
-    return body(name, value) if value else ""
+    return memory_text(name, value) if value else ""
 
 
-def named(name: str, value: object) -> str:
+def required_label(name: str, value: object) -> str:
     text = label(name, value)
     if not text:
         raise InvalidInput(f"{name} is empty; leave it out or give a name.")
@@ -129,46 +129,46 @@ def labels(name: str, value: object) -> tuple[str, ...]:
 
 def number(name: str, value: object, low: float, high: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise InvalidInput(f"{name} must be a number from {low:g} to {high:g}, not {shown(value)}.")
+        raise InvalidInput(f"{name} must be a number from {low:g} to {high:g}, not {shortened(value)}.")
     return float(value)
 
 
-def shown(value: object) -> str:
+def shortened(value: object) -> str:
     """As it was given, but no longer than a sentence bears."""
     return f"{value:.4g}" if isinstance(value, float) else reprlib.repr(value)
 
 
-def share(name: str, value: object) -> float:
+def fraction(name: str, value: object) -> float:
     return number(name, value, 0, 1)
 
 
-def feeling(name: str, value: object) -> float | None:
+def emotion_value(name: str, value: object) -> float | None:
     return None if value is None else number(name, value, -1, 1)
 
 
-def leaning(name: str, value: object) -> int:
+def polarity(name: str, value: object) -> int:
     if value not in (-1, 0, 1):
         raise InvalidInput(f"{name} is {value!r}; it must be -1, 0 or 1.")
     return int(value)
 
 
-def natural(name: str, value: object) -> int:
+def natural_number(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
         raise InvalidInput(f"{name} must be a whole number from 0 up, not {value!r}.")
     return value
 
 
-def place(name: str, value: object) -> int | None:
-    return None if value is None else natural(name, value)
+def position(name: str, value: object) -> int | None:
+    return None if value is None else natural_number(name, value)
 
 
-def truth(name: str, value: object) -> bool:
+def boolean(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise InvalidInput(f"{name} must be true or false, not {value!r}.")
     return value
 
 
-def moment(name: str, value: object) -> float | None:
+def optional_instant(name: str, value: object) -> float | None:
     return None if value is None else instant(name, value)
 
 
@@ -176,10 +176,10 @@ def instant(name: str, value: object) -> float:
     try:
         return seconds(value)  # type: ignore[arg-type]
     except InvalidInput as error:
-        raise InvalidInput(f"{name}: {shown(value)} is not a time; write it as 2026-03-31T09:00:00Z.") from error
+        raise InvalidInput(f"{name}: {shortened(value)} is not a time; write it as 2026-03-31T09:00:00Z.") from error
 
 
-def mapping(name: str, value: object) -> dict[str, Json]:
+def json_object(name: str, value: object) -> dict[str, Json]:
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{name} must be a JSON object, not {type(value).__name__}.")
     try:
@@ -189,43 +189,69 @@ def mapping(name: str, value: object) -> dict[str, Json]:
     if len(packed) > LONGEST_METADATA:
         raise InvalidInput(f"{name} takes {len(packed):,} characters; {LONGEST_METADATA:,} are the most it holds.")
     parsed: dict[str, Json] = json.loads(packed)
-    check_inside(name, parsed, DEEPEST_METADATA)
+    check_nested(name, parsed, DEEPEST_METADATA)
     return parsed
 
 
-def check_inside(name: str, value: Json, depth: int) -> None:
+def check_nested(name: str, value: Json, depth: int) -> None:
     if depth == 0:
         raise InvalidInput(f"{name} is nested more than {DEEPEST_METADATA} deep; make it flatter.")
     if isinstance(value, str):
-        written(name, value)
+        storable_text(name, value)
     elif isinstance(value, dict):
         for key, item in value.items():
-            check_inside(name, key, depth)
-            check_inside(name, item, depth - 1)
+            check_nested(name, key, depth)
+            check_nested(name, item, depth - 1)
     elif isinstance(value, list):
         for item in value:
-            check_inside(name, item, depth - 1)
+            check_nested(name, item, depth - 1)
 
 
-def ties(name: str, value: object) -> tuple[Link, ...]:
+def link_tuple(name: str, value: object) -> tuple[Link, ...]:
     if not isinstance(value, Iterable) or isinstance(value, str):
         raise InvalidInput(f"{name} must be a list of links, not {type(value).__name__}.")
     found: dict[tuple[str, str], Link] = {}
     for item in value:
         if not isinstance(item, Link):
             raise InvalidInput(f"{name} must hold links, not {type(item).__name__}; write Link(to=…, rel=…).")
-        to, rel = named("a link's target", item.to), named("a link's relation", item.rel)
+        to, rel = required_label("a link's target", item.to), required_label("a link's relation", item.rel)
         weight = number("a link's weight", item.weight, 0, 1_000_000)
-        found[to, rel] = Link(to, rel, weight, mapping("a link's data", item.data))
+        found[to, rel] = Link(to, rel, weight, json_object("a link's data", item.data))
     return tuple(found.values())
 
 
 CHECKS: dict[str, Callable[[str, object], object]] = {
-    "id": named, "text": body, "agent": label, "title": label, "type": named,
-    "tags": labels, "contexts": labels, "anti_contexts": labels, "entities": labels,
-    "source": label, "source_notes": notes, "metadata": mapping,
-    "importance": share, "salience": share, "confidence": share, "polarity": leaning, "trust": share, "pinned": truth,
-    "valence": feeling, "arousal": feeling, "session": label, "position": place, "role": label,
-    "created_at": instant, "occurred_at": moment, "valid_from": moment, "valid_until": moment, "expires_at": moment,
-    "last_accessed": instant, "access_count": natural, "last_validated_at": moment, "status": named, "links": ties,
-}  # fmt: skip
+    "id": required_label,
+    "text": memory_text,
+    "agent": label,
+    "title": label,
+    "type": required_label,
+    "tags": labels,
+    "contexts": labels,
+    "anti_contexts": labels,
+    "entities": labels,
+    "source": label,
+    "source_notes": notes,
+    "metadata": json_object,
+    "importance": fraction,
+    "salience": fraction,
+    "confidence": fraction,
+    "polarity": polarity,
+    "trust": fraction,
+    "pinned": boolean,
+    "valence": emotion_value,
+    "arousal": emotion_value,
+    "session": label,
+    "position": position,
+    "role": label,
+    "created_at": instant,
+    "occurred_at": optional_instant,
+    "valid_from": optional_instant,
+    "valid_until": optional_instant,
+    "expires_at": optional_instant,
+    "last_accessed": instant,
+    "access_count": natural_number,
+    "last_validated_at": optional_instant,
+    "status": required_label,
+    "links": link_tuple,
+}

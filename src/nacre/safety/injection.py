@@ -1,19 +1,87 @@
-"""Marks text that tries to give orders to a model: it is still stored and recalled as data, but with a warning."""
+"""Characters that a person does not see and a model reads: tags, zero-width signs, turned directions."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from math import prod
 
-from nacre.safety.folding import folded, unleeted
-from nacre.safety.hidden import hidden_signs
-from nacre.safety.keywords import branches, lower
-from nacre.safety.orders import SIGNS, Sign
+from nacre.safety.injection_rules import SIGNS, Sign
+from nacre.safety.token_rules import branches, lower
+
+FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")  # Scotland's is spelled out in tags
+TAGS = re.compile("[\U000e0000-\U000e007f]")
+SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{4,}")  # one after a letter is a font's affair
+TURNED = re.compile("[\u202a\u202b\u202d\u202e\u2066-\u2068]")
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+# Joiners belong to emoji, to Persian and to the Indic scripts, never between two Latin letters.
+INSIDE_WORDS = re.compile("(?<=[A-Za-z])[\u200b-\u200d\u2060\ufeff\u180e\u00ad]+(?=[A-Za-z])")
+ZERO_WIDTH = re.compile("[\u200b\u2060-\u2064\u180e]")
+MANY = 8  # some web pages leave a few
+INVISIBLE = re.compile(
+    "[\u200b\u2060-\u2064\ufeff\u180e\u00ad\u202a-\u202e\u2066-\u2069]|(?<=[A-Za-z])[\u200c\u200d](?=[A-Za-z])"
+)
+
+
+def hidden_signs(text: str) -> Iterator[tuple[str, float]]:
+    if text.isascii():
+        return
+    if TAGS.search(FLAG.sub("", text)):
+        yield "holds invisible tag characters", 0.9
+    if SELECTORS.search(text):
+        yield "holds rows of variation selectors", 0.8
+    if TURNED.search(text) and not RIGHT_TO_LEFT.search(text):
+        yield "turns the direction of the text", 0.5
+    if len(INSIDE_WORDS.findall(text)) > 1 or len(ZERO_WIDTH.findall(text)) >= MANY:
+        yield "holds zero-width characters", 0.5
+
+
+def visible(text: str) -> str:
+    """What a model reads: tag characters as the letters they stand for, zero-width ones left out."""
+    if text.isascii():
+        return text
+    spelled = TAGS.sub(lambda match: chr(ord(match[0]) - 0xE0000), FLAG.sub("", text))
+    return INVISIBLE.sub("", spelled)
+
+
+# Letters of other scripts that look like Latin ones; replaced only in words that also hold Latin letters.
+LOOKALIKES = str.maketrans(
+    "аеорсухіјѕԁһӏԛԝвкмнтгпАЕОРСУХІЈЅВКМНТ" + "αοερτυνικχβμηωγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ" + "ıɡɑℓ",
+    "aeopcyxijsdhlqwbkmhtrnAEOPCYXIJSBKMHT" + "aoeptuvikxbunwyABEZHIKMNOPTYX" + "igal",
+)
+SQUARED = {0x1F150 + at: 65 + at for at in range(26)} | {0x1F170 + at: 65 + at for at in range(26)}
+MIXED_WORD = re.compile(r"\b(?=\w{0,40}[A-Za-z])(?=\w{0,40}[Ѐ-ӿԀ-ԯͰ-Ͽıɡɑℓ])\w{1,60}")
+MARKS = re.compile("(?<=[A-Za-z])[\u0300-\u036f\u0489\u20d0-\u20f0]+")
+SPACED_OUT = re.compile(r"(?<!\w)(?:\w[ .*_-]){5,60}\w(?!\w)")  # i g n o r e, i.g.n.o.r.e
+RESTS = re.compile(r"[ .*_-]")
+BLANKS = re.compile(r"[ \t\xa0]+")
+LEET = str.maketrans("0134578@$", "oieastbas")
+LEET_INSIDE = re.compile(r"[a-z][0134578@$]|[0134578@$][a-z]")
+LEET_WORD = re.compile(r"\b(?=[a-z]{0,20}[0134578@$])(?=[0134578@$]{0,8}[a-z])[a-z0134578@$]{3,24}")
+
+
+def folded(text: str) -> str:
+    """Line ends stay; everything else that has no meaning for a reader is gone."""
+    seen = visible(text)
+    if not seen.isascii():
+        seen = unicodedata.normalize("NFKC", seen.translate(SQUARED)).replace("’", "'")
+        seen = MARKS.sub("", unicodedata.normalize("NFC", MARKS.sub("", seen)))
+        seen = MIXED_WORD.sub(lambda match: match[0].translate(LOOKALIKES), seen)
+    joined = SPACED_OUT.sub(lambda match: RESTS.sub("", match[0]), seen)
+    return BLANKS.sub(" ", joined)
+
+
+def unleeted(lowered: str) -> str:
+    """1gn0re as ignore; for words that are hidden so on purpose."""
+    if LEET_INSIDE.search(lowered) is None:
+        return lowered
+    return LEET_WORD.sub(lambda match: match[0].translate(LEET), lowered)
+
 
 SUSPICIOUS = 0.5  # from this score on a text should be shown to a person before it is trusted
 BLOB = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{32,8192}+={0,2}")

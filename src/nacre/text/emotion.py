@@ -253,7 +253,7 @@ def salience(valence: float, arousal: float) -> float:
     return AROUSAL_SHARE * (abs(arousal) + 1) / 2 + VALENCE_SHARE * (abs(valence) + 1) / 2
 
 
-def felt(text: str, lexicon: str = "own") -> Emotion | None:
+def detect_emotion(text: str, lexicon: str = "own") -> Emotion | None:
     """None when no word tells a feeling.
 
     `vader` knows more words, those for their valence alone. Raises `ConfigError` when its package is not installed.

@@ -162,15 +162,15 @@ class Pair:
 
 def same_name(a: str, b: str) -> str:
     """The reason why the two may be one name, empty where there is none; those of `HINTS` are weak."""
-    if normal(a) == normal(b):
-        return SPELLING if normal(a) or a == b else ""
+    if normalized_name(a) == normalized_name(b):
+        return SPELLING if normalized_name(a) or a == b else ""
     if core(a) == core(b):
         return same_core(a, b)
     return short_for(parts(a), parts(b)) or short_for(parts(b), parts(a))
 
 
 @lru_cache(maxsize=65536)
-def normal(name: str) -> str:
+def normalized_name(name: str) -> str:
     """What is left when case, accents, 's and signs are not counted: «O’Briën's» is «obrien».
 
     A name of nothing but signs keeps them.
@@ -183,7 +183,7 @@ def normal(name: str) -> str:
 
 def parts(name: str) -> tuple[str, ...]:
     """The words of a name, without its titles: those of «Dr. Chen» are «chen»."""
-    words = normal(name).split()
+    words = normalized_name(name).split()
     return tuple(words[titles(words) :])
 
 
@@ -203,7 +203,7 @@ def core(name: str) -> tuple[str, ...]:
 
 def same_core(a: str, b: str) -> str:
     """Mr. Chen and Mrs. Chen are two."""
-    mine, theirs = normal(a).split(), normal(b).split()
+    mine, theirs = normalized_name(a).split(), normalized_name(b).split()
     titled = mine[: titles(mine)], theirs[: titles(theirs)]
     if titled[0] == titled[1]:
         return LEGAL_FORM
@@ -229,15 +229,15 @@ def begins(short: str, long: str) -> bool:
     return short == long or (len(short) == 1 and long.startswith(short))
 
 
-def alike(names: Iterable[str]) -> list[Pair]:
+def similar_names(names: Iterable[str]) -> list[Pair]:
     """The pairs that may be one name, surest first, in time that grows with the names and not with their square.
 
     Names that differ only in spelling are tied to the first of them, which alone is compared with others. A short form
     that fits more than `MOST_MEANT` names is left out.
     """
     groups: dict[str, list[str]] = defaultdict(list)
-    for name in filter(normal, dict.fromkeys(names)):
-        groups[normal(name)].append(name)
+    for name in filter(normalized_name, dict.fromkeys(names)):
+        groups[normalized_name(name)].append(name)
     pairs = [Pair(first, other, SPELLING) for first, *others in groups.values() for other in others]
     heads = [group[0] for group in groups.values()]
     found = sorted((*pairs, *by_core(heads), *by_short_form(heads)), key=lambda pair: REASONS.index(pair.reason))

@@ -157,7 +157,7 @@ def stemmer(name: str) -> Stemmer.Stemmer:
     return held[name]
 
 
-def joined(texts: Sequence[str]) -> str:
+def joined_stems(texts: Sequence[str]) -> str:
     return " ".join(stem for text in texts for stem in stems(text))
 
 

@@ -15,7 +15,7 @@ from nacre.model.instants import Instant, iso
 from nacre.model.memory import Json
 from nacre.protocols import Progress, Vectors
 from nacre.recall_options import Scope
-from nacre.remember.derive import same_basis
+from nacre.remember.derive import same_derived_input
 from nacre.transfer import ahkai
 from nacre.transfer.archive import AHKAI, NACRE, SUFFIXES, VERSIONS, ExportSummary, packed
 from nacre.transfer.vocabulary import Spoken
@@ -153,7 +153,10 @@ class Exporting:
         vectors = self.store.vectors(ids)
         now = {memory.id: memory for memory in self.store.get_many(ids)}
         return (
-            (memory, vectors.get(memory.id) if memory.id in now and same_basis(memory, now[memory.id]) else None)
+            (
+                memory,
+                vectors.get(memory.id) if memory.id in now and same_derived_input(memory, now[memory.id]) else None,
+            )
             for memory in page
         )
 

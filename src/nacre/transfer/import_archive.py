@@ -16,7 +16,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.memory import Json
 from nacre.protocols import Derived, Progress, Store
-from nacre.remember.derive import chunks_of, words_of
+from nacre.remember.derive import chunk_memory, indexed_words
 from nacre.remember.guard import Guard
 from nacre.transfer.archive import AHKAI, MOST_NAMED, NACRE, ImportSummary, unpacked
 from nacre.transfer.import_plan import POLICIES, Checking, Incoming, Standing, Survey, surveyed
@@ -172,13 +172,13 @@ class Importing:
         return replace(row, fields={"last_accessed": now, **row.fields, "created_at": now, "updated_at": now})
 
     def _derived(self, memory: Memory, row: MemoryRow) -> Derived:
-        words = words_of(memory)
+        words = indexed_words(memory)
         unchanged = all(getattr(memory, name) == row.fields.get(name, "") for name in ("text", "title", "role"))
         vectors = unpacked(row.vectors, self.engine.embedder.dimensions) if self.usable and unchanged else None
         if vectors is None:
             return Derived(words)
         try:
-            chunks, _ = chunks_of(memory, self.engine.embedder)
+            chunks, _ = chunk_memory(memory, self.engine.embedder)
         except EmbeddingError:
             return Derived(words)
         return Derived(words, chunks, vectors) if len(chunks) == len(vectors) else Derived(words)

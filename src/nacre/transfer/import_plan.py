@@ -18,9 +18,9 @@ from nacre.memory_store import MemoryStore
 from nacre.model import STATUSES, Link, Memory
 from nacre.model.memory import LISTS, NAMES, Json
 from nacre.protocols import Derived, Progress
-from nacre.remember.derive import same_basis
-from nacre.remember.guard import Guard, marked
-from nacre.remember.validate import CHECKS, checked, instant, label, moment
+from nacre.remember.derive import same_derived_input
+from nacre.remember.guard import Guard, mark_suspicious
+from nacre.remember.validate import CHECKS, instant, label, optional_instant, validate_fields
 from nacre.transfer.archive import LARGEST_WORDS, MOST_NAMED, MOST_TYPES, MOST_WORDS, Fault
 from nacre.transfer.read_archive import MemoryRow, Source, WordRow
 from nacre.transfer.vocabulary import TYPE, Word, checked_word
@@ -38,7 +38,7 @@ def standing(name: str, value: object) -> str:
 # What nobody may say to `remember`, and a record has all the same.
 FURTHER: Mapping[str, Callable[[str, object], object]] = {
     "updated_at": instant,
-    "superseded_at": moment,
+    "superseded_at": optional_instant,
     "superseded_by": label,
     "trashed_from": standing,
 }
@@ -64,7 +64,7 @@ class Checking:
                 name[:40] for name in islice((each for each in given if each not in NAMES), MOST_UNKNOWN)
             )
         told = {name: typed(name, given[name]) for name in CHECKS if name in given}
-        fields, kinds = self.guard.fields(checked(told, self.types))
+        fields, kinds = self.guard.fields(validate_fields(told, self.types))
         further = {name: check(name, given[name]) for name, check in FURTHER.items() if name in given}
         doubts = self.guard.doubts(fields)
         memory = Memory(**{**fields, **further, "space": self.space})  # type: ignore[arg-type]
@@ -75,7 +75,7 @@ class Checking:
             return memory
         self.doubted += 1
         # A file must not vouch for its own texts: the trust that it gives can only lower ours.
-        doubted = marked(memory, doubts, trust_given=False)
+        doubted = mark_suspicious(memory, doubts, trust_given=False)
         return replace(doubted, trust=min(memory.trust, doubted.trust))
 
 
@@ -242,7 +242,7 @@ class Incoming:
     def _searched(self, memory: Memory, row: MemoryRow, stood: Memory | None) -> Derived | None:
         """None where that of the memory that stands serves it."""
         found = self.derived(memory, row)
-        if found.vectors is None and stood is not None and same_basis(stood, memory):
+        if found.vectors is None and stood is not None and same_derived_input(stood, memory):
             return None
         self.counts.unembedded += found.vectors is None
         return found

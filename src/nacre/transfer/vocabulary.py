@@ -13,7 +13,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import TYPES, Memory
 from nacre.model.memory import Json
 from nacre.remember.guard import Guard
-from nacre.remember.validate import mapping, named
+from nacre.remember.validate import json_object, required_label
 from nacre.transfer.read_archive import WordRow
 
 TYPE, RELATION = "type", "relation"
@@ -104,7 +104,7 @@ class Word:
 
 def checked_word(row: WordRow, space: str, guard: Guard) -> Word:
     """Raises `InvalidInput` for what this store could not have been taught by anybody."""
-    kind, name, data = row.kind, named("a word's name", row.name), mapping("a word's data", row.data)
+    kind, name, data = row.kind, required_label("a word's name", row.name), json_object("a word's data", row.data)
     if not isinstance(kind, str) or not KIND.match(kind):
         raise InvalidInput("its kind is none that an archive brings.")
     if kind == TYPE and (name != name.lower() or name in TYPES):

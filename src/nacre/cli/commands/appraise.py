@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 def command(door: Door, words: tuple[str, ...], type: str, role: str, form: str | None) -> None:  # noqa: ARG001
     """Say how much a text is worth keeping, why, and what it feels like. Nothing is kept."""
     from nacre.remember.suggest import appraise
-    from nacre.text.emotion import felt
+    from nacre.text.emotion import detect_emotion
 
     text = text_of(words, stdin=False)
     if not text.strip():
         raise InvalidInput("There is no text to appraise; give some, or - to read it from stdin.")
-    found, emotion = appraise(text, type=type, role=role), felt(text)
+    found, emotion = appraise(text, type=type, role=role), detect_emotion(text)
     if form in DATA:
         print_data(record(found, emotion), form)
     else:

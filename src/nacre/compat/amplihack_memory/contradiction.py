@@ -1,6 +1,6 @@
 """Whether two facts about one thing give different numbers."""
 
-from nacre.text.numbers import number_conflict
+from nacre.text.similarity import number_conflict
 
 
 def detect_contradiction(

@@ -176,9 +176,9 @@ def model_of(visit: Visit) -> LanguageModel:
 
 
 def judging(model: LanguageModel) -> ConflictFn:
-    from nacre.conflicts.language_model import AskedModel
+    from nacre.conflicts.language_model import LanguageModelJudge
 
-    asked = AskedModel(model)
+    asked = LanguageModelJudge(model)
 
     def contradicts(a: Memory, b: Memory) -> bool:
         verdict = asked(a, b, 0.0)

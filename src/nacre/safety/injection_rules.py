@@ -1,9 +1,10 @@
 """Signs of a text that gives orders to a model: what must stand where, in which language, and how much it weighs."""
 
-# ruff: noqa: E501  a pattern is easier to read in one line
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+# ruff: noqa: E501  a pattern is easier to read in one line
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,339 @@
+"""Tells characters drawn by chance from words, names, paths and hashes: a random value needs no name to be a secret."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from math import log2
+
+from nacre.safety.token_rules import RULES, Rule, branches, rows
+
+# Which letters commonly follow which in English and in names of code: 93 % of all pairs, and a third of those possible.
+FOLLOWERS = {
+    "a": "bcdgiklmnprstuvy",
+    "b": "aeilosu",
+    "c": "aehiklortu",
+    "d": "adeiosu",
+    "e": "acdefgilmnpqrstvxy",
+    "f": "aefioru",
+    "g": "ehinrsu",
+    "h": "aeiot",
+    "i": "abcdefglmnoprstvz",
+    "k": "ei",
+    "l": "adeilostuy",
+    "m": "abeimopsu",
+    "n": "acdefginostuv",
+    "o": "bcdfglmnoprstuvw",
+    "p": "aeiloprstuy",
+    "q": "u",
+    "r": "acdegimnorstuy",
+    "s": "acehiopstuy",
+    "t": "acehiloprstuy",
+    "u": "abceilmnprst",
+    "v": "aei",
+    "w": "aehior",
+    "x": "cpt",
+    "y": "ps",
+    "z": "e",
+}
+COMMON = frozenset(first + second for first, following in FOLLOWERS.items() for second in following)
+PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+LETTERS = re.compile(r"[a-z]{2,}")
+SLUG = re.compile(r"[-_.:/+~=]+")
+UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+VERSION = re.compile(r"[a-z]{0,4}\d[\d.]*[a-z]{0,3}\d*")
+HASH_INSIDE = re.compile(r"(?<![A-Za-z0-9])(?=[a-fA-F]*\d)(?:[0-9a-f]{7,}|[0-9A-F]{7,})(?![A-Za-z0-9])")
+HEX = re.compile(r"(?:0x|[a-z]{0,12}[-_:])?(?:[0-9a-f]+|[0-9A-F]+)")
+SEEN = 128  # characters that are looked at: a longer value is judged by its beginning
+LEAST_RANDOM = 16  # characters that must be left when prefix and hashes are taken off
+
+
+def entropy(secret: str) -> float:
+    """Bits per character, as Shannon counts them."""
+    if not secret:
+        return 0.0
+    counts = Counter(secret[:SEEN]).values()
+    size = sum(counts)
+    return -sum(count / size * log2(count / size) for count in counts)
+
+
+def word_share(value: str) -> float:
+    """The share of neighbouring letters that commonly follow each other: about .3 by chance, .8 and more in words."""
+    common = pairs = 0
+    for letters in LETTERS.findall(value.lower()):
+        pairs += len(letters) - 1
+        common += sum(letters[at : at + 2] in COMMON for at in range(len(letters) - 1))
+    return common / pairs if pairs else 0.0
+
+
+def spelled_share(value: str) -> float:
+    """The share of characters in pieces that read like words: of three letters and more, each pair a common one."""
+    words = [piece for piece in PIECE.findall(value) if len(piece) > 2 and word_like(piece.lower())]
+    return sum(map(len, words)) / len(value)
+
+
+def word_like(letters: str) -> bool:
+    return all(letters[at : at + 2] in COMMON for at in range(len(letters) - 1))
+
+
+def piece_density(value: str) -> float:
+    """Words and numbers per character: a name has one in four or five characters, a random value one in two."""
+    return len(PIECE.findall(value)) / len(value)
+
+
+def slug(value: str) -> bool:
+    """Words and numbers with signs between them: the name of a thing, and no random value."""
+    return UUID.fullmatch(value) is None and all(
+        part.isdigit()
+        or len(part) < 3
+        or (len(part) < 5 and part.isalpha())
+        or spelled_share(part) > 0.6
+        or VERSION.fullmatch(part)
+        for part in SLUG.split(value)
+        if part
+    )
+
+
+def looks_random(value: str) -> bool:
+    """Drawn by chance from letters and digits, of one case or of both. A hash, a UUID, a name or a path does not."""
+    seen = value[:SEEN].rstrip("=")
+    if len(seen) < LEAST_RANDOM or not any(sign.isdigit() for sign in seen) or HEX.fullmatch(seen):
+        return False
+    bare = HASH_INSIDE.sub("", seen)
+    if len(bare) < LEAST_RANDOM and len(bare) < len(seen):
+        return False
+    mixed = seen != seen.lower() and seen != seen.upper()
+    if mixed:
+        return (
+            piece_density(seen) >= 0.36
+            and word_share(seen) <= 0.6
+            and spelled_share(seen) <= 0.25
+            and entropy(seen) >= 3.6
+        )
+    longest = max(SLUG.split(seen), key=len)
+    return (
+        len(longest) >= LEAST_RANDOM
+        and not HEX.fullmatch(longest)
+        and piece_density(longest) >= 0.25
+        and word_share(longest) <= 0.55
+        and entropy(longest) >= 3.4
+        and any(sign.isalpha() for sign in longest)
+    )
+
+
+# Of any kind of secret. AWS and others end their published examples so; a row of one sign is nobody's key.
+ROWS = ("xxxxxx", "XXXXXX", "***", "...", "…", "•••", "####", "____", "0000000000", "EXAMPLE")
+# Without the signs between the words.
+SAID = (
+    *("changeme", "replaceme", "fillme", "placeholder", "redacted", "notareal", "insertyour", "inserthere", "dummy"),
+    *("yourown", "yourreal", "yourapi", "yourpass", "yourkey", "yourtoken", "yoursecret", "yourapp", "yourdb"),
+)
+BEGINS = ("example", "mypass", "mysecret", "mytoken", "mykey", "myapi")
+BETWEEN_WORDS = str.maketrans("", "", "-_ ")
+TAGGED = re.compile(r"<[\w -]{1,40}>")
+# A variable, or a word that stands for any value.
+VARIABLE = re.compile(
+    r"\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|\$\d|%[A-Za-z_]\w*%|%\([A-Za-z_]\w*\)[sdr]|(?:%[sdr][:@/]?)+|\{[^}]*\}.*|"
+    r"\[[^\]]*\].*|<.*|"
+    r"[xX]{3,}|@[A-Z_]+@|!(?:vault|ref|sub|env|secret|include|getatt)\b.*|"
+    r"(?i:pass(?:word|wd|phrase)?\d?|pwd|pw|secret|token|api_?key|none|null|nil|true|false|undefined|unset|"
+    r"unknown|empty|"
+    r"default|string|str|bytes|int|text|required|optional|yes|no|foo|bar|baz|foobar|spam|eggs|test|testing|tbd|todo|"
+    r"n/?a|prompt|stdin|user(?:name)?|admin|value|hidden|masked|disabled|enabled|invalid|missing|basic|bearer|digest)"
+)
+# Of what is known by its name alone, a piece of code that fetches the secret from elsewhere.
+CODE = re.compile(
+    r"(?i:os\.|process\.env|import\.meta|getenv|environ|env[.:\[]|config\.|settings\.|self\.|this\.|args\.|secrets\.|"
+    r"getpass|input\(|vault:|op://|arn:|file:|ref:|ssm:|keyring|data:).*|"
+    r"[A-Za-z_][\w.]*(?:\(.*|\[.*\])[,;:)}]*|"  # read(2), codes[1]
+    r"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+|"  # user.password, Vault::read
+    r"(?:~|\.{1,2})?/(?:[\w.@-]+/)*[\w.@-]*|[A-Za-z]:\\.*|https?://[^@]*|"
+    r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"  # the name of a constant
+)
+# What a name goes on with when it speaks about a secret and does not hold it: password_length, tokenizer.
+ABOUT = re.compile(
+    r"(?i:pass|pwd|token|secret|credential|key)[\w-]*?(?i:len|size|min|max|file|path|dir|polic|expir|reset|"
+    r"prompt|name|_?id(?![a-z])|ids(?![a-z])|type|count|url|uri|format|"
+    r"hint|label|manager|store|callback|column|limit|ttl|timeout|index|pattern|regex|field|error|class|func|generat|"
+    r"provider|endpoint|required|list|set(?![a-z])|map|_re(?![a-z])|kind|iz|ring|board|word_?s|usage|cost|"
+    r"budget|window|less|able|"
+    r"algo|scheme|version|environ|env(?![a-z])|var(?![a-z])|ref(?!resh)|header|param|arg|option|flag|handler|"
+    r"status|state|scope|"
+    r"chars)"
+)
+
+
+KEY_DATA = re.compile(r"[A-Za-z0-9+/]{24}|Proc-Type|DEK-Info")
+
+
+def speaks_about(name: str) -> bool:
+    return ABOUT.match(name) is not None
+
+
+def stands_in(secret: str, rule: Rule) -> bool:
+    if secret.startswith("-----"):  # a whole block: what a key holds by chance says nothing
+        return KEY_DATA.search(secret, 0, 1200) is None
+    if example(secret) or VARIABLE.fullmatch(secret):
+        return True
+    if not rule.loose:
+        return False
+    if rule.kind == "secret" and rule.keywords and slug(secret):  # in metadata the name alone decides
+        return True
+    return CODE.fullmatch(secret) is not None and not random_parts(secret)
+
+
+def example(secret: str) -> bool:
+    """Says itself that it is none."""
+    if any(row in secret for row in ROWS) or ("<" in secret and TAGGED.search(secret)):
+        return True
+    words = secret.lower()
+    if words.startswith(("your-", "your_")) or words.endswith("example"):
+        return True
+    words = words.translate(BETWEEN_WORDS)
+    return words.startswith(BEGINS) or any(said in words for said in SAID)
+
+
+def random_parts(secret: str) -> bool:
+    """A token of several parts with dots between them is no name of an attribute."""
+    return any(looks_random(part) for part in secret.split("."))
+
+
+Span = tuple[int, int, int, str]  # start, end, rank of the rule, kind
+
+BARE = "high_entropy"
+LAST_RANK = len(RULES)
+# A value, of letters, digits and the signs of base64; dots join its parts, and «=» fills it up.
+VALUE = re.compile(r"(?<![A-Za-z0-9_+/~.-])[A-Za-z0-9_+/~.-]{20,}+={0,2}")
+REACH = 100  # how far before a value its name may stand, on the same line
+LONGEST = 300  # of a value without a name: what is longer is data
+SHORTEST = 20
+MOSTLY_WORDS = 0.4  # of a value beside the name of a secret; a constant such as OSSL_PARAM_KEY
+
+# A worded prefix that says what follows: acme_live_…, acme-api-key-….
+WORDED = re.compile(
+    r"(?:[a-z][a-z0-9]{0,11}[_.-]){0,3}?"
+    r"(?:live|prod|production|test|sandbox|secret|sk|pat|api|apikey|key|token|auth|access|rw|sat|uat|oauth|v1|v2)[_.-]"
+    r"(?:[a-z][a-z0-9]{0,11}[_-]){0,2}(?P<body>[A-Za-z0-9_=+/-]{20,})"
+)
+PREFIX = re.compile(r"[a-z][a-z0-9]{0,11}[_-]|[A-Z][A-Z0-9]{1,7}[_-]")
+HEX_BODY = re.compile(r"[0-9a-f]{32,}")
+# Names of things that everybody may know.
+PUBLIC = re.compile(
+    r"(?:sha\d{1,3}|md5|h1|id|msg|req|res|resp|run|call|toolu|chatcmpl|cmpl|thread|asst|file|cus|pi|ch|evt|prod|price|sub|in|"
+    r"acct|pk|org|user|usr|proj|wrkspc|batch|sess|session|trace|span|job|task|build|layer|commit|rev|v\d+)[-_=]|"
+    r"_[ZDR]\w|MII|AAAA[BCE][23]|xn--|XN--|Qm[1-9A-HJ-NP-Za-km-z]{44}\Z|bafy|"
+    r"[01][0-9A-HJKMNP-TV-Z]{25}\Z|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|\d{4}-\d\d-\d\dT|cp3\d|py[23]"
+)
+DESCRIBED = re.compile(
+    r"(?i:sha-?\d|md5|integrity|digest|checksum|fingerprint|etag|commit|revision|hash|h1:|signature|certificate|base64|"
+    r"public[ _-]?key|pubkey|ssh-(?:rsa|ed25519)|(?<![a-z])u?u?ids?(?![a-z]))|[a-z]I[dD](?![a-z])"
+)
+ADDRESS = re.compile(r"(?:://|www\.|/)[^\s\"'<>]{0,100}\Z")
+DIGIT = re.compile(r"[0-9]")
+FILE_ENDING = re.compile(r"\.[a-z]{1,5}\d?\Z")
+NOT_BEFORE = tuple("\\[^%&#$.@")
+DATA_LINES = range(56, 81)  # characters of a line of base64 data
+ONLY_LINE = re.compile(r"[ \t>\"'|*#]*")
+
+
+def in_values(text: str) -> Iterator[Span]:
+    known: dict[tuple[str, str], tuple[int, str] | None] = {}  # for this text only: no secret is kept
+    for match in VALUE.finditer(text):
+        value, start = match[0].rstrip(".-"), match.start()
+        if DIGIT.search(value, 0, REACH) is None:
+            continue
+        line = text[max(0, start - REACH) : start]
+        line = line[line.rfind("\n") + 1 :]
+        asked = (value, line)
+        if asked not in known:
+            known[asked] = named(value, line) or bare(value, line)
+        found = known[asked]
+        if found and not (found[0] == LAST_RANK and data_line(text, value, start)):
+            yield start, start + len(value), *found
+
+
+def named(value: str, line: str) -> tuple[int, str] | None:
+    """By a service or the name of a secret on the same line before it."""
+    if not line or near_words().search(line.lower()) is None or example(value):
+        return None
+    for rank, rule, pattern in rows("near"):
+        if not pattern.fullmatch(value):
+            continue
+        match = name_pattern(rule.name).search(line)
+        if match is None or (rule.loose and (speaks_about(match[0]) or names_a_thing(value))):
+            continue
+        if entropy(value) >= rule.entropy:
+            return rank, rule.kind
+    return None
+
+
+def names_a_thing(value: str) -> bool:
+    return slug(value) or spelled_share(value) > MOSTLY_WORDS
+
+
+@cache
+def near_words() -> re.Pattern[str]:
+    return re.compile(branches(sorted({keyword for _, rule, _ in rows("near") for keyword in rule.keywords})))
+
+
+@cache
+def name_pattern(name: str) -> re.Pattern[str]:
+    return re.compile(name, re.IGNORECASE)
+
+
+def bare(value: str, line: str) -> tuple[int, str] | None:
+    if not SHORTEST <= len(value) <= LONGEST or line[-1:] in NOT_BEFORE or PUBLIC.match(value):
+        return None
+    if DESCRIBED.search(line[-32:]) or ADDRESS.search(line) or example(value) or not random_value(value):
+        return None
+    return LAST_RANK, BARE
+
+
+def random_value(value: str) -> bool:
+    if FILE_ENDING.search(value) or value[0] == "/" or spells_text(value):
+        return False
+    worded = WORDED.fullmatch(value)
+    if worded and (looks_random(worded["body"]) or HEX_BODY.fullmatch(worded["body"])):
+        return True
+    parts = value.split(".")
+    if "/" in value and path_like(value):
+        return False
+    return any(len(part) >= SHORTEST and looks_random(unprefixed(part)) for part in parts)
+
+
+def unprefixed(part: str) -> str:
+    match = PREFIX.match(part)
+    return part[match.end() :] if match else part
+
+
+def path_like(value: str) -> bool:
+    """Of one case throughout, or with two parts and more that are words: base64 is neither."""
+    if value == value.lower() or value == value.upper() or value.endswith("/"):
+        return True
+    parts = value.split("/")
+    return "" in parts or sum(part.isalpha() and (part.islower() or part.istitle()) for part in parts) > 1
+
+
+def spells_text(value: str) -> bool:
+    """Base64 of plain text, such as an example in a manual."""
+    if not value.isascii() or "-" in value or "_" in value or len(value) % 4 == 1:
+        return False
+    try:
+        return base64.b64decode(value[: len(value) // 4 * 4]).decode("ascii").isprintable()
+    except (binascii.Error, UnicodeDecodeError):
+        return False
+
+
+def data_line(text: str, value: str, start: int) -> bool:
+    """One of many lines of base64: a certificate, a picture."""
+    if len(value) not in DATA_LINES:
+        return False
+    first = text.rfind("\n", 0, start) + 1 if start < REACH else text.rfind("\n", start - REACH, start) + 1
+    last = text.find("\n", start + len(value), start + len(value) + 8)
+    after = text[start + len(value) : last if last >= 0 else start + len(value) + 8]
+    alone = ONLY_LINE.fullmatch(text[first:start]) and ONLY_LINE.fullmatch(after.rstrip("\r\\n;,"))
+    return bool(alone) and ("/" in value or "+" in value)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from nacre import MemoryStore
-from nacre.hooks.places import Places
+from nacre.hooks.places import HelperFiles
 from nacre.hooks.status import end_helper, helper_at
 from nacre.project import project_of
 from texts import memories
@@ -48,7 +48,7 @@ def measured(home: Path, count: int, repeats: int, embedder: str) -> list[str]:
     space = project_of(home).space()
     with MemoryStore(store, space=space, embedder=embedder) as filled:
         filled.remember_many([*memories(count, seed=1), ANSWER])
-    places = Places.of(store)
+    places = HelperFiles.of(store)
     places.starting.touch()  # as if a helper were being started: none is
     cold = {event: least(repeats, lambda event=event: call(home, event)) for event in ("prompt", "stop")}  # type: ignore[misc]
     places.starting.unlink()

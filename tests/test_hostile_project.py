@@ -15,10 +15,10 @@ import pytest
 from nacre import MemoryStore
 from nacre.cli.door import Door
 from nacre.factory import store_file
-from nacre.hooks.client import by_itself
+from nacre.hooks.client import answer_in_process
 from nacre.hooks.helper import Stores
 from nacre.hooks.request import Request
-from nacre.mcp.store_provider import Desk
+from nacre.mcp.store_provider import StoreProvider
 from nacre.project import project_of
 from tests.command_line import CommandLine
 from tests.loopback import Loopback, serving
@@ -120,7 +120,7 @@ def test_the_hooks_obey_nothing_and_are_silent(
     payload = {"session_id": "s", "transcript_path": str(transcript), "prompt": "What is the payroll database called?"}
     for event in ("stop", "session-start", "prompt"):
         request = Request.here(event, payload, {})
-        assert OTHER not in by_itself(request, time.monotonic() + 60)
+        assert OTHER not in answer_in_process(request, time.monotonic() + 60)
         stores = Stores(store_file(request.settings().store).absolute())
         assert stores.of(request).space == project_of(hostile.folder).space()
         stores.close()
@@ -132,14 +132,14 @@ def test_the_hooks_obey_nothing_and_are_silent(
 
 
 def test_the_mcp_server_obeys_nothing(hostile: Hostile, untouched: Callable[[], None]) -> None:
-    desk = Desk(Door().settings())
+    provider = StoreProvider(Door().settings())
     try:
-        store = desk.store("client")
+        store = provider.store("client")
         assert store.space == "default" and store.settings.store.startswith(str(hostile.home))
         assert TOKEN not in store.remember(f"The token is {TOKEN}").text
         assert all(hit.memory.text != OTHER for hit in store.recall("payroll database"))
     finally:
-        desk.close()
+        provider.close()
     untouched()
 
 

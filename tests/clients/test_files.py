@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.clients.files import BACKUP, InTheWay, rewrite
+from nacre.clients.files import BACKUP, CannotEdit, rewrite
 from nacre.errors import ConfigError
 
 
@@ -102,7 +102,7 @@ def test_bytes_that_are_no_text_count_as_unreadable(tmp_path: Path) -> None:
 
 def test_what_stands_in_the_way_is_never_replaced_even_by_force(tmp_path: Path) -> None:
     def stuck(_text: str) -> str:
-        raise InTheWay("servers is no object in it; write it as one")
+        raise CannotEdit("servers is no object in it; write it as one")
 
     file = tmp_path / "s.json"
     file.write_text("x")

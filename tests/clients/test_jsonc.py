@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from nacre.clients import jsonc
-from nacre.clients.files import InTheWay
+from nacre.clients.files import CannotEdit
 from nacre.clients.jsonc import GAP
 
 PLACE = ("mcpServers", "nacre")
@@ -85,7 +85,7 @@ def test_null_makes_room_for_an_object() -> None:
 
 @pytest.mark.parametrize("standing", ['"text"', "[]", "3"])
 def test_something_else_in_the_way_is_not_overwritten(standing: str) -> None:
-    with pytest.raises(InTheWay, match="mcpServers is no object"):
+    with pytest.raises(CannotEdit, match="mcpServers is no object"):
         jsonc.put(f'{{"mcpServers": {standing}}}', PLACE, ENTRY)
 
 
@@ -96,7 +96,7 @@ def test_a_list_grows_at_its_end_and_shrinks_anywhere() -> None:
     assert jsonc.take(after, ("hooks", 2)) == text
     assert jsonc.take(text, ("hooks", 0)) == '{\n  "hooks": [\n    // one\n    2\n  ]\n}'
     assert jsonc.read(jsonc.append("", ("a", "b"), 1)) == {"a": {"b": [1]}}
-    with pytest.raises(InTheWay, match="no list"):
+    with pytest.raises(CannotEdit, match="no list"):
         jsonc.append('{"a": {}}', ("a",), 1)
 
 
@@ -178,7 +178,7 @@ def test_any_text_keeps_its_meaning_and_its_comments(text: str, path: list[str])
             assert path[-1] not in (at(jsonc.read(jsonc.take(after, path)), path[:-1]) or {})
             assert comments(jsonc.take(after, path)) == comments(after)
             return
-    with pytest.raises(InTheWay):
+    with pytest.raises(CannotEdit):
         jsonc.put(text, path, ENTRY)
 
 

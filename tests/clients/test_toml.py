@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from nacre.clients import toml
-from nacre.clients.files import InTheWay
+from nacre.clients.files import CannotEdit
 
 PLACE = ("mcp_servers", "nacre")
 ENTRY: dict[str, object] = {"command": "/opt/nacre", "args": ["mcp"], "env": {"NACRE_STORE": "C:\\mé\x7f.db"}}
@@ -64,9 +64,9 @@ def test_other_ways_to_write_our_table_are_understood(text: str, rest: str) -> N
 
 def test_a_table_on_one_line_with_others_is_left_to_the_person() -> None:
     text = 'mcp_servers = { docs = { command = "d" }, nacre = { command = "x" } }\n'
-    with pytest.raises(InTheWay, match=r"write \[mcp_servers\.NAME\]"):
+    with pytest.raises(CannotEdit, match=r"write \[mcp_servers\.NAME\]"):
         toml.put(text, PLACE, ENTRY)
-    with pytest.raises(InTheWay):
+    with pytest.raises(CannotEdit):
         toml.take(text, PLACE)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nacre import Memory, MemoryStore
-from nacre.hooks.places import Places, log_file
+from nacre.hooks.places import HelperFiles, log_file
 from nacre.hooks.status import end_helper
 from nacre.project import project_of
 from tests import forked
@@ -39,8 +39,8 @@ class Client:
         return project_of(self.folder).space()
 
     @property
-    def places(self) -> Places:
-        return Places.of(self.store)
+    def places(self) -> HelperFiles:
+        return HelperFiles.of(self.store)
 
     def payload(self, event: str, **more: Any) -> str:
         return json.dumps({

@@ -11,7 +11,7 @@ from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.errors import AccessDenied
 from nacre.hooks import capture as capturing
-from nacre.hooks.capture import Overtaken, Reached, capture, captured, step
+from nacre.hooks.capture import AlreadyCaptured, ReadPosition, capture, read_positions, step
 from tests.transcripts import add_lines, turn, write_lines
 
 
@@ -35,7 +35,7 @@ def test_what_is_left_at_the_time_limit_waits_for_the_next_time(
     monkeypatch.setattr(capturing, "LINES", 2)
     assert capture(store, transcript, until=time.monotonic() - 1) == 0
     assert step(store, transcript, None, "") == 2
-    assert captured(store)[str(transcript)].turns == 2
+    assert read_positions(store)[str(transcript)].turns == 2
     assert capture(store, transcript) == 3
     assert texts(store) == [f"turn {number}" for number in range(5)]
     assert len({entry.act.batch for entry in store.journal(act="capture", limit=None)}) == 3
@@ -45,7 +45,7 @@ def test_who_was_overtaken_writes_nothing(store: MemoryStore, transcript: Path) 
     before = store.vocabulary(capturing.KIND).get(str(transcript))
     capture(store, transcript)
     add_lines(transcript, turn(9, "the last"))
-    with pytest.raises(Overtaken):
+    with pytest.raises(AlreadyCaptured):
         step(store, transcript, before, "")
     assert texts(store) == [f"turn {number}" for number in range(5)]
     assert capture(store, transcript) == 1
@@ -54,7 +54,7 @@ def test_who_was_overtaken_writes_nothing(store: MemoryStore, transcript: Path) 
 def test_a_capture_and_its_place_are_taken_back_together(store: MemoryStore, transcript: Path) -> None:
     capture(store, transcript)
     store.undo()
-    assert texts(store) == [] and captured(store) == {}
+    assert texts(store) == [] and read_positions(store) == {}
 
 
 def test_what_was_forgotten_is_not_captured_again_when_the_file_is_replaced(
@@ -72,7 +72,7 @@ def test_lines_that_say_nothing_are_passed_over_for_good(store: MemoryStore, tra
         file.write("{broken\n\n[]\n")
     add_lines(transcript, turn(6, "meta", isMeta=True), turn(7, "x" * 1_000_001), turn(8, "kept"))
     assert capture(store, transcript) == 6
-    reached = captured(store)[str(transcript)]
+    reached = read_positions(store)[str(transcript)]
     assert (reached.offset, reached.turns) == (transcript.stat().st_size, 6)
 
 
@@ -85,7 +85,7 @@ def test_a_transcript_that_is_gone_or_empty_is_no_fault(store: MemoryStore, tmp_
 
 
 def test_a_word_of_another_version_counts_as_nothing_read() -> None:
-    assert Reached.told({"offset": 3, "colour": "red"}) == Reached.told(None) == Reached()
+    assert ReadPosition.told({"offset": 3, "colour": "red"}) == ReadPosition.told(None) == ReadPosition()
 
 
 def test_a_narrowed_agent_captures_nothing(tmp_path: Path, transcript: Path) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from nacre.hooks.channel import LONGEST_MESSAGE, Channel, LoopbackChannel, UnixChannel, ask, receive, send
-from nacre.hooks.helper import Companion
-from nacre.hooks.places import LOG_BYTES, log_file, made, note
+from nacre.hooks.helper import Helper
+from nacre.hooks.places import LOG_BYTES, log_file, log_line, private_runtime_folder
 
 SECONDS = 5.0
 
@@ -82,7 +82,7 @@ def test_the_token_is_its_owners_alone(tmp_path: Path) -> None:
 
 def test_a_stranger_without_the_token_is_not_answered(tmp_path: Path) -> None:
     channel = LoopbackChannel(tmp_path / "port")
-    companion = Companion(tmp_path / "s.db", idle=60)
+    companion = Helper(tmp_path / "s.db", idle=60)
     thread = threading.Thread(target=companion.serve, args=(channel, tmp_path))
     thread.start()
     try:
@@ -126,16 +126,16 @@ def test_a_message_without_an_end_is_not_read_for_ever() -> None:
 def test_a_folder_that_others_can_enter_is_closed_and_a_link_is_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir(mode=0o755)
-    assert stat.S_IMODE(made(folder).stat().st_mode) == 0o700
+    assert stat.S_IMODE(private_runtime_folder(folder).stat().st_mode) == 0o700
     (tmp_path / "link").symlink_to(folder)
     with pytest.raises(PermissionError):
-        made(tmp_path / "link")
+        private_runtime_folder(tmp_path / "link")
 
 
 def test_the_log_is_put_aside_when_it_grows_and_a_line_stays_one_line() -> None:
-    note("stop", "two\nlines")
+    log_line("stop", "two\nlines")
     assert log_file().read_text().endswith(" stop: two lines\n")
     log_file().write_text("x" * (LOG_BYTES + 1))
-    note("stop", "afterwards")
+    log_line("stop", "afterwards")
     assert log_file().read_text().count("\n") == 1
     assert log_file().with_suffix(".log.1").stat().st_size > LOG_BYTES

@@ -22,7 +22,7 @@ from nacre import MemoryStore
 from nacre.hooks import client as asking
 from nacre.hooks.channel import UnixChannel, receive, send
 from nacre.hooks.client import LIMIT_VARIABLE, first_to_start
-from nacre.hooks.helper import Companion
+from nacre.hooks.helper import Helper
 from nacre.hooks.request import Request
 from nacre.hooks.status import helper_at
 from nacre.settings import Settings
@@ -209,7 +209,7 @@ def test_a_hook_that_comes_while_a_helper_comes_up_starts_no_second_one(
 def test_the_mark_of_a_start_stays_until_the_helper_listens(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as short:
         channel = UnixChannel(Path(short) / "a.sock")
-        companion = Companion(tmp_path / "s.db", idle=60)
+        companion = Helper(tmp_path / "s.db", idle=60)
         seen: list[bool] = []
 
         def listens() -> None:
@@ -223,7 +223,7 @@ def test_the_mark_of_a_start_stays_until_the_helper_listens(tmp_path: Path) -> N
 def test_who_reached_the_helper_just_before_its_end_is_answered(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as short:
         channel = UnixChannel(Path(short) / "a.sock")
-        companion = Companion(tmp_path / "s.db", idle=60)
+        companion = Helper(tmp_path / "s.db", idle=60)
         waiting: list[socket.socket] = []
 
         def listens() -> None:
@@ -250,7 +250,7 @@ def test_a_helper_that_ends_without_an_answer_is_done_without(client: Client, mo
     ending = threading.Thread(target=hang_up)
     ending.start()
     request = Request.here("prompt", json.loads(client.payload("prompt", prompt=QUESTION)), {})
-    told = asking.answered(request, time.monotonic() + PATIENCE)
+    told = asking.answer(request, time.monotonic() + PATIENCE)
     ending.join()
     listening.close()
     client.places.address.unlink()
@@ -267,4 +267,4 @@ def test_the_helper_may_take_as_long_as_the_limit_allows(client: Client, monkeyp
 
     monkeypatch.setattr(asking, "ask", answer)
     request = Request.here("prompt", json.loads(client.payload("prompt", prompt=QUESTION)), {})
-    assert asking.answered(request, 0.0) == "x" and allowed == [77.0]
+    assert asking.answer(request, 0.0) == "x" and allowed == [77.0]

@@ -10,7 +10,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import ModelUnavailable
-from nacre.hooks.client import WhenReady
+from nacre.hooks.client import ReadyEmbedder
 from nacre.hooks.inject import for_prompt
 from nacre.hooks.request import Request
 from nacre.models.hashing import Hashing
@@ -45,12 +45,12 @@ def asked(store: MemoryStore, prompt: str) -> str:
 
 def test_a_memory_is_kept_and_found_by_its_words_until_the_model_is_there() -> None:
     slow = Slow()
-    with MemoryStore(":memory:", embedder=WhenReady(slow)) as store:
+    with MemoryStore(":memory:", embedder=ReadyEmbedder(slow)) as store:
         store.remember(PORT, on_conflict="ignore")
         assert store.stats().waiting_for_model == 1
         assert PORT in asked(store, QUESTION)
         slow.let_go.set()
-        loading = WhenReady(slow).load_in_background()
+        loading = ReadyEmbedder(slow).load_in_background()
         assert loading is not None
         loading.join()
         store.recall("anything at all")
@@ -59,13 +59,13 @@ def test_a_memory_is_kept_and_found_by_its_words_until_the_model_is_there() -> N
 
 @pytest.mark.parametrize("prompt", ["Which port should the ship sail to?", "the port listens"])
 def test_by_words_alone_half_of_them_must_be_found(prompt: str) -> None:
-    with MemoryStore(":memory:", embedder=WhenReady(Slow())) as store:
+    with MemoryStore(":memory:", embedder=ReadyEmbedder(Slow())) as store:
         store.remember(PORT, on_conflict="ignore")
         assert bool(asked(store, prompt)) == (prompt == "the port listens")
 
 
 def test_what_is_not_ready_says_so_and_has_the_models_own_identity() -> None:
-    waiting = WhenReady(Slow())
+    waiting = ReadyEmbedder(Slow())
     assert (waiting.identity, waiting.dimensions) == (Hashing.identity, Hashing().dimensions)
     with pytest.raises(ModelUnavailable, match="not loaded yet"):
         waiting.embed(["x"])
@@ -76,9 +76,9 @@ def test_a_model_that_is_not_installed_is_not_downloaded_behind_anyones_back(tmp
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(places.DIRECTORY_VARIABLE, str(tmp_path))
-        assert WhenReady(MiniLM()).load_in_background() is None
+        assert ReadyEmbedder(MiniLM()).load_in_background() is None
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_ready_already_is_not_loaded_again() -> None:
-    assert WhenReady(Hashing()).load_in_background() is None
+    assert ReadyEmbedder(Hashing()).load_in_background() is None

@@ -11,20 +11,20 @@ import anyio.to_thread
 import pytest
 
 from nacre.errors import UnknownName
-from nacre.mcp.calls import checked, reporting
+from nacre.mcp.calls import check_arguments, progress_reporter
 from nacre.mcp.profiles import profile_named
 from nacre.mcp.server import make_server
-from nacre.mcp.store_provider import Desk
+from nacre.mcp.store_provider import StoreProvider
 from nacre.settings import Settings
 from tests.mcp.mcp_agents import Agent, talking
 
 
 @pytest.fixture
 def agent() -> Iterator[Agent]:
-    desk = Desk(Settings(store=":memory:", embedder="hashing"))
-    with talking(make_server(profile_named("core"), desk)) as talker:
+    provider = StoreProvider(Settings(store=":memory:", embedder="hashing"))
+    with talking(make_server(profile_named("core"), provider)) as talker:
         yield talker
-    desk.close()
+    provider.close()
 
 
 def test_an_explicit_null_for_an_argument_with_a_default_means_the_default(agent: Agent) -> None:
@@ -44,7 +44,7 @@ def test_an_unknown_argument_is_refused_even_when_it_is_null(agent: Agent) -> No
     assert "limit" in agent.refused("recall", query="cups", limit=None)
     (recall,) = (tool for tool in profile_named("core").tools if tool.name == "recall")
     with pytest.raises(UnknownName):
-        checked(recall, {"query": "cups", "limit": 3})
+        check_arguments(recall, {"query": "cups", "limit": 3})
 
 
 class Reports:
@@ -61,7 +61,7 @@ def reported(counts: list[tuple[int, int]], now: Any, monkeypatch: pytest.Monkey
     session = Reports()
 
     def work() -> None:
-        report = reporting(SimpleNamespace(session=session))  # type: ignore[arg-type]
+        report = progress_reporter(SimpleNamespace(session=session))  # type: ignore[arg-type]
         for done, total in counts:
             report(done, total, "counting")
 

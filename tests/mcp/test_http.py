@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from nacre.errors import ConfigError, InvalidInput
-from nacre.mcp.http import Place, guarded, token_in
+from nacre.mcp.http import Address, allowed_names, load_token
 from tests.command_line import CommandLine
 from tests.mcp.mcp_agents import HttpServer
 
@@ -78,8 +78,8 @@ def test_a_server_ends_when_it_is_told_to_although_a_client_is_connected(tmp_pat
 
 def test_a_token_file_is_made_for_its_owner_alone_and_then_used(tmp_path: Path) -> None:
     file = tmp_path / "token"
-    token, made = token_in(file)
-    assert made and token_in(file) == (token, False)
+    token, made = load_token(file)
+    assert made and load_token(file) == (token, False)
     assert os.name != "posix" or stat.S_IMODE(file.stat().st_mode) == 0o600
     served = HttpServer(tmp_path / "store.db", tmp_path, "--token-file", str(file))
     assert token not in served.said
@@ -92,7 +92,7 @@ def test_a_token_file_is_made_for_its_owner_alone_and_then_used(tmp_path: Path) 
 def test_a_file_that_holds_no_token_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "token").write_text(content)
     with pytest.raises(ConfigError, match="no token"):
-        token_in(tmp_path / "token")
+        load_token(tmp_path / "token")
 
 
 def test_a_host_that_others_can_reach_needs_a_token_file(nacre: CommandLine) -> None:
@@ -114,18 +114,18 @@ def test_a_host_that_others_can_reach_needs_a_token_file(nacre: CommandLine) -> 
     ],
 )
 def test_a_place_is_read(given: str, host: str, port: int, local: bool) -> None:
-    place = Place.of(given)
+    place = Address.of(given)
     assert (place.host, place.port, place.local) == (host, port, local)
 
 
 @pytest.mark.parametrize("given", ["", "here", "127.0.0.1:", "127.0.0.1:x", "h:70000"])
 def test_what_is_no_place_is_refused(given: str) -> None:
     with pytest.raises(InvalidInput, match="HOST:PORT"):
-        Place.of(given)
+        Address.of(given)
 
 
 def test_a_further_name_of_the_machine_may_be_allowed() -> None:
-    allowed = guarded(["box.local"])
+    allowed = allowed_names(["box.local"])
     assert {"box.local:*", "localhost:*", "127.0.0.1:*", "[::1]:*"} <= set(allowed.allowed_hosts)
     assert "https://box.local:*" in allowed.allowed_origins and allowed.enable_dns_rebinding_protection
 

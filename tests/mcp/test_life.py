@@ -208,7 +208,7 @@ def test_the_end_waits_for_answers_and_not_for_ever(monkeypatch: pytest.MonkeyPa
         return JSONRPCRequest(jsonrpc="2.0", id=id, method="tools/call")
 
     async def drained(*answered: int) -> bool:
-        ledger = transport.Ledger()
+        ledger = transport.PendingRequests()
         for id in (1, 2, 3):
             ledger.read(request(id))
         cancelled = {"requestId": 3}

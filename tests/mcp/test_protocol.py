@@ -17,7 +17,7 @@ from nacre.mcp.calls import metadata
 from nacre.mcp.profiles import PROFILES, profile_named
 from nacre.mcp.server import costs
 from nacre.mcp.store_provider import actor_of
-from nacre.mcp.tool import Tool, taken
+from nacre.mcp.tool import Tool, input_schema
 from tests.command_line import CommandLine
 from tests.mcp.mcp_agents import Agent, stdio_agent
 
@@ -38,7 +38,7 @@ def agent(place: Path) -> Iterator[Agent]:
 
 @pytest.mark.parametrize(("name", "tool"), ALL, ids=[f"{name}-{tool.name}" for name, tool in ALL])
 def test_the_short_schema_says_what_the_checks_check(name: str, tool: Tool) -> None:  # noqa: ARG001
-    told = taken(tool.run)
+    told = input_schema(tool.run)
     checked = metadata(tool.run).arg_model.model_json_schema(by_alias=True)
     assert json.loads(json.dumps(told.get("required", []))) == checked.get("required", [])
     assert {key: kind(each) for key, each in told["properties"].items()} == {  # type: ignore[union-attr]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from nacre.errors import EmbeddingError, ModelUnavailable
-from nacre.mcp.store_provider import PATIENCE, WarmingEmbedder
+from nacre.mcp.store_provider import RETRY_SECONDS, WarmingEmbedder
 from nacre.models.hashing import Hashing
 from nacre.protocols import Vectors
 
@@ -68,6 +68,6 @@ def test_a_load_that_failed_is_told_and_tried_again_later() -> None:
     with pytest.raises(EmbeddingError, match="no network"):
         warming.embed(["x"])
     assert slow.loads == 1
-    now, slow.failing = PATIENCE + 1, False
+    now, slow.failing = RETRY_SECONDS + 1, False
     warming.start()
     assert soon(lambda: warming.ready) and slow.loads == 2

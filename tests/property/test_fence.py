@@ -19,10 +19,10 @@ from nacre import MemoryStore
 from nacre.conflicts.language_model import ask as conflict_question
 from nacre.hooks.answer import injection
 from nacre.hooks.request import Request
-from nacre.mcp.calls import answered, checked, refused
+from nacre.mcp.calls import check_arguments, error_result, tool_result
 from nacre.mcp.profiles import profile_named
 from nacre.mcp.resources import recent
-from nacre.mcp.session import Visit
+from nacre.mcp.tool import ToolSession
 from nacre.model import Hit, Link, Memory, Recollection
 from nacre.model.fence import CLOSING, NOTICE, OPENING, escaped, json_line
 from nacre.models.language_model_reranker import ask as passages_question
@@ -146,8 +146,8 @@ def filled(kept: Memory, type: str) -> Iterator[MemoryStore]:
 
 def told(store: MemoryStore, name: str, profile: str = "full", **arguments: object) -> str:
     tool = {each.name: each for each in profile_named(profile).tools}[name]
-    visit = Visit(store, lambda *_: None)
-    (block,) = answered(tool.run(visit, **checked(tool, arguments))).content
+    session = ToolSession(store, lambda *_: None)
+    (block,) = tool_result(tool.run(session, **check_arguments(tool, arguments))).content
     return str(block.text)  # type: ignore[union-attr]
 
 
@@ -191,7 +191,7 @@ def test_no_field_ends_the_fence_of_an_answer_to_an_agent(door: str, kept: Memor
 
 @given(HOSTILE)
 def test_no_name_in_an_error_begins_a_line_or_forges_a_mark(name: str) -> None:
-    (block,) = refused(profile_named("core"), f"There is no {name}; choose another.").content
+    (block,) = error_result(profile_named("core"), f"There is no {name}; choose another.").content
     text = str(block.text)  # type: ignore[union-attr]
     assert all(line.startswith("  ") for line in text.splitlines()[1:])
     assert "<memories" not in plain(text) and "</memories" not in plain(text)

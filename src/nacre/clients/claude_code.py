@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from nacre.clients import installer as guiding
 from nacre.clients import jsonc
-from nacre.clients.files import Rewritten, rewrite
-from nacre.clients.installer import Installer, any_there, named, own_command
+from nacre.clients.files import FileChange, rewrite
+from nacre.clients.installer import Installer, any_exists, folder_from, own_command
 
 EVENTS = {
     "SessionStart": "session-start",
@@ -92,7 +92,7 @@ class ClaudeCodeInstaller(Installer):
 
     @classmethod
     def user_path(cls) -> Path:
-        return named("CLAUDE_CONFIG_DIR", Path.home()) / ".claude.json"
+        return folder_from("CLAUDE_CONFIG_DIR", Path.home()) / ".claude.json"
 
     @classmethod
     def project_path(cls, folder: Path) -> Path:
@@ -100,7 +100,7 @@ class ClaudeCodeInstaller(Installer):
 
     @classmethod
     def found(cls) -> bool:
-        return any_there((cls.user_path(), user_folder()), cls.commands)
+        return any_exists((cls.user_path(), user_folder()), cls.commands)
 
     @property
     def hooks_path(self) -> Path:
@@ -116,7 +116,7 @@ class ClaudeCodeInstaller(Installer):
     def hooks_text(self) -> str:
         return with_hooks("", self.hook_command()).rstrip("\n")
 
-    def write_hooks(self) -> Rewritten:
+    def write_hooks(self) -> FileChange:
         command = self.hook_command()
         return rewrite(
             self.hooks_path,
@@ -133,4 +133,4 @@ class ClaudeCodeInstaller(Installer):
 
 
 def user_folder() -> Path:
-    return named("CLAUDE_CONFIG_DIR", Path.home() / ".claude")
+    return folder_from("CLAUDE_CONFIG_DIR", Path.home() / ".claude")

@@ -14,12 +14,12 @@ BACKUP = ".nacre-backup"
 ATTEMPTS = 5  # a running client rewrites its file now and then, not five times in a row
 
 
-class InTheWay(ValueError):
+class CannotEdit(ValueError):
     """A text that can be read, and holds something that cannot be changed in place; says what to do about it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class FileChange:
     """`backup` holds what the file held before; None where there was no file, or nothing was to do."""
 
     file: Path
@@ -27,7 +27,7 @@ class Rewritten:
     backup: Path | None = None
 
 
-def rewrite(file: Path, edit: Callable[[str], str], *, replace_unreadable: bool = False) -> Rewritten:
+def rewrite(file: Path, edit: Callable[[str], str], *, replace_unreadable: bool = False) -> FileChange:
     """`edit` gets the text, empty where there is no file, and raises `ValueError` for one that it cannot read.
 
     Such a file is left alone with a `ConfigError`, or replaced by the edit of an empty text. A link is followed; mode
@@ -36,22 +36,22 @@ def rewrite(file: Path, edit: Callable[[str], str], *, replace_unreadable: bool 
     real = file.resolve()
     for _ in range(ATTEMPTS):
         before = bytes_of(real)
-        after = edited(real, before, edit, replace_unreadable=replace_unreadable)
+        after = edited_bytes(real, before, edit, replace_unreadable=replace_unreadable)
         if after == (before or b""):
-            return Rewritten(file, changed=False)
+            return FileChange(file, changed=False)
         if before is not None and not os.access(real, os.W_OK):
             raise ConfigError(f"{file} is read-only; make it writable, or change it where it comes from.")
         if bytes_of(real) == before:
-            backup = kept(real, before) if before is not None else None
+            backup = make_backup(real, before) if before is not None else None
             replace(real, after) if after else real.unlink(missing_ok=True)
-            return Rewritten(file, changed=True, backup=backup)
+            return FileChange(file, changed=True, backup=backup)
     raise ConfigError(f"{file} is being rewritten by another program; close that program and repeat.")
 
 
-def edited(file: Path, before: bytes | None, edit: Callable[[str], str], *, replace_unreadable: bool) -> bytes:
+def edited_bytes(file: Path, before: bytes | None, edit: Callable[[str], str], *, replace_unreadable: bool) -> bytes:
     try:
         return edit((before or b"").decode("utf-8")).encode("utf-8")
-    except InTheWay as error:
+    except CannotEdit as error:
         raise ConfigError(f"{file} was left as it is: {error}.") from error
     except ValueError as error:
         if replace_unreadable:
@@ -82,7 +82,7 @@ def bytes_of(file: Path) -> bytes | None:
         return None
 
 
-def kept(file: Path, content: bytes) -> Path:
+def make_backup(file: Path, content: bytes) -> Path:
     """A copy beside the file; an older copy is never overwritten, and an equal one is enough."""
     number = 1
     while True:

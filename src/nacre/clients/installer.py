@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from nacre.clients import jsonc
-from nacre.clients.files import Rewritten, rewrite, text_of, unreadable
+from nacre.clients.files import FileChange, rewrite, text_of, unreadable
 from nacre.errors import ConfigError
 from nacre.factory import IN_MEMORY, store_file
 
@@ -37,22 +37,22 @@ def settings_home() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
     if sys.platform == "win32":
-        return named("APPDATA", Path.home() / "AppData" / "Roaming")
+        return folder_from("APPDATA", Path.home() / "AppData" / "Roaming")
     return config_home()
 
 
 def config_home() -> Path:
     """Where programs of the terminal keep theirs, on every system."""
-    return named("XDG_CONFIG_HOME", Path.home() / ".config")
+    return folder_from("XDG_CONFIG_HOME", Path.home() / ".config")
 
 
-def named(variable: str, otherwise: Path) -> Path:
+def folder_from(variable: str, otherwise: Path) -> Path:
     """The folder that an environment variable names."""
     given = os.environ.get(variable, "").strip()
     return Path(given).expanduser() if given else otherwise
 
 
-def any_there(places: Iterable[Path], commands: Iterable[str]) -> bool:
+def any_exists(places: Iterable[Path], commands: Iterable[str]) -> bool:
     return any(place.exists() for place in places) or any(shutil.which(command) for command in commands)
 
 
@@ -156,7 +156,7 @@ class Installer(ABC):
     @classmethod
     def found(cls) -> bool:
         """Whether the program seems to be on this machine."""
-        return any_there((cls.user_path(), cls.user_path().parent), cls.commands)
+        return any_exists((cls.user_path(), cls.user_path().parent), cls.commands)
 
     @property
     def path(self) -> Path:
@@ -202,7 +202,7 @@ class Installer(ABC):
         """Sets only its own entry, and keeps all else; doing it again changes nothing."""
         return self.write_settings().file
 
-    def write_settings(self) -> Rewritten:
+    def write_settings(self) -> FileChange:
         place, block = (self.section, self.server_name), self.build_mcp_block()
         return rewrite(
             self.path,
@@ -223,12 +223,12 @@ class Installer(ABC):
 
     def launch_of(self, entry: Mapping[str, object]) -> Launch:
         """How the program would start the server, from what its settings say."""
-        return Launch(str(entry.get("command", "")), words(entry.get("args")), pairs(entry.get("env")))
+        return Launch(str(entry.get("command", "")), string_list(entry.get("args")), string_map(entry.get("env")))
 
     def guidance(self) -> str:
         return guidance(self.server_name)
 
-    def write_guidance(self) -> Rewritten | None:
+    def write_guidance(self) -> FileChange | None:
         place = self.guidance_path()
         if place is None:
             return None
@@ -241,9 +241,9 @@ class Installer(ABC):
         return rewrite(place, lambda text: without_guidance(text, self.guidance_header)).changed
 
 
-def words(given: object) -> tuple[str, ...]:
+def string_list(given: object) -> tuple[str, ...]:
     return tuple(map(str, given)) if isinstance(given, list) else ()
 
 
-def pairs(given: object) -> dict[str, str]:
+def string_map(given: object) -> dict[str, str]:
     return {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}

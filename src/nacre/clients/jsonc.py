@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
-from nacre.clients.files import InTheWay
+from nacre.clients.files import CannotEdit
 
 GAP = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 CLOSING = {"{": "}", "[": "]"}
@@ -152,7 +152,7 @@ def put(text: str, path: Sequence[Step], value: object) -> str:
     if holder.value is None:
         return replaced(text, holder, {rest[0]: value})
     if not isinstance(holder.value, dict):
-        raise InTheWay(f"{'.'.join(map(str, path[:depth]))} is no object in it; write it as one")
+        raise CannotEdit(f"{'.'.join(map(str, path[:depth]))} is no object in it; write it as one")
     return added(text, holder, rest[0], value)
 
 
@@ -163,7 +163,7 @@ def append(text: str, path: Sequence[Step], value: object) -> str:
     if depth < len(path) or holder.value is None:
         return put(text, path, [value])
     if not isinstance(holder.value, list):
-        raise InTheWay(f"{'.'.join(map(str, path))} is no list in it; write it as one")
+        raise CannotEdit(f"{'.'.join(map(str, path))} is no list in it; write it as one")
     return added(text, holder, len(holder.entries), value)
 
 

@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import ClassVar
 
 from nacre.clients import toml
-from nacre.clients.installer import Installer, Launch, Notation, config_home, named, pairs, settings_home, words
+from nacre.clients.installer import (
+    Installer,
+    Launch,
+    Notation,
+    config_home,
+    folder_from,
+    settings_home,
+    string_list,
+    string_map,
+)
 
 FILE = "claude_desktop_config.json"
 
@@ -115,7 +124,7 @@ class CodexInstaller(Installer):
 
     @classmethod
     def user_path(cls) -> Path:
-        return named("CODEX_HOME", Path.home() / ".codex") / "config.toml"
+        return folder_from("CODEX_HOME", Path.home() / ".codex") / "config.toml"
 
     @classmethod
     def project_path(cls, folder: Path) -> Path:
@@ -149,8 +158,8 @@ class OpenCodeInstaller(Installer):
         return {"type": "local", "command": [launch.command, *launch.args], "enabled": True, **env}
 
     def launch_of(self, entry: Mapping[str, object]) -> Launch:
-        command, *args = words(entry.get("command")) or ("",)
-        return Launch(command, tuple(args), pairs(entry.get("environment")))
+        command, *args = string_list(entry.get("command")) or ("",)
+        return Launch(command, tuple(args), string_map(entry.get("environment")))
 
     def guidance_path(self) -> Path:
         return (self.folder if self.folder is not None else self.user_path().parent) / "AGENTS.md"

@@ -35,7 +35,7 @@ def probe(launch: Launch, *, within: float = ANSWER_WITHIN) -> Answer:
         try:
             server, tools = anyio.run(_asked, launch, Path(at), stderr, within)
         except Exception as error:  # whatever it died of, the person is told
-            raise silent(launch, error, stderr, within) from error
+            raise no_answer_error(launch, error, stderr, within) from error
     return Answer(server, tools, time.monotonic() - began)
 
 
@@ -53,7 +53,7 @@ async def _asked(launch: Launch, folder: Path, stderr: IO[str], within: float) -
             return client.server_info.name if client.server_info else "", tuple(tool.name for tool in listed.tools)
 
 
-def silent(launch: Launch, error: BaseException, stderr: IO[str], within: float) -> ConfigError:
+def no_answer_error(launch: Launch, error: BaseException, stderr: IO[str], within: float) -> ConfigError:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     stderr.seek(0)

@@ -32,7 +32,7 @@ class Statement:
 def set_value(file: Path, key: str, value: str) -> object:
     """Writes the setting, which may be `spaces.NAME.KEY`, and returns the value. Raises `ConfigError` for what is no
     setting, or no value for it; nothing is written then."""
-    *table, name = parted(key)
+    *table, name = split_key(key)
     wanted = checked(table, name, value)
     before = text_of(file)
     lines, literal = before.splitlines(keepends=True), f"{name} = {written(wanted)}"
@@ -52,7 +52,7 @@ def set_value(file: Path, key: str, value: str) -> object:
 
 def unset(file: Path, key: str) -> bool:
     """Takes the setting out of the file; False when it is not in it."""
-    *table, name = parted(key)
+    *table, name = split_key(key)
     before = text_of(file)
     lines = before.splitlines(keepends=True)
     if not tables_of(before, file, (*table, name)):
@@ -64,7 +64,7 @@ def unset(file: Path, key: str) -> bool:
     return True
 
 
-def parted(key: str) -> list[str]:
+def split_key(key: str) -> list[str]:
     """A space's name may have dots of its own."""
     head, _, rest = key.partition(".")
     space, _, name = rest.rpartition(".")

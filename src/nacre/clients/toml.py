@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from nacre.clients.files import InTheWay
+from nacre.clients.files import CannotEdit
 from nacre.clients.settings_file import bare, path_of, whole
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -130,7 +130,9 @@ def checked(after: str, before: str, path: Sequence[str], value: object) -> str:
     except tomllib.TOMLDecodeError:
         same = False
     if not same:
-        raise InTheWay(f"{'.'.join(path[:-1])} is written otherwise than as tables; write [{'.'.join(path[:-1])}.NAME]")
+        raise CannotEdit(
+            f"{'.'.join(path[:-1])} is written otherwise than as tables; write [{'.'.join(path[:-1])}.NAME]"
+        )
     return BYTE_ORDER_MARK + after if before.startswith(BYTE_ORDER_MARK) else after
 
 

@@ -27,12 +27,12 @@ DIGEST_BYTES = 8
 TRIES = 20  # when another hook reads the same transcript
 
 
-class Overtaken(Exception):
+class AlreadyCaptured(Exception):
     """Another hook has captured the same; what was prepared is stale."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReadPosition:
     """How far a transcript was read. `mark` is of the bytes before `offset`, `turns` counts what was kept."""
 
     offset: int = 0
@@ -42,7 +42,7 @@ class Reached:
     at: float = 0.0
 
     @classmethod
-    def told(cls, word: Mapping[str, Json] | None) -> Reached:
+    def told(cls, word: Mapping[str, Json] | None) -> ReadPosition:
         try:
             return cls(**word) if word else cls()  # type: ignore[arg-type]
         except TypeError:
@@ -60,7 +60,7 @@ def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: f
         word = store.vocabulary(KIND).get(str(transcript))
         try:
             done = step(store, transcript, word, session)
-        except Overtaken:
+        except AlreadyCaptured:
             faults += 1
             if faults > TRIES:
                 return kept
@@ -73,18 +73,18 @@ def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: f
 
 def step(store: MemoryStore, transcript: Path, word: Mapping[str, Json] | None, session: str) -> int | None:
     """One act: turns, and how far the reading has come. None when there is nothing more to read."""
-    reached = still(Reached.told(word), transcript)
+    reached = resume_position(ReadPosition.told(word), transcript)
     if reached is None:
         return None
     drafts, turns, offset = read_on(store, transcript, reached, session)
     if offset == reached.offset:
         return None
-    after = Reached(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now())
-    advance = {(KIND, str(transcript)): advanced(word, after)}
-    return keep(store, "capture", drafts, words=advance, why=claude_code.NAME)
+    after = ReadPosition(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now())
+    terms = {(KIND, str(transcript)): advance(word, after)}
+    return keep(store, "capture", drafts, words=terms, why=claude_code.NAME)
 
 
-def still(reached: Reached, transcript: Path) -> Reached | None:
+def resume_position(reached: ReadPosition, transcript: Path) -> ReadPosition | None:
     """Where to go on; from the beginning when the file was cut or is another one. None when nothing was added."""
     try:
         size = transcript.stat().st_size
@@ -93,7 +93,7 @@ def still(reached: Reached, transcript: Path) -> Reached | None:
     same = reached.offset <= size and mark_of(transcript, reached.offset) == reached.mark
     if same or not reached.offset:
         return reached if size > reached.offset else None
-    return Reached() if size else None
+    return ReadPosition() if size else None
 
 
 def mark_of(transcript: Path, offset: int) -> str:
@@ -103,7 +103,7 @@ def mark_of(transcript: Path, offset: int) -> str:
     return blake2b(raw, digest_size=DIGEST_BYTES).hexdigest() if raw else ""
 
 
-def read_on(store: MemoryStore, transcript: Path, reached: Reached, session: str) -> tuple[list[Memory], int, int]:
+def read_on(store: MemoryStore, transcript: Path, reached: ReadPosition, session: str) -> tuple[list[Memory], int, int]:
     """Drafts of what was said, how many turns there are by now, and the byte after the last whole line."""
     found: dict[str, Memory] = {}
     turns, offset = reached.turns, reached.offset
@@ -124,14 +124,14 @@ def items(pieces: Iterator[object]) -> Iterator[Item]:
     return (piece for piece in pieces if isinstance(piece, Item))
 
 
-def advanced(before: Mapping[str, Json] | None, after: Reached) -> Callable[[object], Mapping[str, Json]]:
+def advance(before: Mapping[str, Json] | None, after: ReadPosition) -> Callable[[object], Mapping[str, Json]]:
     def edit(standing: object) -> Mapping[str, Json]:
         if standing != before:
-            raise Overtaken
+            raise AlreadyCaptured
         return asdict(after)
 
     return edit
 
 
-def captured(store: MemoryStore) -> dict[str, Reached]:
-    return {name: Reached.told(word) for name, word in store.vocabulary(KIND).items()}
+def read_positions(store: MemoryStore) -> dict[str, ReadPosition]:
+    return {name: ReadPosition.told(word) for name, word in store.vocabulary(KIND).items()}

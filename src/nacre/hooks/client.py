@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from nacre.errors import EmbeddingError, ModelUnavailable
 from nacre.files import private_folder
 from nacre.hooks.channel import ask, channel_at
-from nacre.hooks.places import Places, note
+from nacre.hooks.places import HelperFiles, log_line
 from nacre.hooks.request import Request
 from nacre.protocols import Embedder, Vectors
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nacre.settings import Settings
 
 
-class WhenReady:
+class ReadyEmbedder:
     """Until then texts are kept and found by their words, and get their vectors later."""
 
     def __init__(self, inner: Embedder) -> None:
@@ -66,12 +66,12 @@ class WhenReady:
         return loading
 
     def _load(self) -> None:
-        from nacre.hooks.places import note
+        from nacre.hooks.places import log_line
 
         try:
             self.inner.embed(["a first text, which loads the model"])
         except EmbeddingError as error:
-            note("helper", str(error))
+            log_line("helper", str(error))
 
 
 def installed(embedder: Embedder) -> bool:
@@ -94,9 +94,9 @@ def run(event: str, flags: Mapping[str, str]) -> str:
     over.daemon = True
     over.start()
     try:
-        return answered(Request.here(event, read_payload(), flags), time.monotonic() + limit * WORKING_SHARE)
+        return answer(Request.here(event, read_payload(), flags), time.monotonic() + limit * WORKING_SHARE)
     except Exception as error:  # noqa: BLE001 - no fault of ours may stop a client
-        note(event, f"{type(error).__name__}: {error}")
+        log_line(event, f"{type(error).__name__}: {error}")
         return ""
     finally:
         over.cancel()
@@ -111,7 +111,7 @@ def seconds_allowed() -> float:
 
 def give_up(event: str, limit: float) -> None:
     """What was committed stays, what was not is rolled back: a store does not mind."""
-    note(event, f"Given up after {limit:g} s; the next hook goes on.")
+    log_line(event, f"Given up after {limit:g} s; the next hook goes on.")
     os._exit(0)
 
 
@@ -123,12 +123,12 @@ def read_payload() -> Mapping[str, Json]:
     return told
 
 
-def answered(request: Request, until: float) -> str:
+def answer(request: Request, until: float) -> str:
     settings = request.settings()
     if not (settings.hook_inject if request.injects else settings.hook_capture):
         return ""
     file = store_path(settings.store)
-    places = Places.of(file)
+    places = HelperFiles.of(file)
     try:
         # The whole limit: how long the helper may take is for the client's limit to say, and its timer runs.
         told = ask(channel_at(places.address), request.to_json(), seconds_allowed())
@@ -137,7 +137,7 @@ def answered(request: Request, until: float) -> str:
     if told is not None:
         return str(told.get("output") or "")
     start(file, places, settings)
-    return by_itself(request, until)
+    return answer_in_process(request, until)
 
 
 def store_path(setting: str) -> Path:
@@ -151,11 +151,11 @@ def store_path(setting: str) -> Path:
     return (file / STORE_FILE if file.is_dir() or setting.endswith(("/", "\\")) else file).absolute()
 
 
-def start(file: Path, places: Places, settings: Settings) -> None:
+def start(file: Path, places: HelperFiles, settings: Settings) -> None:
     """One of many hooks starts the helper, and the helper itself makes sure that it is the only one."""
     if not first_to_start(places.starting):
         return
-    if is_there(places):
+    if is_running(places):
         places.starting.unlink(missing_ok=True)  # it came up since it was asked
         return
     import subprocess
@@ -174,7 +174,7 @@ def start(file: Path, places: Places, settings: Settings) -> None:
     process.returncode = 0  # it outlives us: nobody is meant to wait for it
 
 
-def is_there(places: Places) -> bool:
+def is_running(places: HelperFiles) -> bool:
     try:
         return ask(channel_at(places.address), {"event": "status"}, LIMIT_SECONDS) is not None
     except OSError:
@@ -196,7 +196,7 @@ def first_to_start(mark: Path) -> bool:
     return False
 
 
-def by_itself(request: Request, until: float) -> str:
+def answer_in_process(request: Request, until: float) -> str:
     """Without waiting for a model: what has no vector yet is found by its words."""
     from dataclasses import replace
 
@@ -207,7 +207,7 @@ def by_itself(request: Request, until: float) -> str:
     known = request.settings()
     if request.injects and not store_file(known.store).exists():
         return ""  # nothing is remembered yet, and a question makes no store
-    embedder = WhenReady(make_embedder(known))
+    embedder = ReadyEmbedder(make_embedder(known))
     space = request.space(lambda: spaces_in(known))
     with MemoryStore(settings=replace(known, space=space), actor="hook", embedder=embedder) as store:
         if request.injects:

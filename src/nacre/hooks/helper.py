@@ -19,8 +19,8 @@ from nacre.errors import NacreError
 from nacre.factory import make_embedder, store_file
 from nacre.hooks import answer as answering
 from nacre.hooks.channel import Channel, channel_at, receive, send
-from nacre.hooks.client import WhenReady
-from nacre.hooks.places import Places, note
+from nacre.hooks.client import ReadyEmbedder
+from nacre.hooks.places import HelperFiles, log_line
 from nacre.hooks.request import Request
 from nacre.memory_store import MemoryStore
 from nacre.model.memory import Json
@@ -30,9 +30,9 @@ from nacre.storage.file_lock import held
 ACTOR = "hook"
 WORKERS = 4
 MOST_STORES = 16  # spaces and settings kept open; the one that was not used longest is closed
-LOOKING_SECONDS = 1.0  # how often it looks whether it is still wanted
+POLL_SECONDS = 1.0  # how often it looks whether it is still wanted
 RECEIVING_SECONDS = 5.0
-WARMED = ("numpy", "nacre.recall.recall", "nacre.hooks.inject", "nacre.hooks.capture", "nacre.safety.secrets")
+PRELOADED = ("numpy", "nacre.recall.recall", "nacre.hooks.inject", "nacre.hooks.capture", "nacre.safety.secrets")
 
 
 class Stores:
@@ -41,7 +41,7 @@ class Stores:
     def __init__(self, file: Path) -> None:
         self.file = file
         self._open: OrderedDict[str, MemoryStore] = OrderedDict()
-        self._embedders: dict[str, WhenReady] = {}
+        self._embedders: dict[str, ReadyEmbedder] = {}
         self._lock = threading.Lock()
         self._inode = 0
         self._spaces: set[str] = set()
@@ -63,7 +63,7 @@ class Stores:
 
     def warm(self, embedder: str) -> None:
         """What the first request would have to wait for."""
-        for name in WARMED:
+        for name in PRELOADED:
             import_module(name)
         with suppress(NacreError):
             self._embedder(replace(Settings(), embedder=embedder))
@@ -97,15 +97,15 @@ class Stores:
         except FileNotFoundError:
             return 0
 
-    def _embedder(self, settings: Settings) -> WhenReady:
+    def _embedder(self, settings: Settings) -> ReadyEmbedder:
         name = repr((settings.embedder, settings.embedder_url, settings.embedder_key))
         if name not in self._embedders:
-            self._embedders[name] = WhenReady(make_embedder(settings))
+            self._embedders[name] = ReadyEmbedder(make_embedder(settings))
             self._embedders[name].load_in_background()
         return self._embedders[name]
 
 
-class Companion:
+class Helper:
     def __init__(self, file: Path, idle: float) -> None:
         self.stores = Stores(file)
         self.idle = idle
@@ -123,7 +123,7 @@ class Companion:
         """
         listening, token = channel.listen()
         listens()
-        listening.settimeout(min(LOOKING_SECONDS, self.idle / 2))
+        listening.settimeout(min(POLL_SECONDS, self.idle / 2))
         try:
             with listening, self._captures, ThreadPoolExecutor(WORKERS, "hook") as workers:
                 while not self.over(wanted):
@@ -158,7 +158,7 @@ class Companion:
         try:
             work(*given)
         except Exception as error:  # noqa: BLE001 - the helper outlives any request
-            note("helper", f"{type(error).__name__}: {error}")
+            log_line("helper", f"{type(error).__name__}: {error}")
         finally:
             with self._lock:
                 self._busy -= 1
@@ -190,7 +190,7 @@ class Companion:
             send(connection, {"output": answering.injection(self.stores.of(request), request) if asked else ""})
         except NacreError as error:
             send(connection, {"output": ""})
-            note(request.event, str(error))
+            log_line(request.event, str(error))
 
     def _capture(self, request: Request) -> None:
         answering.capture(self.stores.of(request), request)
@@ -198,10 +198,10 @@ class Companion:
 
 def main(file: Path, idle: float, embedder: str) -> None:
     """Ends at once when there is a helper for this store already. The model is loaded before anybody asks."""
-    places = Places.of(file)
+    places = HelperFiles.of(file)
     try:
         with held(places.lock, alone=True, patience=0.0):
-            companion = Companion(file, idle)
+            companion = Helper(file, idle)
             companion.stores.warm(embedder)
 
             def listens() -> None:
@@ -212,7 +212,7 @@ def main(file: Path, idle: float, embedder: str) -> None:
     except BlockingIOError:
         return
     except Exception as error:  # noqa: BLE001 - nobody sees what this process prints
-        note("helper", f"{type(error).__name__}: {error}")
+        log_line("helper", f"{type(error).__name__}: {error}")
 
 
 if __name__ == "__main__":

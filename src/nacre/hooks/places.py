@@ -19,7 +19,7 @@ NAME_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class HelperFiles:
     """`address` is a socket, or on Windows a file that tells a port and a token; whoever holds `lock` is the helper."""
 
     address: Path
@@ -27,7 +27,7 @@ class Places:
     starting: Path
 
     @classmethod
-    def of(cls, store: Path) -> Places:
+    def of(cls, store: Path) -> HelperFiles:
         """A helper of another version is another one: after an update the old one is not asked, and ends idle."""
         named = f"{__version__} {store.expanduser().absolute()}"
         stem = blake2b(named.encode(), digest_size=NAME_BYTES).hexdigest()
@@ -38,16 +38,16 @@ class Places:
 def runtime_folder() -> Path:
     """A folder of the user's own; in a shared place somebody else's is never used."""
     if sys.platform == "win32":
-        return made(state_folder() / "run")
+        return private_runtime_folder(state_folder() / "run")
     given = os.environ.get("XDG_RUNTIME_DIR", "")
     if given and Path(given).is_dir() and len(given.encode()) + 40 < LONGEST_ADDRESS:
-        return made(Path(given) / "nacre")
+        return private_runtime_folder(Path(given) / "nacre")
     import tempfile
 
-    return made(Path(tempfile.gettempdir()) / f"nacre-{os.getuid()}")
+    return private_runtime_folder(Path(tempfile.gettempdir()) / f"nacre-{os.getuid()}")
 
 
-def made(folder: Path) -> Path:
+def private_runtime_folder(folder: Path) -> Path:
     private_folder(folder)
     if sys.platform != "win32":
         found = folder.lstat()
@@ -68,7 +68,7 @@ def log_file() -> Path:
     return state_folder() / "hooks.log"
 
 
-def note(event: str, what: str) -> None:
+def log_line(event: str, what: str) -> None:
     """A line in the log; never raises, since there is nobody to tell. What was said in a conversation is not in it."""
     with suppress(OSError):
         file = log_file()

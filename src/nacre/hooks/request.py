@@ -44,7 +44,7 @@ class Request:
         told = payload.get("cwd")
         here = told if isinstance(told, str) and told else str(Path.cwd())
         transcript = payload.get("transcript_path")
-        return cls(event, payload, begun_in(transcript) or here, flags, around)
+        return cls(event, payload, first_folder(transcript) or here, flags, around)
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -109,7 +109,7 @@ def ignore(_notice: str) -> None:
     """A client's hooks say nothing on stderr; `nacre config list` shows what a project's file may not set."""
 
 
-def begun_in(transcript: Json) -> str:
+def first_folder(transcript: Json) -> str:
     """The first folder that the transcript tells; empty when there is none yet. Reads as little as it can."""
     if not isinstance(transcript, str) or not transcript:
         return ""

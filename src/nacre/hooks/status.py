@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 from nacre.hooks.channel import ask, channel_at
 from nacre.hooks.client import spaces_in, store_path
-from nacre.hooks.places import Places, log_file
+from nacre.hooks.places import HelperFiles, log_file
 from nacre.hooks.request import Request
 
 if TYPE_CHECKING:
-    from nacre.hooks.capture import Reached
+    from nacre.hooks.capture import ReadPosition
     from nacre.model.memory import Json
 
-ASKING_SECONDS = 10.0  # a person asks, and a helper that is there answers, however busy the machine is
+STATUS_SECONDS = 10.0  # a person asks, and a helper that is there answers, however busy the machine is
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class HookStatus:
     """`helper` is its process, None where none runs; `transcripts` are those of the space."""
 
     store: str
@@ -32,36 +32,36 @@ class Standing:
     helper: int | None
     ready: bool
     log: str
-    transcripts: Mapping[str, Reached]
+    transcripts: Mapping[str, ReadPosition]
 
     def record(self) -> dict[str, object]:
         return {**asdict(replace(self, transcripts={})), "transcripts": told(self.transcripts)}
 
 
-def standing(flags: Mapping[str, str], folder: Path | None = None) -> Standing:
+def hook_status(flags: Mapping[str, str], folder: Path | None = None) -> HookStatus:
     """For the folder where it is asked. Makes no store. Raises `ConfigError`."""
     request = Request.here("status", {"cwd": str(folder or Path.cwd())}, flags)
     settings = request.settings()
     file = store_path(settings.store)
     helper = helper_at(file, "status")
     pid = helper.get("pid")
-    space, transcripts = seen(request, file)
-    return Standing(
+    space, transcripts = space_and_transcripts(request, file)
+    return HookStatus(
         str(file), space, settings.hook_capture, settings.hook_inject, settings.hook_budget,
         settings.hook_min_relevance, pid if isinstance(pid, int) else None, bool(helper.get("ready")),
         str(log_file()), transcripts,
     )  # fmt: skip
 
 
-def seen(request: Request, file: Path) -> tuple[str, Mapping[str, Reached]]:
+def space_and_transcripts(request: Request, file: Path) -> tuple[str, Mapping[str, ReadPosition]]:
     if not file.exists():
         return request.space(tuple), {}
-    from nacre.hooks.capture import captured
+    from nacre.hooks.capture import read_positions
     from nacre.memory_store import MemoryStore
 
     space = request.space(lambda: spaces_in(request.settings()))
     with MemoryStore(settings=request.within(space)) as store:
-        return space, captured(store)
+        return space, read_positions(store)
 
 
 def end_helper(flags: Mapping[str, str]) -> bool:
@@ -72,10 +72,10 @@ def end_helper(flags: Mapping[str, str]) -> bool:
 
 def helper_at(file: Path, event: str) -> Mapping[str, Json]:
     try:
-        return ask(channel_at(Places.of(file).address), {"event": event}, ASKING_SECONDS) or {}
+        return ask(channel_at(HelperFiles.of(file).address), {"event": event}, STATUS_SECONDS) or {}
     except OSError:
         return {}
 
 
-def told(transcripts: Mapping[str, Reached]) -> dict[str, object]:
+def told(transcripts: Mapping[str, ReadPosition]) -> dict[str, object]:
     return {path: asdict(reached) for path, reached in transcripts.items()}

@@ -26,9 +26,8 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from nacre.errors import LanguageModelError, NacreError, UnknownName
-from nacre.mcp.session import Visit
-from nacre.mcp.store_provider import Desk
-from nacre.mcp.tool import Given, Profile, Told, Tool
+from nacre.mcp.store_provider import StoreProvider
+from nacre.mcp.tool import Answer, Profile, Tool, ToolResult, ToolSession
 from nacre.model.fence import escaped, json_line
 from nacre.model.memory import Json
 from nacre.protocols import LanguageModel
@@ -38,11 +37,11 @@ if TYPE_CHECKING:
 
     from nacre.protocols import Progress
 
-PATIENCE = 120.0  # seconds: a person may have to allow it
-REMEDY = "Repeat without ask_model."
+SAMPLING_SECONDS = 120.0  # seconds: a person may have to allow it
+SAMPLING_REMEDY = "Repeat without ask_model."
 
 
-def lent(context: ServerRequestContext[Any, Any]) -> LanguageModel | None:
+def client_model(context: ServerRequestContext[Any, Any]) -> LanguageModel | None:
     """None where the client did not say that it answers, or cannot be asked: the protocol of 2026-07-28 has no way
     back to the client within a call."""
     told = context.session.client_capabilities
@@ -66,10 +65,10 @@ class ClientModel:
         try:
             found = anyio.from_thread.run(self._asked, prompt, system, max_tokens)
         except (MCPError, TimeoutError) as error:
-            raise LanguageModelError(self.identity, str(error), REMEDY) from error
+            raise LanguageModelError(self.identity, str(error), SAMPLING_REMEDY) from error
         text = found.content.text.strip() if isinstance(found.content, TextContent) else ""
         if not text:
-            raise LanguageModelError(self.identity, "it wrote nothing", REMEDY)
+            raise LanguageModelError(self.identity, "it wrote nothing", SAMPLING_REMEDY)
         return text
 
     async def _asked(self, prompt: str, system: str, max_tokens: int) -> CreateMessageResult:
@@ -82,7 +81,7 @@ class ClientModel:
         return await self.context.session.send_request(
             CreateMessageRequest(params=asked),
             CreateMessageResult,
-            PATIENCE,
+            SAMPLING_SECONDS,
             ServerMessageMetadata(related_request_id=self.context.request_id),
         )
 
@@ -101,19 +100,23 @@ def workers() -> anyio.CapacityLimiter:
     return anyio.CapacityLimiter(WORKERS)
 
 
-async def call(profile: Profile, desk: Desk, context: Context, name: str, given: Mapping[str, Any]) -> CallToolResult:
+async def call(
+    profile: Profile, provider: StoreProvider, context: Context, name: str, given: Mapping[str, Any]
+) -> CallToolResult:
     try:
         tool = tool_named(profile, name)
-        arguments = checked(tool, given)
-        found = await anyio.to_thread.run_sync(partial(run, tool, desk, context, arguments), limiter=workers())
-        return answered(found)
+        arguments = check_arguments(tool, given)
+        found = await anyio.to_thread.run_sync(partial(run, tool, provider, context, arguments), limiter=workers())
+        return tool_result(found)
     except NacreError as error:
-        return refused(profile, str(error))
+        return error_result(profile, str(error))
     except ValidationError as error:
-        return refused(profile, misfit(name, error))
+        return error_result(profile, argument_errors(name, error))
     except Exception as error:  # whatever it is: a server that dies takes every other call with it
         log.exception("The tool %s failed.", name)
-        return refused(profile, f"{name} failed unexpectedly ({type(error).__name__}); the server's log tells more.")
+        return error_result(
+            profile, f"{name} failed unexpectedly ({type(error).__name__}); the server's log tells more."
+        )
 
 
 def tool_named(profile: Profile, name: str) -> Tool:
@@ -123,7 +126,7 @@ def tool_named(profile: Profile, name: str) -> Tool:
     return known[name]
 
 
-def checked(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
+def check_arguments(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
     """In the types of the signature; a word that the tool does not know is an error, for it was meant to matter."""
     expected = metadata(tool.run)
     known = [field.alias or name for name, field in expected.arg_model.model_fields.items()]
@@ -134,20 +137,22 @@ def checked(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def metadata(function: Callable[..., Given]) -> FuncMetadata:
+def metadata(function: Callable[..., ToolResult]) -> FuncMetadata:
     from mcp.server.mcpserver.utilities.func_metadata import func_metadata
 
-    return func_metadata(function, skip_names=["visit"], structured_output=False)
+    return func_metadata(function, skip_names=["session"], structured_output=False)
 
 
-def misfit(name: str, error: ValidationError) -> str:
+def argument_errors(name: str, error: ValidationError) -> str:
     faults = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
     return f"{name} was called with arguments that do not fit ({'; '.join(faults)}); mend them and repeat."
 
 
-def run(tool: Tool, desk: Desk, context: Context, arguments: Mapping[str, Any]) -> Given:
+def run(tool: Tool, provider: StoreProvider, context: Context, arguments: Mapping[str, Any]) -> ToolResult:
 
-    return tool.run(Visit(desk.store(client_of(context)), reporting(context), lent(context)), **arguments)
+    return tool.run(
+        ToolSession(provider.store(client_of(context)), progress_reporter(context), client_model(context)), **arguments
+    )
 
 
 def client_of(context: Context) -> str:
@@ -155,7 +160,7 @@ def client_of(context: Context) -> str:
     return told.client_info.name if told is not None else ""
 
 
-def reporting(context: Context) -> Progress:
+def progress_reporter(context: Context) -> Progress:
     last = 0.0
 
     def report(done: int, total: int, what: str) -> None:
@@ -168,14 +173,14 @@ def reporting(context: Context) -> Progress:
     return report
 
 
-def answered(found: Given) -> CallToolResult:
-    if isinstance(found, Told):
+def tool_result(found: ToolResult) -> CallToolResult:
+    if isinstance(found, Answer):
         return CallToolResult(content=[TextContent(text=found.text)], structured_content=dict(found.data))
     data: dict[str, Json] = {RESULT: found} if isinstance(found, list) else dict(found)
     return CallToolResult(content=[TextContent(text=as_json(found))], structured_content=data)
 
 
-def refused(profile: Profile, sentence: str) -> CallToolResult:
+def error_result(profile: Profile, sentence: str) -> CallToolResult:
     if profile.refusing is None:
         return CallToolResult(content=[TextContent(text=escaped(sentence, keep_lines=True))], is_error=True)
     told = dict(profile.refusing(sentence))

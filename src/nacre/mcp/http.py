@@ -19,39 +19,39 @@ if TYPE_CHECKING:
     from mcp.server.transport_security import TransportSecuritySettings
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from nacre.mcp.store_provider import Desk
+    from nacre.mcp.store_provider import StoreProvider
 
 TOKEN_BYTES = 32
-SHORTEST = 16  # characters: what is shorter can be guessed by trying
+SHORTEST_TOKEN = 16  # characters: what is shorter can be guessed by trying
 SCHEME = b"bearer "
-ASKING = b'{"error":"This server asks for its token; send it as Authorization: Bearer TOKEN."}'
+TOKEN_MISSING = b'{"error":"This server asks for its token; send it as Authorization: Bearer TOKEN."}'
 
 
 def make_token() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
-def token_in(file: Path) -> tuple[str, bool]:
+def load_token(file: Path) -> tuple[str, bool]:
     """The token that the file holds, and whether it was made just now, for its owner's eyes only."""
     try:
         if not file.exists():
-            return written(file), True
+            return write_token(file), True
         token = file.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} cannot be read as a token ({error}); name another file.") from error
-    if len(token) < SHORTEST or not token.isascii() or any(sign.isspace() for sign in token):
-        raise ConfigError(f"{file} holds no token of at least {SHORTEST} characters; remove it, and one is made.")
+    if len(token) < SHORTEST_TOKEN or not token.isascii() or any(sign.isspace() for sign in token):
+        raise ConfigError(f"{file} holds no token of at least {SHORTEST_TOKEN} characters; remove it, and one is made.")
     return token, False
 
 
-def written(file: Path) -> str:
+def write_token(file: Path) -> str:
     token = make_token()
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
         out.write(token + "\n")
     return token
 
 
-class Gate:
+class TokenCheck:
     """Lets a request through whose token is right; any other learns nothing but that one is needed."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
@@ -62,7 +62,7 @@ class Gate:
         if scope["type"] == "http" and not self._shown(scope):
             headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
             await send({"type": "http.response.start", "status": 401, "headers": headers})
-            await send({"type": "http.response.body", "body": ASKING})
+            await send({"type": "http.response.body", "body": TOKEN_MISSING})
             return
         await self._app(scope, receive, send)
 
@@ -75,17 +75,17 @@ class Gate:
 
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-WAITING = 128  # connections that may wait to be accepted: all agents of a machine may start at once
-LAST_SECONDS = 1  # that answers under way get when the server is told to end
+BACKLOG = 128  # connections that may wait to be accepted: all agents of a machine may start at once
+SHUTDOWN_SECONDS = 1  # that answers under way get when the server is told to end
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Address:
     host: str
     port: int
 
     @classmethod
-    def of(cls, given: str) -> Place:
+    def of(cls, given: str) -> Address:
         """`HOST:PORT`, or a port alone; an IPv6 address stands in brackets. Port 0 lets the system choose."""
         host, _, port = given.rpartition(":")
         if not port.isdecimal() or int(port) > 65_535:
@@ -106,10 +106,10 @@ class Place:
         return f"[{self.host}]" if ":" in self.host else self.host
 
 
-def listen(place: Place) -> socket.socket:
+def listen(place: Address) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
-        listening = socket.create_server((place.host, place.port), family=family, backlog=WAITING)
+        listening = socket.create_server((place.host, place.port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise InvalidInput(
             f"{place.host}:{place.port} cannot be listened on ({error.strerror or error}); choose another."
@@ -121,8 +121,8 @@ def listen(place: Place) -> socket.socket:
 
 def serve_http(
     server: Server[Any],
-    desk: Desk,
-    place: Place,
+    provider: StoreProvider,
+    place: Address,
     token: str,
     announce: Callable[[str], None],
     names: Sequence[str] = (),
@@ -133,10 +133,10 @@ def serve_http(
     with listen(place) as listening:
         port = int(listening.getsockname()[1])
         app = server.streamable_http_app(
-            streamable_http_path=PATH, transport_security=guarded([place.name, *names]), host=place.host
+            streamable_http_path=PATH, transport_security=allowed_names([place.name, *names]), host=place.host
         )
         config = uvicorn.Config(
-            Gate(app, token), log_level="warning", lifespan="on", timeout_graceful_shutdown=LAST_SECONDS
+            TokenCheck(app, token), log_level="warning", lifespan="on", timeout_graceful_shutdown=SHUTDOWN_SECONDS
         )
         announce(f"http://{place.name}:{port}{PATH}")
         try:
@@ -144,11 +144,11 @@ def serve_http(
         except KeyboardInterrupt:
             pass
         finally:
-            desk.close()
+            provider.close()
     os._exit(0)  # a thread that loads a model is not waited for
 
 
-def guarded(names: Sequence[str]) -> TransportSecuritySettings:
+def allowed_names(names: Sequence[str]) -> TransportSecuritySettings:
     """Against pages that let their own name lead here: a request must call this machine as its owner does."""
     from mcp.server.transport_security import TransportSecuritySettings
 

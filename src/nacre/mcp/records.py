@@ -19,7 +19,7 @@ SHORT_ID = 8  # characters that an agent reads and may give back; a longer start
 DECIMALS = 4
 
 
-def short(id: str) -> str:
+def short_id(id: str) -> str:
     return id[:SHORT_ID] if len(id) > SHORT_ID + 4 and id[SHORT_ID] == "-" else id
 
 
@@ -28,12 +28,12 @@ def cut(text: str) -> str:
     return text if rest <= 0 else f"{text[:LONGEST_SHOWN]} … ({rest:,} more characters; `history` with its id has all)"
 
 
-def brief(memory: Memory) -> dict[str, Json]:
+def brief_record(memory: Memory) -> dict[str, Json]:
     """What an agent needs to use a memory; fields that say nothing are left out."""
-    return {**whole(memory), "text": cut(memory.text)}
+    return {**full_record(memory), "text": cut(memory.text)}
 
 
-def whole(memory: Memory) -> dict[str, Json]:
+def full_record(memory: Memory) -> dict[str, Json]:
     told: dict[str, Json] = {"id": memory.id, "text": memory.text, "type": memory.type}
     further: dict[str, Json] = {
         "title": memory.title,
@@ -47,9 +47,9 @@ def whole(memory: Memory) -> dict[str, Json]:
     return {**told, "importance": round(memory.importance, DECIMALS)}
 
 
-def found(hit: Hit) -> dict[str, Json]:
+def hit_record(hit: Hit) -> dict[str, Json]:
     return {
-        **brief(hit.memory),
+        **brief_record(hit.memory),
         "relevance": round(hit.relevance, DECIMALS),
         "why": [str(each) for each in hit.why[:3]],
     }
@@ -60,7 +60,7 @@ def line(memory: Memory, *marks: str, shorten: bool = True) -> str:
     from nacre.recall.pack import memory_line
 
     shown = replace(memory, text=cut(memory.text)) if shorten else memory
-    return memory_line(shown, marks, label=short(memory.id))
+    return memory_line(shown, marks, label=short_id(memory.id))
 
 
 def listing(memories: Iterable[Memory], nothing: str, notes: Iterable[str] = ()) -> str:
@@ -69,22 +69,22 @@ def listing(memories: Iterable[Memory], nothing: str, notes: Iterable[str] = ())
     return "\n".join([fenced(lines) if lines else nothing, *map(escaped, notes)])
 
 
-def conflict(each: Conflict) -> dict[str, Json]:
+def conflict_record(each: Conflict) -> dict[str, Json]:
     return {
         "kind": each.kind,
         "reason": each.reason,
         "similarity": round(each.similarity, DECIMALS),
-        "newer": brief(each.a),
-        "older": brief(each.b),
+        "newer": brief_record(each.a),
+        "older": brief_record(each.b),
     }
 
 
-def waiting(item: ReviewItem) -> dict[str, Json]:
+def review_record(item: ReviewItem) -> dict[str, Json]:
     told: dict[str, Json] = {"id": item.id, "kind": item.kind, "why": item.why, "decisions": list(item.decisions)}
     if item.conflict is not None:
-        told |= {"newer": brief(item.conflict.a), "older": brief(item.conflict.b)}
+        told |= {"newer": brief_record(item.conflict.a), "older": brief_record(item.conflict.b)}
     elif item.memory is not None:
-        told["memory"] = brief(item.memory)
+        told["memory"] = brief_record(item.memory)
     if item.word:
         told["word"] = item.word
     if item.names:
@@ -92,7 +92,7 @@ def waiting(item: ReviewItem) -> dict[str, Json]:
     return told
 
 
-def act(entry: JournalEntry) -> dict[str, Json]:
+def entry_record(entry: JournalEntry) -> dict[str, Json]:
     return {
         "act": entry.act.batch,
         "what": entry.act.name,

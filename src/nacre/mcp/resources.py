@@ -31,21 +31,21 @@ from mcp_types import (
 
 from nacre.errors import MemoryNotFound, NacreError, UnknownName
 from nacre.mcp.calls import Context, as_json, client_of, workers
-from nacre.mcp.records import brief, listing
-from nacre.mcp.store_provider import Desk
+from nacre.mcp.records import brief_record, listing
+from nacre.mcp.store_provider import StoreProvider
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
 BUDGET = 800
-BEGIN, END = "start_session", "end_session"
+START, END = "start_session", "end_session"
 NOTHING_YET = "Nothing is remembered of it yet."
-BEGINNING = """We begin to work on: {task}
+START_TEXT = """We begin to work on: {task}
 
 {known}
 
 Use what is remembered where it helps, and say so when it seems outdated. Ask the memory again when you need more."""
-ENDING = """Before this session ends, look back over it and keep what a later session needs, one `remember` to each:
+END_TEXT = """Before this session ends, look back over it and keep what a later session needs, one `remember` to each:
 - decisions, and why they were made
 - what I corrected you on, and how I prefer things
 - how something is done here, once it was found out
@@ -55,15 +55,15 @@ files or the history of the project tell anyway. {about}"""
 
 
 class Prompts:
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, provider: StoreProvider) -> None:
+        self._provider = provider
 
     async def list(self, context: Context, params: PaginatedRequestParams | None) -> ListPromptsResult:  # noqa: ARG002
         task = PromptArgument(name="task", description="What the session is about.", required=True)
         about = PromptArgument(name="about", description="What to mind in particular.", required=False)
         return ListPromptsResult(
             prompts=[
-                Prompt(name=BEGIN, description="Begin with what is remembered of a task.", arguments=[task]),
+                Prompt(name=START, description="Begin with what is remembered of a task.", arguments=[task]),
                 Prompt(name=END, description="Keep what was learned before the session ends.", arguments=[about]),
             ]
         )
@@ -72,20 +72,20 @@ class Prompts:
         given = params.arguments or {}
         try:
             if params.name == END:
-                return asked(ENDING.format(about=given.get("about", "")).strip())
-            if params.name != BEGIN:
-                raise UnknownName("prompt", params.name, (BEGIN, END))
+                return user_message(END_TEXT.format(about=given.get("about", "")).strip())
+            if params.name != START:
+                raise UnknownName("prompt", params.name, (START, END))
             task = given.get("task", "")
             known = await anyio.to_thread.run_sync(partial(self._known, task, client_of(context)), limiter=workers())
         except NacreError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from error
-        return asked(BEGINNING.format(task=task, known=known or NOTHING_YET))
+        return user_message(START_TEXT.format(task=task, known=known or NOTHING_YET))
 
     def _known(self, task: str, client: str) -> str:
-        return self._desk.store(client).recall_pack(task, token_budget=BUDGET, fence=True).text
+        return self._provider.store(client).recall_pack(task, token_budget=BUDGET, fence=True).text
 
 
-def asked(text: str) -> GetPromptResult:
+def user_message(text: str) -> GetPromptResult:
     return GetPromptResult(messages=[PromptMessage(role="user", content=TextContent(text=text))])
 
 
@@ -98,8 +98,8 @@ EMPTY = "Nothing is remembered yet."
 
 
 class Resources:
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, provider: StoreProvider) -> None:
+        self._provider = provider
 
     async def list(self, context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:  # noqa: ARG002
         return ListResourcesResult(
@@ -130,15 +130,15 @@ class Resources:
     def _read(self, uri: str, client: str) -> tuple[str, str]:
         one = MEMORY.match(uri)
         if one is None and uri not in READERS:
-            raise MemoryNotFound(uri, self._desk.settings.space)
-        store = self._desk.store(client)
+            raise MemoryNotFound(uri, self._provider.settings.space)
+        store = self._provider.store(client)
         return memory(store, unquote(one[1])) if one is not None else READERS[uri](store)
 
 
 def memory(store: MemoryStore, prefix: str) -> tuple[str, str]:
     id = store.resolve_id(prefix)
     (kept,) = store.get_many([id])
-    return JSON, as_json(brief(store.shown(kept)))
+    return JSON, as_json(brief_record(store.shown(kept)))
 
 
 def recent(store: MemoryStore) -> tuple[str, str]:

@@ -22,21 +22,21 @@ from mcp_types import Tool as ListedTool
 from nacre import __version__
 from nacre.mcp.calls import RESULT, Context, as_json, call
 from nacre.mcp.resources import Prompts, Resources
-from nacre.mcp.store_provider import Desk
-from nacre.mcp.tool import Profile, Tool, record, taken
+from nacre.mcp.store_provider import StoreProvider
+from nacre.mcp.tool import Profile, Tool, input_schema, record
 
 NAME = "nacre"
 
 
-def make_server(profile: Profile, desk: Desk) -> Server[Any]:
-    resources, prompts = Resources(desk), Prompts(desk)
+def make_server(profile: Profile, provider: StoreProvider) -> Server[Any]:
+    resources, prompts = Resources(provider), Prompts(provider)
 
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:  # noqa: ARG001
-        desk.greet()
-        return listed(profile)
+        provider.greet()
+        return tool_list(profile)
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
-        return await call(profile, desk, context, params.name, params.arguments or {})
+        return await call(profile, provider, context, params.name, params.arguments or {})
 
     return Server(
         NAME,
@@ -52,18 +52,18 @@ def make_server(profile: Profile, desk: Desk) -> Server[Any]:
     )
 
 
-def listed(profile: Profile) -> ListToolsResult:
-    return ListToolsResult(tools=[shown(tool) for tool in profile.tools])
+def tool_list(profile: Profile) -> ListToolsResult:
+    return ListToolsResult(tools=[describe(tool) for tool in profile.tools])
 
 
-def shown(tool: Tool) -> ListedTool:
+def describe(tool: Tool) -> ListedTool:
     given = tool.returns if tool.returns.get("type") == "object" else record(**{RESULT: tool.returns})
     reads, removes = tool.effect == "reads", tool.effect == "removes"
     hints = ToolAnnotations(read_only_hint=True) if reads else ToolAnnotations(destructive_hint=removes)
     return ListedTool(
         name=tool.name,
         description=tool.about,
-        input_schema=taken(tool.run),
+        input_schema=input_schema(tool.run),
         output_schema=given,
         annotations=hints,
     )
@@ -85,7 +85,7 @@ class Cost:
 def costs(profile: Profile) -> list[Cost]:
     told = []
     for tool in profile.tools:
-        listed = shown(tool)
+        listed = describe(tool)
         whole = as_json(listed.model_dump(by_alias=True, mode="json", exclude_none=True))
         told.append(Cost(tool.name, tokens(whole), tokens(as_json(listed.output_schema)), tool.about))
     return told

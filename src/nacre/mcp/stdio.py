@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import anyio
 from mcp.server import Server
 
-from nacre.mcp.store_provider import Desk
-from nacre.mcp.transport import DRAIN_SECONDS, Ledger, connected
+from nacre.mcp.store_provider import StoreProvider
+from nacre.mcp.transport import DRAIN_SECONDS, PendingRequests, stdio_streams
 
 log = logging.getLogger("nacre")
 
@@ -22,9 +22,9 @@ LOOK_SECONDS = 0.2  # between two looks whether the parent still lives
 GRACE_SECONDS = 0.5  # for closing the store, once every request is answered
 
 
-def serve_stdio(server: Server[Any], desk: Desk, parent: int) -> NoReturn:
+def serve_stdio(server: Server[Any], provider: StoreProvider, parent: int) -> NoReturn:
     """`parent` is the process that started this one, asked for early: it may be gone by now."""
-    ledger = Ledger()
+    ledger = PendingRequests()
     watch_client(parent, ledger)
     try:
         anyio.run(serve, server, ledger)
@@ -33,16 +33,16 @@ def serve_stdio(server: Server[Any], desk: Desk, parent: int) -> NoReturn:
     except* KeyboardInterrupt:
         log.debug("Interrupted.")
     threading.Timer(GRACE_SECONDS, end).start()
-    desk.close()
+    provider.close()
     end()
 
 
-async def serve(server: Server[Any], ledger: Ledger | None = None) -> None:
-    async with connected(ledger or Ledger()) as (reading, writing):
+async def serve(server: Server[Any], ledger: PendingRequests | None = None) -> None:
+    async with stdio_streams(ledger or PendingRequests()) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
 
-def watch_client(parent: int, ledger: Ledger) -> None:
+def watch_client(parent: int, ledger: PendingRequests) -> None:
     """A thread of its own: it must see the end even while the loop is busy, or while a sibling holds the pipe open."""
     watching = threading.Thread(target=wait_for_end, args=(private_copy(0), parent, ledger), daemon=True)
     watching.start()
@@ -58,7 +58,7 @@ def private_copy(descriptor: int) -> int | None:
         return None
 
 
-def wait_for_end(descriptor: int | None, parent: int, ledger: Ledger) -> NoReturn:
+def wait_for_end(descriptor: int | None, parent: int, ledger: PendingRequests) -> NoReturn:
     while not (gone := os.getppid() != parent) and not hung_up(descriptor):
         pass
     deadline = time.monotonic() + DRAIN_SECONDS + GRACE_SECONDS

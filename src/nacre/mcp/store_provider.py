@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("nacre")
 
-PATIENCE = 600.0  # seconds until a load that failed is tried again: it may have been the network
-REMEDY = "Ask again in a few seconds for an answer from meaning too."
+RETRY_SECONDS = 600.0  # seconds until a load that failed is tried again: it may have been the network
+LOADING_REMEDY = "Ask again in a few seconds for an answer from meaning too."
 
 
 class WarmingEmbedder:
@@ -73,10 +73,10 @@ class WarmingEmbedder:
         self.start()
         if self._failure is not None:
             raise EmbeddingError(self._failure[1])
-        raise ModelUnavailable(self.identity, "it is still loading", REMEDY)
+        raise ModelUnavailable(self.identity, "it is still loading", LOADING_REMEDY)
 
     def _refused(self) -> bool:
-        return self._failure is not None and self._clock() - self._failure[0] < PATIENCE
+        return self._failure is not None and self._clock() - self._failure[0] < RETRY_SECONDS
 
     def _load(self) -> None:
         try:
@@ -88,12 +88,12 @@ class WarmingEmbedder:
 
 
 ACTOR = "mcp"
-UNNAMED = re.compile(r"[^\w.@+-]+")
+NAME_BREAKS = re.compile(r"[^\w.@+-]+")
 LONGEST_NAME = 40  # characters of a client's name in the journal; it is the client's own word
-GREETING = 0.05  # seconds: the answer to the first request must not share the interpreter with large imports
+PREPARE_DELAY = 0.05  # seconds: the answer to the first request must not share the interpreter with large imports
 
 
-class Desk:
+class StoreProvider:
     """Safe to use from any number of threads."""
 
     def __init__(self, settings: Settings) -> None:
@@ -118,7 +118,7 @@ class Desk:
         if self._greeted:
             return
         self._greeted = True
-        timer = threading.Timer(GREETING, self._prepare)
+        timer = threading.Timer(PREPARE_DELAY, self._prepare)
         timer.daemon = True
         timer.start()
 
@@ -146,5 +146,5 @@ class Desk:
 
 
 def actor_of(client: str) -> str:
-    name = UNNAMED.sub("-", client)[:LONGEST_NAME].strip("-")
+    name = NAME_BREAKS.sub("-", client)[:LONGEST_NAME].strip("-")
     return f"{ACTOR}:{name}" if name else ACTOR

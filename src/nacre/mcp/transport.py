@@ -46,7 +46,7 @@ HALF_PAIR = re.compile(rb"\\u[dD](?:[89abAB]..(?!\\u[dD][c-fC-F])|[c-fC-F]..(?<!
 CALL = b'"tools/call"'
 
 
-class Ledger:
+class PendingRequests:
     """Which requests were read and not answered yet, and whether more can come; read by another thread as well."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Ledger:
         self._done.set()
 
 
-class Wire:
+class StdioPipes:
     """Two descriptors of our own, while whatever else prints or reads in this process reaches neither."""
 
     def __init__(self) -> None:
@@ -130,9 +130,9 @@ class Wire:
 
 
 @asynccontextmanager
-async def connected(ledger: Ledger) -> AsyncIterator[tuple[Reading, Writing]]:
+async def stdio_streams(ledger: PendingRequests) -> AsyncIterator[tuple[Reading, Writing]]:
     """Both streams for a server; they end when the input has ended and every request is answered."""
-    wire = Wire()
+    wire = StdioPipes()
     incoming, reading = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
     writing, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -157,23 +157,23 @@ async def connected(ledger: Ledger) -> AsyncIterator[tuple[Reading, Writing]]:
         wire.restore()
 
 
-async def take(line: bytes, wire: Wire, ledger: Ledger, server: MemoryObjectSendStream[Any]) -> None:
+async def take(line: bytes, wire: StdioPipes, ledger: PendingRequests, server: MemoryObjectSendStream[Any]) -> None:
     if not line.strip():
         return
     if len(line) > LONGEST_LINE:
-        await answer_unread(line, f"it has more than {LONGEST_LINE:,} bytes", wire)
+        await answer_unreadable(line, f"it has more than {LONGEST_LINE:,} bytes", wire)
         return
     try:
         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_context=False, include_input=False)[0]["msg"]
-        await answer_unread(line, fault, wire)
+        await answer_unreadable(line, fault, wire)
         return
     ledger.read(message)
     await server.send(SessionMessage(message))
 
 
-async def answer_unread(line: bytes, fault: str, wire: Wire) -> None:
+async def answer_unreadable(line: bytes, fault: str, wire: StdioPipes) -> None:
     """An error under the id that stands in the line; without one nobody waits, and it is only logged."""
     id, method = outline(line)
     if id is None:

@@ -19,7 +19,7 @@ from nacre.compat.ai_houkai.mcp_server import server
 from nacre.compat.ai_houkai.memory_system.opening import settings_for
 from nacre.mcp.profiles.houkai import PROFILE
 from nacre.mcp.server import make_server
-from nacre.mcp.store_provider import Desk
+from nacre.mcp.store_provider import StoreProvider
 
 NOWHERE = "00000000-0000-0000-0000-000000000000"
 
@@ -74,14 +74,14 @@ def test_archives_go_out_and_come_in_through_tools(served: MemoryStore, tmp_path
 
 @pytest.mark.accepts("H17.13")
 def test_a_client_is_offered_the_fifteen_tools(tmp_path: Path) -> None:
-    desk = Desk(settings_for(tmp_path / "chroma", "agents", "hashing"))
+    provider = StoreProvider(settings_for(tmp_path / "chroma", "agents", "hashing"))
 
     async def listed() -> list[str]:
-        async with Client(make_server(PROFILE, desk)) as client:
+        async with Client(make_server(PROFILE, provider)) as client:
             return [tool.name for tool in (await client.list_tools()).tools]
 
     names = anyio.run(listed)
-    desk.close()
+    provider.close()
     assert len(names) == 15 and {"maintenance_tick", "journal_tail", "export", "import"} <= set(names)
 
 

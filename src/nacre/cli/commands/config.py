@@ -191,9 +191,9 @@ def chosen_file(project: bool) -> Path:
 
 
 def check_key(key: str) -> None:
-    from nacre.clients.settings_file import keys, parted
+    from nacre.clients.settings_file import keys, split_key
 
-    if parted(key)[-1] not in keys():
+    if split_key(key)[-1] not in keys():
         raise unknown(key, list(keys()))
 
 

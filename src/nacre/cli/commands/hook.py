@@ -12,7 +12,7 @@ from nacre.cli.options import door_options, form_option
 from nacre.cli.output import DATA, print_data, put, say
 
 if TYPE_CHECKING:
-    from nacre.hooks.status import Standing
+    from nacre.hooks.status import HookStatus
 
 
 @click.group("hook")
@@ -49,9 +49,9 @@ event("session-end", "A session ends: keep what was said.")
 @click.pass_obj
 def status(door: Door, form: str | None) -> None:
     """Tell what is captured and injected, where it goes, and whether the helper runs."""
-    from nacre.hooks.status import standing
+    from nacre.hooks.status import hook_status
 
-    told = standing(door.flags)
+    told = hook_status(door.flags)
     if form in DATA:
         print_data(told.record(), form)
         return
@@ -69,7 +69,7 @@ def end(door: Door) -> None:
     say("The helper ends." if end_helper(door.flags) else "There is no helper at work.")
 
 
-def lines(told: Standing) -> list[str]:
+def lines(told: HookStatus) -> list[str]:
     from nacre.model.instants import iso
 
     helper = (

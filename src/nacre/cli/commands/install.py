@@ -19,7 +19,7 @@ from nacre.errors import ConfigError
 
 if TYPE_CHECKING:
     from nacre.clients.claude_code import ClaudeCodeInstaller
-    from nacre.clients.files import Rewritten
+    from nacre.clients.files import FileChange
     from nacre.clients.installer import Installer
 
 
@@ -108,7 +108,7 @@ def agreed(installer: Installer, *, force: bool, yes: bool) -> Installer:
     return replace(installer, overwrite_unparseable=force)
 
 
-def tell(done: Rewritten, what: str) -> None:
+def tell(done: FileChange, what: str) -> None:
     if not done.changed:
         say(f"{done.file} holds {what} already.")
     else:

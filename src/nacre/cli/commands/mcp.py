@@ -67,34 +67,34 @@ def serve_stdio(door: Door, profile: str) -> None:
     from nacre.mcp.profiles import profile_named
     from nacre.mcp.server import make_server
     from nacre.mcp.stdio import serve_stdio
-    from nacre.mcp.store_provider import Desk
+    from nacre.mcp.store_provider import StoreProvider
 
     log_to_stderr(debug=door.debug)
-    desk = Desk(door.settings())
-    server = make_server(profile_named(profile), desk)
+    provider = StoreProvider(door.settings())
+    server = make_server(profile_named(profile), provider)
     gc.freeze()
     gc.enable()
     if sys.stdin.isatty():
         say("A client should start this and speak to it over stdin; Ctrl-C ends it. `nacre mcp --help` tells more.")
-    serve_stdio(server, desk, parent)
+    serve_stdio(server, provider, parent)
 
 
 def serve_http(door: Door, profile: str, http: str, token_file: Path | None, names: Sequence[str]) -> None:
-    from nacre.mcp.http import Place, make_token, serve_http, token_in
+    from nacre.mcp.http import Address, load_token, make_token, serve_http
     from nacre.mcp.profiles import profile_named
     from nacre.mcp.server import make_server
-    from nacre.mcp.store_provider import Desk
+    from nacre.mcp.store_provider import StoreProvider
 
-    place = Place.of(http)
+    place = Address.of(http)
     if token_file is None and not place.local:
         raise InvalidInput(f"{place.host} can be reached by others; arrange a token with --token-file FILE.")
-    token, made = (make_token(), True) if token_file is None else token_in(token_file)
+    token, made = (make_token(), True) if token_file is None else load_token(token_file)
     log_to_stderr(debug=door.debug)
-    desk = Desk(door.settings())
-    server = make_server(profile_named(profile), desk)
+    provider = StoreProvider(door.settings())
+    server = make_server(profile_named(profile), provider)
     if made:
         say(f"Token: {token}" if token_file is None else f"A token was made and written to {token_file}.")
-    serve_http(server, desk, place, token, lambda url: say(f"Serving {profile} at {url}"), names)
+    serve_http(server, provider, place, token, lambda url: say(f"Serving {profile} at {url}"), names)
 
 
 def log_to_stderr(*, debug: bool) -> None:

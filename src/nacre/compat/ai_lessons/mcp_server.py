@@ -14,13 +14,12 @@ from pydantic import ValidationError
 
 from nacre.errors import NacreError
 from nacre.lessons import LessonBook
-from nacre.mcp.calls import as_json, checked, misfit, refused, tool_named
+from nacre.mcp.calls import argument_errors, as_json, check_arguments, error_result, tool_named
 from nacre.mcp.profiles.lessons import ENVELOPE, PROFILE
-from nacre.mcp.server import listed, make_server
-from nacre.mcp.session import Visit
+from nacre.mcp.server import make_server, tool_list
 from nacre.mcp.stdio import serve, serve_stdio
-from nacre.mcp.store_provider import Desk
-from nacre.mcp.tool import Given, Tool
+from nacre.mcp.store_provider import StoreProvider
+from nacre.mcp.tool import Tool, ToolResult, ToolSession
 from nacre.model.memory import Json
 
 from .config import get_config, settings_of
@@ -30,7 +29,7 @@ PUBLISHED = {"get": "get_lesson", "update": "update_lesson", "delete": "delete_l
 
 
 @dataclass(frozen=True, slots=True)
-class LessonVisit(Visit):
+class LessonSession(ToolSession):
     def lessons(self) -> LessonBook:
         return Book(store=self.store)
 
@@ -39,14 +38,14 @@ def own(tool: Tool) -> Tool:
     """Works in a book of our own, so that titles and ids are what they are in `core`."""
 
     @wraps(tool.run)
-    def run(visit: Visit, **arguments: Any) -> Given:
-        return tool.run(LessonVisit(visit.store, visit.progress, visit.model), **arguments)
+    def run(session: ToolSession, **arguments: Any) -> ToolResult:
+        return tool.run(LessonSession(session.store, session.progress, session.model), **arguments)
 
     return replace(tool, run=run)
 
 
-def confidence_levels(visit: Visit) -> dict[str, Json]:
-    found = visit.lessons().levels()
+def confidence_levels(session: ToolSession) -> dict[str, Json]:
+    found = session.lessons().levels()
     return {**found.to_dict(), "data": [{"name": each.name, "ordinal": each.ordinal} for each in found.data]}
 
 
@@ -57,32 +56,34 @@ SERVED = replace(PROFILE, tools=(*TOOLS, *NAMED))
 
 
 async def list_tools() -> list[ListedTool]:
-    return list(listed(SERVED).tools)
+    return list(tool_list(SERVED).tools)
 
 
 async def call_tool(name: str, arguments: Mapping[str, Any]) -> list[TextContent]:
     """The answer in its envelope, whatever happens."""
     try:
         tool = tool_named(SERVED, name)
-        visit = Visit(book_of().store, lambda done, total, what: None)  # noqa: ARG005 (nobody watches)
-        return [TextContent(text=as_json(tool.run(visit, **checked(tool, arguments))))]
+        session = ToolSession(book_of().store, lambda done, total, what: None)  # noqa: ARG005 (nobody watches)
+        return [TextContent(text=as_json(tool.run(session, **check_arguments(tool, arguments))))]
     except NacreError as error:
-        return [each for each in refused(SERVED, str(error)).content if isinstance(each, TextContent)]
+        return [each for each in error_result(SERVED, str(error)).content if isinstance(each, TextContent)]
     except ValidationError as error:
-        return [each for each in refused(SERVED, misfit(name, error)).content if isinstance(each, TextContent)]
+        return [
+            each for each in error_result(SERVED, argument_errors(name, error)).content if isinstance(each, TextContent)
+        ]
 
 
-def desk() -> Desk:
+def provider() -> StoreProvider:
     init_db()  # its aliases must be known before the first call
-    return Desk(settings_of(get_config()))
+    return StoreProvider(settings_of(get_config()))
 
 
 async def main() -> None:
-    await serve(make_server(SERVED, desk()))
+    await serve(make_server(SERVED, provider()))
 
 
 def run() -> NoReturn:
-    parent, opened = os.getppid(), desk()
+    parent, opened = os.getppid(), provider()
     serve_stdio(make_server(SERVED, opened), opened, parent)
 
 

@@ -36,7 +36,7 @@ def main() -> None:
         from . import server
 
         server.initialize(settings=settings)
-        serve_stdio(server.server, server.desk, parent)
+        serve_stdio(server.server, server.provider, parent)
     except (OSError, ValueError) as error:
         print(f"Server error: {error}", file=sys.stderr)
         sys.exit(1)

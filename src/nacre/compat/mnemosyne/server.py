@@ -13,12 +13,12 @@ from mcp_types import Tool as ListedTool
 from pydantic import ValidationError
 
 from nacre.errors import NacreError, UnknownName
-from nacre.mcp.calls import checked, misfit, tool_named
+from nacre.mcp.calls import argument_errors, check_arguments, tool_named
 from nacre.mcp.profiles import mnemosyne as profile
-from nacre.mcp.server import listed, make_server
-from nacre.mcp.session import Visit
+from nacre.mcp.server import make_server, tool_list
 from nacre.mcp.stdio import serve
-from nacre.mcp.store_provider import Desk
+from nacre.mcp.store_provider import StoreProvider
+from nacre.mcp.tool import ToolSession
 from nacre.memory_store import MemoryStore
 from nacre.model.memory import Json
 from nacre.settings import Settings as NativeSettings
@@ -58,7 +58,7 @@ def _felt(given: Mapping[str, Any] | None) -> EmotionalContext | None:
 
 
 def store_memory(
-    visit: Visit,  # noqa: ARG001
+    session: ToolSession,  # noqa: ARG001
     content: str,
     summary: str | None = None,
     memory_type: str = "episodic",
@@ -75,7 +75,7 @@ def store_memory(
 
 
 def search_memories(
-    visit: Visit,  # noqa: ARG001
+    session: ToolSession,  # noqa: ARG001
     query: str,
     n_results: int = 10,
     use_hybrid: bool = True,
@@ -97,7 +97,7 @@ def _told(memory: Memory) -> dict[str, Json]:
 
 
 def consolidate_memories(
-    visit: Visit,  # noqa: ARG001
+    session: ToolSession,  # noqa: ARG001
     importance_threshold: float | None = None,
     similarity_threshold: float | None = None,
 ) -> dict[str, Json]:
@@ -105,14 +105,14 @@ def consolidate_memories(
     return MemoryConsolidator(_ensure_initialized(), config).consolidate().to_dict()
 
 
-def should_consolidate(visit: Visit) -> dict[str, Json]:
+def should_consolidate(session: ToolSession) -> dict[str, Json]:
     due, reason = MemoryConsolidator(_ensure_initialized(), _config()).should_consolidate()
-    told = get_memory_stats(visit)
+    told = get_memory_stats(session)
     counts = {"short_term_count": told["short_term"], "long_term_count": told["long_term"]}
     return {"should_consolidate": due, "reason": reason, **counts}
 
 
-def get_memory_stats(visit: Visit) -> dict[str, Json]:  # noqa: ARG001
+def get_memory_stats(session: ToolSession) -> dict[str, Json]:  # noqa: ARG001
     store = _ensure_initialized()
     return {
         "total_memories": store.count_memories(),
@@ -121,7 +121,7 @@ def get_memory_stats(visit: Visit) -> dict[str, Json]:  # noqa: ARG001
     }
 
 
-def delete_memory(visit: Visit, memory_id: str) -> dict[str, Json]:  # noqa: ARG001
+def delete_memory(session: ToolSession, memory_id: str) -> dict[str, Json]:  # noqa: ARG001
     return {"deleted": _ensure_initialized().delete_memory(memory_id), "memory_id": memory_id}
 
 
@@ -136,17 +136,17 @@ PROFILE = replace(
 )
 
 
-class ServedStore(Desk):
+class ServedStore(StoreProvider):
     def _open(self) -> MemoryStore:
         return _ensure_initialized().memories
 
 
-desk = ServedStore(NativeSettings())
-server = make_server(PROFILE, desk)
+provider = ServedStore(NativeSettings())
+server = make_server(PROFILE, provider)
 
 
 async def list_tools() -> list[ListedTool]:
-    return listed(PROFILE).tools
+    return tool_list(PROFILE).tools
 
 
 async def call_tool(name: str, arguments: Mapping[str, Any]) -> list[TextContent]:
@@ -157,14 +157,14 @@ async def call_tool(name: str, arguments: Mapping[str, Any]) -> list[TextContent
     except NacreError as error:
         told = {"error": str(error)}
     except ValidationError as error:
-        told = {"error": misfit(name, error)}
+        told = {"error": argument_errors(name, error)}
     return [TextContent(text=json.dumps(told, indent=2))]
 
 
 async def answer(name: str, arguments: Mapping[str, Any]) -> Any:
     tool = tool_named(PROFILE, name)
-    visit = Visit(_ensure_initialized().memories, lambda *done: None)  # noqa: ARG005
-    return await asyncio.to_thread(tool.run, visit, **checked(tool, arguments))
+    session = ToolSession(_ensure_initialized().memories, lambda *done: None)  # noqa: ARG005
+    return await asyncio.to_thread(tool.run, session, **check_arguments(tool, arguments))
 
 
 def __getattr__(name: str) -> Any:

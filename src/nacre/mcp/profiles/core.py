@@ -8,10 +8,22 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from nacre.errors import InvalidInput
-from nacre.mcp.records import act as told_act
-from nacre.mcp.records import conflict, found, line, listing, short, waiting, whole
-from nacre.mcp.session import Visit
-from nacre.mcp.tool import NUMBER, RECORD, RECORDS, TEXT, TEXTS, TRUTH, WHOLE, Profile, Told, Tool, record
+from nacre.mcp.records import conflict_record, full_record, hit_record, line, listing, review_record, short_id
+from nacre.mcp.records import entry_record as told_act
+from nacre.mcp.tool import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    RECORD,
+    RECORDS,
+    TEXT,
+    TEXTS,
+    Answer,
+    Profile,
+    Tool,
+    ToolSession,
+    record,
+)
 from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
 from nacre.model.memory import Json, Memory
@@ -29,7 +41,7 @@ RELEVANT = 0.02  # below this neither meaning nor words speak for it: silence is
 
 
 def remember(
-    visit: Visit,
+    session: ToolSession,
     text: Annotated[
         str, Field(description="One self-contained statement: names instead of pronouns, dates written out.")
     ],
@@ -39,41 +51,41 @@ def remember(
     entities: Annotated[list[str] | None, Field(description="whom or what it is about")] = None,
     source: str | None = None,
     replaces: Annotated[str | None, Field(description="id of the memory that this one corrects")] = None,
-) -> Told:
+) -> Answer:
     given: dict[str, Any] = {
         "type": type, "tags": tags, "importance": importance, "source": source, "entities": entities,
     }  # fmt: skip
     fields = {name: value for name, value in given.items() if value is not None}
-    old = visit.id(replaces) if replaces else ""
-    kept = visit.store.remember_result(text, replaces=old or None, **fields)
+    old = session.id(replaces) if replaces else ""
+    kept = session.store.remember_result(text, replaces=old or None, **fields)
     action = kept.action
-    found_conflicts = [visit.clean(each) for each in kept.conflicts]
-    said = [f"{action}: {escaped(short(kept.memory.id))}", *map(escaped, kept.notes)]
+    found_conflicts = [session.clean(each) for each in kept.conflicts]
+    said = [f"{action}: {escaped(short_id(kept.memory.id))}", *map(escaped, kept.notes)]
     if found_conflicts:
         said += ["It may conflict with these; settle it with `review`, or repeat with `replaces`:",
                  fenced([line(each.b, each.kind) for each in found_conflicts])]  # fmt: skip
-    conflicts: list[Json] = [conflict(each) for each in found_conflicts]
+    conflicts: list[Json] = [conflict_record(each) for each in found_conflicts]
     data: dict[str, Json] = {"id": kept.memory.id, "action": action, "conflicts": conflicts, "notes": list(kept.notes)}
-    return Told(data, "\n".join(said))
+    return Answer(data, "\n".join(said))
 
 
 def recall(
-    visit: Visit,
+    session: ToolSession,
     query: str,
     k: int = 5,
     type: str | None = None,
     tag: str | None = None,
     since: Annotated[str | None, Field(description="ISO date; `until` alike")] = None,
     until: str | None = None,
-) -> Told:
-    hits = visit.store.recall(query, bounded("k", k), type=type, tag=tag, since=since, until=until)
-    memories: list[Json] = [found(hit) for hit in hits]
+) -> Answer:
+    hits = session.store.recall(query, bounded("k", k), type=type, tag=tag, since=since, until=until)
+    memories: list[Json] = [hit_record(hit) for hit in hits]
     text = listing((hit.memory for hit in hits), NOTHING, hits.notes)
-    return Told({"memories": memories, "notes": list(hits.notes)}, text)
+    return Answer({"memories": memories, "notes": list(hits.notes)}, text)
 
 
-def context(visit: Visit, task: str, budget: Annotated[int, Field(description="tokens")] = 800) -> Told:
-    packed = visit.store.recall_pack(task, token_budget=budget, fence=True, min_relevance=RELEVANT)
+def context(session: ToolSession, task: str, budget: Annotated[int, Field(description="tokens")] = 800) -> Answer:
+    packed = session.store.recall_pack(task, token_budget=budget, fence=True, min_relevance=RELEVANT)
     data: dict[str, Json] = {
         "text": packed.text,
         "ids": list(packed.ids()),
@@ -81,46 +93,46 @@ def context(visit: Visit, task: str, budget: Annotated[int, Field(description="t
         "truncated": packed.truncated,
         "notes": list(packed.notes),
     }
-    return Told(data, "\n".join([packed.text or NOTHING, *map(escaped, packed.notes)]))
+    return Answer(data, "\n".join([packed.text or NOTHING, *map(escaped, packed.notes)]))
 
 
-def forget(visit: Visit, ids: list[str], why: str = "") -> dict[str, Json]:
-    meant = [visit.id(id) for id in ids]
-    before = {memory.id for memory in visit.store.get_many(meant) if memory.status != "trashed"}
-    visit.store.forget(*meant, why=why)
+def forget(session: ToolSession, ids: list[str], why: str = "") -> dict[str, Json]:
+    meant = [session.id(id) for id in ids]
+    before = {memory.id for memory in session.store.get_many(meant) if memory.status != "trashed"}
+    session.store.forget(*meant, why=why)
     return {"forgotten": [id for id in meant if id in before]}
 
 
-def link(visit: Visit, source: str, target: str, rel: str = "related", remove: bool = False) -> dict[str, Json]:
-    start, end = visit.id(source), visit.id(target)
+def link(session: ToolSession, source: str, target: str, rel: str = "related", remove: bool = False) -> dict[str, Json]:
+    start, end = session.id(source), session.id(target)
     if remove:
-        return {"removed": visit.store.unlink(start, end, rel)}
-    made = visit.store.link(start, end, rel)
+        return {"removed": session.store.unlink(start, end, rel)}
+    made = session.store.link(start, end, rel)
     return {"rel": made.link.rel, "new": made.new, "notes": list(made.notes)}
 
 
 def review(
-    visit: Visit,
+    session: ToolSession,
     item: Annotated[str | None, Field(description="id of an item, to decide it")] = None,
     decision: Annotated[str | None, Field(description="one of the item's `decisions`")] = None,
     text: Annotated[str, Field(description="what merged memories say together")] = "",
     why: str = "",
     limit: int = 10,
-) -> Told:
+) -> Answer:
     if item and decision:
-        done = visit.store.decide(item, decision, text=text, why=why)
-        return Told({"decided": done, "items": []}, f"{escaped(decision)}: done." if done else "Left as it is.")
-    items = [cleaned(visit, each) for each in visit.store.review(limit=bounded("limit", limit))]
-    records: list[Json] = [waiting(each) for each in items]
+        done = session.store.decide(item, decision, text=text, why=why)
+        return Answer({"decided": done, "items": []}, f"{escaped(decision)}: done." if done else "Left as it is.")
+    items = [cleaned(session, each) for each in session.store.review(limit=bounded("limit", limit))]
+    records: list[Json] = [review_record(each) for each in items]
     # Why an item waits quotes the memories, so that it stands inside the fence with them.
     lines = [f"- {escaped(each.id)} ({each.kind}; {', '.join(each.decisions)}) {escaped(each.why)}" for each in items]
     shown = [line(memory) for each in items for memory in memories_of(each)]
-    return Told({"items": records}, fenced([*lines, *shown]) if items else "Nothing waits for a decision.")
+    return Answer({"items": records}, fenced([*lines, *shown]) if items else "Nothing waits for a decision.")
 
 
-def cleaned(visit: Visit, item: ReviewItem) -> ReviewItem:
-    memory = None if item.memory is None else visit.store.shown(item.memory)
-    return replace(item, memory=memory, conflict=None if item.conflict is None else visit.clean(item.conflict))
+def cleaned(session: ToolSession, item: ReviewItem) -> ReviewItem:
+    memory = None if item.memory is None else session.store.shown(item.memory)
+    return replace(item, memory=memory, conflict=None if item.conflict is None else session.clean(item.conflict))
 
 
 def memories_of(item: ReviewItem) -> list[Memory]:
@@ -130,42 +142,42 @@ def memories_of(item: ReviewItem) -> list[Memory]:
 
 
 def history(
-    visit: Visit,
+    session: ToolSession,
     id: Annotated[str | None, Field(description="a memory: tells its versions")] = None,
     undo: Annotated[str | None, Field(description='"last", or an act\'s id: takes it back')] = None,
     limit: int = 10,
-) -> Told | dict[str, Json]:
+) -> Answer | dict[str, Json]:
     if undo:
-        entries = visit.store.undo(None if undo == "last" else undo)
+        entries = session.store.undo(None if undo == "last" else undo)
         return {"undone": list(dict.fromkeys(entry.memory_id for entry in entries))}
     if id:
-        return versions(visit, visit.id(id))
-    return {"acts": [told_act(entry) for entry in visit.store.journal(limit=bounded("limit", limit))]}
+        return versions(session, session.id(id))
+    return {"acts": [told_act(entry) for entry in session.store.journal(limit=bounded("limit", limit))]}
 
 
-def versions(visit: Visit, id: str) -> Told:
-    told = visit.store.history(id)
-    stood = [visit.store.shown(each) for each in told.versions]
+def versions(session: ToolSession, id: str) -> Answer:
+    told = session.store.history(id)
+    stood = [session.store.shown(each) for each in told.versions]
     changes: list[Json] = [
-        {"before": visit.clean_text(each.before), "after": visit.clean_text(each.after), "why": each.why}
+        {"before": session.clean_text(each.before), "after": session.clean_text(each.after), "why": each.why}
         for each in told.transitions
     ]
-    records: list[Json] = [whole(each) for each in stood]
+    records: list[Json] = [full_record(each) for each in stood]
     lines = [line(each, f"written {iso(each.created_at)}", shorten=False) for each in stood]
-    return Told({"versions": records, "changes": changes}, fenced(lines))
+    return Answer({"versions": records, "changes": changes}, fenced(lines))
 
 
-def status(visit: Visit) -> dict[str, Json]:
-    counted, known = visit.store.stats(), visit.store.settings
+def status(session: ToolSession) -> dict[str, Json]:
+    counted, known = session.store.stats(), session.store.settings
     return {
         "memories": counted.active,
         "by_type": dict(counted.by_type),
         "tags": list(counted.top_tags),
-        "review": len(visit.store.review(limit=100)),
-        "model": visit.store.embedder.identity,
-        "model_ready": visit.store.embedder.ready,
+        "review": len(session.store.review(limit=100)),
+        "model": session.store.embedder.identity,
+        "model_ready": session.store.embedder.ready,
         "waiting_for_model": counted.waiting_for_model,
-        "space": visit.store.space,
+        "space": session.store.space,
         "scope": known.scope or "unrestricted",
         "store": known.store,
     }
@@ -184,17 +196,17 @@ TOOLS = (
     Tool("recall", recall, "Find memories that answer a question, best first. Ask before you assume or ask the user.",
          record(memories=RECORDS, **NOTES)),
     Tool("context", context, "What is known that matters for a task, within a token budget. Call it once at the start "
-         "of a task.", record(text=TEXT, ids=TEXTS, used_tokens=WHOLE, truncated=TRUTH, **NOTES)),
+         "of a task.", record(text=TEXT, ids=TEXTS, used_tokens=INTEGER, truncated=BOOLEAN, **NOTES)),
     Tool("forget", forget, "Move wrong or unwanted memories to the trash; `history` with `undo` brings them back.",
          record(forgotten=TEXTS), "removes"),
     Tool("link", link, "Tie two memories: refines, depends_on, example_of, contradicts, causes, part_of, related, or a "
-         "word of your own; or remove the tie.", record(rel=TEXT, new=TRUTH, removed=WHOLE, **NOTES), "writes"),
+         "word of your own; or remove the tie.", record(rel=TEXT, new=BOOLEAN, removed=INTEGER, **NOTES), "writes"),
     Tool("review", review, "List what waits for a decision (conflicts, stale or unconfirmed memories), or decide one "
-         "item.", record(items=RECORDS, decided=TRUTH), "writes"),
+         "item.", record(items=RECORDS, decided=BOOLEAN), "writes"),
     Tool("history", history, "How a memory came to be, or the latest acts; or undo an act.",
          record(versions=RECORDS, changes=RECORDS, acts=RECORDS, undone=TEXTS), "writes"),
     Tool("status", status, "How much is remembered, of which kinds, and whether the search by meaning is ready.",
-         record(memories=WHOLE, by_type=RECORD, tags=TEXTS, review=WHOLE, model=TEXT, model_ready=TRUTH,
+         record(memories=INTEGER, by_type=RECORD, tags=TEXTS, review=INTEGER, model=TEXT, model_ready=BOOLEAN,
                 waiting_for_model=NUMBER, space=TEXT, scope=TEXT, store=TEXT)),
 )  # fmt: skip
 PROFILE = Profile("core", TOOLS, INSTRUCTIONS)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypedDict, cast
 
 from nacre.errors import ConflictError, NacreError
-from nacre.mcp.profiles.maintenance import CARRYING, tick
-from nacre.mcp.session import Visit
-from nacre.mcp.tool import RECORDS, TEXT, TRUTH, WHOLE, Profile, Tool, record
+from nacre.mcp.profiles.maintenance import ARCHIVE_TOOLS, tick
+from nacre.mcp.tool import BOOLEAN, INTEGER, RECORDS, TEXT, Profile, Tool, ToolSession, record
 from nacre.model.memory import Json, Memory
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ ACCESSED = "accessed"  # recency counts from the last use there, natively from t
 DECIMALS = 4
 
 
-class Narrowed(TypedDict):
+class Filters(TypedDict):
     type: str | None
     tag: str | None
     min_importance: float | None
@@ -30,7 +29,7 @@ class Narrowed(TypedDict):
 
 
 def remember(
-    visit: Visit,
+    session: ToolSession,
     text: str,
     type: str = "semantic",
     tags: list[str] | None = None,
@@ -41,7 +40,7 @@ def remember(
 ) -> dict[str, Json]:
     policy = "note" if on_conflict == "warn" else on_conflict
     try:
-        kept = visit.store.remember_result(
+        kept = session.store.remember_result(
             text,
             type=type,
             tags=tags or [],
@@ -51,13 +50,20 @@ def remember(
             on_conflict=policy,
         )
     except ConflictError as error:
-        return {"stored": False, "conflicts": [told(visit.clean(cast("Conflict", each))) for each in error.conflicts]}
+        return {
+            "stored": False,
+            "conflicts": [conflict_record(session.clean(cast("Conflict", each))) for each in error.conflicts],
+        }
     answer: dict[str, Json] = {"id": kept.memory.id, "stored": True}
-    return {**answer, "conflicts": [told(visit.clean(each)) for each in kept.conflicts]} if kept.conflicts else answer
+    return (
+        {**answer, "conflicts": [conflict_record(session.clean(each)) for each in kept.conflicts]}
+        if kept.conflicts
+        else answer
+    )
 
 
 def recall(
-    visit: Visit,
+    session: ToolSession,
     query: str,
     k: int = 5,
     type: str | None = None,
@@ -67,8 +73,8 @@ def recall(
     overfetch: int = 4,
     include_superseded: bool = False,
 ) -> list[Json]:
-    among = narrowed(type, tag, min_importance, include_superseded)
-    hits = visit.store.recall(query, k, strategy=mode, overfetch=overfetch, recency_basis=ACCESSED, **among)
+    among = filters(type, tag, min_importance, include_superseded)
+    hits = session.store.recall(query, k, strategy=mode, overfetch=overfetch, recency_basis=ACCESSED, **among)
     return [
         {
             **plain(hit.memory),
@@ -81,7 +87,7 @@ def recall(
 
 
 def recall_pack(
-    visit: Visit,
+    session: ToolSession,
     query: str,
     token_budget: int = 800,
     type: str | None = None,
@@ -91,8 +97,8 @@ def recall_pack(
     max_items: int = 50,
     include_superseded: bool = False,
 ) -> dict[str, Json]:
-    among = narrowed(type, tag, min_importance, include_superseded)
-    packed = visit.store.recall_pack(
+    among = filters(type, tag, min_importance, include_superseded)
+    packed = session.store.recall_pack(
         query,
         token_budget=token_budget,
         max_items=max_items,
@@ -113,61 +119,65 @@ def recall_pack(
     }
 
 
-def forget(visit: Visit, memory_id: str) -> dict[str, Json]:
-    return {"deleted": visit.store.forget(memory_id)}
+def forget(session: ToolSession, memory_id: str) -> dict[str, Json]:
+    return {"deleted": session.store.forget(memory_id)}
 
 
-def list_recent(visit: Visit, limit: int = 20, include_superseded: bool = False) -> list[Json]:
-    kept = visit.store.list_recent(limit, include_superseded=include_superseded)
+def list_recent(session: ToolSession, limit: int = 20, include_superseded: bool = False) -> list[Json]:
+    kept = session.store.list_recent(limit, include_superseded=include_superseded)
     return [
-        {**plain(visit.store.shown(each)), "created_at": each.created_at, "superseded_by": each.superseded_by}
+        {**plain(session.store.shown(each)), "created_at": each.created_at, "superseded_by": each.superseded_by}
         for each in kept
     ]
 
 
-def stats(visit: Visit) -> dict[str, Json]:
-    known = visit.store.settings
-    return {"count": visit.store.count(include_superseded=True), "path": known.store, "collection": visit.store.space}
+def stats(session: ToolSession) -> dict[str, Json]:
+    known = session.store.settings
+    return {
+        "count": session.store.count(include_superseded=True),
+        "path": known.store,
+        "collection": session.store.space,
+    }
 
 
-def link(visit: Visit, src_id: str, dst_id: str, rel: str = "related") -> dict[str, Json]:
+def link(session: ToolSession, src_id: str, dst_id: str, rel: str = "related") -> dict[str, Json]:
     try:
-        visit.store.link(src_id, dst_id, rel)
+        session.store.link(src_id, dst_id, rel)
     except NacreError as error:
         return {"ok": False, "error": str(error)}
     return {"ok": True, "src_id": src_id, "dst_id": dst_id, "rel": rel}
 
 
-def unlink(visit: Visit, src_id: str, dst_id: str, rel: str | None = None) -> dict[str, Json]:
-    return {"removed": visit.store.unlink(src_id, dst_id, rel)}
+def unlink(session: ToolSession, src_id: str, dst_id: str, rel: str | None = None) -> dict[str, Json]:
+    return {"removed": session.store.unlink(src_id, dst_id, rel)}
 
 
 def neighbors(
-    visit: Visit,
+    session: ToolSession,
     memory_id: str,
     rel: str | None = None,
     direction: Literal["both", "out", "in"] = "both",
     depth: int = 1,
 ) -> list[Json]:
-    found = visit.store.neighbors(memory_id, rel=rel, direction=direction, depth=depth)
-    return [{**plain(visit.store.shown(each.memory)), "rel": each.rel} for each in found.found]
+    found = session.store.neighbors(memory_id, rel=rel, direction=direction, depth=depth)
+    return [{**plain(session.store.shown(each.memory)), "rel": each.rel} for each in found.found]
 
 
-def find_conflicts(visit: Visit, memory_id: str | None = None, threshold: float | None = None) -> list[Json]:
-    found = visit.store.find_conflicts(memory_id, threshold=threshold, progress=visit.progress)
-    return [told(visit.clean(each)) for each in found]
+def find_conflicts(session: ToolSession, memory_id: str | None = None, threshold: float | None = None) -> list[Json]:
+    found = session.store.find_conflicts(memory_id, threshold=threshold, progress=session.progress)
+    return [conflict_record(session.clean(each)) for each in found]
 
 
-def supersede(visit: Visit, old_id: str, new_id: str) -> dict[str, Json]:
+def supersede(session: ToolSession, old_id: str, new_id: str) -> dict[str, Json]:
     try:
-        visit.store.supersede(old_id, new_id)
+        session.store.supersede(old_id, new_id)
     except NacreError as error:
         return {"ok": False, "error": str(error)}
     return {"ok": True, "old_id": old_id, "new_id": new_id}
 
 
-def maintenance_tick(visit: Visit, reflect_apply: bool = False) -> dict[str, Json]:
-    done = tick(visit, reflect_apply=reflect_apply)
+def maintenance_tick(session: ToolSession, reflect_apply: bool = False) -> dict[str, Json]:
+    done = tick(session, reflect_apply=reflect_apply)
     return {
         "summary": done.summary(),
         "ran_decay": done.ran_decay,
@@ -179,9 +189,11 @@ def maintenance_tick(visit: Visit, reflect_apply: bool = False) -> dict[str, Jso
     }
 
 
-def journal_tail(visit: Visit, n: int = 20, op: str | None = None, since_seconds: float | None = None) -> list[Json]:
-    since = None if since_seconds is None else visit.store.now() - since_seconds
-    return [entry(each) for each in visit.store.journal(act=op, since=since, limit=max(0, n))]
+def journal_tail(
+    session: ToolSession, n: int = 20, op: str | None = None, since_seconds: float | None = None
+) -> list[Json]:
+    since = None if since_seconds is None else session.store.now() - since_seconds
+    return [entry(each) for each in session.store.journal(act=op, since=since, limit=max(0, n))]
 
 
 def entry(each: JournalEntry) -> Json:
@@ -195,7 +207,7 @@ def entry(each: JournalEntry) -> Json:
     }
 
 
-def narrowed(type: str | None, tag: str | None, least: float | None, superseded: bool) -> Narrowed:
+def filters(type: str | None, tag: str | None, least: float | None, superseded: bool) -> Filters:
     return {"type": type, "tag": tag, "min_importance": least, "include_superseded": superseded}
 
 
@@ -209,7 +221,7 @@ def plain(memory: Memory) -> dict[str, Json]:
     }
 
 
-def told(conflict: Conflict) -> dict[str, Json]:
+def conflict_record(conflict: Conflict) -> dict[str, Json]:
     return {
         "kind": conflict.kind,
         "reason": conflict.reason,
@@ -221,24 +233,24 @@ def told(conflict: Conflict) -> dict[str, Json]:
 
 TOOLS = (
     Tool("remember", remember, "Store a memory. Types: episodic, semantic, procedural, feedback. importance 0-1.",
-         record(id=TEXT, stored=TRUTH, conflicts=RECORDS), "writes"),
+         record(id=TEXT, stored=BOOLEAN, conflicts=RECORDS), "writes"),
     Tool("recall", recall, "Search memories by meaning, or by meaning, words, recency and importance (hybrid).",
          RECORDS),
     Tool("recall_pack", recall_pack, "The best memories that fit a token budget, as text.",
-         record(text=TEXT, used_tokens=WHOLE, budget=WHOLE, truncated=TRUTH, items=RECORDS)),
-    Tool("forget", forget, "Delete a memory.", record(deleted=TRUTH), "removes"),
+         record(text=TEXT, used_tokens=INTEGER, budget=INTEGER, truncated=BOOLEAN, items=RECORDS)),
+    Tool("forget", forget, "Delete a memory.", record(deleted=BOOLEAN), "removes"),
     Tool("list_recent", list_recent, "List the newest memories.", RECORDS),
-    Tool("stats", stats, "How many memories there are, and where.", record(count=WHOLE, path=TEXT, collection=TEXT)),
+    Tool("stats", stats, "How many memories there are, and where.", record(count=INTEGER, path=TEXT, collection=TEXT)),
     Tool("link", link, "Tie a memory to another: supersedes, refines, derived_from, example_of, contradicts, related.",
-         record(ok=TRUTH, src_id=TEXT, dst_id=TEXT, rel=TEXT, error=TEXT), "writes"),
-    Tool("unlink", unlink, "Remove ties; all between the two where rel is omitted.", record(removed=WHOLE), "writes"),
+         record(ok=BOOLEAN, src_id=TEXT, dst_id=TEXT, rel=TEXT, error=TEXT), "writes"),
+    Tool("unlink", unlink, "Remove ties; all between the two where rel is omitted.", record(removed=INTEGER), "writes"),
     Tool("neighbors", neighbors, "Memories that ties lead to.", RECORDS),
     Tool("find_conflicts", find_conflicts, "Duplicates and contradictions of one memory, or of all.", RECORDS),
     Tool("supersede", supersede, "Let a newer memory replace an older one, which stays but is no longer recalled.",
-         record(ok=TRUTH, old_id=TEXT, new_id=TEXT, error=TEXT), "writes"),
+         record(ok=BOOLEAN, old_id=TEXT, new_id=TEXT, error=TEXT), "writes"),
     Tool("maintenance_tick", maintenance_tick, "Run decay and reflection if they are due.",
-         record(summary=TEXT, ran_decay=TRUTH, ran_reflect=TRUTH, decayed=WHOLE, reflected=WHOLE), "writes"),
+         record(summary=TEXT, ran_decay=BOOLEAN, ran_reflect=BOOLEAN, decayed=INTEGER, reflected=INTEGER), "writes"),
     Tool("journal_tail", journal_tail, "The latest changes, newest first.", RECORDS),
-    *CARRYING,
+    *ARCHIVE_TOOLS,
 )  # fmt: skip
 PROFILE = Profile("houkai", TOOLS, INSTRUCTIONS)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from nacre.errors import MemoryNotFound
-from nacre.mcp.session import Visit
-from nacre.mcp.tool import ANYTHING, RECORD, TEXTS, TRUTH, Profile, Tool, record
+from nacre.mcp.tool import ANYTHING, BOOLEAN, RECORD, TEXTS, Profile, Tool, ToolSession, record
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ SOURCE = Annotated[str | None, Field(description="inferred, tested, documented, 
 
 
 def learn(
-    visit: Visit,
+    session: ToolSession,
     title: Annotated[str, Field(description="what it teaches, in a few words")],
     content: Annotated[str, Field(description="what is so, why, and what to do about it")],
     tags: list[str] | None = None,
@@ -33,16 +32,16 @@ def learn(
     source: SOURCE = None,
     source_notes: str | None = None,
 ) -> dict[str, Json]:
-    given = said(
+    given = without_none(
         tags=tags, contexts=contexts, anti_contexts=anti_contexts, confidence=confidence, source=source,
         source_notes=source_notes,
     )  # fmt: skip
-    kept = visit.lessons().learn(title, content, **given)
+    kept = session.lessons().learn(title, content, **given)
     return enveloped(kept, {"lesson_id": kept.data.id, **kept.data.to_dict()})
 
 
 def recall(
-    visit: Visit,
+    session: ToolSession,
     query: str,
     tags: list[str] | None = None,
     contexts: list[str] | None = None,
@@ -50,19 +49,19 @@ def recall(
     source: str | None = None,
     limit: int | None = None,
 ) -> dict[str, Json]:
-    narrowed = said(tags=tags, contexts=contexts, confidence_min=confidence_min, source=source, limit=limit)
-    return visit.lessons().recall(query, **narrowed).to_dict()
+    narrowed = without_none(tags=tags, contexts=contexts, confidence_min=confidence_min, source=source, limit=limit)
+    return session.lessons().recall(query, **narrowed).to_dict()
 
 
-def get(visit: Visit, lesson_id: str) -> dict[str, Json]:
-    found = visit.lessons().get(lesson_id)
+def get(session: ToolSession, lesson_id: str) -> dict[str, Json]:
+    found = session.lessons().get(lesson_id)
     if found.data is None:
-        raise MemoryNotFound(lesson_id, visit.store.space)
+        raise MemoryNotFound(lesson_id, session.store.space)
     return found.to_dict()
 
 
 def update(
-    visit: Visit,
+    session: ToolSession,
     lesson_id: str,
     title: str | None = None,
     content: str | None = None,
@@ -73,41 +72,43 @@ def update(
     source: str | None = None,
     source_notes: str | None = None,
 ) -> dict[str, Json]:
-    changes = said(
+    changes = without_none(
         title=title, content=content, tags=tags, contexts=contexts, anti_contexts=anti_contexts,
         confidence=confidence, source=source, source_notes=source_notes,
     )  # fmt: skip
-    return visit.lessons().update(lesson_id, **changes).to_dict()
+    return session.lessons().update(lesson_id, **changes).to_dict()
 
 
-def delete(visit: Visit, lesson_id: str) -> dict[str, Json]:
-    done = visit.lessons().delete(lesson_id)
+def delete(session: ToolSession, lesson_id: str) -> dict[str, Json]:
+    done = session.lessons().delete(lesson_id)
     return enveloped(done, {"deleted": done.data})
 
 
-def related(visit: Visit, lesson_id: str, depth: int = 1, relations: list[str] | None = None) -> dict[str, Json]:
-    return visit.lessons().related(lesson_id, depth=depth, relations=relations).to_dict()
+def related(
+    session: ToolSession, lesson_id: str, depth: int = 1, relations: list[str] | None = None
+) -> dict[str, Json]:
+    return session.lessons().related(lesson_id, depth=depth, relations=relations).to_dict()
 
 
-def link(visit: Visit, from_id: str, to_id: str, relation: str) -> dict[str, Json]:
-    made = visit.lessons().link(from_id, to_id, relation)
+def link(session: ToolSession, from_id: str, to_id: str, relation: str) -> dict[str, Json]:
+    made = session.lessons().link(from_id, to_id, relation)
     return enveloped(made, {"linked": True, "new": made.data})
 
 
-def tags(visit: Visit, with_counts: bool = False) -> dict[str, Json]:
-    found = visit.lessons().tags(counts=with_counts)
+def tags(session: ToolSession, with_counts: bool = False) -> dict[str, Json]:
+    found = session.lessons().tags(counts=with_counts)
     return found.to_dict() if with_counts else enveloped(found, [each.name for each in found.data])
 
 
-def sources(visit: Visit) -> dict[str, Json]:
-    return visit.lessons().sources().to_dict()
+def sources(session: ToolSession) -> dict[str, Json]:
+    return session.lessons().sources().to_dict()
 
 
-def contexts(visit: Visit) -> dict[str, Json]:
-    return visit.lessons().contexts().to_dict()
+def contexts(session: ToolSession) -> dict[str, Json]:
+    return session.lessons().contexts().to_dict()
 
 
-def said(**given: Any) -> dict[str, Any]:
+def without_none(**given: Any) -> dict[str, Any]:
     """What the agent left out is left out."""
     return {name: value for name, value in given.items() if value is not None}
 
@@ -120,7 +121,7 @@ def refusing(sentence: str) -> dict[str, Json]:
     return {"success": False, "data": None, "warnings": [sentence], "suggestions": {}}
 
 
-ENVELOPE = record(success=TRUTH, data=ANYTHING, warnings=TEXTS, suggestions=RECORD)
+ENVELOPE = record(success=BOOLEAN, data=ANYTHING, warnings=TEXTS, suggestions=RECORD)
 TOOLS = (
     Tool("learn", learn, "Keep a lesson: one insight, so that who reads it later can act on it.", ENVELOPE, "writes"),
     Tool("recall", recall, "Find lessons that answer a question, best first.", ENVELOPE),

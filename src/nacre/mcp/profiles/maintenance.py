@@ -9,9 +9,8 @@ from pydantic import Field
 
 from nacre.errors import InvalidInput
 from nacre.mcp.profiles.core import bounded
-from nacre.mcp.records import brief, conflict, line
-from nacre.mcp.session import Visit
-from nacre.mcp.tool import NUMBER, RECORDS, TEXT, TRUTH, WHOLE, Told, Tool, record
+from nacre.mcp.records import brief_record, conflict_record, line
+from nacre.mcp.tool import BOOLEAN, INTEGER, NUMBER, RECORDS, TEXT, Answer, Tool, ToolSession, record
 from nacre.model.fence import fenced
 from nacre.model.memory import Json
 
@@ -26,7 +25,7 @@ SUFFIXES = (".nacre", ".ahkai")
 
 
 def export(
-    visit: Visit,
+    session: ToolSession,
     path: str,
     include_vectors: bool = True,
     include_superseded: bool = False,
@@ -43,11 +42,11 @@ def export(
         include_superseded=include_superseded,
         vectors=include_vectors,
     )
-    told = export_archive(visit.store, free_place(path), choice, progress=visit.progress)
+    told = export_archive(session.store, new_archive_path(path), choice, progress=session.progress)
     return {"path": str(told.path), "count": told.count, "bytes": told.bytes, "elapsed": told.elapsed}
 
 
-def free_place(path: str) -> Path:
+def new_archive_path(path: str) -> Path:
     """An agent may be talked into writing over a file that somebody needs."""
     place = Path(path).expanduser()
     if place.suffix.lower() not in SUFFIXES:
@@ -58,7 +57,7 @@ def free_place(path: str) -> Path:
 
 
 def import_(
-    visit: Visit,
+    session: ToolSession,
     path: str,
     on_conflict: Literal["skip", "overwrite", "rename", "error"] = "skip",
     regenerate_vectors: bool = False,
@@ -67,12 +66,12 @@ def import_(
     from nacre.transfer.import_archive import import_archive
 
     told = import_archive(
-        visit.store,
+        session.store,
         path,
         on_conflict=on_conflict,
         regenerate_vectors=regenerate_vectors,
         dry_run=dry_run,
-        progress=visit.progress,
+        progress=session.progress,
     )
     return {
         "ok": True,
@@ -85,12 +84,12 @@ def import_(
     }
 
 
-CARRYING = (
+ARCHIVE_TOOLS = (
     Tool("export", export, "Write memories to a new archive (.ahkai or .nacre).",
-         record(path=TEXT, count=WHOLE, bytes=WHOLE, elapsed=NUMBER), "writes"),
+         record(path=TEXT, count=INTEGER, bytes=INTEGER, elapsed=NUMBER), "writes"),
     Tool("import", import_, "Read memories from an archive.",
-         record(ok=TRUTH, imported=WHOLE, skipped=WHOLE, overwritten=WHOLE, renamed=WHOLE, errors=WHOLE,
-                vectors_regenerated=WHOLE), "writes"),
+         record(ok=BOOLEAN, imported=INTEGER, skipped=INTEGER, overwritten=INTEGER, renamed=INTEGER, errors=INTEGER,
+                vectors_regenerated=INTEGER), "writes"),
 )  # fmt: skip
 
 
@@ -99,83 +98,83 @@ SAMPLED = Annotated[bool, Field(description=MODEL)]
 
 
 def conflicts(
-    visit: Visit,
+    session: ToolSession,
     id: str | None = None,
     threshold: Annotated[float | None, Field(description="similarity, 0-1")] = None,
     note: Annotated[bool, Field(description="puts them into the review queue")] = False,
     ask_model: SAMPLED = False,
     limit: int = 20,
-) -> Told:
-    found = visit.store.find_conflicts(
-        id and visit.id(id),
+) -> Answer:
+    found = session.store.find_conflicts(
+        id and session.id(id),
         threshold=threshold,
-        contradiction_fn=judging(model_of(visit)) if ask_model else None,
-        progress=visit.progress,
+        contradiction_fn=contradiction_judge(model_of(session)) if ask_model else None,
+        progress=session.progress,
     )
-    shown = [visit.clean(each) for each in found[: bounded("limit", limit)]]
-    noted = visit.store.note_conflicts(found) if note else 0
-    told: list[Json] = [conflict(each) for each in shown]
+    shown = [session.clean(each) for each in found[: bounded("limit", limit)]]
+    noted = session.store.note_conflicts(found) if note else 0
+    told: list[Json] = [conflict_record(each) for each in shown]
     lines = [one for each in shown for one in (line(each.a, f"{each.kind} of the next"), line(each.b))]
     text = fenced(lines) if lines else "No memories conflict."
-    return Told({"conflicts": told, "found": len(found), "noted": noted}, text)
+    return Answer({"conflicts": told, "found": len(found), "noted": noted}, text)
 
 
 def reflect(
-    visit: Visit,
+    session: ToolSession,
     apply: Annotated[bool, Field(description="keeps the summaries; else they are only shown")] = False,
     consolidate: Annotated[bool, Field(description="lets each take the place of its episodes")] = True,
     min_cluster: int = 3,
     ask_model: SAMPLED = False,
-) -> Told:
+) -> Answer:
     from nacre.lifecycle.reflection import ReflectionEngine
     from nacre.lifecycle.summaries import asking, configured
 
-    writer = asking(model_of(visit)) if ask_model else configured(visit.store.settings)
-    engine = ReflectionEngine(visit.store, min_cluster_size=min_cluster, summarizer=writer)
-    plan = engine.plan(progress=visit.progress)
+    writer = asking(model_of(session)) if ask_model else configured(session.store.settings)
+    engine = ReflectionEngine(session.store, min_cluster_size=min_cluster, summarizer=writer)
+    plan = engine.plan(progress=session.progress)
     kept = engine.apply(plan, consolidate) if apply else [each.summary for each in plan]
-    told: list[Json] = [brief(visit.store.shown(each)) for each in kept]
-    text = fenced([line(visit.store.shown(each)) for each in kept]) if kept else "No episodes speak of the same."
-    return Told({"summaries": told, "applied": apply}, text)
+    told: list[Json] = [brief_record(session.store.shown(each)) for each in kept]
+    text = fenced([line(session.store.shown(each)) for each in kept]) if kept else "No episodes speak of the same."
+    return Answer({"summaries": told, "applied": apply}, text)
 
 
 def maintenance_tick(
-    visit: Visit, dry_run: bool = False, reflect_apply: bool = False
+    session: ToolSession, dry_run: bool = False, reflect_apply: bool = False
 ) -> dict[str, Json]:  # fmt: skip
-    result = tick(visit, dry_run=dry_run, reflect_apply=reflect_apply)
+    result = tick(session, dry_run=dry_run, reflect_apply=reflect_apply)
     jobs: list[Json] = [{"job": each.job, "done": each.done, "said": str(each)} for each in result.results]
     return {"summary": result.summary(), "jobs": jobs}
 
 
-def tick(visit: Visit, *, dry_run: bool = False, reflect_apply: bool = False) -> TickResult:
+def tick(session: ToolSession, *, dry_run: bool = False, reflect_apply: bool = False) -> TickResult:
     """Job by job, so that the client sees how far it is."""
     from dataclasses import replace
 
     from nacre.lifecycle.scheduler import MaintenanceScheduler, TickResult
 
-    known = visit.store.settings
+    known = session.store.settings
     settings = replace(known, reflect_apply=True) if reflect_apply else known
-    scheduler = MaintenanceScheduler.from_settings(visit.store, settings)
+    scheduler = MaintenanceScheduler.from_settings(session.store, settings)
     due = dict(scheduler.every)
     results: list[JobResult] = []
     for number, (job, every) in enumerate(due.items()):
-        visit.progress(number, len(due), job)
+        session.progress(number, len(due), job)
         scheduler.every = {job: every}
         done = scheduler.tick(dry_run=dry_run)
         if done.held_by:
             return done
         results += done.results
-    visit.progress(len(due), len(due), "maintenance")
+    session.progress(len(due), len(due), "maintenance")
     return TickResult.of(results)
 
 
-def model_of(visit: Visit) -> LanguageModel:
-    if visit.model is None:
+def model_of(session: ToolSession) -> LanguageModel:
+    if session.model is None:
         raise InvalidInput("This client lends no model for sampling; call again without ask_model.")
-    return visit.model
+    return session.model
 
 
-def judging(model: LanguageModel) -> ConflictFn:
+def contradiction_judge(model: LanguageModel) -> ConflictFn:
     from nacre.conflicts.language_model import LanguageModelJudge
 
     asked = LanguageModelJudge(model)
@@ -187,11 +186,11 @@ def judging(model: LanguageModel) -> ConflictFn:
     return contradicts
 
 
-UPKEEP = (
+MAINTENANCE_TOOLS = (
     Tool("conflicts", conflicts, "Find memories that contradict, update or repeat each other: of one, or of all.",
-         record(conflicts=RECORDS, found=WHOLE, noted=WHOLE)),
+         record(conflicts=RECORDS, found=INTEGER, noted=INTEGER)),
     Tool("reflect", reflect, "Condense episodes that speak of the same into what is known.",
-         record(summaries=RECORDS, applied=TRUTH), "writes"),
+         record(summaries=RECORDS, applied=BOOLEAN), "writes"),
     Tool("maintenance_tick", maintenance_tick, "Let the store look after itself: what is due of fading, condensing, "
          "tidying.", record(summary=TEXT, jobs=RECORDS), "writes"),
 )  # fmt: skip

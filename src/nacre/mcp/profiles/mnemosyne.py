@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from nacre.mcp.session import Visit
-from nacre.mcp.tool import NUMBER, RECORDS, TEXT, TRUTH, WHOLE, Profile, Tool, record
+from nacre.mcp.tool import BOOLEAN, INTEGER, NUMBER, RECORDS, TEXT, Profile, Tool, ToolSession, record
 from nacre.model.instants import iso
 from nacre.model.memory import Json, Memory
 
@@ -24,7 +23,7 @@ GROUPED = 2  # natively one that has earned it is promoted alone; Mnemosyne asks
 
 
 def store_memory(
-    visit: Visit,
+    session: ToolSession,
     content: str,
     summary: str | None = None,
     memory_type: str = "episodic",
@@ -34,31 +33,31 @@ def store_memory(
     fields: dict[str, Any] = {"title": summary} if summary else {}
     if emotional_context is not None:
         fields["valence"], fields["arousal"] = feeling(emotional_context)
-    kept = visit.store.remember(content, type=memory_type, tags=tags or [], **fields)
-    return {"id": kept.id, "importance_score": worth_of(kept, visit), "status": "stored"}
+    kept = session.store.remember(content, type=memory_type, tags=tags or [], **fields)
+    return {"id": kept.id, "importance_score": worth_of(kept, session), "status": "stored"}
 
 
 def search_memories(
-    visit: Visit,
+    session: ToolSession,
     query: str,
     n_results: int = 10,
     use_hybrid: bool = True,
     emotional_context: dict[str, Any] | None = None,
     emotion_weight: float = 0.3,
 ) -> dict[str, Json]:
-    hits = visit.store.recall(
+    hits = session.store.recall(
         query,
         n_results,
         strategy="rrf" if use_hybrid else "semantic",
         emotion=None if emotional_context is None else feeling(emotional_context),
         emotion_weight=emotion_weight,
     )
-    results: list[Json] = [{**told(hit.memory, visit), "relevance_score": hit.score} for hit in hits]
+    results: list[Json] = [{**memory_record(hit.memory, session), "relevance_score": hit.score} for hit in hits]
     return {"query": query, "hybrid_search": use_hybrid, "results": results}
 
 
 def consolidate_memories(
-    visit: Visit, importance_threshold: float = 0.6, similarity_threshold: float = 0.85
+    session: ToolSession, importance_threshold: float = 0.6, similarity_threshold: float = 0.85
 ) -> dict[str, Json]:
     from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator
 
@@ -67,46 +66,46 @@ def consolidate_memories(
         similarity_threshold=similarity_threshold,
         min_cluster_size=GROUPED,
     )
-    visit.progress(0, 1, "consolidating")
-    report = Consolidator(visit.store, config).consolidate()
-    visit.progress(1, 1, "consolidating")
+    session.progress(0, 1, "consolidating")
+    report = Consolidator(session.store, config).consolidate()
+    session.progress(1, 1, "consolidating")
     return asdict(report)
 
 
-def should_consolidate(visit: Visit) -> dict[str, Json]:
+def should_consolidate(session: ToolSession) -> dict[str, Json]:
     from nacre.lifecycle.consolidation import Consolidator
 
-    due, reason = Consolidator(visit.store).should_consolidate()
-    short, long = counts(visit)
+    due, reason = Consolidator(session.store).should_consolidate()
+    short, long = counts(session)
     return {"should_consolidate": due, "reason": reason, "short_term_count": short, "long_term_count": long}
 
 
-def get_memory_stats(visit: Visit) -> dict[str, Json]:
-    short, long = counts(visit)
+def get_memory_stats(session: ToolSession) -> dict[str, Json]:
+    short, long = counts(session)
     return {"total_memories": short + long, "short_term": short, "long_term": long}
 
 
-def get_memory_context(visit: Visit, query: str, max_tokens: int = 2000) -> dict[str, Json]:
+def get_memory_context(session: ToolSession, query: str, max_tokens: int = 2000) -> dict[str, Json]:
     used, truncated = 0, False
     memories: list[Json] = []
-    for hit in visit.store.recall(query, CANDIDATES, strategy="rrf"):
+    for hit in session.store.recall(query, CANDIDATES, strategy="rrf"):
         line = f"[{iso(hit.memory.created_at)}] {hit.memory.text}"
         tokens = len(line) // CHARACTERS_A_TOKEN
         if used + tokens > max_tokens:
             truncated = True
             break
         used += tokens
-        memories.append({**told(hit.memory, visit), "relevance_score": hit.score})
+        memories.append({**memory_record(hit.memory, session), "relevance_score": hit.score})
     return {"query": query, "memories": memories, "token_count": used, "truncated": truncated}
 
 
-def delete_memory(visit: Visit, memory_id: str) -> dict[str, Json]:
-    return {"id": memory_id, "deleted": visit.store.forget(memory_id)}
+def delete_memory(session: ToolSession, memory_id: str) -> dict[str, Json]:
+    return {"id": memory_id, "deleted": session.store.forget(memory_id)}
 
 
-def get_recent_memories(visit: Visit, hours: float = 24, limit: int = 20) -> dict[str, Json]:
-    kept = visit.store.list_recent(limit, since=visit.store.now() - hours * HOUR)
-    memories: list[Json] = [told(visit.store.shown(each), visit) for each in kept]
+def get_recent_memories(session: ToolSession, hours: float = 24, limit: int = 20) -> dict[str, Json]:
+    kept = session.store.list_recent(limit, since=session.store.now() - hours * HOUR)
+    memories: list[Json] = [memory_record(session.store.shown(each), session) for each in kept]
     return {"hours": hours, "count": len(memories), "memories": memories}
 
 
@@ -115,7 +114,7 @@ def feeling(given: dict[str, Any]) -> tuple[float, float]:
     return valence, arousal
 
 
-def told(memory: Memory, visit: Visit) -> dict[str, Json]:
+def memory_record(memory: Memory, session: ToolSession) -> dict[str, Json]:
     from nacre.text.emotion import quadrant
 
     valence, arousal = memory.valence, memory.arousal or 0.0
@@ -129,19 +128,19 @@ def told(memory: Memory, visit: Visit) -> dict[str, Json]:
         "memory_type": memory.type,
         "tags": list(memory.tags),
         "emotional_context": felt,
-        "importance_score": worth_of(memory, visit),
+        "importance_score": worth_of(memory, session),
         "created_at": iso(memory.created_at),
     }
 
 
-def worth_of(memory: Memory, visit: Visit) -> float:
+def worth_of(memory: Memory, session: ToolSession) -> float:
     from nacre.lifecycle.consolidation import worth
 
-    return worth(memory, visit.store.now())
+    return worth(memory, session.store.now())
 
 
-def counts(visit: Visit) -> tuple[int, int]:
-    return visit.store.count(status=SHORT_TERM), visit.store.count(status=LONG_TERM)
+def counts(session: ToolSession) -> tuple[int, int]:
+    return session.store.count(status=SHORT_TERM), session.store.count(status=LONG_TERM)
 
 
 TOOLS = (
@@ -149,18 +148,18 @@ TOOLS = (
          "emotional_context: valence and arousal, each -1 to 1.",
          record(id=TEXT, importance_score=NUMBER, status=TEXT), "writes"),
     Tool("search_memories", search_memories, "Search by meaning and words; memories of a similar mood rank higher "
-         "where emotional_context is given.", record(query=TEXT, hybrid_search=TRUTH, results=RECORDS)),
+         "where emotional_context is given.", record(query=TEXT, hybrid_search=BOOLEAN, results=RECORDS)),
     Tool("consolidate_memories", consolidate_memories, "Promote what has earned it from the short term to the long.",
-         record(clusters_formed=WHOLE, memories_promoted=WHOLE, memories_archived=WHOLE, memories_skipped=WHOLE,
-                total_processed=WHOLE, duration_seconds=NUMBER, cluster_summaries=RECORDS), "writes"),
+         record(clusters_formed=INTEGER, memories_promoted=INTEGER, memories_archived=INTEGER, memories_skipped=INTEGER,
+                total_processed=INTEGER, duration_seconds=NUMBER, cluster_summaries=RECORDS), "writes"),
     Tool("should_consolidate", should_consolidate, "Whether it is time to consolidate.",
-         record(should_consolidate=TRUTH, reason=TEXT, short_term_count=WHOLE, long_term_count=WHOLE)),
+         record(should_consolidate=BOOLEAN, reason=TEXT, short_term_count=INTEGER, long_term_count=INTEGER)),
     Tool("get_memory_stats", get_memory_stats, "How many memories there are in each term.",
-         record(total_memories=WHOLE, short_term=WHOLE, long_term=WHOLE)),
+         record(total_memories=INTEGER, short_term=INTEGER, long_term=INTEGER)),
     Tool("get_memory_context", get_memory_context, "Relevant memories within a token budget.",
-         record(query=TEXT, memories=RECORDS, token_count=WHOLE, truncated=TRUTH)),
-    Tool("delete_memory", delete_memory, "Delete a memory.", record(id=TEXT, deleted=TRUTH), "removes"),
+         record(query=TEXT, memories=RECORDS, token_count=INTEGER, truncated=BOOLEAN)),
+    Tool("delete_memory", delete_memory, "Delete a memory.", record(id=TEXT, deleted=BOOLEAN), "removes"),
     Tool("get_recent_memories", get_recent_memories, "The memories of the last hours, newest first.",
-         record(hours=NUMBER, count=WHOLE, memories=RECORDS)),
+         record(hours=NUMBER, count=INTEGER, memories=RECORDS)),
 )  # fmt: skip
 PROFILE = Profile("mnemosyne", TOOLS, INSTRUCTIONS, lambda sentence: {"error": sentence})

@@ -11,10 +11,9 @@ from typing import Any, Literal
 
 from nacre.errors import InvalidInput, NacreError
 from nacre.mcp.profiles import houkai as profile
-from nacre.mcp.profiles.maintenance import free_place
-from nacre.mcp.session import Visit
-from nacre.mcp.store_provider import ACTOR, Desk
-from nacre.mcp.tool import Given
+from nacre.mcp.profiles.maintenance import new_archive_path
+from nacre.mcp.store_provider import ACTOR, StoreProvider
+from nacre.mcp.tool import ToolResult, ToolSession
 from nacre.memory_store import MemoryStore as NativeStore
 from nacre.model import Conflict as NativeConflict
 from nacre.model.memory import Json
@@ -41,15 +40,15 @@ def _get_store(embedder: Embedder | None = None) -> MemoryStore:
     return _store
 
 
-def _visited(visit: Visit) -> MemoryStore:
+def _store_of(session: ToolSession) -> MemoryStore:
     """A copy for each call: what one of them does under another name is not told of those beside it."""
     mine = copy(_get_store())
-    mine.native = visit.store
+    mine.native = session.store
     return mine
 
 
 def _remember(
-    visit: Visit,
+    session: ToolSession,
     text: str,
     type: str = "semantic",
     tags: list[str] | None = None,
@@ -60,63 +59,65 @@ def _remember(
 ) -> dict[str, Json]:
     handling: dict[str, Any] = {"on_conflict": on_conflict, "polarity": polarity}
     try:
-        kept = _visited(visit).remember_result(text, type, tags or [], importance, source, **handling)
+        kept = _store_of(session).remember_result(text, type, tags or [], importance, source, **handling)
     except ConflictError as error:
-        return {"stored": False, "conflicts": _told(visit, error.conflicts)}
+        return {"stored": False, "conflicts": _told(session, error.conflicts)}
     answer: dict[str, Json] = {"id": kept.memory.id, "stored": True}
-    return {**answer, "conflicts": _told(visit, kept.conflicts)} if kept.conflicts else answer
+    return {**answer, "conflicts": _told(session, kept.conflicts)} if kept.conflicts else answer
 
 
-def _forget(visit: Visit, memory_id: str) -> dict[str, Json]:
-    return {"deleted": _visited(visit).forget(memory_id)}
+def _forget(session: ToolSession, memory_id: str) -> dict[str, Json]:
+    return {"deleted": _store_of(session).forget(memory_id)}
 
 
-def _link(visit: Visit, src_id: str, dst_id: str, rel: str = "related") -> dict[str, Json]:
+def _link(session: ToolSession, src_id: str, dst_id: str, rel: str = "related") -> dict[str, Json]:
     try:
-        _visited(visit).link(src_id, dst_id, rel)
+        _store_of(session).link(src_id, dst_id, rel)
     except NacreError as error:
         return {"ok": False, "error": str(error)}
     return {"ok": True, "src_id": src_id, "dst_id": dst_id, "rel": rel}
 
 
-def _unlink(visit: Visit, src_id: str, dst_id: str, rel: str | None = None) -> dict[str, Json]:
-    return {"removed": _visited(visit).unlink(src_id, dst_id, rel)}
+def _unlink(session: ToolSession, src_id: str, dst_id: str, rel: str | None = None) -> dict[str, Json]:
+    return {"removed": _store_of(session).unlink(src_id, dst_id, rel)}
 
 
-def _find_conflicts(visit: Visit, memory_id: str | None = None, threshold: float | None = None) -> list[Json]:
-    return _told(visit, _visited(visit).find_conflicts(memory_id, threshold))
+def _find_conflicts(session: ToolSession, memory_id: str | None = None, threshold: float | None = None) -> list[Json]:
+    return _told(session, _store_of(session).find_conflicts(memory_id, threshold))
 
 
-def _supersede(visit: Visit, old_id: str, new_id: str) -> dict[str, Json]:
+def _supersede(session: ToolSession, old_id: str, new_id: str) -> dict[str, Json]:
     try:
-        _visited(visit).supersede(old_id, new_id)
+        _store_of(session).supersede(old_id, new_id)
     except (NacreError, ValueError) as error:
         return {"ok": False, "error": str(error)}
     return {"ok": True, "old_id": old_id, "new_id": new_id}
 
 
-def _maintenance_tick(visit: Visit, reflect_apply: bool = False) -> dict[str, Json]:
+def _maintenance_tick(session: ToolSession, reflect_apply: bool = False) -> dict[str, Json]:
     from ..cli.config import load_maintenance
     from ..maintenance.scheduler import configured
 
     known = load_maintenance()
     known.reflect_apply = reflect_apply or known.reflect_apply
-    done = configured(_visited(visit), known).tick()
+    done = configured(_store_of(session), known).tick()
     return {"summary": done.summary(), **asdict(done)}
 
 
-def _journal_tail(visit: Visit, n: int = 20, op: str | None = None, since_seconds: float | None = None) -> list[Json]:
-    since = None if since_seconds is None else visit.store.now() - since_seconds
+def _journal_tail(
+    session: ToolSession, n: int = 20, op: str | None = None, since_seconds: float | None = None
+) -> list[Json]:
+    since = None if since_seconds is None else session.store.now() - since_seconds
     latest = list(_get_store().journal.read(since=since, op=op))[::-1][: max(0, n)]
     return [
         {"ts": each.ts, "op": each.op, "actor": each.actor, "id": each.id,
-         "summary": visit.clean_text(each.summary()), "meta": each.meta}
+         "summary": session.clean_text(each.summary()), "meta": each.meta}
         for each in latest
     ]  # fmt: skip
 
 
 def _export(
-    visit: Visit,
+    session: ToolSession,
     path: str,
     include_vectors: bool = True,
     include_superseded: bool = False,
@@ -125,19 +126,19 @@ def _export(
     since: float | None = None,
 ) -> dict[str, Json]:
     types, tags = [type] if type else None, [tag] if tag else None
-    told = _visited(visit).export(free_place(path), include_vectors, include_superseded, types, tags, since)
+    told = _store_of(session).export(new_archive_path(path), include_vectors, include_superseded, types, tags, since)
     return {"path": str(told.path), "count": told.count, "bytes": told.bytes, "elapsed": told.elapsed}
 
 
 def _import(
-    visit: Visit,
+    session: ToolSession,
     path: str,
     on_conflict: Literal["skip", "overwrite", "rename", "error"] = "skip",
     regenerate_vectors: bool = False,
     dry_run: bool = False,
 ) -> dict[str, Json]:
     try:
-        told = _visited(visit).import_(path, on_conflict, regenerate_vectors, dry_run)
+        told = _store_of(session).import_(path, on_conflict, regenerate_vectors, dry_run)
     except (ImportError, ImportConflictError) as error:
         raise InvalidInput(str(error)) from error
     return {
@@ -148,13 +149,13 @@ def _import(
     }
 
 
-def _told(visit: Visit, found: list[Conflict]) -> list[Json]:
-    space = visit.store.space
+def _told(session: ToolSession, found: list[Conflict]) -> list[Json]:
+    space = session.store.space
     native = (NativeConflict(c.a.native(space), c.b.native(space), c.similarity, c.kind, c.reason) for c in found)
-    return [profile.told(visit.clean(each)) for each in native]
+    return [profile.conflict_record(session.clean(each)) for each in native]
 
 
-OURS: dict[str, Callable[..., Given]] = {
+OURS: dict[str, Callable[..., ToolResult]] = {
     "remember": _remember, "forget": _forget, "link": _link, "unlink": _unlink, "find_conflicts": _find_conflicts,
     "supersede": _supersede, "maintenance_tick": _maintenance_tick, "journal_tail": _journal_tail, "export": _export,
     "import": _import,
@@ -167,7 +168,7 @@ TOOLS = {tool.name: tool.run for tool in PROFILE.tools}
 
 
 def _run(name: str, *given: Any, **arguments: Any) -> Any:
-    return TOOLS[name](Visit(_get_store().native, unseen), *given, **arguments)
+    return TOOLS[name](ToolSession(_get_store().native, unseen), *given, **arguments)
 
 
 def unseen(done: int, total: int, what: str) -> None:
@@ -183,7 +184,7 @@ maintenance_tick, journal_tail = partial(_run, "maintenance_tick"), partial(_run
 export, import_ = partial(_run, "export"), partial(_run, "import")
 
 
-class ServedStore(Desk):
+class ServedStore(StoreProvider):
     def _open(self) -> NativeStore:
         from nacre.factory import make_embedder
         from nacre.mcp.store_provider import WarmingEmbedder
@@ -198,8 +199,8 @@ def run() -> None:
     from nacre.mcp.stdio import serve_stdio
 
     parent = os.getppid()
-    desk = ServedStore(settings_for(*_place()))
-    serve_stdio(make_server(PROFILE, desk), desk, parent)
+    provider = ServedStore(settings_for(*_place()))
+    serve_stdio(make_server(PROFILE, provider), provider, parent)
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def test_what_was_set_can_be_taken_out_again(file: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "sentence"),
     [
-        ("decay_rate", "fast", "no number"),
+        ("decay_rate", "fast", "not a number"),
         ("strict_links", "perhaps", "true or false"),
         ("decay_rat", "1", "did you mean 'decay_rate'"),
         ("spaces.work.store", "x", "holds for the whole store"),

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from nacre.memory_store import MemoryStore
 from nacre.minds.experience import Experience, ExperienceType
-from nacre.minds.experiences import ExperienceStore
+from nacre.minds.experience_store import ExperienceStore
 from nacre.model.memory import Json
 
 NOON = datetime(2026, 6, 1, 12, 0, 0)

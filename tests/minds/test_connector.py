@@ -13,7 +13,7 @@ from nacre.errors import NotAStore, StorageError
 from nacre.memory_store import MemoryStore
 from nacre.minds.connector import MemoryConnector
 from nacre.minds.experience import ExperienceType
-from nacre.minds.experiences import ExperienceStore
+from nacre.minds.experience_store import ExperienceStore
 from tests.minds.living import lived
 
 
@@ -120,7 +120,7 @@ def test_another_process_is_heard_of_at_the_next_question(tmp_path: Path) -> Non
     here.add(lived("here"))
     assert here.get_statistics()["total_experiences"] == 1
     program = (
-        "from nacre.minds.experiences import ExperienceStore; from nacre.minds.experience import Experience,"
+        "from nacre.minds.experience_store import ExperienceStore; from nacre.minds.experience import Experience,"
         " ExperienceType as T; import sys; ExperienceStore('planner', storage_path=sys.argv[1])"
         ".add(Experience(T.FAILURE, 'there', 'it rained', 0.5))"
     )

@@ -9,7 +9,7 @@ import pytest
 
 from nacre.errors import QuotaExceeded
 from nacre.minds.experience import Experience, ExperienceType
-from nacre.minds.experiences import ExperienceStore
+from nacre.minds.experience_store import ExperienceStore
 from nacre.minds.tally import Ledger
 from tests.minds.living import AGENT, Clock, lived, opened
 

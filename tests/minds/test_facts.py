@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.errors import InvalidInput, UnknownName
-from nacre.minds.cognitive import CognitiveMemory
-from nacre.minds.facts import TIES
+from nacre.minds.cognitive import MAX_LINKS, CognitiveMemory
 from nacre.minds.records import SemanticFact
 from tests.minds.minding import Watch, acts
 
@@ -92,9 +91,9 @@ def test_an_old_fact_is_tied_by_its_words_and_ties_stay_few(mind: CognitiveMemor
         mind.store_fact(f"Room{number}", f"chair{number} stands beside table{number}")
     new = mind.store_fact("Boiler pressure", "the boiler needs 1.6 bar")
     assert [edge.target for edge in mind.store.edges(out_of=[new])] == [old]
-    for _ in range(TIES + 3):
+    for _ in range(MAX_LINKS + 3):
         last = mind.store_fact("Boiler pressure", "the boiler needs 1.7 bar")
-    assert len(mind.store.edges(out_of=[last])) == TIES
+    assert len(mind.store.edges(out_of=[last])) == MAX_LINKS
 
 
 def test_a_fact_is_tied_to_the_episode_that_taught_it(mind: CognitiveMemory) -> None:

@@ -9,8 +9,8 @@ import pytest
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.errors import AccessDenied, QueryCostExceeded, QuotaExceeded
 from nacre.minds.experience import ExperienceType
-from nacre.minds.experiences import ExperienceStore
-from nacre.minds.guarded import SCRUBBED, CredentialScrubber, SecureMemoryBackend
+from nacre.minds.experience_store import ExperienceStore
+from nacre.minds.security import SCRUBBED, CredentialScrubber, SecureMemoryBackend
 from tests.minds.living import Clock, lived, opened
 
 SECRET = "hunter" + "-" + "9281x"

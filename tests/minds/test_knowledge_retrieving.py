@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.errors import InvalidInput
-from nacre.minds import knowledge_retrieving
+from nacre.minds import knowledge as knowledge_retrieving
 from nacre.minds.knowledge import HierarchicalMemory
 from tests.minds.knowing import fleet, mind, turn
 

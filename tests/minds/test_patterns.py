@@ -8,11 +8,11 @@ import pytest
 
 from nacre.errors import MemoryNotFound
 from nacre.minds.experience import Experience, ExperienceType
-from nacre.minds.pattern_keeper import pattern_id
 from nacre.minds.patterns import (
     PatternDetector,
     calculate_pattern_confidence,
     extract_pattern_key,
+    pattern_id,
     recognize_patterns,
 )
 from nacre.model.memory import Json

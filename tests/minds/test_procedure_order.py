@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.minds import procedures
+from nacre.minds import cognitive as procedures
 from nacre.minds.cognitive import CognitiveMemory
 from tests.minds.minding import Watch
 

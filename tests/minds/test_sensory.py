@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.errors import InvalidInput, UndoRefused
-from nacre.minds.cognitive import CognitiveMemory
-from nacre.minds.working import CAPACITY
+from nacre.minds.cognitive import CAPACITY, CognitiveMemory
 from tests.minds.minding import MORNING, Watch, acts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.errors import AccessDenied, InvalidInput, QueryCostExceeded
-from nacre.minds.queries import QueryValidator
+from nacre.minds.security import QueryValidator
 
 VALIDATOR = QueryValidator()
 

@@ -9,24 +9,24 @@ if TYPE_CHECKING:
     from nacre.minds.cognitive import CognitiveMemory
     from nacre.minds.connector import MemoryConnector
     from nacre.minds.experience import Experience, ExperienceType
-    from nacre.minds.experiences import ExperienceStore
-    from nacre.minds.guarded import CredentialScrubber, SecureMemoryBackend
+    from nacre.minds.experience_store import ExperienceStore
     from nacre.minds.knowledge import HierarchicalMemory
     from nacre.minds.patterns import PatternDetector
+    from nacre.minds.security import CredentialScrubber, SecureMemoryBackend
     from nacre.minds.subgraph import KnowledgeSubgraph
 
 # Found when they are asked for: who needs one face need not wait for the others.
 _HOMES = {
     "CognitiveMemory": "cognitive",
-    "CredentialScrubber": "guarded",
+    "CredentialScrubber": "security",
     "Experience": "experience",
-    "ExperienceStore": "experiences",
+    "ExperienceStore": "experience_store",
     "ExperienceType": "experience",
     "HierarchicalMemory": "knowledge",
     "KnowledgeSubgraph": "subgraph",
     "MemoryConnector": "connector",
     "PatternDetector": "patterns",
-    "SecureMemoryBackend": "guarded",
+    "SecureMemoryBackend": "security",
 }
 
 __all__ = [

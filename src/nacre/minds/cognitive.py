@@ -1,18 +1,238 @@
-"""CognitiveMemory: the six kinds of memory of one agent, as people are thought to have them."""
+"""Acts of a mind that must look before they write: what they look at cannot change before they have written."""
 
 from __future__ import annotations
 
-from nacre.minds.episodes import EPISODIC
-from nacre.minds.facts import Facts
-from nacre.minds.numbering import NUMBERED
-from nacre.minds.procedures import Procedures
-from nacre.minds.prospects import Prospects
-from nacre.minds.records import MemoryCategory
-from nacre.minds.sensory import Sensory
-from nacre.minds.working import Working
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from nacre.engine.changes import Change
+from nacre.engine.engine import Composed, changes
+from nacre.engine.review import trashed
+from nacre.errors import InvalidInput, UnknownName
+from nacre.memory_store import MemoryStore
+from nacre.minds.mind import Mind
+from nacre.minds.records import (
+    ACTION,
+    ARCHIVED,
+    HIGHEST,
+    MODALITY,
+    ORIGINALS,
+    PENDING,
+    PREREQUISITES,
+    PRIORITY,
+    RELEVANCE,
+    RESOLVED,
+    SLOT_TYPE,
+    STATE,
+    STEPS,
+    TRIGGER,
+    TRIGGERED,
+    ConsolidatedEpisode,
+    EpisodicMemory,
+    MemoryCategory,
+    ProceduralMemory,
+    ProspectiveMemory,
+    SemanticFact,
+    SensoryItem,
+    WorkingMemorySlot,
+    priority,
+    relevance,
+    whole,
+    word,
+)
+from nacre.model import Filter, Link, Memory
+from nacre.model.journal import UNATTENDED
+from nacre.model.memory import Json
+from nacre.protocols import Order, Transaction
+from nacre.recall_options import Scope
+from nacre.remember.validate import (
+    fraction,
+    json_object,
+    label,
+    memory_text,
+    natural_number,
+    number,
+    required_label,
+    storable_text,
+)
+from nacre.text.similarity import compute_similarity
+from nacre.text.tokens import STOP_WORDS, content_stems, stems, words
+
+KEYWORDS = 6  # of a question; the first ones say what it is about
+MATCHES = 500  # best by BM25, before the caller's own order: a common word may stand in half of a large store
 
 
-class CognitiveMemory(Sensory, Working, Facts, Procedures, Prospects):
+def matching(
+    store: MemoryStore, question: str, among: Filter, limit: int = MATCHES, keywords: int = KEYWORDS
+) -> list[Memory]:
+    """Newest first. From the index of words: its cost grows with the matches, at most `limit` of which are read."""
+    terms = content_stems(question)[:keywords]
+    index, where = store.acting_as("").store, Filter.live(store.now()) & among
+    found = index.by_words(store.space, terms, where, limit) if terms else []
+    memories = [memory for memory in store.get_many([match.id for match in found]) if has_one(memory, terms)]
+    return sorted(memories, key=lambda memory: -memory.created_at)
+
+
+def has_one(memory: Memory, terms: list[str]) -> bool:
+    """The index knows tags and entities too; the question asks for what was said."""
+    return not set(terms).isdisjoint(stems(f"{memory.title} {memory.text}"))
+
+
+# A turn of a conversation has a position as well, and a session that it is counted in.
+NUMBERED = Filter.where(session="", position__ge=0)
+HIDDEN_TOO: Scope = {
+    "include_superseded": True,
+    "include_trashed": True,
+    "include_expired": True,
+    "include_archived": True,
+}
+LOOKED_AT = 8  # of the newest, should a clock be set back by as much as these took to come about
+ALL = 2**53
+
+
+def begins(prefix: str) -> Filter:
+    """By the beginning of their ids, which the store has in order: the few among many are found without a search."""
+    return Filter.where(id__ge=prefix, id__lt=prefix[:-1] + chr(ord(prefix[-1]) + 1))
+
+
+def highest(store: MemoryStore, kind: str, among: Filter = NUMBERED) -> int:
+    """0 when there is none yet. One page of the newest, however many there are."""
+    newest = store.list_recent(LOOKED_AT, **narrowed(HIDDEN_TOO, kind, among))
+    return max((whole(memory.metadata, HIGHEST, position_of(memory)) for memory in newest), default=0)
+
+
+def numbered(draft: Memory, so_far: int, now: float, wanted: int | None = None) -> Memory:
+    """`now` is the time inside the transaction: by then a draft may have waited while others were written, and the
+    newest memory must be the one that was written last."""
+    draft = replace(draft, created_at=now, updated_at=now, last_accessed=now)
+    if wanted is None or wanted > so_far:
+        return replace(draft, position=so_far + 1 if wanted is None else wanted)
+    return replace(draft, position=wanted, metadata={**draft.metadata, HIGHEST: so_far})
+
+
+def last(store: MemoryStore, kind: str, limit: int, scope: Scope) -> list[Memory]:
+    """Those with the highest numbers, highest first.
+
+    As a rule these are the newest. Only where numbers were given out of order are all that outrank one of the newest
+    read as well.
+    """
+    page = store.list_recent(limit, **narrowed(scope, kind, NUMBERED))
+    if not page or len(page) < limit:
+        return ranked(page)
+    lowest = min(position_of(memory) for memory in page)
+    if position_of(page[-1]) > lowest or HIGHEST in page[-1].metadata:
+        page = merged(page, beyond(store, kind, Filter.where(position__gt=lowest), "newest", scope))
+    return ranked(page)[:limit]
+
+
+def first(store: MemoryStore, kind: str, limit: int, scope: Scope) -> list[Memory]:
+    """Those with the lowest numbers, lowest first."""
+    page = store.list_recent(limit, order="oldest", **narrowed(scope, kind, NUMBERED))
+    if page:
+        uppermost = max(position_of(memory) for memory in page)
+        page = merged(page, beyond(store, kind, Filter.where(position__lt=uppermost), "oldest", scope))
+    return sorted(page, key=lambda memory: (position_of(memory), memory.created_at))[:limit]
+
+
+def beyond(store: MemoryStore, kind: str, bound: Filter, order: Order, scope: Scope) -> list[Memory]:
+    return store.list_recent(ALL, order=order, **narrowed(scope, kind, NUMBERED & bound))
+
+
+def narrowed(scope: Scope, kind: str, among: Filter) -> Scope:
+    return {**scope, "type": kind, "where": among}
+
+
+def merged(page: Sequence[Memory], more: Sequence[Memory]) -> list[Memory]:
+    return list({memory.id: memory for memory in (*page, *more)}.values())
+
+
+def ranked(memories: Sequence[Memory]) -> list[Memory]:
+    return sorted(memories, key=lambda memory: (-position_of(memory), -memory.created_at))
+
+
+def position_of(memory: Memory) -> int:
+    return memory.position or 0
+
+
+SENSORY, SENSORY_PREFIX = "sensory", "sen_"
+OBSERVATIONS = begins(SENSORY_PREFIX)
+ATTENDED_TO = "attended_to"
+ATTENTION = "sensory-attention"  # the source of an episode that began as an observation
+LONGEST_TTL = 10 * 365 * 86_400.0  # seconds; what should last longer is no passing impression
+
+
+WORKING, SLOT_PREFIX = "working", "wrk_"
+SLOTS = begins(SLOT_PREFIX)
+CAPACITY = 20  # slots of a task
+
+
+def check_relevance(given: float) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
+        raise InvalidInput(f"relevance is {given!r}; give a number, the higher the more relevant.")
+    return float(given)
+
+
+EPISODIC, EPISODE_PREFIX, SUMMARY_PREFIX = "episodic", "epi_", "con_"
+CONSOLIDATES = "consolidates"
+BETWEEN = " | "  # episodes, in a summary that nobody wrote
+
+Summarizer: TypeAlias = Callable[[list[str]], str]
+
+
+def compressed(memory: Memory) -> Memory:
+    return replace(memory, status=ARCHIVED)
+
+
+SEMANTIC, FACT_PREFIX = "semantic", "sem_"
+SIMILAR_TO, DERIVED_FROM = "similar_to", "derived_from"
+SIMILAR = 0.3  # the published threshold: the same concept, or most of the words
+RECENT, SHARING = 50, 50  # facts that a new one is compared with: the newest, and the best by words in common
+COMPARED = 32  # words of a new fact that others are looked for by; a text with more is no single fact
+MAX_LINKS = 10  # the strongest; more would tell a walk nothing that these do not
+RETRIEVERS = ("keyword", "native")
+
+
+PROCEDURAL, PROCEDURE_PREFIX = "procedural", "proc_"
+PROCEDURE_DERIVES_FROM = "procedure_derives_from"
+
+
+def texts(name: str, given: Sequence[str]) -> list[Json]:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidInput(f"{name} must be a list of texts, not {type(given).__name__}; write [{given!r}].")
+    return [memory_text(name, each) for each in given]
+
+
+PROSPECTIVE, INTENTION_PREFIX = "prospective", "pro_"
+INTENTIONS = begins(INTENTION_PREFIX)
+WAITING = INTENTIONS & Filter.where(metadata__state=PENDING)
+
+
+def signs(trigger: str) -> list[str]:
+    """The words that set it off, each as a context of the memory, where the store's own filter finds them."""
+    told = words(trigger)
+    wanted = [each for each in told if each not in STOP_WORDS] or told
+    return list(dict.fromkeys(wanted))
+
+
+def triggered(memory: Memory) -> Memory:
+    return moved(memory, TRIGGERED)
+
+
+def resolved(memory: Memory) -> Memory:
+    return moved(memory, RESOLVED)
+
+
+def moved(memory: Memory, state: str) -> Memory:
+    return memory if word(memory, STATE) == state else replace(memory, metadata={**memory.metadata, STATE: state})
+
+
+def most_urgent(memory: Memory) -> tuple[int, float]:
+    return -priority(memory), memory.created_at
+
+
+class CognitiveMemory(Mind):
     """Everything it keeps is a memory of the agent's space, which no other agent sees and every other face of the
     store does. Each method that writes is one act, which `store.undo()` takes back; only expired observations go for
     good. Safe to use from any number of threads and processes at once.
@@ -27,3 +247,352 @@ class CognitiveMemory(Sensory, Working, Facts, Procedures, Prospects):
         if kind == EPISODIC:
             return self.store.count(type=kind, where=NUMBERED, include_archived=True)
         return self.store.count(type=kind)
+
+    def record_sensory(self, modality: str, raw_data: str, ttl_seconds: float = 300) -> str:
+        """Hidden from the moment that it expires, and removed by `prune_expired_sensory`."""
+        lasting = number("ttl_seconds", ttl_seconds, 0, LONGEST_TTL)
+        draft = self.store.draft(
+            raw_data,
+            id_prefix=SENSORY_PREFIX,
+            type=SENSORY,
+            metadata={MODALITY: required_label("modality", modality)},
+            expires_at=self.store.now() + lasting,
+        )
+
+        def decide() -> Composed:
+            return Composed(new=[numbered(draft, highest(self.store, SENSORY, OBSERVATIONS), self.store.now())])
+
+        return self._act("record_sensory", [draft], decide)[0].id
+
+    def get_recent_sensory(self, limit: int = 10) -> list[SensoryItem]:
+        """What has not expired, newest first."""
+        return [SensoryItem.of(memory) for memory in self.store.list_recent(limit, type=SENSORY, where=OBSERVATIONS)]
+
+    def attend_to_sensory(self, sensory_id: str, reason: str) -> str | None:
+        """Makes an episode of an observation and ties the two, in one act; None when there is no such observation or
+        it has expired."""
+        if not isinstance(reason, str):
+            raise InvalidInput(f"The reason must be text, not {type(reason).__name__}; say why it matters.")
+        seen = self._perceived(sensory_id)
+        if seen is None:
+            return None
+        told = f"[{word(seen, MODALITY)}] {seen.text} -- attended: {reason}"
+        episode = self._episode_draft(told, ATTENTION)
+
+        def attended(memory: Memory) -> Memory:
+            return replace(memory, links=(*memory.links, Link(episode.id, ATTENDED_TO)))
+
+        def decide() -> Composed | None:
+            if self._perceived(sensory_id) is None:
+                return None
+            return Composed(new=[self._next_episode(episode)], edits={sensory_id: attended})
+
+        return episode.id if self._act("attend", [episode], decide) else None
+
+    def prune_expired_sensory(self) -> int:
+        """Removes what has expired, for good and in one act; returns how many.
+
+        Raw data is short-lived by its nature and may be private: neither the trash nor the journal keeps it. `undo`
+        passes this by, as it does what maintenance removes.
+        """
+        now = self.store.now()
+        gone = OBSERVATIONS & Filter.where(expires_at__le=now)
+        ids = [memory.id for memory in self.store.list_recent(ALL, **narrowed(HIDDEN_TOO, SENSORY, gone))]
+        engine = self.store.acting_as(self.agent_name)
+        return engine.purge(self.store.space, ids, only=gone.admits, why=UNATTENDED) if ids else 0
+
+    def _perceived(self, id: str) -> Memory | None:
+        memory = self.store.get(id)
+        there = memory is not None and memory.type == SENSORY and Filter.live(self.store.now()).admits(memory)
+        return memory if there else None
+
+    WORKING_MEMORY_CAPACITY = CAPACITY
+
+    def push_working(self, slot_type: str, content: str, task_id: str, relevance: float = 1.0) -> str:
+        """A full task gives up its least relevant slot, among equals the oldest, to the trash; one act."""
+        weight = check_relevance(relevance)
+        task = required_label("task_id", task_id)
+        draft = self.store.draft(
+            content,
+            id_prefix=SLOT_PREFIX,
+            type=WORKING,
+            session=task,
+            metadata={SLOT_TYPE: required_label("slot_type", slot_type), RELEVANCE: weight},
+            importance=min(1.0, max(0.0, weight)),
+        )
+
+        def decide() -> Composed:
+            leaving = self._slots(task)[self.WORKING_MEMORY_CAPACITY - 1 :]
+            return Composed(new=[draft], edits={memory.id: trashed for memory in leaving})
+
+        self._act("push_working", [draft], decide)
+        return draft.id
+
+    def get_working(self, task_id: str) -> list[WorkingMemorySlot]:
+        """The most relevant first, among equals the newest."""
+        return [WorkingMemorySlot.of(memory) for memory in self._slots(required_label("task_id", task_id))]
+
+    def clear_working(self, task_id: str) -> int:
+        """Moves a task's slots to the trash, in one act; returns how many."""
+        task = required_label("task_id", task_id)
+
+        def decide() -> Composed:
+            return Composed(edits={memory.id: trashed for memory in self._slots(task)})
+
+        return len(self._act("clear_working", [], decide))
+
+    def _slots(self, task: str) -> list[Memory]:
+        newest_first = self.store.list_recent(ALL, session=task, where=SLOTS)
+        return sorted(newest_first, key=lambda memory: -relevance(memory))
+
+    def store_episode(
+        self,
+        content: str,
+        source_label: str,
+        temporal_index: int | None = None,
+        metadata: Mapping[str, Json] | None = None,
+    ) -> str:
+        """Without an index it gets the one after the highest, whichever process wrote that."""
+        wanted = None if temporal_index is None else natural_number("temporal_index", temporal_index)
+        draft = self._episode_draft(content, source_label, metadata)
+        return self._act("store_episode", [draft], lambda: Composed(new=[self._next_episode(draft, wanted)]))[0].id
+
+    def get_episodes(self, limit: int = 20, include_compressed: bool = False) -> list[EpisodicMemory]:
+        """By index, highest first; those that a consolidation stands for only when asked for."""
+        found = last(self.store, EPISODIC, limit, {"include_archived": include_compressed})
+        return [EpisodicMemory.of(memory) for memory in found]
+
+    def consolidate_episodes(self, batch_size: int = 10, summarizer: Summarizer | None = None) -> str | None:
+        """Makes one memory of the oldest episodes, which go to the archive and stay tied to it; one act. None when
+        there are fewer than `batch_size`."""
+        if natural_number("batch_size", batch_size) < 1:
+            raise InvalidInput("A batch of 0 episodes makes no summary; give a batch_size of 1 or more.")
+        while True:
+            episodes = self._oldest(batch_size)
+            if len(episodes) < batch_size:
+                return None
+            summary = self._summary_draft(episodes, summarizer)
+            if self._act("consolidate", [summary], lambda e=episodes, s=summary: self._consolidation(e, s)):  # type: ignore[misc]
+                return summary.id
+            # Another process was quicker; its summary holds what this one would have: look again.
+
+    def get_consolidated(self, limit: int = 20) -> list[ConsolidatedEpisode]:
+        """The summaries, newest first."""
+        made = Filter.where(session="", links__rel=CONSOLIDATES)
+        return [ConsolidatedEpisode.of(memory) for memory in self.store.list_recent(limit, type=EPISODIC, where=made)]
+
+    def lineage(self, node_id: str) -> list[EpisodicMemory]:
+        """The episodes that a summary was made of, oldest first. Raises `MemoryNotFound`."""
+        ids = [edge.target for edge in self.store.edges(out_of=[self.store.resolve_id(node_id)], rel=CONSOLIDATES)]
+        return [EpisodicMemory.of(memory) for memory in sorted(self.store.get_many(ids), key=position_of)]
+
+    def _oldest(self, count: int) -> list[Memory]:
+        return first(self.store, EPISODIC, count, {})
+
+    def _episode_draft(self, content: str, source_label: str, metadata: Mapping[str, Json] | None = None) -> Memory:
+        given = json_object("metadata", {} if metadata is None else metadata)
+        if HIGHEST in given:
+            raise InvalidInput(f"The metadata key {HIGHEST!r} belongs to the mind; give yours another name.")
+        return self.store.draft(content, id_prefix=EPISODE_PREFIX, type=EPISODIC, source=source_label, metadata=given)
+
+    def _next_episode(self, draft: Memory, wanted: int | None = None) -> Memory:
+        return numbered(draft, highest(self.store, EPISODIC), self.store.now(), wanted)
+
+    def _summary_draft(self, episodes: Sequence[Memory], summarizer: Summarizer | None) -> Memory:
+        contents = [memory.text for memory in episodes]
+        return self.store.draft(
+            BETWEEN.join(contents) if summarizer is None else summarizer(contents),
+            id_prefix=SUMMARY_PREFIX,
+            type=EPISODIC,
+            source="consolidation",
+            occurred_at=max(memory.happened_at for memory in episodes),
+            importance=max(memory.importance for memory in episodes),
+            tags=dict.fromkeys(tag for memory in episodes for tag in memory.tags),
+            metadata={ORIGINALS: len(episodes)},
+            links=[Link(memory.id, CONSOLIDATES) for memory in episodes],
+        )
+
+    def _consolidation(self, episodes: Sequence[Memory], summary: Memory) -> Composed | None:
+        """None when one of the episodes has changed, gone or been consolidated since it was read."""
+        ids = [memory.id for memory in episodes]
+        live = Filter.live(self.store.now())
+        now = {memory.id: memory.text for memory in self.store.get_many(ids) if live.admits(memory)}
+        if any(now.get(memory.id) != memory.text for memory in episodes):
+            return None
+        return Composed(new=[summary], edits=dict.fromkeys(ids, compressed))
+
+    def store_fact(
+        self,
+        concept: str,
+        content: str,
+        confidence: float = 1.0,
+        source_id: str = "",
+        tags: Iterable[str] | None = None,
+        temporal_metadata: Mapping[str, Json] | None = None,
+    ) -> str:
+        """Ties it to the facts that it resembles, and to its source where that is a memory of this agent; one act."""
+        draft = self.store.draft(
+            content,
+            id_prefix=FACT_PREFIX,
+            type=SEMANTIC,
+            title=concept,
+            confidence=confidence,
+            source=source_id,
+            tags=() if tags is None else tags,
+            metadata=json_object("temporal_metadata", {} if temporal_metadata is None else temporal_metadata),
+        )
+        learned = [Link(draft.source, DERIVED_FROM)] if draft.source and self.store.get(draft.source) else []
+        fact = replace(draft, links=(*self._resembling(draft), *learned))
+        self._act("store_fact", [fact], lambda: Composed(new=[fact]))
+        return fact.id
+
+    def search_facts(
+        self, query: str, limit: int = 10, min_confidence: float = 0.0, *, retriever: str = "keyword"
+    ) -> list[SemanticFact]:
+        """The facts that have a word of the question, the surest first, then the newest; all for an empty question.
+
+        `native` asks the store's own recall instead, which knows meaning and orders by how well a fact answers.
+        """
+        if retriever not in RETRIEVERS:
+            raise UnknownName("retriever", retriever, RETRIEVERS)
+        least = fraction("min_confidence", min_confidence)
+        if not label("query", query):
+            found = self.store.list_recent(limit, order="confidence", type=SEMANTIC, min_confidence=least)
+        elif retriever == "native":
+            found = [hit.memory for hit in self.store.recall(query, limit, type=SEMANTIC, min_confidence=least)]
+        else:
+            sure = Filter.where(type=SEMANTIC, confidence__ge=least)
+            found = sorted(matching(self.store, query, sure), key=lambda memory: -memory.confidence)
+        return [SemanticFact.of(memory) for memory in found[: max(0, limit)]]
+
+    def get_all_facts(self, limit: int = 50) -> list[SemanticFact]:
+        """Newest first."""
+        return [SemanticFact.of(memory) for memory in self.store.list_recent(limit, type=SEMANTIC)]
+
+    def _resembling(self, fact: Memory) -> list[Link]:
+        """Compares with a bounded number of facts, however many are known."""
+        told = f"{fact.title} {fact.text}"
+        near = matching(self.store, told, Filter.where(type=SEMANTIC), SHARING, keywords=COMPARED)
+        others = {memory.id: memory for memory in (*self.store.list_recent(RECENT, type=SEMANTIC), *near)}
+        mine = SemanticFact.of(fact)
+        scores = {id: compute_similarity(mine, SemanticFact.of(memory)) for id, memory in others.items()}
+        best = sorted((id for id in scores if scores[id] > SIMILAR), key=lambda id: -scores[id])[:MAX_LINKS]
+        return [Link(id, SIMILAR_TO, weight=round(scores[id], 3)) for id in best]
+
+    def store_procedure(
+        self, name: str, steps: Sequence[str], prerequisites: Sequence[str] | None = None, *, source_id: str = ""
+    ) -> str:
+        """`source_id` is the episode that taught it."""
+        told = texts("steps", steps)
+        needed = texts("prerequisites", () if prerequisites is None else prerequisites)
+        title, source = required_label("name", name), label("source_id", source_id)
+        draft = self.store.draft(
+            "\n".join(f"{at}. {step}" for at, step in enumerate(told, start=1)) or title,
+            id_prefix=PROCEDURE_PREFIX,
+            type=PROCEDURAL,
+            title=title,
+            source=source,
+            metadata={STEPS: [*told], PREREQUISITES: [*needed]},
+            links=[Link(source, PROCEDURE_DERIVES_FROM)] if source and self.store.get(source) else (),
+        )
+        self._act("store_procedure", [draft], lambda: Composed(new=[draft]))
+        return draft.id
+
+    def recall_procedure(self, query: str, limit: int = 5) -> list[ProceduralMemory]:
+        """Those that have a word of the question, the most used first, then the newest; for an empty question those of
+        all, the most used first, then the oldest.
+
+        What is returned has been used once more. A use is no act: it is not in the journal, and no undo takes it back.
+        """
+        if label("query", query):
+            found = matching(self.store, query, Filter.where(type=PROCEDURAL))
+            chosen = sorted(found, key=lambda memory: (-memory.access_count, -memory.created_at))[: max(0, limit)]
+        else:
+            chosen = self._most_used(max(0, limit))
+        if chosen:
+            index = self.store.acting_as(self.agent_name).store
+            index.touch(self.store.space, [memory.id for memory in chosen], self.store.now())
+        return [ProceduralMemory.of(memory) for memory in chosen]
+
+    def _most_used(self, limit: int) -> list[Memory]:
+        """However many there are: those never used are read no further than they are wanted."""
+        used, unused = Filter.where(access_count__gt=0), Filter.where(access_count=0)
+        found = self.store.list_recent(MATCHES, order="accessed", type=PROCEDURAL, where=used)
+        rest = self.store.list_recent(limit, order="oldest", type=PROCEDURAL, where=unused) if limit else []
+        return [*sorted(found, key=lambda memory: (-memory.access_count, memory.created_at)), *rest][:limit]
+
+    def store_prospective(
+        self, description: str, trigger_condition: str, action_on_trigger: str, priority: int = 1
+    ) -> str:
+        trigger, action = (
+            memory_text("trigger_condition", trigger_condition),
+            memory_text("action_on_trigger", action_on_trigger),
+        )
+        if isinstance(priority, bool) or not isinstance(priority, int):
+            raise InvalidInput(f"priority is {priority!r}; give a whole number, the higher the sooner.")
+        draft = self.store.draft(
+            description,
+            id_prefix=INTENTION_PREFIX,
+            type=PROSPECTIVE,
+            metadata={TRIGGER: trigger, ACTION: action, STATE: PENDING, PRIORITY: priority},
+        )
+        # Of the trigger as it is kept: what was a secret in it must not come back word by word.
+        waiting = replace(draft, contexts=tuple(signs(word(draft, TRIGGER))))
+        self._act("store_prospective", [waiting], lambda: Composed(new=[waiting]))
+        return draft.id
+
+    def check_triggers(self, content: str) -> list[ProspectiveMemory]:
+        """The waiting intentions of which a trigger word occurs in the content, as a whole word; the most urgent
+        first. All of them are triggered from now on, in one act.
+
+        Common words such as "the" trigger nothing, unless a trigger has no others.
+        """
+        said = dict.fromkeys(words(storable_text("content", content)))
+        if not said:
+            return []
+
+        def decide() -> Composed:
+            due = self.store.list_recent(ALL, where=WAITING & Filter.where(contexts__any=tuple(said)))
+            return Composed(edits={memory.id: triggered for memory in due})
+
+        done = sorted(self._act("trigger", [], decide), key=most_urgent)
+        return [ProspectiveMemory.of(memory) for memory in done]
+
+    def resolve_prospective(self, node_id: str) -> bool:
+        """False when there is no such intention, or it was resolved already."""
+
+        def decide() -> Composed | None:
+            memory = self.store.get(node_id)
+            if memory is None or memory.type != PROSPECTIVE or memory.status == "trashed":
+                return None
+            return Composed(edits={node_id: resolved})
+
+        return bool(self._act("resolve", [], decide))
+
+    def get_prospective(self, status: str = PENDING, limit: int = 20) -> list[ProspectiveMemory]:
+        """Of this state, the most urgent of the newest first."""
+        found = self.store.list_recent(limit, where=INTENTIONS & Filter.where(metadata__state=status))
+        return [ProspectiveMemory.of(memory) for memory in sorted(found, key=most_urgent)]
+
+    def _act(
+        self, name: str, drafts: Sequence[Memory], decide: Callable[[], Composed | None], *, why: str = ""
+    ) -> list[Memory]:
+        """One act, decided when every other writer waits; None changes nothing. Returns what is new or has changed.
+
+        What is embedded of the drafts is computed before: `decide` gives them back with the same words, and its edits
+        leave words alone.
+        """
+        engine = self.store.acting_as(self.agent_name)
+        derived = engine.derived(drafts)[0] if drafts else []
+        done: list[Memory] = []
+
+        def plan(transaction: Transaction) -> list[Change] | None:
+            decided = decide()
+            found = {} if decided is None else changes(engine, self.store.space, decided, derived, {}, transaction)
+            if found is None:
+                return None
+            done.extend(change.subject for change in found.values())
+            return list(found.values())
+
+        engine.commit(name, plan, why)
+        return done

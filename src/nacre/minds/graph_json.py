@@ -1,20 +1,227 @@
-"""A graph of knowledge as plain JSON, out and back: exactly, all or nothing."""
+"""Reads a graph of knowledge from JSON that may be anything, and checks that it is whole before anything is done."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from nacre.engine.engine import Edit
 from nacre.engine.review import trashed
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
-from nacre.minds.graph_reading import TIES, Reading, read, refused
-from nacre.minds.knowledge_storing import doubted, tied_by
-from nacre.minds.subgraph import TRANSITIONED_TO, shown, source_of
+from nacre.minds.knowledge_facts import doubted, index_of, tied_by
+from nacre.minds.subgraph import (
+    DERIVED_FROM,
+    SIMILAR_TO,
+    SOURCE_ID,
+    SUPERSEDES,
+    TRANSITIONED_TO,
+    kept,
+    shown,
+    source_of,
+)
 from nacre.model import Link, Memory
 from nacre.model.instants import iso
 from nacre.model.memory import Json
+from nacre.remember.validate import CHECKS, instant, label, link_tuple, number
+
+NODES = {"semantic_nodes": "semantic", "episodic_nodes": "episodic"}
+EDGE_LISTS = {
+    "similar_to_edges": SIMILAR_TO,
+    "derives_from_edges": DERIVED_FROM,
+    "supersedes_edges": SUPERSEDES,
+    "transitioned_to_edges": TRANSITIONED_TO,
+    "other_edges": "",  # each names its own relation
+}
+OF_EDGES = ("source_id", "target_id", "weight", "metadata", "relationship", "rel")
+HEAVIEST = 1_000_000  # as any tie of the store
+REMEDY = "export the graph again, and import that"
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """`heir` took the node's place by `link`; `at` is when, as far as the data tells."""
+
+    heir: str
+    link: Link
+    at: float | None
+
+
+@dataclass(slots=True)
+class Reading:
+    """Nodes without their successions, which `passed` tells by the id of the older one."""
+
+    nodes: dict[str, Memory] = field(default_factory=dict)
+    passed: dict[str, Passed] = field(default_factory=dict)
+    edges: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A node as it was given, before anything in it is believed."""
+
+    id: str
+    kind: str
+    given: Mapping[str, Json]
+    record: Mapping[str, Json]
+    metadata: Mapping[str, Json]
+
+    @property
+    def order(self) -> tuple[float, str]:
+        return index_of(self.metadata), str(self.given.get("created_at", ""))
+
+
+def read(store: MemoryStore, data: Mapping[str, Json]) -> Reading:
+    """Raises `InvalidInput` for the first thing that is wrong."""
+    if not isinstance(data, Mapping):
+        raise refused(f"it is {type(data).__name__} and not a JSON object")
+    if not any(name in data for name in NODES):
+        raise refused("it has neither semantic_nodes nor episodic_nodes")
+    raw = dict(raw_nodes(data))
+    links: dict[str, dict[tuple[str, str], Link]] = {id: {} for id in raw}
+    found = Reading()
+    for source, link in edges(
+        store, raw, [(rel, each) for name, rel in EDGE_LISTS.items() for each in listed(data, name)]
+    ):
+        links[source][link.to, link.rel] = link
+        found.edges += 1
+    for old, heirs in successions(raw, links).items():
+        first, *later = [(heir, links[heir].pop((old, SUPERSEDES))) for heir in heirs]
+        at = raw[old].record.get("superseded_at")
+        found.passed[old] = Passed(*first, None if at is None else moment(old, at))
+        for heir, link in later:
+            links[heir].setdefault((old, TRANSITIONED_TO), replace(link, rel=TRANSITIONED_TO))
+    for id, each in raw.items():
+        found.nodes[id] = read_node(store, each, list(links[id].values()), passed=id in found.passed)
+    return found
+
+
+def raw_nodes(data: Mapping[str, Json]) -> Iterator[tuple[str, Raw]]:
+    seen: set[str] = set()
+    for name, kind in NODES.items():
+        for given in listed(data, name):
+            id = text_in(given, "memory_id", f"a node of {name}").strip()
+            if id in seen:
+                raise refused(f"the id {id!r} is there twice")
+            seen.add(id)
+            where = f"the node {id!r}"
+            yield id, Raw(id, kind, given, object_in(given, "record", where), object_in(given, "metadata", where))
+
+
+def read_node(store: MemoryStore, raw: Raw, links: Sequence[Link], *, passed: bool) -> Memory:
+    given, record = raw.given, raw.record
+    fields: dict[str, Any] = {name: value for name, value in record.items() if name in CHECKS and name != "links"}
+    fields |= {"id": raw.id, "type": raw.kind, "metadata": raw.metadata, "tags": given.get("tags") or []}
+    fields.setdefault("created_at", given.get("created_at") or store.now())
+    if raw.kind == "semantic":
+        fields |= {"title": given.get("concept") or "", "confidence": given.get("confidence", 0.8)}
+        fields.setdefault("entities", [given["entity_name"]] if given.get("entity_name") else [])
+    else:
+        fields["source"] = given.get("source_label") or ""
+    content = text_in(given, "content", f"the node {raw.id!r}")
+    try:
+        whole = link_tuple("links", [*outside(store, raw), *links])
+        source = label("source_id", given.get("source_id"))
+        if source and (source, DERIVED_FROM) not in {(link.to, link.rel) for link in whole}:
+            fields["metadata"] = {SOURCE_ID: source, **raw.metadata}
+        drafted = store.draft(content, **fields)
+        return replace(drafted, links=whole, **standing(record, drafted, passed=passed))
+    except InvalidInput as error:
+        raise refused(f"the node {raw.id!r} cannot be read ({error})") from error
+
+
+def outside(store: MemoryStore, raw: Raw) -> Iterator[Link]:
+    """Ties to what is no part of the graph: nothing need be there."""
+    told = raw.record.get("links") or []
+    for each in told if isinstance(told, list) else [told]:
+        if not isinstance(each, dict) or "to" not in each:
+            raise InvalidInput("its links are no list of ties")
+        link = Link.from_dict(each)
+        yield replace(link, data=clean(store, dict(link.data)))
+
+
+def standing(record: Mapping[str, Json], drafted: Memory, *, passed: bool) -> dict[str, Any]:
+    """What a caller may not say of a new memory, but a record tells."""
+    if drafted.status == "trashed":
+        raise InvalidInput("it is in the trash")
+    told: dict[str, Any] = {"updated_at": instant("updated_at", record.get("updated_at", drafted.updated_at))}
+    if not passed and record.get("superseded_by"):  # by something outside of the graph
+        told["superseded_by"] = label("superseded_by", record["superseded_by"])
+        told["superseded_at"] = instant("superseded_at", record.get("superseded_at", drafted.updated_at))
+    return told
+
+
+def edges(
+    store: MemoryStore, nodes: Mapping[str, Raw], given: Sequence[tuple[str, Mapping[str, Json]]]
+) -> Iterator[tuple[str, Link]]:
+    for known, each in given:
+        rel = known or str(each.get("rel") or kept(text_in(each, "relationship", "an edge")))
+        source, target = (text_in(each, end, f"an edge of {rel}").strip() for end in ("source_id", "target_id"))
+        for id in (source, target):
+            if id not in nodes:
+                raise refused(f"an edge of {rel} names {id!r}, and no node has that id")
+        if source == target:
+            raise refused(f"an edge of {rel} ties {source!r} to itself")
+        where = f"the edge from {source!r} to {target!r}"
+        data = object_in(each, "metadata", where) | {key: value for key, value in each.items() if key not in OF_EDGES}
+        try:
+            weight = number("the weight", each.get("weight", 1.0), 0, HEAVIEST)
+            yield source, Link(target, label("the relation", rel), weight, clean(store, data))
+        except InvalidInput as error:
+            raise refused(f"{where} cannot be read ({error})") from error
+
+
+def successions(nodes: Mapping[str, Raw], links: Mapping[str, Mapping[tuple[str, str], Link]]) -> dict[str, list[str]]:
+    """For each superseded node who follows it, the next in time first: one takes its place, but other systems tie
+    every later one to it."""
+    heirs: dict[str, list[str]] = {}
+    for source, ends in links.items():
+        for to, rel in ends:
+            if rel == SUPERSEDES:
+                heirs.setdefault(to, []).append(source)
+    return {old: sorted(sources, key=lambda id: nodes[id].order) for old, sources in heirs.items()}
+
+
+def clean(store: MemoryStore, data: dict[str, Json]) -> dict[str, Json]:
+    """Checked and without secrets, as the store's settings want it."""
+    return dict(store.draft("data of a tie", metadata=data).metadata) if data else {}
+
+
+def moment(id: str, at: Json) -> float:
+    try:
+        return instant("superseded_at", at)
+    except InvalidInput as error:
+        raise refused(f"the node {id!r} cannot be read ({error})") from error
+
+
+def listed(data: Mapping[str, Json], name: str) -> Iterator[Mapping[str, Json]]:
+    given = data.get(name, [])
+    if not isinstance(given, list):
+        raise refused(f"{name} is no list")
+    for each in given:
+        if not isinstance(each, Mapping):
+            raise refused(f"{name} holds something that is no JSON object")
+        yield each
+
+
+def text_in(given: Mapping[str, Json], name: str, where: str) -> str:
+    value = given.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise refused(f"{where} has no {name}")
+    return value
+
+
+def object_in(given: Mapping[str, Json], name: str, where: str) -> dict[str, Json]:
+    value = given.get(name) or {}
+    if not isinstance(value, dict):
+        raise refused(f"the {name} of {where} is no JSON object")
+    return dict(value)
+
+
+def refused(what: str) -> InvalidInput:
+    return InvalidInput(f"The graph cannot be imported: {what.rstrip('.')}; {REMEDY}.")
+
 
 FORMAT_VERSION = "1.0"
 KINDS = ("semantic", "episodic")
@@ -31,7 +238,7 @@ def graph(store: MemoryStore) -> Iterator[Memory]:
 
 def exported(store: MemoryStore) -> dict[str, Json]:
     nodes = {memory.id: memory for memory in graph(store)}
-    parts: dict[str, list[Json]] = {name: [] for name in (*(f"{kind}_nodes" for kind in KINDS), *TIES)}
+    parts: dict[str, list[Json]] = {name: [] for name in (*(f"{kind}_nodes" for kind in KINDS), *EDGE_LISTS)}
     for memory in nodes.values():
         parts[f"{memory.type}_nodes"].append(node(memory, nodes))
         for link in memory.links:
@@ -68,12 +275,14 @@ def node(memory: Memory, there: Mapping[str, Memory]) -> dict[str, Json]:
 def edge(source: str, link: Link) -> dict[str, Json]:
     data = dict(link.data)
     flat = {name: data.pop(name) for name in FLAT if link.rel == TRANSITIONED_TO and name in data}
-    named: dict[str, Json] = {} if link.rel in TIES.values() else {"relationship": shown(link.rel), "rel": link.rel}
+    named: dict[str, Json] = (
+        {} if link.rel in EDGE_LISTS.values() else {"relationship": shown(link.rel), "rel": link.rel}
+    )
     return {"source_id": source, "target_id": link.to, "weight": link.weight, **flat, "metadata": data, **named}
 
 
 def place_of(link: Link) -> str:
-    return next((name for name, rel in TIES.items() if rel == link.rel), "other_edges")
+    return next((name for name, rel in EDGE_LISTS.items() if rel == link.rel), "other_edges")
 
 
 @dataclass(slots=True)

@@ -49,7 +49,7 @@ def limited(default: int) -> Callable[[F], F]:
 @contextmanager
 def opened(door: Door, agent: str) -> Iterator[CognitiveMemory]:
     from nacre.minds.cognitive import CognitiveMemory
-    from nacre.minds.opening import checked_name
+    from nacre.minds.mind import checked_name
 
     with replace(door, flags={**door.flags, "space": checked_name(agent)}).open(any_space=True) as store:
         yield CognitiveMemory(agent, store=store)

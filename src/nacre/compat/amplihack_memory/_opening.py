@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from nacre.factory import EmbedFunction
 from nacre.memory_store import MemoryStore
-from nacre.minds.opening import Mind
+from nacre.minds.mind import Mind
 from nacre.protocols import Embedder
 from nacre.settings import Settings
 

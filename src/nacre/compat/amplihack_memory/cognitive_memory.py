@@ -9,11 +9,9 @@ from typing import Any, TypeVar, cast
 
 from nacre.engine.engine import Composed
 from nacre.minds import records
+from nacre.minds.cognitive import CAPACITY, KEYWORDS, RECENT, SIMILAR
 from nacre.minds.cognitive import CognitiveMemory as Native
-from nacre.minds.facts import RECENT, SIMILAR
-from nacre.minds.matching import KEYWORDS
 from nacre.minds.records import PENDING, RESOLVED, TRIGGERED
-from nacre.minds.working import CAPACITY
 from nacre.model import Memory
 from nacre.model.memory import Json
 from nacre.text.grammar import negation_diff

@@ -8,7 +8,7 @@ from pathlib import Path
 from nacre.files import private_folder
 from nacre.memory_store import MemoryStore
 from nacre.minds import connector
-from nacre.minds.numbering import ALL
+from nacre.minds.cognitive import ALL
 
 from ._opening import Embedding, Placed, bare, usual_place
 from .exceptions import translated

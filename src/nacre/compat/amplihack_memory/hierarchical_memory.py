@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from nacre.minds import knowledge, subgraph
 from nacre.minds.classify import classify
-from nacre.minds.knowledge_retrieving import containing
-from nacre.minds.knowledge_storing import ALIKE
+from nacre.minds.knowledge import containing
+from nacre.minds.knowledge_facts import ALIKE
 from nacre.minds.subgraph import KnowledgeCategory
 from nacre.model import Memory
 from nacre.model.memory import Json

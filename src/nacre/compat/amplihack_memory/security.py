@@ -6,8 +6,9 @@ from typing import ClassVar
 
 from nacre.access import capabilities as access
 from nacre.access.capabilities import ScopeLevel as ScopeLevel
-from nacre.minds import guarded, queries
-from nacre.minds.guarded import UNNAMED
+from nacre.minds import security as guarded
+from nacre.minds import security as queries
+from nacre.minds.security import UNNAMED
 
 from ._opening import Open
 from .connector import MemoryConnector

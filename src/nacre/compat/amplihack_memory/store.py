@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from nacre.minds import experiences
+from nacre.minds import experience_store as experiences
 
 from ._opening import Embedding, bare, usual_place
 from .connector import USUAL_MEGABYTES, MemoryConnector

@@ -12,8 +12,7 @@ from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
 from nacre.minds.connector import ACT, USUAL_MEGABYTES, AddedExperience, MemoryConnector, flagged
 from nacre.minds.experience import COMPRESSED, TYPE, Experience, ExperienceType, experience_of
-from nacre.minds.pattern_keeper import Discover, PatternKeeper, discoveries_of
-from nacre.minds.patterns import THRESHOLD
+from nacre.minds.patterns import THRESHOLD, Discover, StoredPatterns, discoveries_of
 from nacre.minds.tally import EXPERIENCES
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
@@ -104,8 +103,8 @@ class ExperienceStore(MemoryConnector):
         """Says whether a pattern held when it was applied, which moves its confidence. Raises `MemoryNotFound`."""
         return experience_of(self.patterns().validate(key, success))
 
-    def patterns(self, threshold: int = THRESHOLD) -> PatternKeeper:
-        return PatternKeeper(self.store, threshold)
+    def patterns(self, threshold: int = THRESHOLD) -> StoredPatterns:
+        return StoredPatterns(self.store, threshold)
 
     def _due(self, draft: Memory | None) -> Upkeep:
         """What an addition would bring with it; without one, all that is due whenever it was last looked for."""

@@ -16,7 +16,7 @@ from nacre.compat.ai_houkai import MemoryStore, dispatch
 from nacre.compat.ai_houkai.installers import claude_code
 from nacre.compat.ai_houkai.installers.claude_code import ClaudeCodeInstaller
 from nacre.compat.ai_houkai.mcp_server import server
-from nacre.compat.ai_houkai.memory_system.opening import settings_for
+from nacre.compat.ai_houkai.memory_system.store import settings_for
 from nacre.mcp.profiles.houkai import PROFILE
 from nacre.mcp.server import make_server
 from nacre.mcp.store_provider import StoreProvider

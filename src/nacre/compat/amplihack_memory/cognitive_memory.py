@@ -7,6 +7,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from nacre.compat.amplihack_memory._base import Embedding, Placed, bare, usual_place
 from nacre.engine.engine import Composed
 from nacre.minds import records
 from nacre.minds.cognitive import CAPACITY, KEYWORDS, RECENT, SIMILAR
@@ -18,7 +19,6 @@ from nacre.text.grammar import negation_diff
 from nacre.text.similarity import SHORTEST, overlap
 
 from . import memory_types
-from ._opening import Embedding, Placed, bare, usual_place
 from .similarity import _tokenize as _tokenize
 
 WORKING_MEMORY_CAPACITY = CAPACITY

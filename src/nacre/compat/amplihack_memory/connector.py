@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from nacre.compat.amplihack_memory._base import Embedding, Placed, bare, usual_place
 from nacre.files import private_folder
 from nacre.memory_store import MemoryStore
 from nacre.minds import connector
 from nacre.minds.cognitive import ALL
 
-from ._opening import Embedding, Placed, bare, usual_place
 from .exceptions import translated
 from .experience import Experience, ExperienceType
 

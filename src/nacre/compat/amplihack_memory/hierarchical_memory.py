@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
+from nacre.compat.amplihack_memory._base import Embedding, Open, Placed, bare, usual_place
 from nacre.minds import knowledge, subgraph
 from nacre.minds.classify import classify
 from nacre.minds.knowledge import containing
@@ -17,7 +18,6 @@ from nacre.model.memory import Json
 from nacre.text.similarity import SHORTEST
 from nacre.text.tokens import words
 
-from ._opening import Embedding, Open, Placed, bare, usual_place
 from .contradiction import detect_contradiction
 from .entity_extraction import extract_entity_name
 

@@ -3,10 +3,9 @@
 from datetime import datetime
 from typing import Any
 
+from nacre.compat.amplihack_memory._base import Open
 from nacre.minds import records
 from nacre.minds.records import MemoryCategory as MemoryCategory
-
-from ._opening import Open
 
 
 class Local(Open):

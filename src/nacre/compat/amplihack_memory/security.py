@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from nacre.access import capabilities as access
 from nacre.access.capabilities import ScopeLevel as ScopeLevel
+from nacre.compat.amplihack_memory._base import Open
 from nacre.minds import security as guarded
 from nacre.minds import security as queries
 from nacre.minds.security import UNNAMED
 
-from ._opening import Open
 from .connector import MemoryConnector
 from .exceptions import MemoryQuotaExceededError as MemoryQuotaExceededError
 from .exceptions import QueryCostExceededError as QueryCostExceededError

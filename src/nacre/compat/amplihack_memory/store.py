@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from pathlib import Path
 
+from nacre.compat.amplihack_memory._base import Embedding, bare, usual_place
 from nacre.minds import experience_store as experiences
 
-from ._opening import Embedding, bare, usual_place
 from .connector import USUAL_MEGABYTES, MemoryConnector
 from .exceptions import translated
 from .experience import Experience

@@ -12,6 +12,7 @@ from mcp_types import TextContent
 from mcp_types import Tool as ListedTool
 from pydantic import ValidationError
 
+from nacre.compat.mnemosyne.storage.chroma_store import ChromaMemoryStore
 from nacre.errors import NacreError, UnknownName
 from nacre.mcp.calls import argument_errors, check_arguments, tool_named
 from nacre.mcp.profiles import mnemosyne as profile
@@ -27,7 +28,6 @@ from .config.settings import Settings
 from .core.consolidator import MemoryConsolidator
 from .core.constants import MEMORY_SUMMARY_LENGTH
 from .core.models import ConsolidationConfig, EmotionalContext, Memory, MemoryType
-from .storage.chroma_store import ChromaMemoryStore
 
 KINDS = [kind.value for kind in MemoryType]
 TOLD = ("id", "content", "summary", "memory_type", "tags", "emotional_context", "importance_score", "relevance_score",

@@ -1,4 +1,4 @@
-"""The commands of `houkai`: each calls one method of the store and shows the answer."""
+"""The commands of `houkai`: each calls one method of the store and prints the result."""
 
 from __future__ import annotations
 
@@ -6,28 +6,72 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
 
 from nacre import __version__
+from nacre.compat.ai_houkai.cli import config
+from nacre.compat.ai_houkai.cli.config import load_maintenance
+from nacre.compat.ai_houkai.cli.output import (
+    SHORT,
+    chosen,
+    fmt_age,
+    resolve_id_prefix,
+    show_json,
+    show_memories,
+    show_rows,
+)
+from nacre.compat.ai_houkai.maintenance import daemon
+from nacre.compat.ai_houkai.maintenance.durations import parse_duration
+from nacre.compat.ai_houkai.maintenance.scheduler import configured
+from nacre.compat.ai_houkai.maintenance.state import MaintenanceState
+from nacre.compat.ai_houkai.memory_system import (
+    ConflictError,
+    DecayEngine,
+    ImportConflictError,
+    JournalEntry,
+    Memory,
+    MemoryStore,
+    ReflectionEngine,
+)
+from nacre.lifecycle.daemon import logging_to, stopping_on_signals, told_by
+from nacre.model import Direction
 from nacre.recall.pack import HEADER
+from nacre.settings import STORE_FILE
+from nacre.transfer.read_archive import info as look_into
 
-from ..maintenance.durations import parse_duration
-from ..memory_system import ConflictError, ImportConflictError, Memory, MemoryStore
-from . import config, ties, upkeep
-from .keeping import journal, maintenance
-from .options import Fmt, Hidden, Ids, Kind, Least, Tag, Tags, Yes, confirmed, store_of
-from .output import SHORT, resolve_id_prefix, show_json, show_memories
+Ids = Annotated[list[str], typer.Argument()]
+Kind = Annotated[str | None, typer.Option("--type", "-t")]
+Tag = Annotated[str | None, typer.Option("--tag", "-g")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", "-g")]
+Least = Annotated[float | None, typer.Option("--min-importance")]
+Hidden = Annotated[bool, typer.Option("--include-superseded")]
+Fmt = Annotated[str, typer.Option("--format", "-f")]
+Yes = Annotated[bool, typer.Option("--yes", "-y")]
+Apply = Annotated[bool, typer.Option("--apply")]
+Rel = Annotated[str | None, typer.Option("--rel")]
+
+
+def store_of(ctx: typer.Context) -> MemoryStore:
+    return cast(MemoryStore, ctx.obj["store"])
+
+
+def confirmed(question: str, yes: bool) -> None:
+    """Ends the command where the answer is no."""
+    if not yes and not typer.confirm(question):
+        raise typer.Exit(1)
+
 
 EXPECTED = (ValueError, KeyError, ImportError, OSError, ConflictError, ImportConflictError)
 NEGATIVE = {"ignore_unknown_options": True}  # -0.1 is a number here, not a flag
 
 
-class Doors(TyperGroup):
+class ErrorReportingGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
@@ -36,12 +80,11 @@ class Doors(TyperGroup):
             raise typer.Exit(1) from error
 
 
-app = typer.Typer(cls=Doors, no_args_is_help=True, add_completion=False)
+journal = typer.Typer(help="List and undo journal entries.", no_args_is_help=True)
+maintenance = typer.Typer(help="Run decay and reflection on a schedule.", no_args_is_help=True)
+app = typer.Typer(cls=ErrorReportingGroup, no_args_is_help=True, add_completion=False)
 app.add_typer(journal, name="journal")
 app.add_typer(maintenance, name="maintenance")
-for each in (*ties.COMMANDS, *upkeep.COMMANDS):
-    app.command()(each)
-app.command("import")(upkeep.import_)
 
 
 @app.callback(invoke_without_command=True)
@@ -222,3 +265,263 @@ def bump(ctx: typer.Context, id: str, delta: str) -> None:
     wanted = float(delta[1:]) if delta.startswith("=") else memory.importance + float(delta)
     after = store_of(ctx).edit(memory.id, importance=wanted)
     print(f"{memory.id[:SHORT]}: {memory.importance:.2f} → {after.importance:.2f}")
+
+
+@app.command()
+def link(ctx: typer.Context, src: str, dst: str, rel: Annotated[str, typer.Option("--rel")] = "related") -> None:
+    """Tie a memory to another."""
+    source, target = (resolve_id_prefix(store_of(ctx), id) for id in (src, dst))
+    store_of(ctx).link(source, target, rel)
+    print(f"{source[:SHORT]} -{rel}-> {target[:SHORT]}")
+
+
+@app.command()
+def unlink(ctx: typer.Context, src: str, dst: str, rel: Rel = None) -> None:
+    """Remove ties."""
+    source, target = (resolve_id_prefix(store_of(ctx), id) for id in (src, dst))
+    print(f"Removed {store_of(ctx).unlink(source, target, rel)} ties")
+
+
+@app.command()
+def neighbors(
+    ctx: typer.Context, id: str, rel: Rel = None, direction: str = "both", depth: int = 1, format: Fmt = "auto"
+) -> None:
+    """What ties lead to."""
+    found = store_of(ctx).neighbors(resolve_id_prefix(store_of(ctx), id), rel, cast(Direction, direction), depth)
+    if chosen(format) == "json":
+        show_json([{**memory.to_dict(), "rel": rel} for memory, rel in found])
+    else:
+        show_rows(("id", "rel", "text"), [(memory.id[:SHORT], rel, memory.text) for memory, rel in found], format)
+
+
+@app.command()
+def graph(ctx: typer.Context, ids: Ids, depth: int = 1, format: Fmt = "ascii") -> None:
+    """The ties around memories: ascii, dot or json."""
+    store = store_of(ctx)
+    found = store.subgraph([resolve_id_prefix(store, id) for id in ids], depth)
+    if format == "json":
+        show_json({"nodes": [node.to_dict() for node in found.nodes.values()], "edges": found.edges})
+        return
+    dot = format == "dot"
+    edge = '  "{}" -> "{}" [label="{}"];' if dot else "{} -> {} ({})"
+    lines = [edge.format(source[:SHORT], target[:SHORT], rel) for source, target, rel in found.edges]
+    names = [f'  "{id[:SHORT]}";' if dot else f"{id[:SHORT]} {node.text}" for id, node in found.nodes.items()]
+    print("\n".join(["digraph {", *names, *lines, "}"] if dot else [*names, *lines]))
+
+
+@app.command()
+def conflicts(
+    ctx: typer.Context,
+    id: Annotated[str | None, typer.Option("--id")] = None,
+    threshold: float | None = None,
+    resolve: Annotated[str | None, typer.Option("--resolve")] = None,
+) -> None:
+    """Memories that repeat or contradict each other; `--resolve interactive` asks about each pair."""
+    store = store_of(ctx)
+    for each in store.find_conflicts(id and resolve_id_prefix(store, id), threshold):
+        if store.get(each.a.id) is None or store.get(each.b.id) is None:
+            continue  # the answer to an earlier pair took one of them
+        print(f"{each.kind} ({each.reason}, {each.similarity:.2f})")
+        print(f"  A {each.a.id[:SHORT]} {each.a.text}\n  B {each.b.id[:SHORT]} {each.b.text}")
+        if resolve == "interactive":
+            said = typer.prompt("[k]eep, [a] supersede A, [b] supersede B, [da] delete A, [db] delete B, [s]kip", "s")
+            settled(store, each.a.id, each.b.id, said.strip().lower())
+
+
+def settled(store: MemoryStore, a: str, b: str, said: str) -> None:
+    if said in ("a", "b"):
+        store.supersede(*((a, b) if said == "a" else (b, a)))
+    elif said in ("da", "db"):
+        store.forget(a if said == "da" else b)
+
+
+@app.command()
+def supersede(ctx: typer.Context, old: str, new: str) -> None:
+    """Let a memory take another's place."""
+    gone, heir = (resolve_id_prefix(store_of(ctx), id) for id in (old, new))
+    store_of(ctx).supersede(gone, heir)
+    print(f"{gone[:SHORT]} superseded by {heir[:SHORT]}")
+
+
+@app.command()
+def restore(ctx: typer.Context, id: str) -> None:
+    """Undo a supersede."""
+    whole = resolve_id_prefix(store_of(ctx), id)
+    print(f"{whole[:SHORT]} {'restored' if store_of(ctx).restore(whole) else 'was not superseded'}")
+
+
+@app.command()
+def prune(
+    ctx: typer.Context,
+    decay_rate: float = 0.1,
+    min_score: float = 0.05,
+    protect_type: Annotated[list[str] | None, typer.Option("--protect-type")] = None,
+    apply: Apply = False,
+    yes: Yes = False,
+) -> None:
+    """Delete what has faded; only shows it unless --apply."""
+    engine = DecayEngine(store_of(ctx), decay_rate, min_score, tuple(protect_type or ("procedural",)))
+    faded = engine.prune(dry_run=True)
+    show_memories(faded)
+    if apply and faded:
+        confirmed(f"Delete {len(faded)} memories?", yes)
+        print(f"Deleted {len(engine.prune())} memories")
+
+
+@app.command()
+def reflect(
+    ctx: typer.Context,
+    threshold: float = 0.75,
+    min_cluster_size: int = 3,
+    consolidate: str = "none",
+    apply: Apply = False,
+    yes: Yes = False,
+) -> None:
+    """Condense similar episodes; only shows the summaries unless --apply."""
+    if consolidate not in ("none", "soft", "hard"):
+        raise ValueError(f"There is no way {consolidate!r} to consolidate; use none, soft or hard.")
+    engine = ReflectionEngine(store_of(ctx), threshold, min_cluster_size)
+    if apply and consolidate == "hard":
+        confirmed("Delete the episodes that are condensed?", yes)
+    ways: dict[str, Any] = {"none": False, "soft": True, "hard": "hard"}
+    show_memories(engine.reflect(dry_run=not apply, consolidate=ways[consolidate]))
+
+
+@app.command()
+def export(
+    ctx: typer.Context,
+    path: str,
+    type: Annotated[list[str] | None, typer.Option("--type", "-t")] = None,
+    tag: Tags = None,
+    include_superseded: Hidden = False,
+    no_vectors: Annotated[bool, typer.Option("--no-vectors")] = False,
+) -> None:
+    """Write memories to an archive."""
+    told = store_of(ctx).export(path, not no_vectors, include_superseded, type, tag)
+    print(f"Exported {told.count} memories to {told.path} ({told.bytes} bytes)")
+
+
+@app.command("import")
+def import_(
+    ctx: typer.Context,
+    path: str,
+    on_conflict: str = "skip",
+    regenerate_vectors: Annotated[bool, typer.Option("--regenerate-vectors")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
+    yes: Yes = False,
+) -> None:
+    """Take memories in from an archive."""
+    confirmed(f"Import {path}?", yes or dry_run)
+    done = store_of(ctx).import_(path, on_conflict, regenerate_vectors, dry_run)
+    counts = f"imported={done.imported} skipped={done.skipped} overwritten={done.overwritten} renamed={done.renamed}"
+    print(f"{counts} errors={len(done.errors)}")
+
+
+@app.command()
+def info(path: str) -> None:
+    """Look into an archive without importing it."""
+    told = look_into(path)
+    print(f"{told.header.form} {told.header.version}: {told.count} memories of {told.header.space!r}")
+    print(f"model {told.header.embedder}, {told.vectors} with vectors, {told.errors} bad lines, {told.bytes} bytes")
+
+
+@app.command()
+def backup(ctx: typer.Context) -> None:
+    """Copy the store beside the others of ~/.ai_houkai/backups."""
+    place = config._HOUKAI_DIR / "backups" / time.strftime("%Y%m%d-%H%M%S")
+    place.mkdir(parents=True)
+    print(store_of(ctx).native.backup(place / STORE_FILE).parent)
+
+
+@app.command()
+def stats(ctx: typer.Context, format: Fmt = "auto") -> None:
+    """Count memories."""
+    told = store_of(ctx).native.stats()
+    whole: dict[str, Any] = {"total": told.total, "active": told.active, "superseded": told.superseded}
+    whole |= {"by_type": dict(told.by_type), "top_tags": dict(told.top_tags), "store_size_bytes": told.bytes_on_disk}
+    if chosen(format) == "json":
+        show_json(whole)
+    else:
+        show_rows(("name", "value"), [(name, str(value)) for name, value in whole.items()], format)
+
+
+@journal.command()
+def tail(
+    ctx: typer.Context,
+    n: Annotated[int, typer.Option("-n")] = 20,
+    op: str | None = None,
+    actor: str | None = None,
+    id: Annotated[str | None, typer.Option("--id")] = None,
+    all: Annotated[bool, typer.Option("--all")] = False,
+) -> None:
+    """The latest entries; with --all from the archives too."""
+    found = list(store_of(ctx).journal.read(op=op, actor=actor, memory_id=id, include_archives=all))
+    latest = found[-n:] if n > 0 else []
+    rows = [(f"{each.ts:.3f}", each.op, each.actor, each.id[:SHORT], each.summary()) for each in latest]
+    show_rows(("ts", "op", "actor", "id", "summary"), rows)
+
+
+@journal.command("show")
+def show_entry(ctx: typer.Context, ts: float) -> None:
+    """One entry, whole."""
+    show_json(asdict(entry_at(store_of(ctx), ts)))
+
+
+@journal.command()
+def undo(ctx: typer.Context, ts: float, yes: Annotated[bool, typer.Option("--yes", "-y")] = False) -> None:
+    """Take one entry back."""
+    entry = entry_at(store_of(ctx), ts)
+    confirmed(f"Undo {entry.summary()}?", yes)
+    if not store_of(ctx).undo(entry):
+        raise ValueError(f"{entry.op} cannot be taken back; it is not undoable, or no longer stands.")
+    print(f"Undone: {entry.summary()}")
+
+
+def entry_at(store: MemoryStore, ts: float) -> JournalEntry:
+    found = store.journal.find_by_ts(ts)
+    if found is None:
+        raise ValueError(f"The journal has no entry at {ts:.3f}; `houkai journal tail` lists them.")
+    return found
+
+
+@maintenance.command()
+def tick(ctx: typer.Context) -> None:
+    """Do once what is due."""
+    print(configured(store_of(ctx), load_maintenance()).tick().summary())
+
+
+@maintenance.command()
+def run(ctx: typer.Context) -> None:
+    """Do what is due, until stopped."""
+    known = load_maintenance()
+    with told_by(known.pid_path), logging_to(known.log_path), stopping_on_signals() as stop:
+        configured(store_of(ctx), known).run_forever(stop)
+
+
+@maintenance.command()
+def start(ctx: typer.Context) -> None:
+    """Run in the background."""
+    known, place = load_maintenance(), ctx.obj["config"]
+    if daemon.is_alive(known.pid_path):
+        raise ValueError("It is running already; `houkai maintenance stop` ends it.")
+    pid = daemon.spawn_detached(place.store_path, place.collection, known.log_path, known.pid_path)
+    print(f"Started as process {pid}")
+
+
+@maintenance.command()
+def stop() -> None:
+    """End what runs in the background."""
+    print("Stopped" if daemon.stop_daemon(load_maintenance().pid_path) else "Nothing was running")
+
+
+@maintenance.command()
+def status() -> None:
+    """Whether it runs, and when each job last did."""
+    known = load_maintenance()
+    state = MaintenanceState.load(known.state_path)
+    print("running" if daemon.is_alive(known.pid_path) else "not running")
+    for job, last, total in (
+        ("decay", state.last_decay_at, state.total_decayed),
+        ("reflect", state.last_reflect_at, state.total_reflected),
+    ):
+        print(f"{job}: {'never' if last is None else fmt_age(last)}, {total} in all")

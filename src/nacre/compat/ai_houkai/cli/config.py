@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nacre.compat.ai_houkai.memory_system.store import MODEL, model_of_environment
+
 from ..maintenance.durations import parse_duration
-from ..memory_system.opening import MODEL, model_of_environment
 
 _HOUKAI_DIR = Path.home() / ".ai_houkai"
 _DEFAULT_PATH = str(_HOUKAI_DIR / ".chroma")

@@ -13,7 +13,7 @@ def __getattr__(name: str) -> Any:
     if name != "app":
         raise AttributeError(name)
     try:
-        from .commands import app
+        from nacre.compat.ai_houkai.cli.commands import app
     except ModuleNotFoundError as error:
         if error.name != "typer":
             raise

@@ -9,10 +9,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from nacre.compat.ai_houkai.memory_system.models import Memory
+from nacre.compat.ai_houkai.memory_system.store import MemoryStore
 from nacre.errors import MemoryNotFound
-
-from ..memory_system.records import Memory
-from ..memory_system.store import MemoryStore
 
 SHORT, SHOWN = 8, 65  # characters of an id, and of a text, in a table
 STEPS = 5

@@ -10,9 +10,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nacre.compat.ai_houkai.memory_system.store import MemoryStore
+
 from ..memory_system.decay import DecayEngine
 from ..memory_system.reflection import ReflectionEngine
-from ..memory_system.store import MemoryStore
 from .state import MaintenanceState
 
 if TYPE_CHECKING:

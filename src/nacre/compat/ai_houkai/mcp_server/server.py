@@ -9,6 +9,8 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, Literal
 
+from nacre.compat.ai_houkai.memory_system.models import Conflict, ConflictError, ImportConflictError
+from nacre.compat.ai_houkai.memory_system.store import MemoryStore, model_of_environment, settings_for
 from nacre.errors import InvalidInput, NacreError
 from nacre.mcp.profiles import houkai as profile
 from nacre.mcp.profiles.maintenance import new_archive_path
@@ -18,10 +20,6 @@ from nacre.memory_store import MemoryStore as NativeStore
 from nacre.model import Conflict as NativeConflict
 from nacre.model.memory import Json
 from nacre.protocols import Embedder
-
-from ..memory_system.opening import model_of_environment, settings_for
-from ..memory_system.records import Conflict, ConflictError, ImportConflictError
-from ..memory_system.store import MemoryStore
 
 PATH, COLLECTION = "AI_HOUKAI_PATH", "AI_HOUKAI_COLLECTION"
 

@@ -1,8 +1,6 @@
 """The store, its values and the engines that keep it, under the names that AI-Houkai exports."""
 
-from .decay import DecayEngine
-from .journal import Journal, JournalEntry
-from .records import (
+from nacre.compat.ai_houkai.memory_system.models import (
     Conflict,
     ConflictError,
     ConflictFn,
@@ -19,8 +17,11 @@ from .records import (
     PackResult,
     RememberResult,
 )
+from nacre.compat.ai_houkai.memory_system.store import MemoryStore
+
+from .decay import DecayEngine
+from .journal import Journal, JournalEntry
 from .reflection import ReflectionEngine
-from .store import MemoryStore
 
 __all__ = [
     "Conflict",

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from nacre.compat.ai_houkai.memory_system.models import Conflict, ConflictFn, Memory
 from nacre.lifecycle.clustering import mean_direction
 from nacre.memory_store import MemoryStore as NativeStore
 from nacre.model import Filter
-
-from .records import Conflict, ConflictFn, Memory
 
 WORD = re.compile(r"[a-z0-9]+")
 NEGATIONS = frozenset(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nacre.compat.ai_houkai.memory_system.models import Memory
+from nacre.compat.ai_houkai.memory_system.store import MemoryStore
 from nacre.lifecycle.decay import Standing, simple
-
-from .records import Memory
-from .store import MemoryStore
 
 
 @dataclass

@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from nacre.compat.ai_houkai.memory_system.models import Memory
+from nacre.compat.ai_houkai.memory_system.store import MemoryStore
 from nacre.lifecycle.reflection import ReflectionEngine as NativeEngine
 from nacre.model import Memory as NativeMemory
-
-from .records import Memory
-from .store import MemoryStore
 
 ACTOR = "reflection"
 

@@ -1,34 +1,237 @@
-"""AI-Houkai's MemoryStore: its words, defaults and answers over one space of a Nacre store."""
+"""AI-Houkai's MemoryStore, with its defaults and return values, over one space of a Nacre store."""
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from nacre.errors import MemoryNotFound, SupersedeCycle, UnknownName
-from nacre.model import Direction, Hit, Recollection
-from nacre.model import Memory as NativeMemory
-from nacre.recall.pack import HEADER, estimated_tokens, pack
-from nacre.recall.strategies import pool_words
-
-from . import conflicts
-from .carrying import Carrying
-from .conflicts import negation_diff as _negation_diff
-from .conflicts import tokenize as _tokenize
-from .records import (
+from nacre.compat.ai_houkai.memory_system import conflicts
+from nacre.compat.ai_houkai.memory_system.conflicts import negation_diff as _negation_diff
+from nacre.compat.ai_houkai.memory_system.conflicts import tokenize as _tokenize
+from nacre.compat.ai_houkai.memory_system.journal import Journal, JournalEntry
+from nacre.compat.ai_houkai.memory_system.models import (
     Conflict,
     ConflictError,
     ConflictFn,
     ExpandSpec,
+    ExportSummary,
     Graph,
     HybridWeights,
+    ImportConflictError,
+    ImportSummary,
     Memory,
     Neighbors,
     PackedMemory,
     PackResult,
     RememberResult,
 )
+from nacre.errors import ArchiveRefused, ImportConflict, MemoryNotFound, SupersedeCycle, UnknownName
+from nacre.files import private_folder
+from nacre.memory_store import MemoryStore as NativeStore
+from nacre.model import Direction, Filter, Hit, Recollection
+from nacre.model import Memory as NativeMemory
+from nacre.protocols import Embedder
+from nacre.recall.pack import HEADER, estimated_tokens, pack
+from nacre.recall.strategies import pool_words
+from nacre.settings import IN_MEMORY, Settings
+from nacre.transfer.archive import AHKAI
+from nacre.transfer.export import Choice, export_archive
+from nacre.transfer.import_archive import import_archive
+from nacre.transfer.read_archive import Archive
+
+Where = Mapping[str, Any]
+Rows = dict[str, Any]
+
+COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "$eq": lambda value, wanted: bool(value == wanted),
+    "$ne": lambda value, wanted: bool(value != wanted),
+    "$gt": lambda value, wanted: bool(value > wanted),
+    "$gte": lambda value, wanted: bool(value >= wanted),
+    "$lt": lambda value, wanted: bool(value < wanted),
+    "$lte": lambda value, wanted: bool(value <= wanted),
+    "$in": lambda value, wanted: value in wanted,
+    "$nin": lambda value, wanted: value not in wanted,
+}
+JOINED: dict[str, Callable[..., bool]] = {"$and": all, "$or": any}
+USUAL = ("metadatas", "documents")
+
+
+@dataclass
+class Client:
+    """Closing frees the file."""
+
+    native: NativeStore
+
+    def close(self) -> None:
+        self.native.close()
+
+
+@dataclass
+class Collection:
+    native: NativeStore
+    name: str
+
+    def count(self) -> int:
+        return self.native.count(include_superseded=True, include_archived=True, include_expired=True)
+
+    def get(
+        self,
+        ids: Sequence[str] | str | None = None,
+        where: Where | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+        include: Sequence[str] = USUAL,
+    ) -> Rows:
+        found = [memory for memory in self._chosen(ids) if admitted(memory.to_metadata(), where)]
+        return self._rows(found[offset:][:limit], include)
+
+    def add(
+        self, ids: Sequence[str], documents: Sequence[str], metadatas: Sequence[Where] | None = None, **_: object
+    ) -> None:
+        """Vectors are computed from the texts, whatever is given."""
+        whole = zip(ids, documents, metadatas or [{}] * len(ids), strict=True)
+        drafts = [Memory.from_record(id, text, meta).native(self.native.space) for id, text, meta in whole]
+        self.native.write("remember", new=drafts)
+
+    def update(
+        self,
+        ids: Sequence[str],
+        metadatas: Sequence[Where] | None = None,
+        documents: Sequence[str] | None = None,
+        **_: object,
+    ) -> None:
+        """Unknown ids are passed over."""
+        known = {memory.id for memory in self.native.get_many(ids)}
+        metas = metadatas or [{}] * len(ids)
+        texts: Sequence[str | None] = documents or [None] * len(ids)
+        given = zip(ids, metas, texts, strict=True)
+        edits = {id: changing(meta, text) for id, meta, text in given if id in known}
+        if edits:
+            self.native.write("edit", edits=edits)
+
+    def delete(self, ids: Sequence[str] | None = None, where: Where | None = None) -> None:
+        if ids is not None or where:
+            self.native.purge(*self.get(ids, where)["ids"])
+
+    def query(
+        self,
+        query_texts: Sequence[str] = (),
+        n_results: int = 10,
+        where: Where | None = None,
+        include: Sequence[str] = (*USUAL, "distances"),
+        query_embeddings: Sequence[Any] | None = None,
+    ) -> Rows:
+        """The nearest of each question; a list for each, as Chroma gives it."""
+        import numpy as np
+
+        asked = query_embeddings if query_embeddings is not None else self.native.embedder.embed(list(query_texts))
+        admits = set(self.get(where=where, include=())["ids"]) if where else None
+        store, whole = self.native.acting_as("query").store, dict[str, list[Any]]()
+        for vector in asked:
+            near = store.by_vector(
+                self.native.space,
+                np.asarray(vector, np.float32),
+                Filter.where(status__ne="trashed"),
+                n_results if admits is None else self.count(),
+            )
+            best = [match for match in near if admits is None or match.id in admits][:n_results]
+            row = self._rows(self._chosen([match.id for match in best]), include)
+            row["distances"] = [1.0 - match.score for match in best] if "distances" in include else None
+            for key, value in row.items():
+                whole.setdefault(key, []).append(value)
+        return {key: None if values[0] is None else values for key, values in whole.items()}
+
+    def _chosen(self, ids: Sequence[str] | str | None) -> list[Memory]:
+        if ids is not None:
+            wanted = [ids] if isinstance(ids, str) else list(ids)
+            return [
+                Memory.of(self.native.shown(each)) for each in self.native.get_many(wanted) if each.status != "trashed"
+            ]
+        every = self.native.iterate(include_superseded=True, include_archived=True, include_expired=True)
+        return [Memory.of(self.native.shown(each)) for each in every]
+
+    def _rows(self, found: Sequence[Memory], include: Sequence[str]) -> Rows:
+        ids = [memory.id for memory in found]
+        vectors = self.native.vectors(ids) if "embeddings" in include else {}
+        return {
+            "ids": ids,
+            "documents": [memory.text for memory in found] if "documents" in include else None,
+            "metadatas": [memory.to_metadata() for memory in found] if "metadatas" in include else None,
+            "embeddings": [vectors[id][0] if id in vectors else None for id in ids]
+            if "embeddings" in include
+            else None,
+        }
+
+
+def admitted(meta: Mapping[str, Any], where: Where | None) -> bool:
+    """Chroma's filter over plain values: equality, comparisons, `$and` and `$or`."""
+    for name, wanted in (where or {}).items():
+        if name in JOINED:
+            if not JOINED[name](admitted(meta, each) for each in wanted):
+                return False
+        else:
+            tests = wanted.items() if isinstance(wanted, Mapping) else [("$eq", wanted)]
+            if name not in meta or not all(COMPARED[test](meta[name], value) for test, value in tests):
+                return False
+    return True
+
+
+def changing(meta: Where, text: str | None) -> Callable[[NativeMemory], NativeMemory]:
+    def changed(memory: NativeMemory) -> NativeMemory:
+        stands = Memory.of(memory)
+        said = stands.text if text is None else text
+        given = Memory.from_record(memory.id, said, {**stands.to_metadata(), **meta}).native(memory.space)
+        kept = {name: getattr(given, name) for name in MUTABLE}
+        return replace(memory, **kept)
+
+    return changed
+
+
+MUTABLE = (
+    "text type tags importance created_at last_accessed access_count source links superseded_by superseded_at"
+    " polarity".split()
+)
+
+
+MODEL = "all-MiniLM-L6-v2"
+OWN = ("minilm", "hashing", "openai", "sentence-transformers")
+
+
+def settings_for(path: str | Path, collection: str, model: str = MODEL) -> Settings:
+    """Makes the directory, in which the file then lies."""
+    folder = str(path)
+    if folder != IN_MEMORY:
+        place = Path(path).expanduser()
+        private_folder(place)
+        folder = str(place)
+    return Settings(
+        store=folder,
+        space=collection,
+        embedder=embedder_named(model),
+        on_conflict="ignore",
+        importance="fixed",
+        emotion="off",
+    )
+
+
+def model_of_environment() -> str:
+    """One for every door, or one would write vectors that another cannot read."""
+    return os.environ.get("AI_HOUKAI_EMBEDDER") or MODEL
+
+
+def embedder_named(model: str) -> str:
+    if model in (MODEL, f"sentence-transformers/{MODEL}"):
+        return "minilm"
+    return model if model.partition(":")[0] in OWN else f"sentence-transformers:{model}"
+
+
+IMPORT = "import"
+
 
 __all__ = ["Memory", "MemoryStore", "_bm25_score_pool", "_estimate_tokens", "_negation_diff", "_tokenize"]
 
@@ -37,7 +240,68 @@ ACCESSED = "accessed"  # recency counts from the last use here, natively from th
 _estimate_tokens = estimated_tokens
 
 
-class MemoryStore(Carrying):
+class MemoryStore:
+    def __init__(
+        self,
+        path: str | Path = "./.chroma",
+        collection: str = "ai_houkai",
+        embedding_model: str = MODEL,
+        *,
+        conflict_policy: str = "ignore",
+        conflict_threshold: float = 0.80,
+        contradiction_fn: ConflictFn | None = None,
+        hybrid_weights: HybridWeights | None = None,
+        actor: str = "lib",
+        journal_enabled: bool = True,
+        journal_path: str | Path | None = None,
+        journal_rotate_mb: float = 64,
+        journal_keep_days: float = 90,
+        embedding_fn: Embedder | Callable[..., Any] | None = None,
+    ) -> None:
+        self.path, self.collection_name, self.actor = str(path), collection, actor
+        self.conflict_policy, self.conflict_threshold = conflict_policy, conflict_threshold
+        self.contradiction_fn, self.hybrid_weights = contradiction_fn, hybrid_weights
+        settings = settings_for(path, collection, embedding_model)
+        self.native = NativeStore(settings=settings, embedder=embedding_fn, actor=actor)
+        self.embedding_model = self.native.embedder.identity
+        self.collection = Collection(self.native, collection)
+        self.client = Client(self.native)
+        place = Path(path).expanduser().absolute().parent / "journal.log" if journal_path is None else journal_path
+        self.journal_enabled = journal_enabled and (journal_path is not None or str(path) != IN_MEMORY)
+        self.journal = Journal(Path(place).expanduser(), journal_rotate_mb, journal_keep_days)
+
+    @contextmanager
+    def as_actor(self, name: str) -> Iterator[None]:
+        """Within it, the journals tell what is done under this name."""
+        own, native = self.actor, self.native
+        self.actor, self.native = name, native.signed(name)
+        try:
+            yield
+        finally:
+            self.actor, self.native = own, native
+
+    def get(self, memory_id: str) -> Memory | None:
+        found = self.native.get(memory_id)
+        return None if found is None or found.status == "trashed" else Memory.of(found)
+
+    _get_by_id = get
+
+    def _get_all_memories(self) -> list[Memory]:
+        return self.collection._chosen(None)
+
+    def _log(
+        self,
+        op: str,
+        memory_id: str = "",
+        *,
+        before: dict[str, Any] | None = None,
+        after: dict[str, Any] | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> None:
+        if self.journal_enabled:
+            entry = JournalEntry(self.native.now(), op, self.actor, memory_id, before, after, meta or {})
+            self.journal.append(entry)
+
     def remember(
         self,
         text: str,
@@ -242,6 +506,94 @@ class MemoryStore(Carrying):
         if found is None:
             raise MemoryNotFound(memory_id, self.native.space)
         return found
+
+    def export(
+        self,
+        path: str | Path,
+        include_vectors: bool = True,
+        include_superseded: bool = False,
+        types: Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        since: float | None = None,
+    ) -> ExportSummary:
+        choice = Choice(
+            types=tuple(types or ()),
+            tags=tuple(tags or ()),
+            since=since,
+            include_superseded=include_superseded,
+            vectors=include_vectors,
+        )
+        told = export_archive(self.native, path, choice, form=AHKAI)
+        self._log("export", meta={"path": str(path), "count": told.count})
+        return told
+
+    def import_(
+        self, path: str | Path, on_conflict: str = "skip", regenerate_vectors: bool = False, dry_run: bool = False
+    ) -> ImportSummary:
+        """Raises `ImportError` for a file that cannot be taken, or whose vectors are another model's and were not
+        allowed to be computed again, and `ImportConflictError`; nothing was written then."""
+        try:
+            foreign = self._foreign(Archive(path)) and not regenerate_vectors
+            if foreign:
+                raise ImportError(f"{path} has another model's vectors; import it with regenerate_vectors=True.")
+            told = import_archive(
+                self.native, path, on_conflict=on_conflict, regenerate_vectors=regenerate_vectors, dry_run=dry_run
+            )
+        except ArchiveRefused as error:
+            raise ImportError(str(error)) from error
+        except ImportConflict as error:
+            raise ImportConflictError(str(error), collisions=error.collisions) from error
+        with self.as_actor(IMPORT):
+            for entry in self.native.journal(batch=told.batch, limit=None, newest_first=False) if told.batch else ():
+                kept = self.get(entry.memory_id)
+                self._log(IMPORT, entry.memory_id, after=None if kept is None else kept.to_dict())
+        faults = [(str(fault.line), fault.why) for fault in told.faults]
+        counts = told.imported, told.skipped, told.overwritten, told.renamed
+        return ImportSummary(*counts, faults, regenerate_vectors or told.vectors_regenerated > 0)
+
+    def _foreign(self, archive: Archive) -> bool:
+        with_vectors = archive.header.options.get("include_vectors", True)
+        return bool(with_vectors) and archive.header.embedder not in ("", self.embedding_model)
+
+    def undo(self, entry: JournalEntry) -> bool:
+        """False when it cannot be taken back, or no longer stands as it left it."""
+        done = {"remember": self._unremember, "forget": self._unforget, "supersede": self._unsupersede,
+                "restore": self._unrestore, "link": self._unlink, "unlink": self._relink}  # fmt: skip
+        if entry.op not in done or not done[entry.op](entry):
+            return False
+        self._log("undo", entry.id, meta={"op": entry.op, "ts": entry.ts})
+        return True
+
+    def _unremember(self, entry: JournalEntry) -> bool:
+        return bool(self.native.purge(entry.id))
+
+    def _unforget(self, entry: JournalEntry) -> bool:
+        if entry.before is None or self.get(entry.id) is not None:
+            return False
+        self.native.write("undo", new=[Memory.from_dict(entry.before).native(self.native.space)])
+        return True
+
+    def _unsupersede(self, entry: JournalEntry) -> bool:
+        old = self.get(entry.meta["old_id"])
+        return old is not None and old.superseded_by == entry.meta["new_id"] and self.native.restore(old.id)
+
+    def _unrestore(self, entry: JournalEntry) -> bool:
+        old, new = self.get(entry.meta["old_id"]), self.get(entry.meta["new_id"])
+        if old is None or new is None or old.superseded_by:
+            return False
+        self.native.supersede(old.id, new.id)
+        return True
+
+    def _unlink(self, entry: JournalEntry) -> bool:
+        source, target, rel = (entry.meta[name] for name in ("src_id", "dst_id", "rel"))
+        return self.get(source) is not None and bool(self.native.unlink(source, target, rel))
+
+    def _relink(self, entry: JournalEntry) -> bool:
+        rels = entry.meta.get("removed_rels") or [entry.meta.get("rel") or "related"]
+        if self.get(entry.meta["src_id"]) is None:
+            return False
+        made = [self.native.link(entry.meta["src_id"], entry.meta["dst_id"], rel) for rel in rels]
+        return any(each.new for each in made)
 
 
 def known_policy(name: str) -> str:

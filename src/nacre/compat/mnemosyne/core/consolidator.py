@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nacre.compat.mnemosyne.storage.chroma_store import SHORT_TERM, ChromaMemoryStore
 from nacre.lifecycle import clustering, consolidation
 from nacre.model.memory import Json
 
-from ..storage.chroma_store import SHORT_TERM, ChromaMemoryStore
 from .models import ConsolidationConfig, ConsolidationReport, Memory, MemoryCluster
 
 log = logging.getLogger("mnemosyne")

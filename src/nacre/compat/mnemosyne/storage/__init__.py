@@ -1,6 +1,6 @@
 """Mnemosyne's store."""
 
-from .chroma_store import ChromaMemoryStore
+from nacre.compat.mnemosyne.storage.chroma_store import ChromaMemoryStore
 
 CHROMA_AVAILABLE = True
 

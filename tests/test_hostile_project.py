@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.cli.door import Door
+from nacre.cli.cli_context import CliContext
 from nacre.factory import store_file
 from nacre.hooks.client import answer_in_process
 from nacre.hooks.helper import Stores
@@ -132,7 +132,7 @@ def test_the_hooks_obey_nothing_and_are_silent(
 
 
 def test_the_mcp_server_obeys_nothing(hostile: Hostile, untouched: Callable[[], None]) -> None:
-    provider = StoreProvider(Door().settings())
+    provider = StoreProvider(CliContext().settings())
     try:
         store = provider.store("client")
         assert store.space == "default" and store.settings.store.startswith(str(hostile.home))

@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from nacre.cli.output import json_line, print_json, print_yaml
+from nacre.cli.ui.output import json_line, print_json, print_yaml
 
 MARKS = "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\x7f\x9b"
 

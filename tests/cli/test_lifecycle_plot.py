@@ -23,7 +23,7 @@ def test_without_ids_three_examples_are_plotted(nacre: CommandLine) -> None:
         "── importance 0.1",
     ]
     assert drawn[-2].endswith("0.10 → 0.02, below on day 35")
-    assert drawn[-1] == "·· 0.05: `nacre prune` lets go of what falls below"
+    assert drawn[-1] == "·· 0.05: `nacre prune` removes what falls below"
 
 
 def test_named_memories_are_plotted_with_what_keeps_them(nacre: CommandLine) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nacre.cli.printable import one_field, one_line, printable, shortened
+from nacre.cli.ui.output import one_field, one_line, printable, shortened
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from types import ModuleType
 import click
 import pytest
 
-from nacre.cli import faults
+from nacre.cli import errors as faults
 from nacre.cli.catalogue import HELP
 from nacre.cli.main import nacre
 
@@ -123,5 +123,5 @@ def test_what_the_older_command_line_could_is_here(commands: dict[str, click.Com
 def test_the_page_names_every_command_and_every_exit_code(reference: ModuleType) -> None:
     page = reference.page()
     assert [name for name in HELP if f"### nacre {name}\n" not in page] == []
-    codes = {0, faults.CLOSED_PIPE, *(kind.exit_code for kind in faults.Fault.__subclasses__())}
+    codes = {0, faults.CLOSED_PIPE, *(kind.exit_code for kind in faults.CliError.__subclasses__())}
     assert all(f"| {code} |" in page for code in codes)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from nacre import MemoryStore
-from nacre.cli.charts import bars, sparkline
+from nacre.cli.ui.charts import bars, sparkline
 from tests.cli.terminal import conversation
 from tests.command_line import CommandLine
 
@@ -60,7 +60,7 @@ def test_an_empty_store_has_no_pictures(nacre: CommandLine) -> None:
 
 
 def test_what_is_there_is_seen_however_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nacre.cli.charts.writes_unicode", lambda: True)
+    monkeypatch.setattr("nacre.cli.ui.charts.writes_unicode", lambda: True)
     small = list(bars({"much": 10_000, "little": 1, "none": 0}))
     assert "▏ 1" in small[1] and small[2].endswith(" 0")
     assert sparkline([0, 1, 10_000]) == "▁▂█"

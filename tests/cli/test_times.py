@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.cli.times import DAY, HOUR, age, held_on, known_by, since, until
+from nacre.cli.ui.times import DAY, HOUR, age, held_on, known_by, since, until
 from nacre.errors import InvalidInput
 from nacre.model.instants import seconds
 

@@ -1,1 +1,1 @@
-"""The door for people at a terminal and for scripts: parses, calls one method of the store, renders."""
+"""Commands for people at a terminal and for scripts: parses, calls one method of the store, renders."""

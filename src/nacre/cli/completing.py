@@ -10,7 +10,7 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
 
 from nacre.cli.catalogue import HELP
-from nacre.cli.door import Door
+from nacre.cli.cli_context import CliContext
 from nacre.errors import NacreError
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ def looking(ctx: click.Context) -> Iterator[MemoryStore | None]:
     """None where there is no store to look into: a key that is pressed must neither make one nor complain."""
     from nacre.factory import store_file
 
-    door = ctx.find_object(Door) or Door()
-    door.flags |= {name: value for name in ("store", "space") if (value := given(ctx, name))}
+    cli = ctx.find_object(CliContext) or CliContext()
+    cli.flags |= {name: value for name in ("store", "space") if (value := given(ctx, name))}
     try:
-        if store_file(door.settings().store).is_file():
-            with door.open() as store:
+        if store_file(cli.settings().store).is_file():
+            with cli.open() as store:
                 yield store
                 return
     except NacreError:
@@ -76,7 +76,7 @@ def tags(store: MemoryStore, _incomplete: str) -> list[CompletionItem]:
 
 
 def ids(store: MemoryStore, incomplete: str) -> list[CompletionItem]:
-    from nacre.cli.columns import excerpt
+    from nacre.cli.ui.columns import excerpt
     from nacre.model import Filter
 
     begins = Filter.where(id__ge=incomplete, id__lt=incomplete + "\U0010ffff") if incomplete else None

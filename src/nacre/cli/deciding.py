@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.columns import short
-from nacre.cli.disputes import because, stands
-from nacre.cli.keys import END, keystrokes
-from nacre.cli.output import put, say
-from nacre.cli.printable import one_line, printable
-from nacre.cli.times import age
+from nacre.cli.ui.columns import short
+from nacre.cli.ui.conflicts import conflict_reason, is_current
+from nacre.cli.ui.output import one_line, printable, put, say
+from nacre.cli.ui.prompts import END, key_reader
+from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.model import Conflict, Memory
 from nacre.model.review import ReviewItem
@@ -88,7 +87,7 @@ def walk_through(store: MemoryStore, items: Sequence[ReviewItem], now: float) ->
 def as_it_stands(store: MemoryStore, item: ReviewItem) -> ReviewItem | None:
     if item.conflict is not None:
         newer, older = store.get(item.conflict.a.id), store.get(item.conflict.b.id)
-        if newer is None or older is None or not (stands(newer) and stands(older)):
+        if newer is None or older is None or not (is_current(newer) and is_current(older)):
             return None
         return replace(item, memory=newer, conflict=replace(item.conflict, a=newer, b=older))
     if item.names:
@@ -97,12 +96,12 @@ def as_it_stands(store: MemoryStore, item: ReviewItem) -> ReviewItem | None:
         return item
     memory = store.get(item.memory.id)
     same = memory is not None and memory.last_validated_at == item.memory.last_validated_at
-    return replace(item, memory=memory) if memory is not None and same and stands(memory) else None
+    return replace(item, memory=memory) if memory is not None and same and is_current(memory) else None
 
 
 def shown(item: ReviewItem, now: float, place: str) -> list[str]:
     if item.conflict is not None:
-        head = f"{item.conflict.kind}: {because(item.conflict)} ({item.conflict.similarity:.2f} alike)"
+        head = f"{item.conflict.kind}: {conflict_reason(item.conflict)} ({item.conflict.similarity:.2f} alike)"
         return [titled(place, head), *sides(item.conflict, now)]
     head = f"{item.kind}: {item.why}" if item.memory is not None else item.why
     return [titled(place, head), *([f"  {told(item.memory, now)}"] if item.memory is not None else [])]
@@ -138,17 +137,17 @@ def highlighted(text: str, words: str) -> str:
 
 
 def chosen(item: ReviewItem) -> Choice:
-    choice = asked((*CHOICES[item.kind], SKIP, QUIT))
+    choice = ask_choice((*CHOICES[item.kind], SKIP, QUIT))
     while choice.label == "trash one":
-        which = asked(TRASH_ONE)
-        choice = which if which.decision else asked((*CHOICES[item.kind], SKIP, QUIT))
+        which = ask_choice(TRASH_ONE)
+        choice = which if which.decision else ask_choice((*CHOICES[item.kind], SKIP, QUIT))
     return choice
 
 
-def asked(choices: Sequence[Choice]) -> Choice:
+def ask_choice(choices: Sequence[Choice]) -> Choice:
     keys = {choice.key: choice for choice in choices}
     line = "  ".join(f"[{click.style(each.key, bold=True)}] {each.label}" for each in choices) + "  [?] "
-    with keystrokes() as press:
+    with key_reader() as press:
         write(line)
         while (typed := pressed(press)) not in keys and typed != END:
             if typed == "?":
@@ -173,7 +172,7 @@ def helped(choices: Sequence[Choice]) -> str:
     return "\n".join(f"  {each.key}  {each.label:<12}  {each.outcome}" for each in choices)
 
 
-def answered(question: str) -> str | None:
+def ask_text(question: str) -> str | None:
     """None when the person would rather not say."""
     try:
         return str(click.prompt(question, default="", show_default=False, prompt_suffix="")).strip()
@@ -183,7 +182,7 @@ def answered(question: str) -> str | None:
 
 
 def carried_out(store: MemoryStore, item: ReviewItem, choice: Choice) -> bool:
-    given = answered(choice.asks) if choice.asks else ""
+    given = ask_text(choice.asks) if choice.asks else ""
     if given is None:
         say("Nothing was decided; it still waits.")
         return False

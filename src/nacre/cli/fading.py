@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nacre.cli.columns import ROOMY, headline, short
-from nacre.cli.kinds import Number
-from nacre.cli.options import together
-from nacre.cli.output import Column
-from nacre.cli.records import memory_record
-from nacre.cli.times import age
+from nacre.cli.options import Number, combine
+from nacre.cli.ui.columns import ROOMY, headline, short
+from nacre.cli.ui.output import Column
+from nacre.cli.ui.records import memory_record
+from nacre.cli.ui.times import age
 from nacre.errors import UnknownName
 from nacre.lifecycle.decay import MODELS
 from nacre.lifecycle.jobs import listed
@@ -29,7 +28,7 @@ Scored = tuple[Memory, float]
 
 
 def model_options(command: F) -> F:
-    return together(
+    return combine(
         click.option(
             "--model",
             type=click.Choice(list(MODELS)),

@@ -44,9 +44,9 @@ class CommandGroup(LazyGroup):
         return [*commands(incomplete), *options]
 
     def invoke(self, ctx: click.Context) -> object:
-        from nacre.cli.faults import told  # not at the top: `--help` ends before a fault can happen
+        from nacre.cli.errors import errors_as_exit_codes  # not at the top: `--help` ends before a fault can happen
 
-        with told(ctx):
+        with errors_as_exit_codes(ctx):
             return super().invoke(ctx)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nacre.cli.faults import Misused, Refused
-from nacre.cli.output import say
+from nacre.cli.errors import Refused, UsageProblem
+from nacre.cli.ui.output import say
 from nacre.factory import key_named, make_access, open_store
 from nacre.settings import KEY_FILE, Settings
 
@@ -18,13 +18,13 @@ def chosen_key(named: str | None, new_file: str | None, known: str, option: str)
     What is wrong with it is said now, before anybody is asked.
     """
     if named and new_file:
-        raise Misused(f"{option} and --new-key-file name two keys; give one of them.")
+        raise UsageProblem(f"{option} and --new-key-file name two keys; give one of them.")
     if new_file:
         return lasting(KEY_FILE + new_file)
     setting = lasting(named or known)
     if not setting:
         named_by = "file:PATH, env:VARIABLE, keyring:NAME"
-        raise Misused(f"no key was named; give {option} ({named_by}) or --new-key-file PATH.")
+        raise UsageProblem(f"no key was named; give {option} ({named_by}) or --new-key-file PATH.")
     key = key_named(setting)
     if key is not None:
         key.check_strength()

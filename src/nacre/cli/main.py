@@ -9,7 +9,7 @@ from io import TextIOWrapper
 import click
 
 from nacre import __version__
-from nacre.cli.door import Door
+from nacre.cli.cli_context import CliContext
 from nacre.cli.group import CommandGroup
 
 
@@ -26,7 +26,7 @@ def nacre(ctx: click.Context, /, debug: bool, **flags: str | None) -> None:
     Settings come from these options, from NACRE_STORE, NACRE_SPACE and NACRE_EMBEDDER, from the nearest .nacre.toml
     upwards (as far as you trust it: see `nacre trust`), or from your own config.toml; the first match wins.
     """
-    ctx.obj = Door({name: value for name, value in flags.items() if value is not None}, debug)
+    ctx.obj = CliContext({name: value for name, value in flags.items() if value is not None}, debug)
     if os.environ.get("NO_COLOR"):
         ctx.color = False
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
 
-from nacre.cli.door import Door
-from nacre.cli.output import DATA, FORMS
+from nacre.cli.cli_context import CliContext
+from nacre.cli.ui.output import DATA, FORMS, Column, chosen_form, print_items, say
+from nacre.cli.ui.prompts import confirm
+from nacre.errors import InvalidInput
+from nacre.model.instants import DAY
+from nacre.model.levels import LEVELS
 
 if TYPE_CHECKING:
     from nacre.model.memory import Json
@@ -18,7 +24,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Narrowing(TypedDict):
+class FilterOptions(TypedDict):
     types: tuple[str, ...]
     tags: tuple[str, ...]
     session: str | None
@@ -32,8 +38,8 @@ class Narrowing(TypedDict):
     valid_at: float | None
 
 
-def narrowing(command: F) -> F:
-    return together(
+def filter_options(command: F) -> F:
+    return combine(
         click.option("-t", "--type", "types", metavar="TYPE", multiple=True, help="Of this type; repeat for others."),
         click.option(
             "-g", "--tag", "tags", metavar="TAG", multiple=True, help="With this tag; repeat for all of them."
@@ -52,8 +58,8 @@ def narrowing(command: F) -> F:
     )(command)
 
 
-def scope_of(given: Narrowing, now: float) -> Scope:
-    from nacre.cli.times import since, until
+def scope_of(given: FilterOptions, now: float) -> Scope:
+    from nacre.cli.ui.times import since, until
 
     return {
         "type": given["types"] or None,
@@ -72,29 +78,29 @@ def scope_of(given: Narrowing, now: float) -> Scope:
 
 def as_of_option(command: F) -> F:
     help = "As it was known then: 2h, 7d, a time, or a date, which means the end of its day (UTC)."
-    return click.option("--as-of", metavar="WHEN", callback=then_known, help=help)(command)
+    return click.option("--as-of", metavar="WHEN", callback=as_of_moment, help=help)(command)
 
 
 def valid_at_option(command: F) -> F:
     help = "What held then, whatever replaced it since: 7d, a time, or a date, which means its noon (UTC)."
-    return click.option("--valid-at", metavar="WHEN", callback=then_held, help=help)(command)
+    return click.option("--valid-at", metavar="WHEN", callback=valid_at_moment, help=help)(command)
 
 
-def then_known(ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-    from nacre.cli.times import known_by
+def as_of_moment(ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+    from nacre.cli.ui.times import known_by
 
-    return None if value is None else known_by(value, ctx.ensure_object(Door).now())
-
-
-def then_held(ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-    from nacre.cli.times import held_on
-
-    return None if value is None else held_on(value, ctx.ensure_object(Door).now())
+    return None if value is None else known_by(value, ctx.ensure_object(CliContext).now())
 
 
-def walking(command: F) -> F:
+def valid_at_moment(ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+    from nacre.cli.ui.times import held_on
+
+    return None if value is None else held_on(value, ctx.ensure_object(CliContext).now())
+
+
+def traversal_options(command: F) -> F:
     """How ties are followed."""
-    return together(
+    return combine(
         click.option(
             "--rel", "rels", metavar="NAME", multiple=True, help="Along ties of this relation; repeat for others."
         ),
@@ -112,9 +118,9 @@ def hidden_option(command: F) -> F:
     return click.option("--hidden", is_flag=True, help="Also through what is trashed, superseded or expired.")(command)
 
 
-def describing(command: F) -> F:
+def field_options(command: F) -> F:
     """Named as the fields of a memory: what is given goes to the store as it is."""
-    return together(
+    return combine(
         click.option("-t", "--type", metavar="TYPE", help="episodic, semantic, procedural, feedback, …"),
         click.option("-i", "--importance", type=float, metavar="0-1", help="How much it matters."),
         click.option("-s", "--source", metavar="TEXT", help="Where it comes from."),
@@ -125,9 +131,9 @@ def describing(command: F) -> F:
         click.option("--occurred-at", metavar="TIME", help="When it took place: 2026-03-31T09:00:00Z."),
         click.option("--expires-at", metavar="TIME", help="When it stops being recalled."),
         click.option(
-            "--polarity", type=click.Choice(["-1", "0", "1"]), help="Against, neither, or for.", callback=whole
+            "--polarity", type=click.Choice(["-1", "0", "1"]), help="Against, neither, or for.", callback=as_integer
         ),
-        click.option("--metadata", metavar="JSON", callback=parsed, help="A JSON object to keep with it."),
+        click.option("--metadata", metavar="JSON", callback=as_json, help="A JSON object to keep with it."),
     )(command)
 
 
@@ -154,31 +160,35 @@ def dry_run_option(command: F) -> F:
     return click.option("--dry-run", is_flag=True, help="Only say what would be done.")(command)
 
 
-def door_options(command: F) -> F:
+def global_options(command: F) -> F:
     """The options of `nacre` itself, taken after the command too, where many people write them."""
-    return together(placing, click.option("--embedder", hidden=True, expose_value=False, callback=late))(command)
-
-
-def placing(command: F) -> F:
-    """Those of them that say where to work."""
-    return together(
-        click.option("--store", hidden=True, expose_value=False, callback=late),
-        click.option("--space", hidden=True, expose_value=False, callback=late),
-        click.option("--debug", hidden=True, expose_value=False, callback=late, is_flag=True, default=None),
+    return combine(
+        location_options, click.option("--embedder", hidden=True, expose_value=False, callback=set_global_option)
     )(command)
 
 
-def late(ctx: click.Context, option: click.Parameter, value: str | bool | None) -> None:
-    door = ctx.find_object(Door)
-    if value is None or door is None or option.name is None:
+def location_options(command: F) -> F:
+    """Those of them that say where to work."""
+    return combine(
+        click.option("--store", hidden=True, expose_value=False, callback=set_global_option),
+        click.option("--space", hidden=True, expose_value=False, callback=set_global_option),
+        click.option(
+            "--debug", hidden=True, expose_value=False, callback=set_global_option, is_flag=True, default=None
+        ),
+    )(command)
+
+
+def set_global_option(ctx: click.Context, option: click.Parameter, value: str | bool | None) -> None:
+    cli = ctx.find_object(CliContext)
+    if value is None or cli is None or option.name is None:
         return
     if isinstance(value, bool):
-        door.debug = value
+        cli.debug = value
     else:
-        door.flags[option.name] = value
+        cli.flags[option.name] = value
 
 
-def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+def combine(*options: Callable[[F], F]) -> Callable[[F], F]:
     def decorate(command: F) -> F:
         for option in reversed(options):
             command = option(command)
@@ -187,11 +197,11 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def whole(_ctx: click.Context, _option: click.Parameter, value: str | None) -> int | None:
+def as_integer(_ctx: click.Context, _option: click.Parameter, value: str | None) -> int | None:
     return None if value is None else int(value)
 
 
-def parsed(_ctx: click.Context, _option: click.Parameter, value: str | None) -> Json:
+def as_json(_ctx: click.Context, _option: click.Parameter, value: str | None) -> Json:
     if value is None:
         return None
     try:
@@ -201,5 +211,131 @@ def parsed(_ctx: click.Context, _option: click.Parameter, value: str | None) -> 
     return found
 
 
-def given_only(options: Mapping[str, object]) -> dict[str, object]:
+def without_none(options: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in options.items() if value is not None}
+
+
+UNIT = re.compile(r"[a-z]", re.IGNORECASE)
+RANGE_END = rf"(\d*\.?\d+|{'|'.join(LEVELS)})?"
+RANGE = re.compile(rf"{RANGE_END}\s*-\s*{RANGE_END}\Z", re.ASCII)
+
+
+class Number(click.FloatRange):
+    """Neither infinite nor `nan`, which lie in every range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no number that can be counted with.", param, ctx)
+        return number
+
+
+def days_option(_ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+    """A length of time, as days. It needs a unit: a bare 30, meant as days, must not be taken for seconds."""
+    if value is None:
+        return None
+    from nacre.lifecycle.intervals import parse_duration
+
+    if not UNIT.search(value):
+        raise click.BadParameter(f"{value!r} is no length of time; write 12h, 30d or 8w.")
+    try:
+        return parse_duration(value) / DAY
+    except InvalidInput as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def positive_days_option(ctx: click.Context, option: click.Parameter, value: str) -> float:
+    found = days_option(ctx, option, value)
+    if not found:
+        raise click.BadParameter(f"{value!r} is no time at all; write 12h, 30d or 8w.")
+    return found
+
+
+def shares_option(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[float, ...]:
+    """Numbers from 0 to 1, given one by one or with commas between them."""
+    parts = [part for value in values for part in value.split(",")]
+    found = tuple(parse_number(part) for part in parts)
+    if not all(0 <= each <= 1 for each in found):
+        raise click.BadParameter(f"{','.join(parts)!r} cannot be plotted; write numbers from 0 to 1: 0.9,0.5,0.1.")
+    return found
+
+
+def parse_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def confidence_range(_ctx: click.Context, _option: click.Parameter, value: str) -> tuple[float, float]:
+    """A level, or two numbers or levels; both ends belong to it."""
+    given = value.strip().lower()
+    found = (LEVELS[given].least, LEVELS[given].most) if given in LEVELS else parse_range(given)
+    if found is None or not 0 <= found[0] <= found[1] <= 1:
+        raise click.BadParameter(
+            f"{value!r} is no range; write very-low, low, medium, high, very-high, high-, 0.2-0.6, 0.8- or -0.3."
+        )
+    return found
+
+
+def parse_range(given: str) -> tuple[float, float] | None:
+    found = RANGE.match(given)
+    if not found or given == "-":
+        return None
+    least, most = found[1] or "0", found[2] or "1"
+    return (
+        LEVELS[least].least if least in LEVELS else float(least),
+        LEVELS[most].most if most in LEVELS else float(most),
+    )
+
+
+T = TypeVar("T")
+
+ROWS = 20
+
+
+class PlanOptions(TypedDict):
+    applied: bool
+    yes: bool
+    why: str
+    limit: int
+    form: str | None
+
+
+def plan_options(command: F) -> F:
+    return combine(
+        click.option("--apply", "applied", is_flag=True, help="Carry the plan out; without it nothing is changed."),
+        click.option("-y", "--yes", is_flag=True, help="Do not ask."),
+        why_option,
+        rows_option,
+        form_option(),
+        global_options,
+    )(command)
+
+
+def rows_option(command: F) -> F:
+    help = "Rows of a table at most; 0 for all. TSV and JSON have them all."
+    limit = click.option(
+        "-n", "limit", type=click.IntRange(min=0), metavar="N", default=ROWS, show_default=True, help=help
+    )
+    return limit(command)
+
+
+def show_plan(
+    items: Sequence[T], columns: Sequence[Column[T]], record: Callable[[T], object], limit: int, form: str | None
+) -> None:
+    """The whole plan for programs; for people as much of it as they would read."""
+    shown = items[:limit] if limit and chosen_form(form) == "table" else items
+    print_items(shown, columns, record, form)
+    if len(shown) < len(items):
+        say(f"and {len(items) - len(shown):,} more; -n 0 lists them all.")
+
+
+def confirm_plan(asked: PlanOptions, would: str, question: str = "") -> bool:
+    """Whether to act. Ends the command when the question is answered with no."""
+    if not asked["applied"]:
+        say(f"{would}; --apply carries it out.")
+        return False
+    if question and not asked["yes"]:
+        confirm(question)
+    return True

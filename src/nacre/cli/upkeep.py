@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nacre.cli.output import Column
-from nacre.cli.times import age
+from nacre.cli.ui.output import Column
+from nacre.cli.ui.times import age
 from nacre.lifecycle.intervals import format_duration
 from nacre.lifecycle.jobs import JobResult
 from nacre.lifecycle.scheduler import MaintenanceScheduler

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.asking import text_of
-from nacre.cli.door import Door
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import DATA, print_data, put
-from nacre.cli.printable import one_line
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.output import DATA, one_line, print_data, put
+from nacre.cli.ui.prompts import text_argument
 from nacre.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
 @click.option("-t", "--type", default="semantic", show_default=True, metavar="TYPE", help="The type it would have.")
 @click.option("--role", default="", metavar="NAME", help="Who says it: user, assistant, tool, …")
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def command(door: Door, words: tuple[str, ...], type: str, role: str, form: str | None) -> None:  # noqa: ARG001
+def command(cli: CliContext, words: tuple[str, ...], type: str, role: str, form: str | None) -> None:  # noqa: ARG001
     """Say how much a text is worth keeping, why, and what it feels like. Nothing is kept."""
     from nacre.remember.suggest import appraise
     from nacre.text.emotion import detect_emotion
 
-    text = text_of(words, stdin=False)
+    text = text_argument(words, stdin=False)
     if not text.strip():
         raise InvalidInput("There is no text to appraise; give some, or - to read it from stdin.")
     found, emotion = appraise(text, type=type, role=role), detect_emotion(text)

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.columns import ROOMY, headline, short
-from nacre.cli.door import Door
-from nacre.cli.kinds import confidence_range
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import Column, print_items, say
-from nacre.cli.records import memory_record
-from nacre.cli.times import age
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import confidence_range, form_option, global_options
+from nacre.cli.ui.columns import ROOMY, headline, short
+from nacre.cli.ui.output import Column, print_items, say
+from nacre.cli.ui.records import memory_record
+from nacre.cli.ui.times import age
 from nacre.model import Memory
 from nacre.model.instants import iso
 
@@ -46,10 +45,10 @@ class Held:
     "-n", "limit", type=click.IntRange(min=0), metavar="N", default=20, show_default=True, help="At most; 0 for all."
 )
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
 def command(
-    door: Door,
+    cli: CliContext,
     confidence: tuple[float, float],
     source: str | None,
     unvalidated: bool,
@@ -65,13 +64,13 @@ def command(
     """
     from nacre.lifecycle.confidence import audit
 
-    with door.open() as store:
+    with cli.open() as store:
         least, most = confidence
         validated = False if unvalidated else None
         memories = audit(store, min_confidence=least, max_confidence=most, source=source, validated=validated)
         first = list(islice(memories, limit + 1 if limit else None))
-        found = list(held(store, first[: limit or None], door.now(), fade=fade))
-    print_items(found, columns(door.now()), record, form)
+        found = list(held(store, first[: limit or None], cli.now(), fade=fade))
+    print_items(found, columns(cli.now()), record, form)
     if not found:
         say("Nothing is held so.")
     elif len(found) < len(first):

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.asking import counted, sure
-from nacre.cli.door import Door, quiet_log
-from nacre.cli.options import door_options, dry_run_option, form_option, yes_option
-from nacre.cli.output import DATA, Column, print_data, print_items, put, say
-from nacre.cli.times import age
+from nacre.cli.cli_context import CliContext, configure_logging
+from nacre.cli.options import dry_run_option, form_option, global_options, yes_option
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
+from nacre.cli.ui.prompts import confirm, count_of
+from nacre.cli.ui.times import age
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def command() -> None:
 
 @command.command("create")
 @click.argument("path", required=False)
-@door_options
+@global_options
 @click.pass_obj
-def create(door: Door, path: str | None) -> None:
+def create(cli: CliContext, path: str | None) -> None:
     """Copy the store while others go on writing. Prints where the copy is.
 
     PATH is a file or a folder. Without it the copy goes to the setting `backup_folder`, by default beside the store,
@@ -40,22 +40,22 @@ def create(door: Door, path: str | None) -> None:
     """
     from nacre.lifecycle.jobs import backups_of
 
-    with door.open() as store:
-        made = store.backup(path) if path else backups_of(door.settings()).make(store, door.now())
+    with cli.open() as store:
+        made = store.backup(path) if path else backups_of(cli.settings()).make(store, cli.now())
     put(str(made))
     say(f"Copied and checked, {size(made.stat().st_size)}.")
 
 
 @command.command("list")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def list_command(door: Door, form: str | None) -> None:
+def list_command(cli: CliContext, form: str | None) -> None:
     """List the copies of this store, newest first, and what earlier restores left beside it."""
     from nacre.lifecycle.backups import copies
 
-    found = copies(door.settings())
-    print_items(found, columns(door.now()), record, form)
+    found = copies(cli.settings())
+    print_items(found, columns(cli.now()), record, form)
     if not found:
         say("There are no copies yet; `nacre backup create` makes one.")
 
@@ -64,18 +64,18 @@ def list_command(door: Door, form: str | None) -> None:
 @click.argument("file")
 @key_option
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def verify_command(door: Door, file: str, key: str | None, form: str | None) -> None:
+def verify_command(cli: CliContext, file: str, key: str | None, form: str | None) -> None:
     """Read a copy from end to end, change nothing, and tell what it holds. Ends with code 4 when it is damaged."""
     from nacre.lifecycle.backups import verify
 
-    quiet_log(debug=door.debug)
-    found = verify(door.settings(), file, key=key)
+    configure_logging(debug=cli.debug)
+    found = verify(cli.settings(), file, key=key)
     if form in DATA:
         print_data(described(file, found), form)
     else:
-        put(f"{file} is whole: {holds(found, door.now())}.")
+        put(f"{file} is whole: {holds(found, cli.now())}.")
 
 
 @command.command("restore")
@@ -83,9 +83,9 @@ def verify_command(door: Door, file: str, key: str | None, form: str | None) -> 
 @key_option
 @dry_run_option
 @yes_option
-@door_options
+@global_options
 @click.pass_obj
-def restore_command(door: Door, file: str, key: str | None, dry_run: bool, yes: bool) -> None:
+def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, yes: bool) -> None:
     """Put a copy in the place of the store. The present file is kept beside it under another name.
 
     The copy is checked first, and nothing is changed while another process has the store open. An encrypted store stays
@@ -94,15 +94,17 @@ def restore_command(door: Door, file: str, key: str | None, dry_run: bool, yes: 
     from nacre.factory import store_file
     from nacre.lifecycle.backups import restore, verify
 
-    quiet_log(debug=door.debug)
-    settings = door.settings()
-    told = f"{holds(verify(settings, file, key=key), door.now())}"
+    configure_logging(debug=cli.debug)
+    settings = cli.settings()
+    told = f"{holds(verify(settings, file, key=key), cli.now())}"
     if dry_run:
         say(f"{store_file(settings.store)} would become {told}; nothing was changed.")
         return
     if not yes:
-        sure(f"Put {file} ({told}) in the place of {store_file(settings.store)}? The present file is kept beside it.")
-    kept = restore(settings, file, door.now(), key=key)
+        confirm(
+            f"Put {file} ({told}) in the place of {store_file(settings.store)}? The present file is kept beside it."
+        )
+    kept = restore(settings, file, cli.now(), key=key)
     say(f"{store_file(settings.store)} is restored: {told}.")
     if kept is not None:
         put(str(kept))
@@ -112,7 +114,7 @@ def restore_command(door: Door, file: str, key: str | None, dry_run: bool, yes: 
 def holds(copy: Copy, now: float) -> str:
     written = f", last written {age(copy.last_at, now)}" if copy.last_at is not None else ""
     secret = ", encrypted" if copy.encrypted else ""
-    return f"{counted(copy.memories)} in {counted(len(copy.spaces), 'space', 'spaces')}{written}{secret}"
+    return f"{count_of(copy.memories)} in {count_of(len(copy.spaces), 'space', 'spaces')}{written}{secret}"
 
 
 def described(file: str, copy: Copy) -> dict[str, object]:

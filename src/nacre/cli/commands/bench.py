@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.door import Door
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import DATA, Column, print_data, print_items, say
-from nacre.cli.progress import progress_line
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, say
+from nacre.cli.ui.prompts import progress_line
 
 if TYPE_CHECKING:
     from nacre.bench.corpus import Unit
@@ -36,10 +36,10 @@ def command() -> None:
     "--json", "out", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Write the whole report here."
 )
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
 def recall(
-    door: Door,
+    cli: CliContext,
     suite: str,
     file: Path,
     mode: str,
@@ -61,7 +61,7 @@ def recall(
         raise click.UsageError(f"The folder of {out} is not there; make it first, the run takes minutes.")
     loaded = load(suite, file, mode, unit)
     with progress_line() as progress:
-        found = run(loaded if limit is None else sample(loaded, limit), door.embedder(), progress=progress)
+        found = run(loaded if limit is None else sample(loaded, limit), cli.embedder(), progress=progress)
     if out is not None:
         out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print_report(found, form)

@@ -6,11 +6,11 @@ import re
 
 import click
 
-from nacre.cli.columns import short
-from nacre.cli.door import Door
+from nacre.cli.cli_context import CliContext
 from nacre.cli.marking import tell, untrashed
-from nacre.cli.options import door_options, why_option
-from nacre.cli.output import say
+from nacre.cli.options import global_options, why_option
+from nacre.cli.ui.columns import short
+from nacre.cli.ui.output import say
 
 CHANGE = re.compile(r"([+\-−=])(\d*\.?\d+)\Z", re.ASCII)
 LESS = re.compile(r"-\d*\.?\d+\Z", re.ASCII)
@@ -37,12 +37,12 @@ def amount(_ctx: click.Context, _argument: click.Parameter, value: str) -> tuple
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @click.argument("change", callback=amount, metavar="+0.2|-0.1|=0.9")
 @why_option
-@door_options
+@global_options
 @click.pass_obj
-def command(door: Door, ids: tuple[str, ...], change: tuple[float | None, float | None], why: str) -> None:
+def command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | None, float | None], why: str) -> None:
     """Let memories matter more or less, in one act. An importance stays between 0 and 1."""
     by, to = change
-    with door.open() as store:
+    with cli.open() as store:
         changed = store.bump(*(memory.id for memory in untrashed(store, ids)), by=by, to=to, why=why)
     tell(changed, "Changed the importance of")
     if len(changed) == 1:

@@ -7,7 +7,7 @@ from importlib import import_module
 
 import click
 
-from nacre.cli.output import put, say
+from nacre.cli.ui.output import put, say
 
 # The commands that the older systems installed, and where each begins.
 PROGRAMS = {

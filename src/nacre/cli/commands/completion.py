@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from nacre.cli.options import door_options
-from nacre.cli.output import put, say
+from nacre.cli.options import global_options
+from nacre.cli.ui.output import put, say
 
 PLACES = {
     "bash": "nacre completion bash > ~/.local/share/bash-completion/completions/nacre",
@@ -16,7 +16,7 @@ PLACES = {
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(list(PLACES)))
-@door_options
+@global_options
 def command(shell: str) -> None:
     """Print the script that lets your shell complete commands, options, spaces, types and ids.
 

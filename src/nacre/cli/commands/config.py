@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.door import Door
-from nacre.cli.faults import Misused, NothingFound
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import DATA, Column, print_data, print_items, put, say
+from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import NotFound, UsageProblem
+from nacre.cli.options import form_option, global_options
 from nacre.cli.settings_values import plain, shown_value
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
 from nacre.clients.settings_file import is_plain_key
 from nacre.errors import ConfigError
 from nacre.files import private_folder
@@ -41,11 +41,11 @@ def command() -> None:
 @command.command("list")
 @click.option("--changed", is_flag=True, help="Only those that are not as the program has them by default.")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def list_command(door: Door, changed: bool, form: str | None) -> None:
+def list_command(cli: CliContext, changed: bool, form: str | None) -> None:
     """List every setting with its value and its source. Keys of services are not shown."""
-    found = [each for each in explained(door.flags, notify=door.notify) if not changed or each.source != "default"]
+    found = [each for each in explained(cli.flags, notify=cli.notify) if not changed or each.source != "default"]
     columns: list[Column[Setting]] = [
         Column("key", lambda each: each.key, lambda each: each.key, style="cyan"),
         Column("value", shown, shown, wide=True, wraps=True),
@@ -59,14 +59,14 @@ def list_command(door: Door, changed: bool, form: str | None) -> None:
 @command.command("get")
 @click.argument("key")
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def get(door: Door, key: str, form: str | None) -> None:
+def get(cli: CliContext, key: str, form: str | None) -> None:
     """Print one setting, and on stderr where it comes from."""
-    known = effective(door)
+    known = effective(cli)
     if key not in known:
         if key.partition(".")[0] in TABLES:
-            raise NothingFound(f"no file sets {key}; `nacre config set {key} VALUE` does.")
+            raise NotFound(f"no file sets {key}; `nacre config set {key} VALUE` does.")
         raise unknown(key, list(known))
     found = known[key]
     if form in DATA:
@@ -80,9 +80,9 @@ def get(door: Door, key: str, form: str | None) -> None:
 @click.argument("key")
 @click.argument("value")
 @project_option
-@door_options
+@global_options
 @click.pass_obj
-def set_command(door: Door, key: str, value: str, project: bool) -> None:
+def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     """Write one setting to your own file, or with --project to that of this folder. All else in it stays as it is."""
     from nacre.cli.settings_values import check_value
     from nacre.clients.settings_file import set_value
@@ -90,46 +90,46 @@ def set_command(door: Door, key: str, value: str, project: bool) -> None:
     file = chosen_file(project)
     check_key(key)
     check_value(key.rpartition(".")[2], value)
-    check_together(door, key.rpartition(".")[2], value)
+    check_together(cli, key.rpartition(".")[2], value)
     set_value(file, key, value)
     say(f"{file} now sets {key}.")
     if is_plain_key(key, value):
         say(f"The key lies in it as plain text; {key} can also be env:VARIABLE, file:PATH or keyring:NAME.")
-    tell_overruled(door, key, file)
+    tell_overruled(cli, key, file)
 
 
-def check_together(door: Door, name: str, value: str) -> None:
+def check_together(cli: CliContext, name: str, value: str) -> None:
     """A key and a journal mirror exclude each other; the store would refuse to open with both."""
     if name in ("key", "journal_mirror") and value:
         from dataclasses import replace
 
         from nacre.factory import check_mirror
 
-        check_mirror(replace(door.settings(), **{name: value}), "")  # type: ignore[arg-type]
+        check_mirror(replace(cli.settings(), **{name: value}), "")  # type: ignore[arg-type]
 
 
 @command.command("unset")
 @click.argument("key")
 @project_option
-@door_options
+@global_options
 @click.pass_obj
-def unset_command(door: Door, key: str, project: bool) -> None:
+def unset_command(cli: CliContext, key: str, project: bool) -> None:
     """Take one setting out of your own file, or with --project out of that of this folder."""
     from nacre.clients.settings_file import unset
 
     file = chosen_file(project)
     check_key(key)
     if not unset(file, key):
-        raise NothingFound(f"{file} does not set {key}.")
-    now = effective(door).get(key)
+        raise NotFound(f"{file} does not set {key}.")
+    now = effective(cli).get(key)
     say(f"{file} no longer sets {key}." + (f" It is {shown(now) or 'empty'} now, from {now.source}." if now else ""))
 
 
 @command.command("path")
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def path(door: Door, form: str | None) -> None:  # noqa: ARG001 (every command takes the door)
+def path(cli: CliContext, form: str | None) -> None:  # noqa: ARG001 (every command takes the cli)
     """Print where the settings are: your own file, and this folder's where there is one."""
     own, nearest = user_config(), project_file(Path.cwd())
     if form in DATA:
@@ -144,15 +144,15 @@ def path(door: Door, form: str | None) -> None:  # noqa: ARG001 (every command t
 
 @command.command("edit")
 @project_option
-@door_options
+@global_options
 @click.pass_obj
-def edit(door: Door, project: bool) -> None:
+def edit(cli: CliContext, project: bool) -> None:
     """Open the file in your editor. What cannot be read as settings afterwards is not taken."""
     from nacre.cli.commands.edit import in_editor
 
     file = chosen_file(project)
     before = file.read_text("utf-8") if file.is_file() else ""
-    after = in_editor(before, editor_of(door), extension=".toml")
+    after = in_editor(before, editor_of(cli), extension=".toml")
     if after is None or after == before:
         say("Nothing changed.")
         return
@@ -160,9 +160,9 @@ def edit(door: Door, project: bool) -> None:
     say(f"Changed {file}.")
 
 
-def editor_of(door: Door) -> str:
+def editor_of(cli: CliContext) -> str:
     try:
-        settings: Settings = door.settings()
+        settings: Settings = cli.settings()
     except ConfigError:  # the very file that is to be mended
         return ""
     return settings.editor
@@ -180,7 +180,7 @@ def take_over(file: Path, text: str) -> None:
     try:
         from_file(draft)
     except ConfigError as error:
-        raise Misused(f"{file} is as it was: {error} What you wrote is in {draft}.") from error
+        raise UsageProblem(f"{file} is as it was: {error} What you wrote is in {draft}.") from error
     usual = file.stat().st_mode & 0o777 if file.exists() else SHARED
     draft.chmod(mode_for(file, text) or usual)
     draft.replace(file.resolve())
@@ -197,20 +197,20 @@ def check_key(key: str) -> None:
         raise unknown(key, list(keys()))
 
 
-def unknown(key: str, known: list[str]) -> Misused:
+def unknown(key: str, known: list[str]) -> UsageProblem:
     near = get_close_matches(key.rpartition(".")[2].lower().replace("-", "_"), known, n=1, cutoff=0.5)
     remedy = f"did you mean {near[0]!r}?" if near else "`nacre config list` has them all."
-    return Misused(f"there is no setting {key!r}; {remedy}")
+    return UsageProblem(f"there is no setting {key!r}; {remedy}")
 
 
-def effective(door: Door) -> dict[str, Setting]:
-    return {each.key: each for each in explained(door.flags, notify=door.notify) if not each.ignored}
+def effective(cli: CliContext) -> dict[str, Setting]:
+    return {each.key: each for each in explained(cli.flags, notify=cli.notify) if not each.ignored}
 
 
-def tell_overruled(door: Door, key: str, file: Path) -> None:
-    if any(each.ignored and each.key == key for each in explained(door.flags, notify=door.notify)):
+def tell_overruled(cli: CliContext, key: str, file: Path) -> None:
+    if any(each.ignored and each.key == key for each in explained(cli.flags, notify=cli.notify)):
         return  # the notice about the project's file says so
-    found = effective(door).get(key)
+    found = effective(cli).get(key)
     if found is not None and Path(found.source).absolute() != file.absolute():
         say(f"It is {shown(found)} all the same: {found.source} wins over this file.")
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import click
 
-from nacre.cli.asking import counted
-from nacre.cli.disputes import both
-from nacre.cli.door import Door
-from nacre.cli.naming import named
-from nacre.cli.options import door_options, form_option, why_option
-from nacre.cli.output import Column, print_items, say
-from nacre.cli.progress import progress_line
-from nacre.cli.records import conflict_record
+from nacre.cli.cli_context import CliContext
+from nacre.cli.lookup import find_memories
+from nacre.cli.options import form_option, global_options, why_option
+from nacre.cli.ui.conflicts import both_texts
+from nacre.cli.ui.output import Column, print_items, say
+from nacre.cli.ui.prompts import count_of, progress_line
+from nacre.cli.ui.records import conflict_record
 from nacre.model import Conflict
 
 
@@ -23,15 +22,15 @@ from nacre.model import Conflict
 @click.option("--note", is_flag=True, help="Put them into the review queue.")
 @why_option
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def command(door: Door, id: str | None, threshold: float | None, note: bool, why: str, form: str | None) -> None:
+def command(cli: CliContext, id: str | None, threshold: float | None, note: bool, why: str, form: str | None) -> None:
     """Find memories that contradict, update or repeat each other; or the one with this ID. Worst first.
 
     Pairs that were decided before are passed over.
     """
-    with door.open_with_model() as store:
-        asked = named(store, [id])[0].id if id is not None else None
+    with cli.open_with_model() as store:
+        asked = find_memories(store, [id])[0].id if id is not None else None
         with progress_line() as progress:
             found = store.find_conflicts(asked, threshold=threshold, progress=progress)
         noted = store.note_conflicts(found, why=why) if note and found else 0
@@ -41,9 +40,9 @@ def command(door: Door, id: str | None, threshold: float | None, note: bool, why
     elif note and not noted:
         say("They wait already; `nacre review` settles them.")
     elif note:
-        say(f"{counted(noted, 'conflict waits', 'conflicts wait')} for a decision now; `nacre review` settles them.")
+        say(f"{count_of(noted, 'conflict waits', 'conflicts wait')} for a decision now; `nacre review` settles them.")
     else:
-        say(f"{counted(len(found), 'conflict', 'conflicts')}; --note puts them into the queue of `nacre review`.")
+        say(f"{count_of(len(found), 'conflict', 'conflicts')}; --note puts them into the queue of `nacre review`.")
 
 
 def columns() -> list[Column[Conflict]]:
@@ -58,7 +57,7 @@ def columns() -> list[Column[Conflict]]:
         Column("older", lambda each: each.b.id),
         Column("newer text", lambda each: each.a.text),
         Column("older text", lambda each: each.b.text),
-        Column("newer, older", None, both, wide=True, wraps=True),
+        Column("newer, older", None, both_texts, wide=True, wraps=True),
     ]
 
 

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.asking import counted
-from nacre.cli.columns import excerpt, short
-from nacre.cli.door import Door
+from nacre.cli.cli_context import CliContext
 from nacre.cli.fading import Scored, engine_of, min_score_option, model_options, score_columns, score_record
-from nacre.cli.kinds import Number, shares
-from nacre.cli.naming import named
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import DATA, print_data, print_items, put, say
+from nacre.cli.lookup import find_memories
+from nacre.cli.options import Number, form_option, global_options, shares_option
+from nacre.cli.ui.columns import excerpt, short
+from nacre.cli.ui.output import DATA, print_data, print_items, put, say
+from nacre.cli.ui.prompts import count_of
 from nacre.model import Memory
 
 if TYPE_CHECKING:
@@ -57,15 +56,15 @@ def command() -> None:
 @click.option("--weakest", is_flag=True, help="The weakest first.")
 @model_options
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
 def scores(
-    door: Door, limit: int, weakest: bool, model: str | None, decay_rate: float | None, form: str | None
+    cli: CliContext, limit: int, weakest: bool, model: str | None, decay_rate: float | None, form: str | None
 ) -> None:
     """List how strongly memories still stand, the strongest first."""
-    now = door.now()
-    with door.open() as store:
-        ranked = engine_of(store, door.settings(), model, decay_rate).score_all(now)
+    now = cli.now()
+    with cli.open() as store:
+        ranked = engine_of(store, cli.settings(), model, decay_rate).score_all(now)
         found = last(ranked, limit or None) if weakest else list(islice(ranked, limit or None))
         total = store.count()
     print_items(found, score_columns(now), score_record, form)
@@ -89,7 +88,7 @@ def last(ranked: Iterator[Scored], limit: int | None) -> list[Scored]:
 @click.option(
     "--importance",
     multiple=True,
-    callback=shares,
+    callback=shares_option,
     metavar="0-1[,0-1]",
     help="Without an ID: examples of this importance. 0.9,0.5,0.1, unless given.",
 )
@@ -97,10 +96,10 @@ def last(ranked: Iterator[Scored], limit: int | None) -> list[Scored]:
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an .svg or .png."
 )
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
 def plot(
-    door: Door,
+    cli: CliContext,
     ids: tuple[str, ...],
     model: str | None,
     decay_rate: float | None,
@@ -113,16 +112,16 @@ def plot(
     """Plot how memories will fade if nobody uses them: those with these IDs, or examples."""
     if ids and importance:
         raise click.UsageError("--importance is for examples, without an ID; several are written 0.9,0.5,0.1.")
-    now = door.now()
-    with door.open() as store:
-        engine = engine_of(store, door.settings(), model, decay_rate, min_score)
-        memories = named(store, ids) if ids else [example(share, now) for share in importance or EXAMPLES]
+    now = cli.now()
+    with cli.open() as store:
+        engine = engine_of(store, cli.settings(), model, decay_rate, min_score)
+        memories = find_memories(store, ids) if ids else [example(share, now) for share in importance or EXAMPLES]
         found = plotted(engine, memories, now, days)
     if output is not None:
         from nacre.lifecycle.decay_curves import write
 
         write(found.curves, output, floor=engine.min_score)
-        say(f"Drew {counted(len(found.curves), 'curve', 'curves')} to {output}.")
+        say(f"Drew {count_of(len(found.curves), 'curve', 'curves')} to {output}.")
     elif form in DATA:
         print_data(record(found, days), form)
     else:
@@ -163,15 +162,15 @@ def fate(engine: DecayEngine, memory: Memory, tied: bool) -> str:
 
 
 def draw(found: Plot) -> None:
-    from nacre.cli.plotting import drawn, legend, plainly
+    from nacre.cli.ui.charts import plain_plot, plot_legend, plot_lines
 
     size, floor = shutil.get_terminal_size(), found.engine.min_score
     lines = [
-        *drawn(found.curves, floor, columns=size.columns, rows=size.lines),
-        *legend(found.curves, found.fates, floor, columns=size.columns),
+        *plot_lines(found.curves, floor, columns=size.columns, rows=size.lines),
+        *plot_legend(found.curves, found.fates, floor, columns=size.columns),
     ]
     plain = not (sys.stdout.encoding or "").lower().startswith("utf")
-    put("\n".join(map(plainly, lines) if plain else lines))
+    put("\n".join(map(plain_plot, lines) if plain else lines))
 
 
 def record(found: Plot, days: float) -> dict[str, object]:

@@ -7,15 +7,13 @@ from typing import NamedTuple
 
 import click
 
-from nacre.cli.asking import counted
-from nacre.cli.columns import short
-from nacre.cli.door import Door
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import DATA, Column, print_data, print_items, say
-from nacre.cli.printable import shortened
-from nacre.cli.records import dated, memory_record
-from nacre.cli.telling import value_of
-from nacre.cli.times import known_by, since
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.columns import short
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, say, shortened
+from nacre.cli.ui.prompts import count_of
+from nacre.cli.ui.records import field_text, memory_record, with_iso_times
+from nacre.cli.ui.times import known_by, since
 from nacre.model import Difference
 from nacre.model.instants import iso
 
@@ -34,16 +32,16 @@ class Line(NamedTuple):
 @click.argument("earlier", metavar="WHEN")
 @click.argument("later", required=False, metavar="[WHEN]")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def command(door: Door, earlier: str, later: str | None, form: str | None) -> None:
+def command(cli: CliContext, earlier: str, later: str | None, form: str | None) -> None:
     """Tell what came (+), went (-) and changed (~) between two times, or since one.
 
     WHEN is 2h, 7d, a time, or a date (UTC). Of two dates both days count: from the first one's beginning to the second
     one's end. What was purged since is not told.
     """
-    begin, end = moments(earlier, later, door.now())
-    with door.open() as store:
+    begin, end = moments(earlier, later, cli.now())
+    with cli.open() as store:
         found = store.diff(begin, end)
     if form in DATA:
         print_data(record(found), form)
@@ -67,7 +65,7 @@ def lines(found: Difference) -> Iterator[Line]:
         yield Line("-", memory.id, "", memory.text, "")
     for change in found.changed:
         for name, (before, after) in change.fields.items():
-            yield Line("~", change.after.id, name, value_of(name, before), value_of(name, after))
+            yield Line("~", change.after.id, name, field_text(name, before), field_text(name, after))
 
 
 def columns() -> list[Column[Line]]:
@@ -92,8 +90,8 @@ def record(found: Difference) -> dict[str, object]:
         "changed": [
             {
                 "id": change.after.id,
-                "before": dated({name: before for name, (before, _) in change.fields.items()}),
-                "after": dated({name: after for name, (_, after) in change.fields.items()}),
+                "before": with_iso_times({name: before for name, (before, _) in change.fields.items()}),
+                "after": with_iso_times({name: after for name, (_, after) in change.fields.items()}),
             }
             for change in found.changed
         ],
@@ -102,5 +100,5 @@ def record(found: Difference) -> dict[str, object]:
 
 
 def summary(found: Difference, begin: float, end: float) -> str:
-    told = f"{counted(len(found.added))} came, {len(found.removed):,} went, {len(found.changed):,} changed"
+    told = f"{count_of(len(found.added))} came, {len(found.removed):,} went, {len(found.changed):,} changed"
     return f"{told} between {iso(begin)} and {iso(end)}."

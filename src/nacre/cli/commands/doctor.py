@@ -7,13 +7,11 @@ import sys
 
 import click
 
-from nacre.cli.asking import counted
-from nacre.cli.door import Door, quiet_log
-from nacre.cli.faults import StoreProblem
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import DATA, print_data, put, say
-from nacre.cli.printable import printable
-from nacre.cli.progress import progress_line
+from nacre.cli.cli_context import CliContext, configure_logging
+from nacre.cli.errors import StoreProblem
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.output import DATA, print_data, printable, put, say
+from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import NacreError
 from nacre.lifecycle.doctor import Finding, examine, mend, repair
 
@@ -24,14 +22,14 @@ COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 @click.command("doctor")
 @click.option("--fix", is_flag=True, help="Repair a damaged file and index again, where that helps.")
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_context
 def command(ctx: click.Context, fix: bool, form: str | None) -> None:
     """Examine the store and say how to mend what is wrong. Ends with code 4 where there is a problem."""
-    door: Door = ctx.obj
-    findings = examine(door.settings())
+    cli: CliContext = ctx.obj
+    findings = examine(cli.settings())
     if fix and any(finding.mended_by for finding in findings):
-        findings = mended(door, findings)
+        findings = mended(cli, findings)
     if form in DATA:
         print_data([{"check": each.check, "level": each.level, "says": each.says} for each in findings], form)
     else:
@@ -49,18 +47,18 @@ def line(finding: Finding, width: int) -> str:
     return level + whole.removeprefix(finding.level)
 
 
-def mended(door: Door, findings: list[Finding]) -> list[Finding]:
+def mended(cli: CliContext, findings: list[Finding]) -> list[Finding]:
     """What is found afterwards."""
-    quiet_log(debug=door.debug)
+    configure_logging(debug=cli.debug)
     try:
-        if said := repair(door.settings(), findings, door.now()):
+        if said := repair(cli.settings(), findings, cli.now()):
             for sentence in said:
                 say(sentence)
-            findings = examine(door.settings())
+            findings = examine(cli.settings())
         if not any(finding.mended_by in ("reindex", "catch_up") for finding in findings):
             return findings
-        with door.open_with_model() as store, progress_line() as progress:
-            say(f"Indexed {counted(mend(store, findings, progress))} again.")
+        with cli.open_with_model() as store, progress_line() as progress:
+            say(f"Indexed {count_of(mend(store, findings, progress))} again.")
     except NacreError as error:
         say(f"Could not be mended now: {error}")  # what is left is told below, with the rest
-    return examine(door.settings())
+    return examine(cli.settings())

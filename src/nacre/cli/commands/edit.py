@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from nacre.cli.asking import text_of
-from nacre.cli.columns import excerpt, short
-from nacre.cli.door import Door
-from nacre.cli.faults import Misused
-from nacre.cli.naming import named
-from nacre.cli.options import describing, door_options, given_only
-from nacre.cli.output import say
+from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import UsageProblem
+from nacre.cli.lookup import find_memories
+from nacre.cli.options import field_options, global_options, without_none
+from nacre.cli.ui.columns import excerpt, short
+from nacre.cli.ui.output import say
+from nacre.cli.ui.prompts import text_argument
 
 if TYPE_CHECKING:
     from nacre.remember.validate import Editable
@@ -27,13 +27,13 @@ CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
 @click.option("--text", metavar="TEXT|-", help="Its new text; - reads it from stdin.")
 @click.option("--add-tag", metavar="TAG", multiple=True, help="Add a tag; repeat for several.")
 @click.option("--remove-tag", metavar="TAG", multiple=True, help="Take a tag away; repeat for several.")
-@describing
+@field_options
 @click.option("--pin/--unpin", "pinned", default=None, help="Keep it from fading, or no longer.")
 @click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")
-@door_options
+@global_options
 @click.pass_obj
 def command(
-    door: Door,
+    cli: CliContext,
     /,
     id: str,
     text: str | None,
@@ -48,15 +48,15 @@ def command(
     """
     changes = {
         name: None if name in CLEARED_BY_EMPTY and value == "" else value
-        for name, value in given_only(described).items()
+        for name, value in without_none(described).items()
     }
     retold = text is not None or "title" in changes or not (changes or add_tag or remove_tag)
-    with door.open_with_model() if retold else door.open() as store:
-        memory = named(store, [id])[0]
+    with cli.open_with_model() if retold else cli.open() as store:
+        memory = find_memories(store, [id])[0]
         if text is None and not (changes or add_tag or remove_tag):
-            text = in_editor(memory.text, door.settings().editor)
+            text = in_editor(memory.text, cli.settings().editor)
         elif text is not None:
-            text = text_of([text], stdin=False)
+            text = text_argument([text], stdin=False)
         if add_tag or remove_tag:
             changes["tags"] = [tag for tag in (*memory.tags, *add_tag) if tag not in remove_tag]
         after = store.edit(memory.id, text=text, why=why, **cast("Editable", changes))
@@ -70,7 +70,7 @@ def in_editor(text: str, configured: str, *, extension: str = ".md") -> str | No
     try:
         return click.edit(text, editor=editor, extension=extension)
     except click.ClickException as error:
-        raise Misused(
+        raise UsageProblem(
             f"the editor did not work ({error.format_message()}); set $EDITOR, or give the new text with --text."
         ) from error
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.columns import memory_columns
-from nacre.cli.door import Door
-from nacre.cli.faults import NothingFound
-from nacre.cli.options import door_options, form_option, why_option
-from nacre.cli.output import Column, print_items, say
-from nacre.cli.records import memory_record
+from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import NotFound
+from nacre.cli.options import form_option, global_options, why_option
+from nacre.cli.ui.columns import memory_columns
+from nacre.cli.ui.output import Column, print_items, say
+from nacre.cli.ui.records import memory_record
 from nacre.model import Memory
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ limit_option = click.option(
 @click.option("--suggest", is_flag=True, help="List the names that may be one instead, each pair with the reason.")
 @limit_option
 @form_option()
-@door_options
+@global_options
 @click.pass_context
 def command(ctx: click.Context, suggest: bool, limit: int, form: str | None) -> None:
     """List whom and what memories speak of, the most mentioned first, each with its other names."""
     if ctx.invoked_subcommand is not None:
         return
-    door: Door = ctx.obj
-    with door.open() as store:
+    cli: CliContext = ctx.obj
+    with cli.open() as store:
         if suggest:
             list_suggestions(store, limit, form)
             return
@@ -56,11 +56,11 @@ def list_suggestions(store: MemoryStore, limit: int, form: str | None) -> None:
 @click.argument("into", metavar="NAME")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER...")
 @why_option
-@door_options
+@global_options
 @click.pass_obj
-def merge(door: Door, into: str, others: tuple[str, ...], why: str) -> None:
+def merge(cli: CliContext, into: str, others: tuple[str, ...], why: str) -> None:
     """Let the OTHER names mean the same as NAME, in one act. The memories' own words stay as written."""
-    with door.open_or_make() as store:
+    with cli.open_or_make() as store:
         done = store.merge_entities(into, *others, why=why)
     say(f"All of them are {into!r} now; `nacre undo` takes it back." if done else f"They are {into!r} already.")
 
@@ -68,14 +68,14 @@ def merge(door: Door, into: str, others: tuple[str, ...], why: str) -> None:
 @command.command("unalias")
 @click.argument("name")
 @why_option
-@door_options
+@global_options
 @click.pass_obj
-def unalias(door: Door, name: str, why: str) -> None:
+def unalias(cli: CliContext, name: str, why: str) -> None:
     """Let a NAME that was merged with another be a name of its own again."""
-    with door.open() as store:
+    with cli.open() as store:
         former = store.resolve_entity(name)
         if not store.unalias(name, why=why):
-            raise NothingFound(f"{name!r} is nobody's alias; `nacre entities` lists the names.")
+            raise NotFound(f"{name!r} is nobody's alias; `nacre entities` lists the names.")
     say(f"{name!r} is not {former!r} any more; `nacre undo` takes it back.")
 
 
@@ -83,14 +83,14 @@ def unalias(door: Door, name: str, why: str) -> None:
 @click.argument("name")
 @limit_option
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def about(door: Door, name: str, limit: int, form: str | None) -> None:
+def about(cli: CliContext, name: str, limit: int, form: str | None) -> None:
     """List the memories that speak of NAME, by whichever of its names, newest first."""
-    with door.open() as store:
+    with cli.open() as store:
         known = store.resolve_entity(name)
         found = store.memories_about(name, limit or ALL)
-    print_items(found, memory_columns(same, door.now()), memory_record, form)
+    print_items(found, memory_columns(same, cli.now()), memory_record, form)
     if not found:
         say(f"No memory names {known!r}; `nacre entities` lists whom they name, `nacre recall` searches their texts.")
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from nacre.cli.asking import counted
-from nacre.cli.door import Door
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import DATA, print_data, say
-from nacre.cli.progress import progress_line
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.output import DATA, print_data, say
+from nacre.cli.ui.prompts import count_of, progress_line
 
 if TYPE_CHECKING:
     from nacre.transfer.export import Choice
@@ -47,9 +46,9 @@ class Chosen(TypedDict):
 @click.option("--vectors/--no-vectors", default=True, help="With vectors, or smaller, to be computed again.")
 @click.option("--redact/--no-redact", default=True, help="Without what looks like a secret, or as it is kept.")
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def command(door: Door, file: str, form: str | None, **chosen: Unpack[Chosen]) -> None:
+def command(cli: CliContext, file: str, form: str | None, **chosen: Unpack[Chosen]) -> None:
     """Write memories to FILE, oldest first: everything in the space but the trash, unless you narrow it.
 
     A name that ends in .ahkai gets AI-Houkai's form, every other our own, which keeps all that a memory has. To a file
@@ -66,20 +65,20 @@ def command(door: Door, file: str, form: str | None, **chosen: Unpack[Chosen]) -
         raise click.UsageError("A terminal cannot show what is packed; name a FILE.")
     if file == STREAM and form:
         raise click.UsageError("What was written cannot be told on stdout as well; name a FILE.")
-    choice = choice_of(chosen, door.now())
-    with door.open() as store, progress_line() as progress:
+    choice = choice_of(chosen, cli.now())
+    with cli.open() as store, progress_line() as progress:
         out = sys.stdout.buffer if file == STREAM else Path(file)
         done = export_archive(store, out, choice, progress=progress)
     if form in DATA:
         print_data({**asdict(done), "path": str(done.path), "elapsed": round(done.elapsed, 3)}, form)
         return
-    say(f"Wrote {counted(done.count)} to {'stdout' if done.path is None else done.path}, {done.bytes:,} bytes.")
+    say(f"Wrote {count_of(done.count)} to {'stdout' if done.path is None else done.path}, {done.bytes:,} bytes.")
     for note in done.notes:
         say(note)
 
 
 def choice_of(chosen: Chosen, now: float) -> Choice:
-    from nacre.cli.times import since, until
+    from nacre.cli.ui.times import since, until
     from nacre.transfer.export import Choice
 
     return Choice(

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from nacre.cli.asking import counted
-from nacre.cli.columns import ROOMY, headline, short
-from nacre.cli.door import Door
-from nacre.cli.kinds import some_days
-from nacre.cli.output import Column, say
-from nacre.cli.planning import Planning, agreed, planning, show
-from nacre.cli.records import memory_record
-from nacre.cli.times import age
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import PlanOptions, confirm_plan, plan_options, positive_days_option, show_plan
+from nacre.cli.ui.columns import ROOMY, headline, short
+from nacre.cli.ui.output import Column, say
+from nacre.cli.ui.prompts import count_of
+from nacre.cli.ui.records import memory_record
+from nacre.cli.ui.times import age
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
@@ -23,15 +22,15 @@ if TYPE_CHECKING:
 @click.command("fade")
 @click.option(
     "--half-life",
-    callback=some_days,
+    callback=positive_days_option,
     default="365d",
     show_default=True,
     metavar="LENGTH",
     help="The time in which confidence that nobody renews is halved.",
 )
-@planning
+@plan_options
 @click.pass_obj
-def command(door: Door, half_life: float, **asked: Unpack[Planning]) -> None:
+def command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]) -> None:
     """List what nobody confirmed for so long that it is less certain now, and with --apply lower its confidence.
 
     Only what is held to be true fades so: semantic, procedural and feedback memories that are not pinned. `nacre
@@ -39,16 +38,16 @@ def command(door: Door, half_life: float, **asked: Unpack[Planning]) -> None:
     """
     from nacre.lifecycle.confidence import ConfidenceDecay
 
-    now = door.now()
-    with door.open() as store:
+    now = cli.now()
+    with cli.open() as store:
         decay = ConfidenceDecay(store, half_life)
         plan = sorted(decay.plan(now), key=lambda each: each.confidence)
-        show(plan, columns(now), record, asked["limit"], asked["form"])
+        show_plan(plan, columns(now), record, asked["limit"], asked["form"])
         if not plan:
             say("Nothing is noticeably less certain.")
-        elif agreed(asked, f"{counted(len(plan), 'memory is', 'memories are')} less certain now"):
+        elif confirm_plan(asked, f"{count_of(len(plan), 'memory is', 'memories are')} less certain now"):
             done = decay.apply(plan, now, why=asked["why"])
-            say(f"Lowered the confidence of {counted(done)}; `nacre undo` takes it back.")
+            say(f"Lowered the confidence of {count_of(done)}; `nacre undo` takes it back.")
 
 
 def columns(now: float) -> list[Column[Fading]]:

@@ -7,14 +7,13 @@ from dataclasses import asdict
 
 import click
 
-from nacre.cli.columns import headline, short
-from nacre.cli.door import Door
-from nacre.cli.naming import id_named
-from nacre.cli.options import as_of_option, door_options, form_option, valid_at_option
-from nacre.cli.output import DATA, Column, print_data, print_items, print_rows
-from nacre.cli.printable import shortened
-from nacre.cli.records import memory_record
-from nacre.cli.times import age
+from nacre.cli.cli_context import CliContext
+from nacre.cli.lookup import resolve_id
+from nacre.cli.options import as_of_option, form_option, global_options, valid_at_option
+from nacre.cli.ui.columns import headline, short
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, print_rows, shortened
+from nacre.cli.ui.records import memory_record
+from nacre.cli.ui.times import age
 from nacre.model import History, Memory, Transition
 from nacre.model.instants import iso
 
@@ -26,12 +25,12 @@ LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 @as_of_option
 @valid_at_option
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def command(door: Door, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
+def command(cli: CliContext, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
     """Tell every version of the truth that this memory is one of, oldest first, and what changed when and why."""
-    with door.open() as store:
-        told = store.history(id_named(store, id), as_of=as_of, valid_at=valid_at)
+    with cli.open() as store:
+        told = store.history(resolve_id(store, id), as_of=as_of, valid_at=valid_at)
     chosen = form or ("table" if sys.stdout.isatty() else "tsv")
     if chosen in DATA:
         print_data(record(told), chosen)
@@ -41,7 +40,7 @@ def command(door: Door, id: str, as_of: float | None, valid_at: float | None, fo
         print_items(told.versions, version_columns(), memory_record, "table")
         if told.transitions:
             sys.stdout.write("\n")
-        print_items(told.transitions, change_columns(door.now()), asdict, "table")
+        print_items(told.transitions, change_columns(cli.now()), asdict, "table")
 
 
 def record(told: History) -> dict[str, object]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.door import Door
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import DATA, print_data, put, say
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.output import DATA, print_data, put, say
 
 if TYPE_CHECKING:
     from nacre.hooks.status import HookStatus
@@ -26,12 +26,12 @@ def command() -> None:
 
 def event(name: str, help: str) -> None:
     @command.command(name, help=help)
-    @door_options
+    @global_options
     @click.pass_obj
-    def answer(door: Door) -> None:
+    def answer(cli: CliContext) -> None:
         from nacre.hooks.client import run
 
-        told = run(name, door.flags)
+        told = run(name, cli.flags)
         if told:
             sys.stdout.write(told + "\n")
 
@@ -45,13 +45,13 @@ event("session-end", "A session ends: keep what was said.")
 
 @command.command("status")
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def status(door: Door, form: str | None) -> None:
+def status(cli: CliContext, form: str | None) -> None:
     """Tell what is captured and injected, where it goes, and whether the helper runs."""
     from nacre.hooks.status import hook_status
 
-    told = hook_status(door.flags)
+    told = hook_status(cli.flags)
     if form in DATA:
         print_data(told.record(), form)
         return
@@ -60,13 +60,13 @@ def status(door: Door, form: str | None) -> None:
 
 
 @command.command("end")
-@door_options
+@global_options
 @click.pass_obj
-def end(door: Door) -> None:
+def end(cli: CliContext) -> None:
     """End the helper, which keeps the store open; the next hook starts another one."""
     from nacre.hooks.status import end_helper
 
-    say("The helper ends." if end_helper(door.flags) else "There is no helper at work.")
+    say("The helper ends." if end_helper(cli.flags) else "There is no helper at work.")
 
 
 def lines(told: HookStatus) -> list[str]:

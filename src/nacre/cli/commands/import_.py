@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from nacre.cli.asking import counted, sure
 from nacre.cli.carrying import archive_file
+from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.export import STREAM
-from nacre.cli.door import Door
-from nacre.cli.faults import Refused
-from nacre.cli.options import door_options, form_option, why_option, yes_option
-from nacre.cli.output import DATA, print_data, say
-from nacre.cli.progress import progress_line
+from nacre.cli.errors import Refused
+from nacre.cli.options import form_option, global_options, why_option, yes_option
+from nacre.cli.ui.output import DATA, print_data, say
+from nacre.cli.ui.prompts import confirm, count_of, progress_line
 from nacre.errors import ImportConflict
 
 if TYPE_CHECKING:
@@ -57,10 +56,10 @@ class How(TypedDict):
 @form_option("text", "json")
 @yes_option
 @why_option
-@door_options
+@global_options
 @click.pass_obj
 def command(
-    door: Door, words: tuple[str, ...], dry_run: bool, form: str | None, yes: bool, why: str, **how: Unpack[How]
+    cli: CliContext, words: tuple[str, ...], dry_run: bool, form: str | None, yes: bool, why: str, **how: Unpack[How]
 ) -> None:
     """Bring the memories of a file, or of stdin for `-`, into the space: all that can be kept in one act, or nothing.
 
@@ -82,13 +81,13 @@ def command(
         raise click.UsageError("Only chroma has collections; leave --collection out.")
     if file == STREAM and not (yes or dry_run):
         raise click.UsageError("Stdin brings the file, and nobody can be asked; add --yes or --dry-run.")
-    with archive_file(file) as path, door.open_if_made() if dry_run else door.open_or_make(model=True) as store:
+    with archive_file(file) as path, cli.open_if_made() if dry_run else cli.open_or_make(model=True) as store:
         if dry_run or not yes:
             would = run(store, source, path, how, dry_run=True)
             tell(would, form, "Would import" if dry_run else WILL, source)
             if dry_run:
                 return
-            sure(f"Import {file} into the space {store.space!r}? `nacre undo` takes it back.")
+            confirm(f"Import {file} into the space {store.space!r}? `nacre undo` takes it back.")
         tell(run(store, source, path, how, dry_run=False, why=why), form, "Imported", source)
 
 
@@ -129,7 +128,7 @@ def tell(done: ImportSummary, form: str | None, deed: str, source: str = "") -> 
         return
     unit = "line" if source in LINED else "row"
     rest = more(done, unit)
-    say(f"{deed} {counted(done.imported + done.renamed)}{'; ' if rest else ''}{rest}.")
+    say(f"{deed} {count_of(done.imported + done.renamed)}{'; ' if rest else ''}{rest}.")
     tell_faults(done.faults, done.errors, unit)
     for note in done.notes:
         say(note)

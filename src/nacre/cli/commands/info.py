@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.carrying import archive_file
+from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.export import STREAM
-from nacre.cli.door import Door
-from nacre.cli.faults import StoreProblem
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import DATA, Column, print_data, print_items
-from nacre.cli.progress import progress_line
+from nacre.cli.errors import StoreProblem
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.output import DATA, Column, print_data, print_items
+from nacre.cli.ui.prompts import progress_line
 
 if TYPE_CHECKING:
     from nacre.transfer.archive import ArchiveInfo
@@ -23,9 +23,9 @@ Pair = tuple[str, str]
 @click.command("info")
 @click.argument("file", metavar="FILE|-")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def command(_door: Door, file: str, form: str | None) -> None:
+def command(_door: CliContext, file: str, form: str | None) -> None:
     """Look into an archive without importing it: what it is, what it holds, and whether it is whole."""
     from nacre.transfer.read_archive import info
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.asking import counted
-from nacre.cli.door import ACTOR, Door
-from nacre.cli.faults import NothingFound
-from nacre.cli.options import door_options
-from nacre.cli.output import FORMS, Column, print_items, say
-from nacre.cli.progress import progress_line
+from nacre.cli.cli_context import ACTOR, CliContext
+from nacre.cli.errors import NotFound
+from nacre.cli.options import global_options
+from nacre.cli.ui.output import FORMS, Column, print_items, say
+from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -38,10 +37,10 @@ class Read:
 @click.option("--dry-run", is_flag=True, help="Say what would be kept, and keep nothing.")
 @click.option("--include-tools", "tools", is_flag=True, help="Also what tools were asked and answered, and thoughts.")
 @click.option("-f", "form", type=click.Choice(FORMS), help="How to print what was done.")
-@door_options
+@global_options
 @click.pass_obj
 def command(
-    door: Door, paths: tuple[Path, ...], name: str | None, dry_run: bool, tools: bool, form: str | None
+    cli: CliContext, paths: tuple[Path, ...], name: str | None, dry_run: bool, tools: bool, form: str | None
 ) -> None:
     """Keep conversations and notes that lie in files: transcripts of Claude Code, exports of ChatGPT and Claude, lines
     of JSON, Markdown. Folders are walked.
@@ -56,13 +55,13 @@ def command(
     """
     found = told_apart(paths, name)
     done = []
-    with door.open_if_made() if dry_run else door.open_or_make(model=True) as store, progress_line() as progress:
+    with cli.open_if_made() if dry_run else cli.open_or_make(model=True) as store, progress_line() as progress:
         from nacre.transfer.ingest.ingest import Ingest
 
         before = set(store.spaces())
         for path, format in found:
-            space = space_for(door, format, path, store)
-            with within(door, store, space) as there:
+            space = space_for(cli, format, path, store)
+            with within(cli, store, space) as there:
                 tally = Ingest(there, format, path, dry_run).run(tools=tools, progress=progress)
             done.append(Read(path, format.name, space, tally))
         new = sorted(set(store.spaces()) - before - {store.space})
@@ -92,26 +91,26 @@ def told_apart(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Fo
         else:
             others += 1
     if others:
-        say(f"{counted(others, 'file', 'files')} in no known format left out.")
+        say(f"{count_of(others, 'file', 'files')} in no known format left out.")
     if not found:
-        raise NothingFound("there is nothing to ingest; name transcripts, exports or notes.")
+        raise NotFound("there is nothing to ingest; name transcripts, exports or notes.")
     return found
 
 
-def space_for(door: Door, format: Format, path: Path, store: MemoryStore) -> str:
+def space_for(cli: CliContext, format: Format, path: Path, store: MemoryStore) -> str:
     folder = format.folder_of(path) if format.folder_of is not None else None
-    if "space" in door.flags or folder is None:
+    if "space" in cli.flags or folder is None:
         return store.space
     from nacre.transfer.project import space_of
 
     return space_of(folder, store.spaces())
 
 
-def within(door: Door, store: MemoryStore, space: str) -> MemoryStore:
+def within(cli: CliContext, store: MemoryStore, space: str) -> MemoryStore:
     from nacre.memory_store import MemoryStore
 
     return MemoryStore(
-        settings=replace(door.settings(), store=store.settings.store, space=space), actor=ACTOR, embedder=store.embedder
+        settings=replace(cli.settings(), store=store.settings.store, space=space), actor=ACTOR, embedder=store.embedder
     )
 
 
@@ -172,4 +171,4 @@ def summary(done: list[Read], *, dry_run: bool) -> list[str]:
     kept = f"{new:,} new, {unchanged:,} unchanged, {changed:,} changed"
     removed = f", {gone:,} gone from their notes (in the trash)" if gone else ""
     ending = "; nothing was kept (--dry-run)." if dry_run else "."
-    return [*told, f"{counted(len(done), 'file', 'files')}: {kept}{removed}{ending}"]
+    return [*told, f"{count_of(len(done), 'file', 'files')}: {kept}{removed}{ending}"]

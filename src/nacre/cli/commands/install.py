@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.asking import sure
+from nacre.cli.cli_context import CliContext
 from nacre.cli.clients import client_argument, client_options, installer_of, named
 from nacre.cli.commands.mcp import PROFILES
-from nacre.cli.door import Door
-from nacre.cli.faults import Misused
-from nacre.cli.options import door_options, form_option, yes_option
-from nacre.cli.output import Column, print_items, put, say
+from nacre.cli.errors import UsageProblem
+from nacre.cli.options import form_option, global_options, yes_option
+from nacre.cli.ui.output import Column, print_items, put, say
+from nacre.cli.ui.prompts import confirm
 from nacre.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ class Row:
 @click.option("--force", is_flag=True, help="Replace settings that cannot be read; the old file is kept.")
 @yes_option
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
 def command(
-    door: Door, client: str | None, listing: bool, project: bool, server_name: str, profile: str | None,
+    cli: CliContext, client: str | None, listing: bool, project: bool, server_name: str, profile: str | None,
     hooks: bool, printing: bool, guidance: bool, write_guidance: bool, verify: bool, force: bool, yes: bool,
     form: str | None,
 ) -> None:  # fmt: skip
@@ -64,9 +64,9 @@ def command(
     The store and the space are those that the settings name now; --store and --space choose others.
     """
     if listing:
-        list_clients(door, server_name, form)
+        list_clients(cli, server_name, form)
         return
-    installer = installer_of(door, named(client), project=project, server_name=server_name, profile=profile or "")
+    installer = installer_of(cli, named(client), project=project, server_name=server_name, profile=profile or "")
     if hooks:
         hooked(installer)
     if guidance:
@@ -82,7 +82,7 @@ def command(
 def write(installer: Installer, *, hooks: bool, write_guidance: bool, force: bool, yes: bool) -> None:
     installer = agreed(installer, force=force, yes=yes)
     if write_guidance and installer.guidance_path() is None:
-        raise Misused(
+        raise UsageProblem(
             f"{installer.title} has no file of instructions here; paste what --guidance prints, or try --project."
         )
     if hooks:  # first: their file is the one that nobody has looked at yet
@@ -101,10 +101,10 @@ def agreed(installer: Installer, *, force: bool, yes: bool) -> Installer:
         if not force:
             if not sys.stdin.isatty():
                 raise
-            sure(f"{installer.path} cannot be read. Replace it? What it holds is kept beside it.")
+            confirm(f"{installer.path} cannot be read. Replace it? What it holds is kept beside it.")
         return replace(installer, overwrite_unparseable=True)
     if standing not in (None, installer.build_mcp_block()) and not yes:
-        sure(f"{installer.path} has a server {installer.server_name!r} that is set up otherwise. Replace it?")
+        confirm(f"{installer.path} has a server {installer.server_name!r} that is set up otherwise. Replace it?")
     return replace(installer, overwrite_unparseable=force)
 
 
@@ -135,14 +135,14 @@ def hooked(installer: Installer) -> ClaudeCodeInstaller:
     from nacre.clients.claude_code import ClaudeCodeInstaller
 
     if not isinstance(installer, ClaudeCodeInstaller):
-        raise Misused(f"hooks are only known of claude-code; leave out --hooks for {installer.client}.")
+        raise UsageProblem(f"hooks are only known of claude-code; leave out --hooks for {installer.client}.")
     return installer
 
 
-def list_clients(door: Door, server_name: str, form: str | None) -> None:
+def list_clients(cli: CliContext, server_name: str, form: str | None) -> None:
     from nacre.clients.registry import INSTALLERS
 
-    rows = [row_of(installer_of(door, client, project=False, server_name=server_name)) for client in INSTALLERS]
+    rows = [row_of(installer_of(cli, client, project=False, server_name=server_name)) for client in INSTALLERS]
     print_items(rows, columns(), record, form)
 
 

@@ -11,18 +11,16 @@ from typing import IO, TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 import click
 
-from nacre.cli.asking import counted, sure
-from nacre.cli.columns import short
+from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.undo import tell
-from nacre.cli.door import Door
-from nacre.cli.faults import NothingFound
-from nacre.cli.naming import id_named
-from nacre.cli.options import door_options, form_option, together, why_option, yes_option
-from nacre.cli.output import DATA, Column, json_line, print_data, print_items, put, say
-from nacre.cli.printable import one_line
-from nacre.cli.records import entry_record
-from nacre.cli.telling import changes, reason, subject, what
-from nacre.cli.times import DAY, age, since, until
+from nacre.cli.errors import NotFound
+from nacre.cli.lookup import resolve_id
+from nacre.cli.options import combine, form_option, global_options, why_option, yes_option
+from nacre.cli.ui.columns import short
+from nacre.cli.ui.output import DATA, Column, json_line, one_line, print_data, print_items, put, say
+from nacre.cli.ui.prompts import confirm, count_of
+from nacre.cli.ui.records import entry_record, entry_subject, entry_summary, field_changes, operation_reason
+from nacre.cli.ui.times import DAY, age, since, until
 from nacre.errors import MemoryNotFound, UndoRefused
 from nacre.files import replacing
 from nacre.model import JournalEntry
@@ -52,7 +50,7 @@ class Which(TypedDict):
 
 
 def which(command: F) -> F:
-    return together(
+    return combine(
         click.option("--id", "about", metavar="ID", help="What was done to this memory."),
         click.option("--act", metavar="NAME", help="Acts of this name: remember, edit, forget, …"),
         click.option("--actor", metavar="NAME", help="What this actor did: cli, lib, mcp, …"),
@@ -78,19 +76,21 @@ def command() -> None:
 @click.option("--all", "everything", is_flag=True, help="All of them, as -n 0.")
 @which
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def tail(door: Door, id: str | None, limit: int, everything: bool, form: str | None, **narrowed: Unpack[Which]) -> None:
+def tail(
+    cli: CliContext, id: str | None, limit: int, everything: bool, form: str | None, **narrowed: Unpack[Which]
+) -> None:
     """Tell the last acts, newest first, of all memories or of the one with this ID."""
     if id is not None and narrowed["about"] is not None:
         raise click.UsageError("Name the memory once, as ID or with --id.")
     narrowed["about"] = about = id if id is not None else narrowed["about"]
-    with door.open() as store:
-        meant, chosen = chosen_of(store, narrowed, door.now())
+    with cli.open() as store:
+        meant, chosen = chosen_of(store, narrowed, cli.now())
         told = store.journal(meant, **chosen, limit=None if everything else limit or None)
         if about and not told and not any(value for name, value in narrowed.items() if name != "about"):
             raise MemoryNotFound(about, store.space)
-    print_items(told, columns(door.now()), entry_record, form)
+    print_items(told, columns(cli.now()), entry_record, form)
     if not told:
         say("Nothing in the journal fits." if any(narrowed.values()) else "Nothing was done here yet.")
 
@@ -101,31 +101,31 @@ command.add_command(tail, "list")
 @command.command("show")
 @click.argument("batch")
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def show(door: Door, batch: str, form: str | None) -> None:
+def show(cli: CliContext, batch: str, form: str | None) -> None:
     """Show one act whole: every memory that it changed, field by field, before and after."""
-    with door.open() as store:
+    with cli.open() as store:
         try:
             found = store.journal(batch=store.resolve_act(batch), limit=None, newest_first=False)
         except UndoRefused as error:
-            raise NothingFound(str(error)) from error
+            raise NotFound(str(error)) from error
     if not found:
-        raise NothingFound(f"there is no act {short(batch)!r} in the journal; `nacre journal` lists them.")
+        raise NotFound(f"there is no act {short(batch)!r} in the journal; `nacre journal` lists them.")
     if form in DATA:
         print_data([entry_record(entry) for entry in found], form)
     else:
-        put("\n".join(lines(found, door.now())))
+        put("\n".join(lines(found, cli.now())))
 
 
 @command.command("undo")
 @click.argument("batch")
 @why_option
-@door_options
+@global_options
 @click.pass_obj
-def undo(door: Door, batch: str, why: str) -> None:
+def undo(cli: CliContext, batch: str, why: str) -> None:
     """Take back one act, as `nacre undo BATCH` does."""
-    with door.open() as store:
+    with cli.open() as store:
         tell(store.undo(batch, why=why))
 
 
@@ -133,45 +133,47 @@ def undo(door: Door, batch: str, why: str) -> None:
 @click.argument("file", default="-", metavar="[FILE|-]", type=click.Path(dir_okay=False, path_type=Path))
 @which
 @click.option("--gzip", "packed", is_flag=True, help="Compress it; a FILE that ends in .gz is, without asking.")
-@door_options
+@global_options
 @click.pass_obj
-def export(door: Door, file: Path, packed: bool, **narrowed: Unpack[Which]) -> None:
+def export(cli: CliContext, file: Path, packed: bool, **narrowed: Unpack[Which]) -> None:
     """Write the journal as JSON lines, oldest first, to FILE or to stdout."""
     if str(file) == "-" and packed and sys.stdout.isatty():
         raise click.UsageError("A terminal cannot show what is compressed; name a FILE.")
-    with door.open() as store:
-        about, chosen = chosen_of(store, narrowed, door.now())
+    with cli.open() as store:
+        about, chosen = chosen_of(store, narrowed, cli.now())
         entries = store.iterate_journal(about, **chosen)
         if str(file) == "-":
             write(entries, sys.stdout.buffer, packed=packed)
             return
         with replacing(file) as out:  # what broke off must not stand where a whole export stood
             written = write(entries, out, packed=packed or file.suffix == ".gz")
-    say(f"Wrote {counted(written, 'entry', 'entries')} to {file}.")
+    say(f"Wrote {count_of(written, 'entry', 'entries')} to {file}.")
 
 
 @command.command("compact")
 @click.option("--older-than", metavar="WHEN", help="90d, 2y or a date; the setting journal_days unless given.")
 @yes_option
 @why_option
-@door_options
+@global_options
 @click.pass_obj
-def compact(door: Door, older_than: str | None, yes: bool, why: str) -> None:
+def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> None:
     """Drop what the journal tells of old acts. The memories stay as they are."""
-    now = door.now()
-    kept = door.settings().journal_days if older_than is None else (now - since(older_than, now)) / DAY
+    now = cli.now()
+    kept = cli.settings().journal_days if older_than is None else (now - since(older_than, now)) / DAY
     if older_than is None and kept <= 0:
         raise click.UsageError(
             "The setting journal_days keeps the journal for ever; say --older-than 90d, for example."
         )
     if not yes:
-        sure(
+        confirm(
             f"Drop what the journal tells of acts before {iso(now - kept * DAY)}? This is for good: they can no longer "
             "be undone, nor can the time before be asked about."
         )
-    with door.open() as store:
+    with cli.open() as store:
         dropped = store.compact(older_than_days=kept, why=why)
-    say(f"Dropped {counted(dropped, 'entry', 'entries')} for good." if dropped else "The journal holds nothing so old.")
+    say(
+        f"Dropped {count_of(dropped, 'entry', 'entries')} for good." if dropped else "The journal holds nothing so old."
+    )
 
 
 class Chosen(TypedDict):
@@ -182,7 +184,7 @@ class Chosen(TypedDict):
 
 
 def chosen_of(store: MemoryStore, given: Which, now: float) -> tuple[str | None, Chosen]:
-    about = id_named(store, given["about"]) if given["about"] is not None else None
+    about = resolve_id(store, given["about"]) if given["about"] is not None else None
     return about, {
         "act": given["act"],
         "actor": given["actor"],
@@ -206,8 +208,8 @@ def columns(now: float) -> list[Column[JournalEntry]]:
         Column("when", lambda entry: iso(entry.act.at), lambda entry: age(entry.act.at, now)),
         Column("actor", lambda entry: entry.act.actor, lambda entry: entry.act.actor),
         Column("act", lambda entry: entry.act.name, lambda entry: entry.act.name, style="magenta"),
-        Column("memory", lambda entry: entry.memory_id, subject),
-        Column("what", what, lambda entry: one_line(what(entry)), wide=True),
+        Column("memory", lambda entry: entry.memory_id, entry_subject),
+        Column("what", entry_summary, lambda entry: one_line(entry_summary(entry)), wide=True),
     ]
 
 
@@ -215,11 +217,11 @@ def lines(entries: list[JournalEntry], now: float) -> Iterator[str]:
     act = entries[0].act
     yield one_line(f"{act.batch}  {act.name} by {act.actor}, {iso(act.at)} ({age(act.at, now)})")
     if act.why:
-        yield one_line(reason(act))
+        yield one_line(operation_reason(act))
     for entry in entries:
         yield ""
-        yield click.style(one_line(f"{subject(entry)}{state(entry)}"), fg="cyan")
-        for name, (before, after) in changes(entry).items():
+        yield click.style(one_line(f"{entry_subject(entry)}{state(entry)}"), fg="cyan")
+        for name, (before, after) in field_changes(entry).items():
             yield f"  {name.replace('_', ' ')}: {one_line(became(entry, before, after))}"
 
 

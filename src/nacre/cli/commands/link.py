@@ -6,12 +6,11 @@ import sys
 
 import click
 
-from nacre.cli.columns import excerpt, short
-from nacre.cli.door import Door
-from nacre.cli.naming import named, target_named
-from nacre.cli.options import door_options, form_option, why_option
-from nacre.cli.output import DATA, print_data, print_rows, put, say
-from nacre.cli.printable import printable
+from nacre.cli.cli_context import CliContext
+from nacre.cli.lookup import find_memories, resolve_target
+from nacre.cli.options import form_option, global_options, why_option
+from nacre.cli.ui.columns import excerpt, short
+from nacre.cli.ui.output import DATA, print_data, print_rows, printable, put, say
 from nacre.model import Linked, Memory
 
 
@@ -22,17 +21,17 @@ from nacre.model import Linked, Memory
 @click.option("-w", "--weight", type=float, default=1.0, metavar="NUMBER", help="How strong the tie is; 1 is plain.")
 @why_option
 @form_option("text", "tsv", "json")
-@door_options
+@global_options
 @click.pass_obj
-def command(door: Door, source: str, target: str, rel: str, weight: float, why: str, form: str | None) -> None:
+def command(cli: CliContext, source: str, target: str, rel: str, weight: float, why: str, form: str | None) -> None:
     """Tie the memory SOURCE to TARGET, and print the tie.
 
     TARGET need not be there yet, unless the setting `strict_links` asks for it. `nacre relations` lists the
     relations; a new word is learned, and waits in `nacre review` to be confirmed.
     """
-    with door.open() as store:
-        (memory,) = named(store, [source])
-        end = target_named(store, memory, target)
+    with cli.open() as store:
+        (memory,) = find_memories(store, [source])
+        end = resolve_target(store, memory, target)
         linked = store.link(memory.id, end, rel, weight=weight, why=why)
         other = store.get(end)
     show(memory, linked, other, form or ("text" if sys.stdout.isatty() else "tsv"))

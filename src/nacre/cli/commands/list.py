@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from nacre.cli.columns import memory_columns
-from nacre.cli.door import Door
-from nacre.cli.options import Narrowing, door_options, form_option, narrowing, scope_of
-from nacre.cli.output import print_items, say
-from nacre.cli.records import memory_record
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import FilterOptions, filter_options, form_option, global_options, scope_of
+from nacre.cli.ui.columns import memory_columns
+from nacre.cli.ui.output import print_items, say
+from nacre.cli.ui.records import memory_record
 from nacre.model import Filter, Memory
 
 if TYPE_CHECKING:
@@ -29,28 +29,28 @@ ALL = 2**53
 
 @click.command("list")
 @click.option("-n", "limit", type=click.IntRange(min=0), default=20, show_default=True, help="At most; 0 for all.")
-@narrowing
+@filter_options
 @click.option("--sort", type=click.Choice(list(ORDERS)), default="created", show_default=True, help="What comes first.")
 @click.option("--trashed", is_flag=True, help="What is in the trash.")
 @click.option("--archived", is_flag=True, help="What is in the archive.")
 @click.option("--superseded", is_flag=True, help="What newer memories replaced.")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
 def command(
-    door: Door,
+    cli: CliContext,
     limit: int,
     sort: str,
     trashed: bool,
     archived: bool,
     superseded: bool,
     form: str | None,
-    **narrowed: Unpack[Narrowing],
+    **narrowed: Unpack[FilterOptions],
 ) -> None:
     """List the newest memories, or those you narrow it to."""
-    now = door.now()
+    now = cli.now()
     scope = put_away(scope_of(narrowed, now), trashed=trashed, archived=archived, superseded=superseded)
-    with door.open() as store:
+    with cli.open() as store:
         found = store.list_recent(limit or ALL, order=ORDERS[sort], **scope)
         total = store.count(**scope)
     print_items(found, memory_columns(same, now), memory_record, form)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.door import Door
-from nacre.cli.faults import NothingFound, Refused, StoreProblem
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import DATA, print_data, print_items, put, say
+from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import NotFound, Refused, StoreProblem
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.output import DATA, print_data, print_items, put, say
 from nacre.cli.upkeep import line_columns, line_record, lines, result_columns, result_record
 from nacre.errors import InvalidInput
 from nacre.factory import store_file
@@ -54,12 +54,12 @@ def command() -> None:
 @click.option("--job", "jobs", type=click.Choice(list(JOBS)), multiple=True, help="Only this, due or not; repeatable.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def tick(door: Door, jobs: tuple[str, ...], dry_run: bool, form: str | None) -> None:
+def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, form: str | None) -> None:
     """Do what is due, once. Looks after every space of the store, unless --space names one."""
-    with door.open() as store:
-        result = scheduler_of(door, store).tick(jobs=jobs, dry_run=dry_run)
+    with cli.open() as store:
+        result = scheduler_of(cli, store).tick(jobs=jobs, dry_run=dry_run)
     if result.held_by:
         raise Refused(f"another maintenance is at work ({result.held_by}); repeat when it has ended.")
     print_items(result.results, result_columns(), result_record, form)
@@ -72,36 +72,36 @@ def tick(door: Door, jobs: tuple[str, ...], dry_run: bool, form: str | None) -> 
 
 @command.command("run")
 @click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Write the log to FILE, not to stderr.")
-@door_options
+@global_options
 @click.pass_obj
-def run(door: Door, log: Path | None) -> None:
+def run(cli: CliContext, log: Path | None) -> None:
     """Do what is due from now on, in the foreground, until SIGTERM or Ctrl-C; the job under way is finished."""
-    places = places_of(door)
-    with door.open_or_make() as store:
-        scheduler = scheduler_of(door, store)
+    places = places_of(cli)
+    with cli.open_or_make() as store:
+        scheduler = scheduler_of(cli, store)
         if not scheduler.lease.acquire():
             raise Refused(f"this store is looked after already, by {scheduler.lease.holder() or 'another process'}.")
         with logged(log), daemon.stopping_on_signals() as stop, daemon.told_by(places.pid):
-            logging.getLogger("nacre").info("The maintenance of %s begins.", store_file(door.settings().store))
+            logging.getLogger("nacre").info("The maintenance of %s begins.", store_file(cli.settings().store))
             scheduler.run_forever(stop)
             logging.getLogger("nacre").info("The maintenance ends.")
 
 
 @command.command("start")
-@door_options
+@global_options
 @click.pass_obj
-def start(door: Door) -> None:
+def start(cli: CliContext) -> None:
     """Do what is due from now on, in the background."""
-    places = places_of(door)
-    with door.open_or_make() as store:
-        holder = scheduler_of(door, store).lease.holder()  # also: a store or setting that cannot be read says so here
+    places = places_of(cli)
+    with cli.open_or_make() as store:
+        holder = scheduler_of(cli, store).lease.holder()  # also: a store or setting that cannot be read says so here
     other = daemon.running(places.pid)
     if holder is not None:
         raise Refused(f"this store is looked after already, by {holder}.")
     if other is not None:
         raise Refused(f"this store is looked after already, by process {other.pid}.")
     begun = places.log.stat().st_size if places.log.exists() else 0
-    pid = daemon.spawn_detached([*program(door), "run", "--log", str(places.log)], places.log)
+    pid = daemon.spawn_detached([*program(cli), "run", "--log", str(places.log)], places.log)
     if not began(pid, places.pid):
         raise StoreProblem(f"the maintenance ended at once: {last_words(places.log, begun)}")
     say(f"The maintenance runs as process {pid}; its log is {places.log}.")
@@ -117,15 +117,15 @@ def start(door: Door) -> None:
     metavar="SECONDS",
     help="How long to wait for the job that it is at.",
 )
-@door_options
+@global_options
 @click.pass_obj
-def stop(door: Door, timeout: float) -> None:
+def stop(cli: CliContext, timeout: float) -> None:
     """End the maintenance in the background; the job under way is finished."""
-    places = places_of(door)
+    places = places_of(cli)
     process = daemon.running(places.pid)
     if process is None:
         daemon.remove_pid(places.pid)
-        raise NothingFound("no maintenance runs for this store.")
+        raise NotFound("no maintenance runs for this store.")
     if not process.here:
         raise Refused(f"the maintenance runs on another machine ({process.host}); stop it there.")
     if not daemon.stop_daemon(places.pid, timeout):
@@ -135,14 +135,14 @@ def stop(door: Door, timeout: float) -> None:
 
 @command.command("status")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def status(door: Door, form: str | None) -> None:
+def status(cli: CliContext, form: str | None) -> None:
     """Tell of each job when it ran, when it is due, what it did and what went wrong, and who does it."""
-    now = door.now()
-    process = daemon.running(places_of(door).pid)
-    with door.open() as store:
-        scheduler = scheduler_of(door, store)
+    now = cli.now()
+    process = daemon.running(places_of(cli).pid)
+    with cli.open() as store:
+        scheduler = scheduler_of(cli, store)
         holder, found = scheduler.lease.holder(), lines(scheduler)
     if form in DATA:
         print_data({
@@ -161,29 +161,29 @@ def status(door: Door, form: str | None) -> None:
 
 @command.command("unit")
 @click.argument("system", type=click.Choice(list(UNITS)), required=False)
-@door_options
+@global_options
 @click.pass_obj
-def unit(door: Door, system: str | None) -> None:
+def unit(cli: CliContext, system: str | None) -> None:
     """Print what lets systemd or launchd keep the maintenance of this store running."""
-    places = places_of(door)
-    service = Service([*program(door), "run"], store_file(door.settings().store).absolute(), Path.cwd(), places.log)
+    places = places_of(cli)
+    service = Service([*program(cli), "run"], store_file(cli.settings().store).absolute(), Path.cwd(), places.log)
     put(UNITS[system or usual()](service).rstrip("\n"))
 
 
-def scheduler_of(door: Door, store: MemoryStore) -> MaintenanceScheduler:
-    return MaintenanceScheduler.from_settings(store, door.settings(), all_spaces="space" not in door.flags)
+def scheduler_of(cli: CliContext, store: MemoryStore) -> MaintenanceScheduler:
+    return MaintenanceScheduler.from_settings(store, cli.settings(), all_spaces="space" not in cli.flags)
 
 
-def places_of(door: Door) -> Places:
-    store = door.settings().store
+def places_of(cli: CliContext) -> Places:
+    store = cli.settings().store
     if store == IN_MEMORY:
         raise InvalidInput("A store that is kept nowhere needs no maintenance; name a file with --store.")
     return Places.beside(store_file(store).absolute())
 
 
-def program(door: Door) -> list[str]:
+def program(cli: CliContext) -> list[str]:
     """This program for this store, however it was named; -P: a folder called nacre is not taken for it."""
-    flags = {**door.flags, "store": str(store_file(door.settings().store).absolute())}
+    flags = {**cli.flags, "store": str(store_file(cli.settings().store).absolute())}
     given = [word for name, value in sorted(flags.items()) for word in (f"--{name}", value)]
     return [sys.executable, "-P", "-m", "nacre", *given, "maintenance"]
 

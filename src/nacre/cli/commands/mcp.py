@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.door import Door
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import DATA, Column, print_data, print_items, say
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, say
 from nacre.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 )
 @click.option("--list", "listing", is_flag=True, help="Print the tools and what they cost an agent, and end.")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
 def command(
-    door: Door,
+    cli: CliContext,
     profile: str,
     http: str | None,
     token_file: Path | None,
@@ -56,12 +56,12 @@ def command(
     if listing:
         list_tools(profile, form)
     elif http is None:
-        serve_stdio(door, profile)
+        serve_stdio(cli, profile)
     else:
-        serve_http(door, profile, http, token_file, names)
+        serve_http(cli, profile, http, token_file, names)
 
 
-def serve_stdio(door: Door, profile: str) -> None:
+def serve_stdio(cli: CliContext, profile: str) -> None:
     parent = os.getppid()
     gc.disable()  # nothing that is imported is ever garbage: a tenth of the time until a client is answered
     from nacre.mcp.profiles import profile_named
@@ -69,8 +69,8 @@ def serve_stdio(door: Door, profile: str) -> None:
     from nacre.mcp.stdio import serve_stdio
     from nacre.mcp.store_provider import StoreProvider
 
-    log_to_stderr(debug=door.debug)
-    provider = StoreProvider(door.settings())
+    log_to_stderr(debug=cli.debug)
+    provider = StoreProvider(cli.settings())
     server = make_server(profile_named(profile), provider)
     gc.freeze()
     gc.enable()
@@ -79,7 +79,7 @@ def serve_stdio(door: Door, profile: str) -> None:
     serve_stdio(server, provider, parent)
 
 
-def serve_http(door: Door, profile: str, http: str, token_file: Path | None, names: Sequence[str]) -> None:
+def serve_http(cli: CliContext, profile: str, http: str, token_file: Path | None, names: Sequence[str]) -> None:
     from nacre.mcp.http import Address, load_token, make_token, serve_http
     from nacre.mcp.profiles import profile_named
     from nacre.mcp.server import make_server
@@ -89,8 +89,8 @@ def serve_http(door: Door, profile: str, http: str, token_file: Path | None, nam
     if token_file is None and not place.local:
         raise InvalidInput(f"{place.host} can be reached by others; arrange a token with --token-file FILE.")
     token, made = (make_token(), True) if token_file is None else load_token(token_file)
-    log_to_stderr(debug=door.debug)
-    provider = StoreProvider(door.settings())
+    log_to_stderr(debug=cli.debug)
+    provider = StoreProvider(cli.settings())
     server = make_server(profile_named(profile), provider)
     if made:
         say(f"Token: {token}" if token_file is None else f"A token was made and written to {token_file}.")

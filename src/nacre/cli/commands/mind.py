@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from nacre.cli.door import Door
-from nacre.cli.options import door_options, form_option, together
-from nacre.cli.output import DATA, Column, print_data, print_items, put, say
-from nacre.cli.printable import shortened
-from nacre.cli.times import age
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import combine, form_option, global_options
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say, shortened
+from nacre.cli.ui.times import age
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def command() -> None:
 
 
 def shown_options(function: F) -> F:
-    return together(form_option(), door_options)(function)
+    return combine(form_option(), global_options)(function)
 
 
 def limited(default: int) -> Callable[[F], F]:
@@ -47,11 +46,11 @@ def limited(default: int) -> Callable[[F], F]:
 
 
 @contextmanager
-def opened(door: Door, agent: str) -> Iterator[CognitiveMemory]:
+def opened(cli: CliContext, agent: str) -> Iterator[CognitiveMemory]:
     from nacre.minds.cognitive import CognitiveMemory
     from nacre.minds.mind import checked_name
 
-    with replace(door, flags={**door.flags, "space": checked_name(agent)}).open(any_space=True) as store:
+    with replace(cli, flags={**cli.flags, "space": checked_name(agent)}).open(any_space=True) as store:
         yield CognitiveMemory(agent, store=store)
 
 
@@ -59,9 +58,9 @@ def opened(door: Door, agent: str) -> Iterator[CognitiveMemory]:
 @click.argument("agent")
 @shown_options
 @click.pass_obj
-def status(door: Door, agent: str, form: str | None) -> None:
+def status(cli: CliContext, agent: str, form: str | None) -> None:
     """Count the memories of each kind."""
-    with opened(door, agent) as mind:
+    with opened(cli, agent) as mind:
         counted = mind.get_statistics()
     if form in DATA:
         print_data(counted, form)
@@ -78,9 +77,9 @@ def status(door: Door, agent: str, form: str | None) -> None:
 @click.argument("task")
 @shown_options
 @click.pass_obj
-def working(door: Door, agent: str, task: str, form: str | None) -> None:
+def working(cli: CliContext, agent: str, task: str, form: str | None) -> None:
     """Show what is at hand for a task, the most relevant first."""
-    with opened(door, agent) as mind:
+    with opened(cli, agent) as mind:
         found = mind.get_working(task)
     columns: list[Column[WorkingMemorySlot]] = [
         identity(),
@@ -99,11 +98,11 @@ def working(door: Door, agent: str, task: str, form: str | None) -> None:
 @click.option("--compressed", is_flag=True, help="Also those that a summary stands for.")
 @shown_options
 @click.pass_obj
-def episodes(door: Door, agent: str, limit: int, compressed: bool, form: str | None) -> None:
+def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: str | None) -> None:
     """List what the agent lived through, the latest first."""
-    with opened(door, agent) as mind:
+    with opened(cli, agent) as mind:
         found = mind.get_episodes(limit, include_compressed=compressed)
-    now = door.now()
+    now = cli.now()
     columns: list[Column[EpisodicMemory]] = [
         identity(),
         Column("index", lambda each: str(each.temporal_index), lambda each: str(each.temporal_index), right=True),
@@ -123,9 +122,9 @@ def episodes(door: Door, agent: str, limit: int, compressed: bool, form: str | N
 @click.option("--native", is_flag=True, help="By meaning too, best answer first; else by words, surest first.")
 @shown_options
 @click.pass_obj
-def facts(door: Door, agent: str, query: str, limit: int, native: bool, form: str | None) -> None:
+def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, form: str | None) -> None:
     """List what the agent knows, or what has a word of a question."""
-    with opened(door, agent) as mind:
+    with opened(cli, agent) as mind:
         found = mind.search_facts(query, limit, retriever="native" if native else "keyword")
     columns: list[Column[SemanticFact]] = [
         identity(),
@@ -144,9 +143,9 @@ def facts(door: Door, agent: str, query: str, limit: int, native: bool, form: st
 @limited(5)
 @shown_options
 @click.pass_obj
-def procedures(door: Door, agent: str, query: str, limit: int, form: str | None) -> None:
+def procedures(cli: CliContext, agent: str, query: str, limit: int, form: str | None) -> None:
     """List how the agent does things, the most used first. What is listed counts as used."""
-    with opened(door, agent) as mind:
+    with opened(cli, agent) as mind:
         found = mind.recall_procedure(query, limit)
     columns: list[Column[ProceduralMemory]] = [
         identity(),
@@ -164,9 +163,9 @@ def procedures(door: Door, agent: str, query: str, limit: int, form: str | None)
 @click.argument("text")
 @shown_options
 @click.pass_obj
-def due(door: Door, agent: str, text: str, form: str | None) -> None:
+def due(cli: CliContext, agent: str, text: str, form: str | None) -> None:
     """Trigger the intentions that a text brings up, and list them, the most urgent first."""
-    with opened(door, agent) as mind:
+    with opened(cli, agent) as mind:
         found = mind.check_triggers(text)
     columns: list[Column[ProspectiveMemory]] = [
         identity(),
@@ -182,11 +181,11 @@ def due(door: Door, agent: str, text: str, form: str | None) -> None:
 @command.command("consolidate")
 @click.argument("agent")
 @click.option("--batch-size", type=click.IntRange(min=1), default=10, show_default=True, help="Episodes to a summary.")
-@door_options
+@global_options
 @click.pass_obj
-def consolidate(door: Door, agent: str, batch_size: int) -> None:
+def consolidate(cli: CliContext, agent: str, batch_size: int) -> None:
     """Make one memory of the oldest episodes, which go to the archive; `nacre undo` takes it back."""
-    with opened(door, agent) as mind:
+    with opened(cli, agent) as mind:
         made = mind.consolidate_episodes(batch_size)
     if made is None:
         say(f"{agent} has fewer than {batch_size:,} episodes to consolidate; --batch-size takes fewer.")
@@ -212,6 +211,6 @@ def numbered(steps: list[str]) -> str:
 
 
 def record(value: Any) -> dict[str, object]:
-    """Times in ISO 8601, as everywhere at the door."""
+    """Times in ISO 8601, as everywhere at the cli."""
     told = asdict(value)
     return {name: iso(each.timestamp()) if isinstance(each, datetime) else each for name, each in told.items()}

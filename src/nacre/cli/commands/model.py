@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.faults import NothingFound
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import DATA, print_data, put, say
-from nacre.cli.progress import progress_line
+from nacre.cli.errors import NotFound
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.output import DATA, print_data, put, say
+from nacre.cli.ui.prompts import progress_line
 
 if TYPE_CHECKING:
     from nacre.models.minilm.provision import ModelStatus
@@ -22,7 +22,7 @@ def command() -> None:
 
 @command.command("status")
 @form_option("text", "json")
-@door_options
+@global_options
 def status(form: str | None) -> None:
     """Tell whether the model is installed, and where. Ends with code 1 where it is not."""
     from nacre.models.minilm import provision
@@ -33,11 +33,11 @@ def status(form: str | None) -> None:
     elif found.installed:
         put(described(found))
     if not found.installed:
-        raise NothingFound(f"the model is not installed in {found.path}; `nacre model install` gets it.")
+        raise NotFound(f"the model is not installed in {found.path}; `nacre model install` gets it.")
 
 
 @command.command("install")
-@door_options
+@global_options
 def install() -> None:
     """Download and convert the model; nothing happens where it is installed already."""
     from nacre.models.minilm import provision

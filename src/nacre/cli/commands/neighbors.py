@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.columns import headline, short
-from nacre.cli.door import Door
-from nacre.cli.naming import id_named
-from nacre.cli.options import as_of_option, door_options, form_option, hidden_option, valid_at_option, walking
-from nacre.cli.output import Column, print_items, say
-from nacre.cli.records import memory_record
+from nacre.cli.cli_context import CliContext
+from nacre.cli.lookup import resolve_id
+from nacre.cli.options import (
+    as_of_option,
+    form_option,
+    global_options,
+    hidden_option,
+    traversal_options,
+    valid_at_option,
+)
+from nacre.cli.ui.columns import headline, short
+from nacre.cli.ui.output import Column, print_items, say
+from nacre.cli.ui.records import memory_record
 from nacre.model import Neighbor
 
 if TYPE_CHECKING:
@@ -22,16 +29,16 @@ ARROWS = {"out": "→", "in": "←"}
 
 @click.command("neighbors")
 @click.argument("id")
-@walking
+@traversal_options
 @click.option("-d", "--depth", type=click.IntRange(min=1), default=1, show_default=True, help="Ties to walk at most.")
 @hidden_option
 @as_of_option
 @valid_at_option
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
 def command(
-    door: Door,
+    cli: CliContext,
     id: str,
     rels: tuple[str, ...],
     direction: Direction,
@@ -42,9 +49,9 @@ def command(
     form: str | None,
 ) -> None:
     """List the memories that ties lead to from the one with this ID, nearest first."""
-    with door.open() as store:
+    with cli.open() as store:
         found = store.neighbors(
-            id_named(store, id),
+            resolve_id(store, id),
             rel=rels or None,
             direction=direction,
             depth=depth,

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from nacre.cli.asking import counted
-from nacre.cli.door import Door
-from nacre.cli.options import Narrowing, door_options, form_option, narrowing, scope_of, strategy_option
-from nacre.cli.output import DATA, print_data, put, say
-from nacre.cli.printable import printable
-from nacre.cli.records import memory_record
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import FilterOptions, filter_options, form_option, global_options, scope_of, strategy_option
+from nacre.cli.ui.output import DATA, print_data, printable, put, say
+from nacre.cli.ui.prompts import count_of
+from nacre.cli.ui.records import memory_record
 
 if TYPE_CHECKING:
     from nacre.model import Pack
@@ -24,12 +23,12 @@ if TYPE_CHECKING:
 @click.option("--header", metavar="TEXT", help="The line above them; empty for none.")
 @click.option("--fence/--no-fence", default=True, show_default=True, help="Say around them that they are data.")
 @strategy_option
-@narrowing
+@filter_options
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
 def command(
-    door: Door,
+    cli: CliContext,
     words: tuple[str, ...],
     budget: int,
     max_items: int,
@@ -37,12 +36,12 @@ def command(
     fence: bool,
     strategy: str,
     form: str | None,
-    **narrowed: Unpack[Narrowing],
+    **narrowed: Unpack[FilterOptions],
 ) -> None:
     """Fit the best memories into a token budget, ready for a prompt."""
     from nacre.recall.pack import HEADER
 
-    with door.open_with_model() as store:
+    with cli.open_with_model() as store:
         packed = store.recall_pack(
             " ".join(words),
             token_budget=budget,
@@ -50,7 +49,7 @@ def command(
             header=HEADER if header is None else header,
             fence=fence,
             strategy=strategy,
-            **scope_of(narrowed, door.now()),
+            **scope_of(narrowed, cli.now()),
         )
     if form in DATA:
         print_data(pack_record(packed), form)
@@ -62,7 +61,7 @@ def command(
 
 def summary(packed: Pack) -> str:
     more = "; more did not fit." if packed.truncated else "."
-    return f"{counted(len(packed))}, {packed.used_tokens} of {packed.budget} tokens{more}"
+    return f"{count_of(len(packed))}, {packed.used_tokens} of {packed.budget} tokens{more}"
 
 
 def pack_record(packed: Pack) -> dict[str, object]:

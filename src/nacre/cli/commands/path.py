@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.columns import headline, short
-from nacre.cli.door import Door
-from nacre.cli.faults import NothingFound
-from nacre.cli.naming import id_named
-from nacre.cli.options import as_of_option, door_options, form_option, hidden_option, valid_at_option, walking
-from nacre.cli.output import Column, print_items
-from nacre.cli.records import edge_record, memory_record
+from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import NotFound
+from nacre.cli.lookup import resolve_id
+from nacre.cli.options import (
+    as_of_option,
+    form_option,
+    global_options,
+    hidden_option,
+    traversal_options,
+    valid_at_option,
+)
+from nacre.cli.ui.columns import headline, short
+from nacre.cli.ui.output import Column, print_items
+from nacre.cli.ui.records import edge_record, memory_record
 from nacre.model import Edge, Memory, Path
 
 if TYPE_CHECKING:
@@ -39,15 +46,15 @@ class Station:
 @click.command("path")
 @click.argument("start")
 @click.argument("end")
-@walking
+@traversal_options
 @hidden_option
 @as_of_option
 @valid_at_option
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
 def command(
-    door: Door,
+    cli: CliContext,
     start: str,
     end: str,
     rels: tuple[str, ...],
@@ -58,14 +65,14 @@ def command(
     form: str | None,
 ) -> None:
     """Find a shortest way along ties from the memory START to END. Ends with code 1 where there is none."""
-    with door.open() as store:
-        ends = id_named(store, start), id_named(store, end)
+    with cli.open() as store:
+        ends = resolve_id(store, start), resolve_id(store, end)
         found = store.path(
             *ends, rel=rels or None, direction=direction, include_hidden=hidden, as_of=as_of, valid_at=valid_at
         )
     print_items(stations(found) if found else [], columns(), record, form)
     if found is None:
-        raise NothingFound(f"no ties lead from {short(ends[0])} to {short(ends[1])}.")
+        raise NotFound(f"no ties lead from {short(ends[0])} to {short(ends[1])}.")
 
 
 def stations(path: Path) -> list[Station]:

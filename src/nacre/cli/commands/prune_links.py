@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.asking import counted, sure
-from nacre.cli.columns import excerpt, short
-from nacre.cli.door import Door
-from nacre.cli.options import door_options, form_option, why_option, yes_option
-from nacre.cli.output import Column, print_items, say
-from nacre.cli.records import edge_record
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import form_option, global_options, why_option, yes_option
+from nacre.cli.ui.columns import excerpt, short
+from nacre.cli.ui.output import Column, print_items, say
+from nacre.cli.ui.prompts import confirm, count_of
+from nacre.cli.ui.records import edge_record
 from nacre.model import Edge
 
 if TYPE_CHECKING:
@@ -34,25 +34,25 @@ class Planned:
 @yes_option
 @why_option
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def command(door: Door, below: float, walks: int, applied: bool, yes: bool, why: str, form: str | None) -> None:
+def command(cli: CliContext, below: float, walks: int, applied: bool, yes: bool, why: str, form: str | None) -> None:
     """List ties so weak that nobody would miss them, and with --apply take them away.
 
     Ties that mean something by themselves, such as supersedes, contradicts and derived_from, always stay.
     """
-    with door.open() as store:
+    with cli.open() as store:
         edges = store.weak_links(below=below, walks=walks)
         print_items(planned(store, edges), columns(), lambda each: edge_record(each.edge), form)
         if not edges:
             say("No tie is so weak.")
         elif not applied:
-            say(f"{counted(len(edges), 'tie', 'ties')} would go; --apply carries it out.")
+            say(f"{count_of(len(edges), 'tie', 'ties')} would go; --apply carries it out.")
         else:
             if not yes:
-                sure(f"Take away {counted(len(edges), 'tie', 'ties')}? `nacre undo` can bring them back.")
+                confirm(f"Take away {count_of(len(edges), 'tie', 'ties')}? `nacre undo` can bring them back.")
             gone = store.prune_links(edges, why=why)
-            say(f"Took away {counted(gone, 'tie', 'ties')}; `nacre undo` brings them back.")
+            say(f"Took away {count_of(gone, 'tie', 'ties')}; `nacre undo` brings them back.")
 
 
 def planned(store: MemoryStore, edges: list[Edge]) -> list[Planned]:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import click
 
-from nacre.cli.asking import confirm, counted
-from nacre.cli.door import Door
-from nacre.cli.naming import named
-from nacre.cli.options import door_options, yes_option
-from nacre.cli.output import say
+from nacre.cli.cli_context import CliContext
+from nacre.cli.lookup import find_memories
+from nacre.cli.options import global_options, yes_option
+from nacre.cli.ui.output import say
+from nacre.cli.ui.prompts import confirm_memories, count_of
 
 
 @click.command("purge")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @yes_option
-@door_options
+@global_options
 @click.pass_obj
-def command(door: Door, ids: tuple[str, ...], yes: bool) -> None:
+def command(cli: CliContext, ids: tuple[str, ...], yes: bool) -> None:
     """Delete memories for good, in the journal too. `nacre forget` is the gentle way."""
-    with door.open() as store:
-        memories = named(store, ids)
+    with cli.open() as store:
+        memories = find_memories(store, ids)
         if not yes:
-            confirm("Purge", memories, "This is for good: nothing brings back what is purged.")
+            confirm_memories("Purge", memories, "This is for good: nothing brings back what is purged.")
         gone = store.purge(*(memory.id for memory in memories))
-    say(f"Purged {counted(gone)} for good.")
+    say(f"Purged {count_of(gone)} for good.")

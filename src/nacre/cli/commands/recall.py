@@ -6,12 +6,12 @@ from typing import Unpack
 
 import click
 
-from nacre.cli.columns import hit_columns
-from nacre.cli.door import Door
-from nacre.cli.faults import NothingFound
-from nacre.cli.options import Narrowing, door_options, form_option, narrowing, scope_of, strategy_option
-from nacre.cli.output import print_items, say
-from nacre.cli.records import hit_record
+from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import NotFound
+from nacre.cli.options import FilterOptions, filter_options, form_option, global_options, scope_of, strategy_option
+from nacre.cli.ui.columns import hit_columns
+from nacre.cli.ui.output import print_items, say
+from nacre.cli.ui.records import hit_record
 
 
 @click.command("recall")
@@ -26,14 +26,14 @@ from nacre.cli.records import hit_record
     "--min-relevance", type=click.FloatRange(0, 1), default=0.0, metavar="0-1", help="Rather nothing than less."
 )
 @click.option("--asked-at", metavar="TIME", help="What 'yesterday' is counted from; now, unless given.")
-@narrowing
+@filter_options
 @click.option("--no-touch", is_flag=True, help="Do not count this as a use of what is found.")
 @click.option("--explain", is_flag=True, help="Say why each one came up.")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
 def command(
-    door: Door,
+    cli: CliContext,
     words: tuple[str, ...],
     k: int,
     strategy: str,
@@ -44,11 +44,11 @@ def command(
     no_touch: bool,
     explain: bool,
     form: str | None,
-    **narrowed: Unpack[Narrowing],
+    **narrowed: Unpack[FilterOptions],
 ) -> None:
     """Find the memories that answer a question, best first."""
-    now = door.now()
-    with door.open_with_model() as store:
+    now = cli.now()
+    with cli.open_with_model() as store:
         found = store.recall(
             " ".join(words),
             k,
@@ -64,4 +64,4 @@ def command(
         say(note)
     print_items(found, hit_columns(now, explain=explain), hit_record, form)
     if not found:
-        raise NothingFound("nothing found.")
+        raise NotFound("nothing found.")

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Literal, Unpack, cast
 
 import click
 
-from nacre.cli.asking import counted
-from nacre.cli.columns import grouped
-from nacre.cli.door import ACTOR, Door
-from nacre.cli.kinds import Number
-from nacre.cli.output import Column, say
-from nacre.cli.planning import Planning, agreed, planning, show
-from nacre.cli.progress import progress_line
-from nacre.cli.records import memory_record
-from nacre.cli.times import since as moment
+from nacre.cli.cli_context import ACTOR, CliContext
+from nacre.cli.options import Number, PlanOptions, confirm_plan, plan_options, show_plan
+from nacre.cli.ui.columns import group_text
+from nacre.cli.ui.output import Column, say
+from nacre.cli.ui.prompts import count_of, progress_line
+from nacre.cli.ui.records import memory_record
+from nacre.cli.ui.times import since as moment
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
 
 if TYPE_CHECKING:
@@ -70,16 +68,16 @@ class Watched:
     help="Episodes stay, are superseded by the summary, or are removed. The setting reflect_consolidate (soft).",
 )
 @click.option("--since", metavar="WHEN", help="Only groups with an episode created since: 7d, or a date.")
-@planning
+@plan_options
 @click.pass_obj
 def command(
-    door: Door,
+    cli: CliContext,
     threshold: float,
     min_cluster_size: int | None,
     summarizer: str | None,
     consolidate: str | None,
     since: str | None,
-    **asked: Unpack[Planning],
+    **asked: Unpack[PlanOptions],
 ) -> None:
     """List what episodes that speak of the same come to, and with --apply keep each summary as a semantic memory.
 
@@ -87,11 +85,11 @@ def command(
     """
     from nacre.lifecycle.reflection import ReflectionEngine
 
-    settings, now = door.settings(), door.now()
+    settings, now = cli.settings(), cli.now()
     summarizer = summarizer or settings.summarizer
     watched = model_of(settings) if summarizer == ASKED else None
     after = moment(since, now) if since else None
-    with door.open_with_model() as store:
+    with cli.open_with_model() as store:
         if asked["applied"]:
             store.acting_as(ACTOR).check_embedder()  # before anybody is asked
         size = min_cluster_size or int(settings.reflect_min_cluster)
@@ -99,12 +97,14 @@ def command(
         with progress_line() as progress:
             plan = engine.plan(now, after, progress)
         applied = asked["applied"]
-        show(plan, columns(applied=applied), lambda each: record(each, applied=applied), asked["limit"], asked["form"])
+        show_plan(
+            plan, columns(applied=applied), lambda each: record(each, applied=applied), asked["limit"], asked["form"]
+        )
         if watched is not None and watched.fault is not None:
             say(f"Condensed without the language model. {watched.fault}")
         waiting = store.stats().waiting_for_model
         if waiting:
-            say(f"{counted(waiting)} without a vector left out; `nacre model install` gets the model.")
+            say(f"{count_of(waiting)} without a vector left out; `nacre model install` gets the model.")
         if not plan:
             say(f"No {size} episodes are so much alike.")
         else:
@@ -126,19 +126,19 @@ def writer(name: str, model: LanguageModel | None) -> Summarizer | str:
     return name if model is None else asking(model)
 
 
-def carry_out(engine: ReflectionEngine, plan: tuple[Reflection, ...], consolidate: str, asked: Planning) -> None:
-    sources = counted(sum(len(each.sources) for each in plan), "episode", "episodes")
-    would = f"{sources} would be condensed into {counted(len(plan))}"
-    question = f"Condense {sources} into {counted(len(plan))} and remove them? `nacre undo` can bring them back."
-    if not agreed(asked, would, question if consolidate == "hard" else ""):
+def carry_out(engine: ReflectionEngine, plan: tuple[Reflection, ...], consolidate: str, asked: PlanOptions) -> None:
+    sources = count_of(sum(len(each.sources) for each in plan), "episode", "episodes")
+    would = f"{sources} would be condensed into {count_of(len(plan))}"
+    question = f"Condense {sources} into {count_of(len(plan))} and remove them? `nacre undo` can bring them back."
+    if not confirm_plan(asked, would, question if consolidate == "hard" else ""):
         return
     if consolidate not in WAYS:
         raise UnknownName("way to consolidate", consolidate, WAYS)
     way = cast("Literal[False, 'soft', 'hard']", WAYS[consolidate])
     kept = engine.apply(plan, way, why=asked["why"])
-    say(f"Kept {counted(len(kept), 'summary', 'summaries')}; `nacre undo` takes it back.")
+    say(f"Kept {count_of(len(kept), 'summary', 'summaries')}; `nacre undo` takes it back.")
     if len(kept) < len(plan):
-        say(f"{counted(len(plan) - len(kept), 'group', 'groups')} changed meanwhile, and waits for the next time.")
+        say(f"{count_of(len(plan) - len(kept), 'group', 'groups')} changed meanwhile, and waits for the next time.")
 
 
 def columns(*, applied: bool) -> list[Column[Reflection]]:
@@ -152,7 +152,7 @@ def columns(*, applied: bool) -> list[Column[Reflection]]:
 
 
 def told(each: Reflection) -> str:
-    return grouped(each.summary, each.sources, BESIDE)
+    return group_text(each.summary, each.sources, BESIDE)
 
 
 def record(each: Reflection, *, applied: bool) -> dict[str, object]:

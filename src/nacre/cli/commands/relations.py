@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 
 import click
 
-from nacre.cli.door import Door
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import Column, print_items, say
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.output import Column, print_items, say
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +22,13 @@ class Relation:
 @click.option("--add", metavar="NAME", help="Teach the store a relation, or confirm one that waits for review.")
 @click.option("--description", default="", metavar="TEXT", help="What the added relation means.")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def command(door: Door, add: str | None, description: str, form: str | None) -> None:
+def command(cli: CliContext, add: str | None, description: str, form: str | None) -> None:
     """List the relations that ties can have, with what they mean; or add one."""
     if description and add is None:
         raise click.UsageError("--description says what --add NAME means; give both.")
-    with door.open() if add is None else door.open_or_make() as store:
+    with cli.open() if add is None else cli.open_or_make() as store:
         if add is not None:
             store.register_relation(add, description)
             say(f"The store knows the relation {add!r} now; `nacre undo` takes it back.")

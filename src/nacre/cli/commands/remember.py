@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from nacre.cli.asking import counted, read_stdin, text_of
-from nacre.cli.door import Door
-from nacre.cli.faults import Refused
-from nacre.cli.naming import id_named
-from nacre.cli.options import describing, door_options, given_only
-from nacre.cli.output import put, say
-from nacre.cli.progress import progress_line
+from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import Refused
+from nacre.cli.lookup import resolve_id
+from nacre.cli.options import field_options, global_options, without_none
+from nacre.cli.ui.output import put, say
+from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argument
 from nacre.errors import ConflictError, ConflictWarning
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--lines", is_flag=True, help="Each line on stdin is a memory of its own.")
 @click.option("-g", "--tag", "tags", metavar="TAG", multiple=True, help="A tag; repeat for several.")
 @click.option("--entity", "entities", metavar="NAME", multiple=True, help="Whom or what it is about; repeat.")
-@describing
+@field_options
 @click.option("--pin", "pinned", is_flag=True, default=None, help="Keep it from fading.")
 @click.option("--id", metavar="ID", help="Your own id for it.")
 @click.option(
@@ -37,10 +36,10 @@ if TYPE_CHECKING:
     " The setting on_conflict decides unless given; --lines does not look.",
 )
 @click.option("--replaces", metavar="ID", help="The memory whose place it takes; both in one act.")
-@door_options
+@global_options
 @click.pass_obj
 def command(
-    door: Door,
+    cli: CliContext,
     /,
     words: tuple[str, ...],
     stdin: bool,
@@ -60,28 +59,28 @@ def command(
         raise click.UsageError("Give the text to remember, or - to read it from stdin.")
     if lines and (words not in ((), ("-",)) or described["id"] or replaces):
         raise click.UsageError("--lines reads every text from stdin, makes the ids itself, and replaces nothing.")
-    known = door.settings()
-    fields = {"type": known.default_type, **given_only(described)}
-    with door.open_or_make(model=True) as store:
+    known = cli.settings()
+    fields = {"type": known.default_type, **without_none(described)}
+    with cli.open_or_make(model=True) as store:
         if lines:
             keep_lines(store, fields, on_conflict or "ignore")
         else:
-            old = None if replaces is None else id_named(store, replaces)
-            keep(store, text_of(words, stdin=stdin), fields, on_conflict or known.on_conflict, old)
+            old = None if replaces is None else resolve_id(store, replaces)
+            keep(store, text_argument(words, stdin=stdin), fields, on_conflict or known.on_conflict, old)
 
 
 def keep(store: MemoryStore, text: str, fields: dict[str, object], policy: str, replaces: str | None = None) -> None:
-    from nacre.cli.disputes import refused, tell
+    from nacre.cli.ui.conflicts import report_conflicts, report_refused
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConflictWarning)  # it is told below, in a person's words
             result = store.remember_result(text, on_conflict=policy, replaces=replaces, **cast("Fields", fields))
     except ConflictError as error:
-        refused(error.conflicts)
+        report_refused(error.conflicts)
         raise Refused("nothing was stored; --on-conflict note stores it beside them.") from error
     put(result.memory.id)
-    tell(result, noted=policy == "note")
+    report_conflicts(result, noted=policy == "note")
     for note in result.notes:
         say(note)
 
@@ -93,12 +92,12 @@ def keep_lines(store: MemoryStore, fields: dict[str, object], policy: str) -> No
             kept = store.remember_many([{**fields, "text": text} for text in texts], progress=progress)
         for memory in kept:
             put(memory.id)
-        say(f"Kept {counted(len(kept))}.")
+        say(f"Kept {count_of(len(kept))}.")
     else:
         keep_each(store, texts, fields, policy)
     waiting = store.stats().waiting_for_model
     if waiting:
-        say(f"{counted(waiting)} found by words alone until the model is there; `nacre model install` gets it.")
+        say(f"{count_of(waiting)} found by words alone until the model is there; `nacre model install` gets it.")
 
 
 def keep_each(store: MemoryStore, texts: list[str], fields: dict[str, object], policy: str) -> None:
@@ -109,4 +108,4 @@ def keep_each(store: MemoryStore, texts: list[str], fields: dict[str, object], p
             keep(store, text, fields, policy)
             done += 1
     finally:
-        say(f"Kept {done:,} of {counted(len(texts), 'line', 'lines')}.")
+        say(f"Kept {done:,} of {count_of(len(texts), 'line', 'lines')}.")

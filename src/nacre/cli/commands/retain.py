@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from nacre.cli.asking import counted
-from nacre.cli.columns import ROOMY, headline, short
-from nacre.cli.door import Door
+from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import UsageProblem
 from nacre.cli.fading import known_types, protect_option, protected_types
-from nacre.cli.faults import Misused
-from nacre.cli.kinds import Number, days
-from nacre.cli.output import Column, say
-from nacre.cli.planning import Planning, agreed, planning, show
-from nacre.cli.records import memory_record
-from nacre.cli.times import age
+from nacre.cli.options import Number, PlanOptions, confirm_plan, days_option, plan_options, show_plan
+from nacre.cli.ui.columns import ROOMY, headline, short
+from nacre.cli.ui.output import Column, say
+from nacre.cli.ui.prompts import count_of
+from nacre.cli.ui.records import memory_record
+from nacre.cli.ui.times import age
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
@@ -40,14 +39,14 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--compress-older-than",
-    callback=days,
+    callback=days_option,
     metavar="LENGTH",
     help="Also compress long texts unused for so long: 90d.",
 )
-@planning
+@plan_options
 @click.pass_obj
 def command(
-    door: Door,
+    cli: CliContext,
     max_days: float | None,
     max_count: int | None,
     max_mb: float | None,
@@ -55,7 +54,7 @@ def command(
     protected: tuple[str, ...],
     outcome: str | None,
     compress_older_than: float | None,
-    **asked: Unpack[Planning],
+    **asked: Unpack[PlanOptions],
 ) -> None:
     """List what is beyond bounds or has expired, and with --apply put it away: into the archive, or into the trash.
 
@@ -64,8 +63,8 @@ def command(
     """
     from nacre.lifecycle.retention import Retention, RetentionPolicy
 
-    settings, now = door.settings(), door.now()
-    with door.open() as store:
+    settings, now = cli.settings(), cli.now()
+    with cli.open() as store:
         shielded = protected_types(store, settings, protected)
         refuse_protected(known_types(store, types), shielded)
         bounds = bounds_of(settings, max_days, max_count, max_mb, outcome)
@@ -73,7 +72,7 @@ def command(
         policy = RetentionPolicy(types=each_type, protect_types=shielded)
         retention = Retention(store, policy if types else RetentionPolicy(bounds, protect_types=shielded))
         plan = retention.plan(now)
-        show(plan, columns(now), record, asked["limit"], asked["form"])
+        show_plan(plan, columns(now), record, asked["limit"], asked["form"])
         carry_out(retention, plan, bounds, asked)
         if compress_older_than is not None:
             compress(store, compress_older_than, now, applied=asked["applied"])
@@ -82,7 +81,7 @@ def command(
 def refuse_protected(types: tuple[str, ...], protected: tuple[str, ...]) -> None:
     for name in types:
         if name in protected:
-            raise Misused(f"{name!r} is protected and never put away; --protect-type '' protects none.")
+            raise UsageProblem(f"{name!r} is protected and never put away; --protect-type '' protects none.")
 
 
 def bounds_of(
@@ -96,18 +95,18 @@ def bounds_of(
     return Bounds(age_days or None, count or None, megabytes or None, outcome or settings.retain_outcome)
 
 
-def carry_out(retention: Retention, plan: tuple[Leaving, ...], bounds: Bounds, asked: Planning) -> None:
+def carry_out(retention: Retention, plan: tuple[Leaving, ...], bounds: Bounds, asked: PlanOptions) -> None:
     if not plan:
         unbound = bounds.max_age_days is bounds.max_count is bounds.max_megabytes is None
         say("Nothing has expired, and no bound is set." if unbound else "Everything is within bounds.")
         return
-    places = " and ".join(f"{counted(number)} to the {place}" for place, number in Counter(map(outcome, plan)).items())
+    places = " and ".join(f"{count_of(number)} to the {place}" for place, number in Counter(map(outcome, plan)).items())
     question = f"Move {places}? `nacre undo` can bring all of it back."
-    if agreed(asked, f"{places} would go", question):
+    if confirm_plan(asked, f"{places} would go", question):
         done = retention.apply(plan, why=asked["why"])
-        say(f"Moved {counted(len(done))}; `nacre undo` takes it back.")
+        say(f"Moved {count_of(len(done))}; `nacre undo` takes it back.")
         if len(done) < len(plan):
-            say(f"{counted(len(plan) - len(done))} changed meanwhile, and stayed.")
+            say(f"{count_of(len(plan) - len(done))} changed meanwhile, and stayed.")
 
 
 def outcome(each: Leaving) -> str:
@@ -119,7 +118,7 @@ def compress(store: MemoryStore, unused: float, now: float, *, applied: bool) ->
 
     if applied:
         packed = compress_old(store, unused, now)
-        say(f"Compressed {counted(packed, 'long text', 'long texts')}; not a word of them changed.")
+        say(f"Compressed {count_of(packed, 'long text', 'long texts')}; not a word of them changed.")
     else:
         say(f"Long texts unused for {unused:g} days would be compressed, not changed.")
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.disputes import about, short_item
-from nacre.cli.door import Door
-from nacre.cli.options import door_options, form_option, why_option
-from nacre.cli.output import Column, print_items, say
-from nacre.cli.records import item_record
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import form_option, global_options, why_option
+from nacre.cli.ui.conflicts import item_text, short_item
+from nacre.cli.ui.output import Column, print_items, say
+from nacre.cli.ui.records import item_record
 from nacre.errors import InvalidInput
 from nacre.model.review import KINDS, ReviewItem
 
@@ -30,7 +30,7 @@ stale_option = click.option(
 @click.option("-n", "limit", type=click.IntRange(min=0), default=50, show_default=True, help="At most; 0 for all.")
 @click.option("--list", "listed", is_flag=True, help="List what waits, and ask nothing.")
 @form_option()
-@door_options
+@global_options
 @click.pass_context
 def command(
     ctx: click.Context, kinds: tuple[str, ...], stale_days: float, limit: int, listed: bool, form: str | None
@@ -43,14 +43,14 @@ def command(
     """
     if ctx.invoked_subcommand is not None:
         return
-    door: Door = ctx.obj
+    cli: CliContext = ctx.obj
     asks = not listed and form is None and sys.stdin.isatty() and sys.stdout.isatty()
-    with door.open_with_model() if asks else door.open() as store:
+    with cli.open_with_model() if asks else cli.open() as store:
         items = store.review(kinds=kinds or KINDS, stale_days=stale_days, limit=limit or None)
         if asks and items:
             from nacre.cli.deciding import walk_through
 
-            walk_through(store, items, door.now())
+            walk_through(store, items, cli.now())
             return
     print_items(items, columns(), item_record, form)
     if not items:
@@ -66,9 +66,9 @@ def command(
 @click.option("--text", default="", metavar="TEXT", help="With `merge` of a conflict: what the two say together.")
 @stale_option
 @why_option
-@door_options
+@global_options
 @click.pass_obj
-def decide(door: Door, item: str, decision: str, into: str, text: str, stale_days: float, why: str) -> None:
+def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stale_days: float, why: str) -> None:
     """Settle the ITEM that `nacre review` lists; the first characters of its id, or of both its ids, suffice.
 
     \b
@@ -77,7 +77,7 @@ def decide(door: Door, item: str, decision: str, into: str, text: str, stale_day
       of a word         keep, merge (with --into)
       of two names      merge (--into says which name stays), distinct
     """
-    with door.open_with_model() as store:
+    with cli.open_with_model() as store:
         found = item_named(store, item, stale_days)
         done = store.decide(found, decision.replace("-", "_"), into=into, text=text, why=why, stale_days=stale_days)
     say("Settled; `nacre undo` takes it back." if done else "Nothing was decided; it still waits.")
@@ -110,11 +110,11 @@ def columns() -> list[Column[ReviewItem]]:
         Column("kind", lambda item: item.kind, lambda item: item.kind, style="magenta"),
         Column("decisions", lambda item: ",".join(item.decisions)),
         Column("why", lambda item: item.why),
-        Column("what", about, described, wide=True, wraps=True),
+        Column("what", item_text, described, wide=True, wraps=True),
     ]
 
 
 def described(item: ReviewItem) -> str:
     if item.conflict is None:
-        return f"{about(item)}\n({item.why})" if item.memory is not None else item.why
-    return f"{item.conflict.kind}, {item.conflict.reason}\n{about(item)}"
+        return f"{item_text(item)}\n({item.why})" if item.memory is not None else item.why
+    return f"{item.conflict.kind}, {item.conflict.reason}\n{item_text(item)}"

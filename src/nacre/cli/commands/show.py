@@ -7,16 +7,14 @@ from dataclasses import dataclass
 
 import click
 
-from nacre.cli.columns import excerpt, short
-from nacre.cli.disputes import stands
-from nacre.cli.door import Door
-from nacre.cli.naming import named_then
-from nacre.cli.options import as_of_option, door_options, form_option, valid_at_option
-from nacre.cli.output import DATA, print_data, put
-from nacre.cli.printable import one_line, printable, shortened
-from nacre.cli.records import TIMES, edge_record, entry_record, memory_record
-from nacre.cli.telling import what
-from nacre.cli.times import age
+from nacre.cli.cli_context import CliContext
+from nacre.cli.lookup import find_memory_at
+from nacre.cli.options import as_of_option, form_option, global_options, valid_at_option
+from nacre.cli.ui.columns import excerpt, short
+from nacre.cli.ui.conflicts import is_current
+from nacre.cli.ui.output import DATA, one_line, print_data, printable, put, shortened
+from nacre.cli.ui.records import TIMES, edge_record, entry_record, entry_summary, memory_record
+from nacre.cli.ui.times import age
 from nacre.engine.remember import CONFLICTS
 from nacre.memory_store import MemoryStore
 from nacre.model import Edge, JournalEntry, Memory
@@ -42,7 +40,7 @@ class Shown:
         """The ids of what it may not be true beside, until somebody decides."""
         noted = [link.to for link in self.memory.links if link.rel == CONFLICTS]
         noted += [edge.source for edge in self.inward if edge.rel == CONFLICTS]
-        return [id for id in noted if id in self.near and stands(self.near[id])] if stands(self.memory) else []
+        return [id for id in noted if id in self.near and is_current(self.near[id])] if is_current(self.memory) else []
 
 
 @click.command("show")
@@ -50,16 +48,16 @@ class Shown:
 @as_of_option
 @valid_at_option
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def command(door: Door, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
+def command(cli: CliContext, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
     """Show one memory in full, with its ties and its history. The first characters of its ID suffice."""
-    with door.open() as store:
-        shown = look_up(store, named_then(store, id, as_of, valid_at), as_of)
+    with cli.open() as store:
+        shown = look_up(store, find_memory_at(store, id, as_of, valid_at), as_of)
     if form in DATA:
         print_data(record(shown), form)
     else:
-        put("\n".join(lines(shown, door.now())))
+        put("\n".join(lines(shown, cli.now())))
 
 
 def look_up(store: MemoryStore, memory: Memory, as_of: float | None) -> Shown:
@@ -88,13 +86,13 @@ def record(shown: Shown) -> dict[str, object]:
 
 def lines(shown: Shown, now: float) -> Iterator[str]:
     memory = shown.memory
-    yield labelled("id", memory.id)
-    yield from (labelled(name, value) for name, value in fields(memory, now))
+    yield label_line("id", memory.id)
+    yield from (label_line(name, value) for name, value in fields(memory, now))
     for heir in shown.heirs:
-        yield labelled("superseded by", f"{short(heir.id)}  {excerpt(heir)}")
+        yield label_line("superseded by", f"{short(heir.id)}  {excerpt(heir)}")
     yield from ties(shown)
     for id in shown.waiting():
-        yield labelled("waits", f"for a decision on {short(id)}; `nacre review` asks for it")
+        yield label_line("waits", f"for a decision on {short(id)}; `nacre review` asks for it")
     yield ""
     yield printable(memory.text)
     if shown.history:
@@ -109,9 +107,9 @@ def ties(shown: Shown) -> Iterator[str]:
     for several in (outward, inward):
         for tie, id in several[:MOST_TIES]:
             tied = shown.near.get(id)
-            yield labelled(tie, f"{short(id)}  {excerpt(tied) if tied else '(not in this space)'}")
+            yield label_line(tie, f"{short(id)}  {excerpt(tied) if tied else '(not in this space)'}")
         if len(several) > MOST_TIES:
-            yield labelled("", f"and {len(several) - MOST_TIES:,} more; `nacre neighbors` lists them all")
+            yield label_line("", f"and {len(several) - MOST_TIES:,} more; `nacre neighbors` lists them all")
 
 
 def fields(memory: Memory, now: float) -> Iterator[tuple[str, str]]:
@@ -127,9 +125,9 @@ def written(name: str, value: object, now: float) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def labelled(name: str, value: str) -> str:
+def label_line(name: str, value: str) -> str:
     return click.style(f"{one_line(name):<16}", fg="cyan") + one_line(value)
 
 
 def told(entry: JournalEntry, now: float) -> str:
-    return shortened(f"{age(entry.act.at, now)}, {entry.act.name} by {entry.act.actor}: {what(entry)}", 100)
+    return shortened(f"{age(entry.act.at, now)}, {entry.act.name} by {entry.act.actor}: {entry_summary(entry)}", 100)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.asking import counted, typed_name
-from nacre.cli.door import Door
-from nacre.cli.options import door_options, dry_run_option, form_option, why_option, yes_option
-from nacre.cli.output import Column, print_items, say
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import dry_run_option, form_option, global_options, why_option, yes_option
+from nacre.cli.ui.output import Column, print_items, say
+from nacre.cli.ui.prompts import confirm_by_name, count_of
 from nacre.errors import SpaceNotFound
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ def command() -> None:
 
 @command.command("list")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def list_command(door: Door, form: str | None) -> None:
+def list_command(cli: CliContext, form: str | None) -> None:
     """List the spaces, the empty ones that were created too, with what they are for."""
-    with door.open() as store:
+    with cli.open() as store:
         notes = store.space_notes()
     columns: list[Column[SpaceNote]] = [
         Column("space", lambda note: note.name, lambda note: note.name, style="cyan"),
@@ -47,11 +47,11 @@ def list_command(door: Door, form: str | None) -> None:
 @click.argument("name")
 @click.option("-d", "--description", default="", metavar="TEXT", help="What the space is for.")
 @why_option
-@door_options
+@global_options
 @click.pass_obj
-def create(door: Door, name: str, description: str, why: str) -> None:
+def create(cli: CliContext, name: str, description: str, why: str) -> None:
     """Note a space and what it is for. A space that nobody noted begins with its first memory."""
-    with door.open_or_make() as store:
+    with cli.open_or_make() as store:
         made = store.create_space(name, description, why=why)
     say(f"The space {name} is noted; --space {name} works in it." if made else f"The space {name} is noted already.")
 
@@ -61,21 +61,21 @@ def create(door: Door, name: str, description: str, why: str) -> None:
 @click.argument("target")
 @dry_run_option
 @why_option
-@door_options
+@global_options
 @click.pass_obj
-def copy(door: Door, source: str, target: str, dry_run: bool, why: str) -> None:
+def copy(cli: CliContext, source: str, target: str, dry_run: bool, why: str) -> None:
     """Bring the memories of SOURCE into TARGET too, with their fields, ties and vectors; its trash stays behind.
 
     What TARGET has under the same id is left alone.
     """
-    with opened(door, source) as store:
+    with opened(cli, source) as store:
         copied = store.copy_space(target, dry_run=dry_run, why=why)
         left = store.count(**STANDING) - len(copied)
     rest = f"; {left:,} were there already and stay as they are" if left > 0 else ""
     if dry_run:
-        say(f"{counted(len(copied))} would be copied from {source} to {target}{rest}; nothing was changed.")
+        say(f"{count_of(len(copied))} would be copied from {source} to {target}{rest}; nothing was changed.")
     else:
-        say(f"Copied {counted(len(copied))} from {source} to {target}{rest}.")
+        say(f"Copied {count_of(len(copied))} from {source} to {target}{rest}.")
         if copied:
             say(f"`nacre --space {target} undo` takes it back.")
 
@@ -85,17 +85,17 @@ def copy(door: Door, source: str, target: str, dry_run: bool, why: str) -> None:
 @click.argument("new")
 @dry_run_option
 @why_option
-@door_options
+@global_options
 @click.pass_obj
-def rename(door: Door, old: str, new: str, dry_run: bool, why: str) -> None:
+def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None:
     """Let the space OLD, with its journal and its words, go by the name NEW.
 
     What the settings say of OLD stays as it is. A program that has OLD open begins an empty one if it writes.
     """
-    usual = door.settings()
-    with opened(door, old) as store:
+    usual = cli.settings()
+    with opened(cli, old) as store:
         if dry_run:
-            say(f"{counted(count(store))} of {old} would be in {new}; nothing was changed.")
+            say(f"{count_of(count(store))} of {old} would be in {new}; nothing was changed.")
             return
         store.rename_space(new, why=why)
     say(f"The space {old} is now called {new}; `nacre --space {new} undo` takes it back.")
@@ -109,33 +109,33 @@ def rename(door: Door, old: str, new: str, dry_run: bool, why: str) -> None:
 @dry_run_option
 @yes_option
 @why_option
-@door_options
+@global_options
 @click.pass_obj
-def delete(door: Door, name: str, purge: bool, dry_run: bool, yes: bool, why: str) -> None:
+def delete(cli: CliContext, name: str, purge: bool, dry_run: bool, yes: bool, why: str) -> None:
     """Move all memories of a space to its trash, or with --purge delete them for good. Asks for the name again."""
-    with opened(door, name) as store:
+    with opened(cli, name) as store:
         total = count(store) if purge else store.count(**STANDING)
         deed = "be deleted for good" if purge else "move to the trash"
         if dry_run:
-            say(f"{counted(total)} of {name} would {deed}; nothing was changed.")
+            say(f"{count_of(total)} of {name} would {deed}; nothing was changed.")
             return
         if not yes:
             final = "Not even `nacre undo` brings them back." if purge else "`nacre undo` takes it back."
-            typed_name(f"{counted(total)} of {name} will {deed}. {final}", name)
+            confirm_by_name(f"{count_of(total)} of {name} will {deed}. {final}", name)
         gone = store.delete_space(purge=purge, why=why)
     if purge:
-        say(f"Deleted {counted(gone)} of {name} for good.")
+        say(f"Deleted {count_of(gone)} of {name} for good.")
     else:
-        say(f"Moved {counted(gone)} of {name} to the trash; `nacre --space {name} undo` takes it back.")
+        say(f"Moved {count_of(gone)} of {name} to the trash; `nacre --space {name} undo` takes it back.")
 
 
 STANDING: Scope = {"include_superseded": True, "include_expired": True, "include_archived": True}
 
 
-def opened(door: Door, name: str) -> MemoryStore:
+def opened(cli: CliContext, name: str) -> MemoryStore:
     """The store in this space, which must be there: a mistyped name would silently mean an empty one."""
-    door.flags["space"] = name
-    store = door.open()
+    cli.flags["space"] = name
+    store = cli.open()
     notes = [note.name for note in store.space_notes()]
     if name not in notes:
         store.close()

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import click
 
-from nacre.cli.door import Door
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import Column, print_items, say
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.output import Column, print_items, say
 
 Space = tuple[str, int]
 
 
 @click.command("spaces")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def command(door: Door, form: str | None) -> None:
+def command(cli: CliContext, form: str | None) -> None:
     """List the spaces of the store with the number of their memories."""
-    with door.open() as store:
+    with cli.open() as store:
         spaces = list(store.spaces().items())
     columns: list[Column[Space]] = [
         Column("space", lambda space: space[0], lambda space: space[0], style="cyan"),

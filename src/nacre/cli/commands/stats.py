@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.door import Door
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import DATA, Column, chosen_form, print_data, print_items, put
+from nacre.cli.cli_context import CliContext
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.output import DATA, Column, chosen_form, print_data, print_items, put
 
 if TYPE_CHECKING:
     from nacre.engine.stats import Stats
@@ -19,11 +19,11 @@ Line = tuple[str, str]
 
 @click.command("stats")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def command(door: Door, form: str | None) -> None:
+def command(cli: CliContext, form: str | None) -> None:
     """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
-    with door.open() as store:
+    with cli.open() as store:
         counted = store.stats()
     if form in DATA:
         print_data(asdict(counted), form)
@@ -39,7 +39,7 @@ def command(door: Door, form: str | None) -> None:
 
 
 def draw(stats: Stats) -> None:
-    from nacre.cli.charts import bars, sparkline
+    from nacre.cli.ui.charts import bars, sparkline
 
     for title, counts in (("types", stats.by_type), ("tags", stats.top_tags)):
         if counts:

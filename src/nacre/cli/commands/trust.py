@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.asking import sure
-from nacre.cli.faults import Misused, NothingFound, Refused
+from nacre.cli.errors import NotFound, Refused, UsageProblem
 from nacre.cli.options import form_option, yes_option
-from nacre.cli.output import Column, print_items, say
 from nacre.cli.settings_values import shown_value
+from nacre.cli.ui.output import Column, print_items, say
+from nacre.cli.ui.prompts import confirm
 from nacre.settings import HARMLESS, PROJECT_FILE, flat, parsed, project_file
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def command(folder: Path | None, listing: bool, remove: bool, yes: bool, form: s
       nacre trust --remove
     """
     if listing and (remove or folder is not None):
-        raise Misused("--list shows every file that you trust; give it alone.")
+        raise UsageProblem("--list shows every file that you trust; give it alone.")
     if listing:
         list_consents(form)
     elif remove:
@@ -51,10 +51,10 @@ def give_consent(folder: Path, *, yes: bool, form: str | None) -> None:
     from nacre.trust import agree, read_project_file
 
     if not folder.exists():
-        raise NothingFound(f"there is no folder {folder}.")
+        raise NotFound(f"there is no folder {folder}.")
     file = project_file(folder.absolute())
     if file is None:
-        raise NothingFound(f"there is no {PROJECT_FILE} in {folder} or above it.")
+        raise NotFound(f"there is no {PROJECT_FILE} in {folder} or above it.")
     read = read_project_file(file)
     if read.fault:
         raise Refused(read.fault)
@@ -63,7 +63,7 @@ def give_consent(folder: Path, *, yes: bool, form: str | None) -> None:
         return
     show(read, form)
     if not yes:
-        sure(f"Let {file} set this? Check every URL, path and program in it.")
+        confirm(f"Let {file} set this? Check every URL, path and program in it.")
     agree(read)
     say(f"{file} is trusted until it changes; `nacre trust --remove` withdraws that.")
 
@@ -97,7 +97,7 @@ def withdraw_consent(folder: Path) -> None:
         if withdraw(at / PROJECT_FILE):
             say(f"{at / PROJECT_FILE} is no longer trusted.")
             return
-    raise NothingFound(f"you trust no {PROJECT_FILE} in {folder} or above it; `nacre trust --list` shows which.")
+    raise NotFound(f"you trust no {PROJECT_FILE} in {folder} or above it; `nacre trust --list` shows which.")
 
 
 def list_consents(form: str | None) -> None:

@@ -1,11 +1,11 @@
-"""What a book answers, at the door: its matter in every form, and beside it on stderr what to mind."""
+"""What a book answers, at the cli: its matter in every form, and beside it on stderr what to mind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from nacre.cli.output import DATA, Column, print_data, print_items, say
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, say
 from nacre.lessons import Answer
 from nacre.lessons.answer import told
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from nacre.cli.asking import counted
-from nacre.cli.door import Door
+from nacre.cli.cli_context import CliContext
 from nacre.cli.lesson.answering import give_one
 from nacre.cli.lesson.merging import UNDO
 from nacre.cli.lesson.opening import ids_named, opened
-from nacre.cli.options import door_options, form_option, why_option
-from nacre.cli.output import say
+from nacre.cli.options import form_option, global_options, why_option
+from nacre.cli.ui.output import say
+from nacre.cli.ui.prompts import count_of
 from nacre.lessons import Answer
 
 
@@ -18,11 +18,11 @@ from nacre.lessons import Answer
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @why_option
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def archive_command(door: Door, ids: tuple[str, ...], why: str, form: str | None) -> None:
+def archive_command(cli: CliContext, ids: tuple[str, ...], why: str, form: str | None) -> None:
     """Put lessons out of sight; `search --include-archived` still finds them."""
-    with opened(door) as book:
+    with opened(cli) as book:
         tell(book.archive(*ids_named(book, ids), why=why), form, "Archived")
 
 
@@ -30,14 +30,14 @@ def archive_command(door: Door, ids: tuple[str, ...], why: str, form: str | None
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @why_option
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def unarchive_command(door: Door, ids: tuple[str, ...], why: str, form: str | None) -> None:
+def unarchive_command(cli: CliContext, ids: tuple[str, ...], why: str, form: str | None) -> None:
     """Take lessons out of the archive."""
-    with opened(door) as book:
+    with opened(cli) as book:
         tell(book.unarchive(*ids_named(book, ids), why=why), form, "Took out of the archive")
 
 
 def tell(answer: Answer[int], form: str | None, done: str) -> None:
-    outcome = f"{done} {counted(answer.data, 'lesson', 'lessons')}; {UNDO}"
+    outcome = f"{done} {count_of(answer.data, 'lesson', 'lessons')}; {UNDO}"
     give_one(answer, form, lambda changed: say(outcome if changed else "Nothing to do: that is so already."))

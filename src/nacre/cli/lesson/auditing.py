@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.columns import short
+from nacre.cli.cli_context import CliContext
 from nacre.cli.deciding import Choice
-from nacre.cli.door import Door
 from nacre.cli.lesson.answering import give, give_one
 from nacre.cli.lesson.columns import headed, lesson_columns, named
 from nacre.cli.lesson.merging import UNDO
@@ -16,8 +15,9 @@ from nacre.cli.lesson.opening import lesson_named, opened
 from nacre.cli.lesson.options import confidence_option
 from nacre.cli.lesson.search import itself
 from nacre.cli.lesson.walking import Step, asks, walk
-from nacre.cli.options import door_options, form_option, why_option
-from nacre.cli.output import Column, say
+from nacre.cli.options import form_option, global_options, why_option
+from nacre.cli.ui.columns import short
+from nacre.cli.ui.output import Column, say
 from nacre.lessons.staleness import STALE_DAYS, ReviewDue
 from nacre.model.levels import LEVELS, NAMES
 
@@ -37,17 +37,19 @@ TRASH = Choice("t", "trash", "trash", "In the trash.")
 @click.option("-s", "--source", metavar="NAME", help="On this evidence, or what is under it: inferred, hearsay, …")
 @click.option("--unvalidated", is_flag=True, help="What nobody ever confirmed.")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def audit_command(door: Door, confidence: str | None, source: str | None, unvalidated: bool, form: str | None) -> None:
+def audit_command(
+    cli: CliContext, confidence: str | None, source: str | None, unvalidated: bool, form: str | None
+) -> None:
     """List what is held how firmly, on what evidence, the surest first.
 
     \b
       nacre lesson audit --confidence high --source inferred
     """
-    with opened(door) as book:
+    with opened(cli) as book:
         found = book.audit(confidence, source, False if unvalidated else None)
-    give(found, lesson_columns(itself, door.now()), form)
+    give(found, lesson_columns(itself, cli.now()), form)
     if not found.data:
         say("No lesson is held so.")
 
@@ -59,19 +61,19 @@ def audit_command(door: Door, confidence: str | None, source: str | None, unvali
 )  # fmt: skip
 @click.option("--list", "listed", is_flag=True, help="List them, and ask nothing.")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def review_command(door: Door, stale_days: float, listed: bool, form: str | None) -> None:
+def review_command(cli: CliContext, stale_days: float, listed: bool, form: str | None) -> None:
     """List the lessons that somebody should look at again: contradicted ones first, then stale ones.
 
     On a terminal it asks of each whether it still holds, one key an answer; in a pipe, with --list or with -f it lists.
     """
-    with opened(door) as book:
+    with opened(cli) as book:
         found = book.review(stale_days)
         if found.data and not listed and asks(form):
             walk([step(book, each) for each in found.data])
             return
-    give(found, due_columns(door.now()), form)
+    give(found, due_columns(cli.now()), form)
     say("`nacre lesson validate ID` says that one still holds." if found.data else "No lesson waits to be looked at.")
 
 
@@ -80,11 +82,11 @@ def review_command(door: Door, stale_days: float, listed: bool, form: str | None
 @confidence_option
 @why_option
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def validate_command(door: Door, id: str, confidence: str | float | None, why: str, form: str | None) -> None:
+def validate_command(cli: CliContext, id: str, confidence: str | float | None, why: str, form: str | None) -> None:
     """Say that a lesson still holds, and how surely."""
-    with opened(door) as book:
+    with opened(cli) as book:
         after = book.validate(lesson_named(book, id).id, confidence, why=why)
     give_one(after, form, lambda lesson: say(f"{named(lesson)} holds, with {lesson.confidence} confidence; {UNDO}"))
 

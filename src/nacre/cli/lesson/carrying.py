@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.asking import counted
-from nacre.cli.door import Door
+from nacre.cli.cli_context import CliContext
 from nacre.cli.lesson.answering import give_one, warn
 from nacre.cli.lesson.opening import opened
 from nacre.cli.lesson.options import words_option
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import harmless, say
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.output import escape_unsafe, say
+from nacre.cli.ui.prompts import count_of
 from nacre.lessons.document import FORMATS
 from nacre.lessons.importing import POLICIES
 
@@ -36,10 +36,10 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @words_option("--exclude-tags", "exclude_tags", help="None with these tags, or what is under them: sensitive,pii.")
 @click.option("--no-archived", is_flag=True, help="Without those in the archive.")
 @click.option("--no-redact", is_flag=True, help="With what looks like secrets and personal data, as it is.")
-@door_options
+@global_options
 @click.pass_obj
 def export_command(
-    door: Door,
+    cli: CliContext,
     file: Path | None,
     format: str | None,
     tags: tuple[str, ...] | None,
@@ -52,7 +52,7 @@ def export_command(
     Secrets, e-mail addresses and other personal data are left out, unless --no-redact.
     """
     held = io.StringIO()
-    with opened(door) as book:
+    with opened(cli) as book:
         written = book.export(
             held if file is None else file,
             format=format,
@@ -63,11 +63,11 @@ def export_command(
         )
     if file is None:
         # Bytes, since a file of lessons is UTF-8 whatever the terminal speaks.
-        sys.stdout.buffer.write((harmless(held.getvalue()) if format != "yaml" else held.getvalue()).encode())
+        sys.stdout.buffer.write((escape_unsafe(held.getvalue()) if format != "yaml" else held.getvalue()).encode())
         sys.stdout.buffer.flush()
     warn(in_options(written))
     if file is not None:
-        say(f"Wrote {counted(written.data, 'lesson', 'lessons')} to {file}.")
+        say(f"Wrote {count_of(written.data, 'lesson', 'lessons')} to {file}.")
 
 
 @click.command("import")
@@ -81,20 +81,20 @@ def export_command(
     help="A lesson that is here already is left, replaced, a fault, or replaced if the file's is later.",
 )
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def import_command(door: Door, file: Path, dry_run: bool, on_existing: str, form: str | None) -> None:
+def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str, form: str | None) -> None:
     """Read what `nacre lesson export` wrote, from FILE or stdin, in one act: all of it, or nothing."""
     from_stdin = str(file) == "-"
     if from_stdin and sys.stdin.isatty():
         raise click.UsageError("Name a FILE, or feed one: nacre lesson import < lessons.json")
-    with opened(door, model=True, make=True, dry_run=dry_run) as book:
+    with opened(cli, model=True, make=True, dry_run=dry_run) as book:
         report = book.import_(sys.stdin.buffer if from_stdin else file, on_existing=on_existing, dry_run=dry_run)
     give_one(report, form, lambda done: tell(done, dry=dry_run))
 
 
 def in_options(answer: Answer[int]) -> Answer[int]:
-    """The remedy in this door's words."""
+    """The remedy in this cli's words."""
     return replace(answer, warnings=tuple(each.replace("redact=False", "--no-redact") for each in answer.warnings))
 
 

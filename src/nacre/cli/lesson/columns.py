@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from nacre.cli.columns import ROOMY, short
-from nacre.cli.output import Column
-from nacre.cli.printable import shortened
-from nacre.cli.times import age
+from nacre.cli.ui.columns import ROOMY, short
+from nacre.cli.ui.output import Column, shortened
+from nacre.cli.ui.times import age
 from nacre.lessons.lesson import AGENT_TAG, Found, Lesson
 from nacre.model.instants import iso
 

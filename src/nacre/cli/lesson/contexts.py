@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.door import Door
+from nacre.cli.cli_context import CliContext
 from nacre.cli.lesson.answering import give
 from nacre.cli.lesson.merging import confirm_merge, one_of, tell, tell_merge
 from nacre.cli.lesson.opening import opened
-from nacre.cli.options import door_options, form_option, why_option, yes_option
-from nacre.cli.output import Column, say
+from nacre.cli.options import form_option, global_options, why_option, yes_option
+from nacre.cli.ui.output import Column, say
 from nacre.lessons.vocabulary import CONTEXT
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ Pair = tuple[str, str] | None
 @yes_option
 @why_option
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
 def contexts_command(
-    door: Door, merge: Pair, child: Pair, synonym: Pair, unrelate: Pair, yes: bool, why: str, form: str | None
+    cli: CliContext, merge: Pair, child: Pair, synonym: Pair, unrelate: Pair, yes: bool, why: str, form: str | None
 ) -> None:
     """List the situations that lessons apply in, or do not, the most named first; or merge and relate them."""
     deed = one_of(merge=merge, child=child, synonym=synonym, unrelate=unrelate)
-    with opened(door, make=deed is not None) as book:
+    with opened(cli, make=deed is not None) as book:
         if deed is None:
             list_contexts(book, form)
         elif merge:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from nacre.cli.columns import short
-from nacre.cli.door import Door
-from nacre.cli.faults import NothingFound
+from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import NotFound
 from nacre.cli.lesson.answering import give_one
 from nacre.cli.lesson.columns import named
 from nacre.cli.lesson.opening import lesson_named, named_anywhere, opened
-from nacre.cli.options import door_options, form_option, why_option
-from nacre.cli.output import say
+from nacre.cli.options import form_option, global_options, why_option
+from nacre.cli.ui.columns import short
+from nacre.cli.ui.output import say
 from nacre.lessons import Lesson
 
 
@@ -19,11 +19,11 @@ from nacre.lessons import Lesson
 @click.argument("id")
 @why_option
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def delete_command(door: Door, id: str, why: str, form: str | None) -> None:
+def delete_command(cli: CliContext, id: str, why: str, form: str | None) -> None:
     """Move a lesson to the trash, from which it can be brought back."""
-    with opened(door) as book:
+    with opened(cli) as book:
         lesson = Lesson.of(lesson_named(book, id))
         done = book.delete(lesson.id, why=why)
     outcome = f"{named(lesson)} is in the trash; `nacre lesson restore {short(lesson.id)}` brings it back."
@@ -33,13 +33,13 @@ def delete_command(door: Door, id: str, why: str, form: str | None) -> None:
 @click.command("restore")
 @click.argument("id")
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def restore_command(door: Door, id: str, form: str | None) -> None:
+def restore_command(cli: CliContext, id: str, form: str | None) -> None:
     """Bring a lesson back from the trash, or after another one replaced it."""
-    with opened(door) as book:
+    with opened(cli) as book:
         lesson = Lesson.of(named_anywhere(book, id))
         done = book.restore(lesson.id)
     if not done.data:
-        raise NothingFound(f"{named(lesson)} is neither in the trash nor superseded.")
+        raise NotFound(f"{named(lesson)} is neither in the trash nor superseded.")
     give_one(done, form, lambda _: say(f"{named(lesson)} is back."))

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from nacre.cli.asking import text_of
-from nacre.cli.door import Door
+from nacre.cli.cli_context import CliContext
 from nacre.cli.lesson.answering import give_one
 from nacre.cli.lesson.columns import named, own_tags
 from nacre.cli.lesson.opening import lesson_named, opened
 from nacre.cli.lesson.options import describing, words_option
-from nacre.cli.options import door_options, form_option, given_only
-from nacre.cli.output import say
+from nacre.cli.options import form_option, global_options, without_none
+from nacre.cli.ui.output import say
+from nacre.cli.ui.prompts import text_argument
 from nacre.lessons import Lesson
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 @words_option("--add-tag", "add_tag", help="Add these tags to those that stand.")
 @words_option("--remove-tag", "remove_tag", help="Take these tags away.")
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
 def edit_command(
-    door: Door,
+    cli: CliContext,
     /,
     id: str,
     add_tag: tuple[str, ...] | None,
@@ -44,15 +44,15 @@ def edit_command(
 
     Tags and contexts that are given replace those that stood; an empty value clears them.
     """
-    changes = given_only(described)
+    changes = without_none(described)
     if changes.get("content") is not None:
-        changes["content"] = text_of([str(changes["content"])], stdin=False)
+        changes["content"] = text_argument([str(changes["content"])], stdin=False)
     if not (changes or add_tag or remove_tag):
         raise click.UsageError("Name what to change: --title, --content, --add-tag, --confidence, …")
     if "tags" in changes and (add_tag or remove_tag):
         raise click.UsageError("--tags says them all; --add-tag and --remove-tag change those that stand.")
     retold = "title" in changes or "content" in changes
-    with opened(door, model=retold) as book:
+    with opened(cli, model=retold) as book:
         before = Lesson.of(lesson_named(book, id))
         if add_tag or remove_tag:
             changes["tags"] = retagged(book, before, add_tag or (), remove_tag or ())

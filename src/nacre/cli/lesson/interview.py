@@ -11,13 +11,12 @@ from prompt_toolkit.completion import CompleteEvent, Completer
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.validation import Validator
 
-from nacre.cli.commands.show import labelled
-from nacre.cli.deciding import Choice, asked
-from nacre.cli.faults import Interrupted, Misused
+from nacre.cli.commands.show import label_line
+from nacre.cli.deciding import Choice, ask_choice
+from nacre.cli.errors import Interrupted, UsageProblem
 from nacre.cli.lesson.completing import Words, known_words
 from nacre.cli.lesson.options import parted
-from nacre.cli.output import put, say
-from nacre.cli.printable import printable
+from nacre.cli.ui.output import printable, put, say
 from nacre.errors import NacreError
 from nacre.lessons import LessonBook
 from nacre.lessons.lesson import AGENT_TAG, normal_title
@@ -51,11 +50,11 @@ def agreed(book: LessonBook, given: Given) -> Given:
         while True:
             given = Questions(book, given).answers()
             put("\n".join(["", *preview(given), ""]))
-            choice = asked((SAVE, AGAIN, CANCEL))
+            choice = ask_choice((SAVE, AGAIN, CANCEL))
             if choice is SAVE:
                 return given
             if choice is not AGAIN:
-                raise Misused("nothing was kept.")
+                raise UsageProblem("nothing was kept.")
     except (KeyboardInterrupt, EOFError) as error:
         raise Interrupted("stopped; nothing was kept.") from error
 
@@ -171,7 +170,7 @@ def meant(words: Vocabulary, name: str) -> str:
     say(f"{words.kind} {name!r} not recognized, did you mean {near[0]!r}?")
     keys = ("y", *(str(at) for at in range(2, len(near) + 1)))
     others = [Choice(key, other, other, f"Takes {other}.") for key, other in zip(keys, near, strict=True)]
-    choice = asked((*others, Choice("n", f"no, {name}", name, f"Keeps {name}, which is new.")))
+    choice = ask_choice((*others, Choice("n", f"no, {name}", name, f"Keeps {name}, which is new.")))
     return choice.decision or name
 
 
@@ -194,4 +193,4 @@ def preview(given: Given) -> Iterator[str]:
     names = {"tags": "tags", "contexts": "applies in", "anti_contexts": "not in", "source": "source"}
     for field, name in {**names, "source_notes": "notes", "confidence": "confidence"}.items():
         if given[field]:
-            yield labelled(name, written(given[field]))
+            yield label_line(name, written(given[field]))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nacre.cli.asking import counted, sure
-from nacre.cli.faults import Misused
+from nacre.cli.errors import UsageProblem
 from nacre.cli.lesson.answering import give_one
-from nacre.cli.output import say
+from nacre.cli.ui.output import say
+from nacre.cli.ui.prompts import confirm, count_of
 from nacre.lessons import Answer, LessonBook
 from nacre.lessons.vocabulary import Vocabulary, normal
 
@@ -17,12 +17,12 @@ def confirm_merge(book: LessonBook, kind: str, old: str, new: str) -> None:
     words = Vocabulary(book.store, kind)
     name, into = normal(old), words.resolve(new)
     having = sum(count for each, count in words.counts().items() if each == name or each.startswith(f"{name}."))
-    sure(f"Make the {kind} {name!r} one with {into!r}, on {counted(having, 'lesson', 'lessons')}?")
+    confirm(f"Make the {kind} {name!r} one with {into!r}, on {count_of(having, 'lesson', 'lessons')}?")
 
 
 def tell_merge(kind: str, pair: tuple[str, str], merged: Answer[int], form: str | None) -> None:
     old, new = map(normal, pair)
-    changed = counted(merged.data, "lesson", "lessons")
+    changed = count_of(merged.data, "lesson", "lessons")
     outcome = f"The {kind} {old!r} is {new!r} now, on {changed} and from now on; {UNDO}"
     give_one(merged, form, lambda _: say(outcome))
 
@@ -36,5 +36,5 @@ def one_of(**given: object) -> str | None:
     chosen = [name for name, value in given.items() if value]
     if len(chosen) > 1:
         named = ", ".join(f"--{name}" for name in chosen)
-        raise Misused(f"{named} are {len(chosen)} things to do; give one of them.")
+        raise UsageProblem(f"{named} are {len(chosen)} things to do; give one of them.")
     return chosen[0] if chosen else None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from nacre.cli.columns import short
-from nacre.cli.door import Door
-from nacre.cli.faults import NothingFound
-from nacre.cli.naming import one
+from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import NotFound
+from nacre.cli.lookup import find_by_id
+from nacre.cli.ui.columns import short
 from nacre.lessons import LessonBook
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
@@ -16,20 +16,20 @@ from nacre.model.memory import LESSON
 
 
 @contextmanager
-def opened(door: Door, *, model: bool = False, make: bool = False, dry_run: bool = False) -> Iterator[LessonBook]:
+def opened(cli: CliContext, *, model: bool = False, make: bool = False, dry_run: bool = False) -> Iterator[LessonBook]:
     """With `model` for what embeds, with `make` for what may write the first lesson or the first word of a store, with
     `dry_run` for what would."""
     with (
-        door.open_if_made() if dry_run else place(door, model=model, make=make) as store,
+        cli.open_if_made() if dry_run else place(cli, model=model, make=make) as store,
         LessonBook(store=store) as book,
     ):
         yield book
 
 
-def place(door: Door, *, model: bool, make: bool) -> AbstractContextManager[MemoryStore]:
+def place(cli: CliContext, *, model: bool, make: bool) -> AbstractContextManager[MemoryStore]:
     if make:
-        return door.open_or_make(model=model)
-    return door.open_with_model() if model else door.open()
+        return cli.open_or_make(model=model)
+    return cli.open_with_model() if model else cli.open()
 
 
 def lesson_named(book: LessonBook, prefix: str) -> Memory:
@@ -37,15 +37,15 @@ def lesson_named(book: LessonBook, prefix: str) -> Memory:
     memory = named_anywhere(book, prefix)
     if memory.status == "trashed":
         id = short(memory.id)
-        raise NothingFound(f"{id} is in the trash; `nacre lesson restore {id}` brings it back.")
+        raise NotFound(f"{id} is in the trash; `nacre lesson restore {id}` brings it back.")
     return memory
 
 
 def named_anywhere(book: LessonBook, prefix: str) -> Memory:
-    memory = one(book.store, book.store.resolve_id(prefix))
+    memory = find_by_id(book.store, book.store.resolve_id(prefix))
     if memory.type != LESSON:
         id = short(memory.id)
-        raise NothingFound(f"{id} is a memory of the type {memory.type}, no lesson; `nacre show {id}` shows it.")
+        raise NotFound(f"{id} is a memory of the type {memory.type}, no lesson; `nacre show {id}` shows it.")
     return memory
 
 

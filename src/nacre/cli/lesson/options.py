@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from nacre.cli.options import together
+from nacre.cli.options import combine
 from nacre.model.levels import NAMES
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,7 +31,7 @@ def parted(*values: str) -> tuple[str, ...]:
 
 def describing(command: F) -> F:
     """Named as the fields of a lesson."""
-    return together(
+    return combine(
         words_option("-g", "--tags", "tags", help="What it is about: git,ci."),
         words_option("--contexts", "contexts", help="Situations that it applies in: team.shared-branch."),
         words_option("--anti-contexts", "anti_contexts", help="Situations that it does not apply in."),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import click
 
-from nacre.cli.asking import counted
-from nacre.cli.columns import short
-from nacre.cli.door import Door
-from nacre.cli.faults import NothingFound
+from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import NotFound
 from nacre.cli.lesson.answering import give, give_one
 from nacre.cli.lesson.columns import lesson_columns, named
 from nacre.cli.lesson.opening import lesson_named, opened
 from nacre.cli.lesson.options import words_option
 from nacre.cli.lesson.show import ARROWS
-from nacre.cli.options import door_options, form_option, why_option
-from nacre.cli.output import Column, say
+from nacre.cli.options import form_option, global_options, why_option
+from nacre.cli.ui.columns import short
+from nacre.cli.ui.output import Column, say
+from nacre.cli.ui.prompts import count_of
 from nacre.lessons import Lesson, Related
 
 
@@ -23,14 +23,14 @@ from nacre.lessons import Lesson, Related
 @click.option("--depth", type=click.IntRange(min=1), default=1, show_default=True, help="So many ties away at most.")
 @words_option("-r", "--relation", "relations", help="Along ties of these relations only.")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def related_command(door: Door, id: str, depth: int, relations: tuple[str, ...] | None, form: str | None) -> None:
+def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, ...] | None, form: str | None) -> None:
     """List the lessons that ties lead to, along and against them, nearest first."""
-    with opened(door) as book:
+    with opened(cli) as book:
         lesson = Lesson.of(lesson_named(book, id))
         found = book.related(lesson.id, depth=depth, relations=relations)
-    give(found, columns(door.now()), form)
+    give(found, columns(cli.now()), form)
     if not found.data:
         say(f"No tie leads from {named(lesson)} to another lesson.")
 
@@ -41,14 +41,14 @@ def related_command(door: Door, id: str, depth: int, relations: tuple[str, ...] 
 @click.option("-r", "--relation", default="related_to", show_default=True, metavar="NAME", help="How A stands to B.")
 @why_option
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def link_command(door: Door, source: str, target: str, relation: str, why: str, form: str | None) -> None:
+def link_command(cli: CliContext, source: str, target: str, relation: str, why: str, form: str | None) -> None:
     """Tie the lesson A to B: related_to, example_of, contradicts, supersedes, or a word of your own.
 
     What contradicts another lowers its confidence by a level; what supersedes it takes its place.
     """
-    with opened(door) as book:
+    with opened(cli) as book:
         a, b = (Lesson.of(lesson_named(book, id)) for id in (source, target))
         linked = book.link(a.id, b.id, relation, why=why)
     tie = f"{named(a)} {relation} → {named(b)}; `nacre undo` takes it back."
@@ -61,17 +61,17 @@ def link_command(door: Door, source: str, target: str, relation: str, why: str, 
 @click.option("-r", "--relation", metavar="NAME", help="Only the tie of this relation; every one unless given.")
 @why_option
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def unlink_command(door: Door, source: str, target: str, relation: str | None, why: str, form: str | None) -> None:
+def unlink_command(cli: CliContext, source: str, target: str, relation: str | None, why: str, form: str | None) -> None:
     """Take away the ties that lead from A to B."""
-    with opened(door) as book:
+    with opened(cli) as book:
         a, b = (Lesson.of(lesson_named(book, id)) for id in (source, target))
         gone = book.unlink(a.id, b.id, relation, why=why)
     if not gone.data:
         kind = f" of the relation {relation!r}" if relation else ""
-        raise NothingFound(f"no tie{kind} leads from {short(a.id)} to {short(b.id)}.")
-    outcome = f"Took away {counted(gone.data, 'tie', 'ties')}; `nacre undo` brings back what went."
+        raise NotFound(f"no tie{kind} leads from {short(a.id)} to {short(b.id)}.")
+    outcome = f"Took away {count_of(gone.data, 'tie', 'ties')}; `nacre undo` brings back what went."
     give_one(gone, form, lambda _: say(outcome))
 
 

@@ -7,14 +7,14 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 import click
 
-from nacre.cli.door import Door
-from nacre.cli.faults import NothingFound
+from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import NotFound
 from nacre.cli.lesson.answering import give
 from nacre.cli.lesson.columns import found_columns, lesson_columns
 from nacre.cli.lesson.opening import opened
 from nacre.cli.lesson.options import LEVELS, limit_option, words_option
-from nacre.cli.options import door_options, form_option, together
-from nacre.cli.output import say
+from nacre.cli.options import combine, form_option, global_options
+from nacre.cli.ui.output import say
 from nacre.lessons.expanding import WAYS
 from nacre.lessons.lesson import Lesson
 from nacre.lessons.recalling import STRATEGIES, Narrowing
@@ -34,7 +34,7 @@ class Asked(TypedDict):
 
 
 def narrowing(command: F) -> F:
-    return together(
+    return combine(
         words_option("-g", "--tags", "tags", help="With any of these tags, or what is under them: api,git."),
         click.option("--all-tags", is_flag=True, help="With all of the tags instead of any."),
         words_option("--context", "--contexts", "contexts", help="What applies in this situation."),
@@ -57,10 +57,10 @@ def narrowing(command: F) -> F:
 )
 @click.option("--why", is_flag=True, help="Say why each one came up.")
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
 def search_command(
-    door: Door,
+    cli: CliContext,
     words: tuple[str, ...],
     strategy: str,
     limit: int | None,
@@ -71,26 +71,26 @@ def search_command(
     **asked: Unpack[Asked],
 ) -> None:
     """Find the lessons that answer a question, best first."""
-    with opened(door, model=True) as book:
+    with opened(cli, model=True) as book:
         found = book.recall(
             " ".join(words), limit=limit, strategy=strategy, freshness=fresh, expand=expand, **narrowed(asked)
         )
-    give(found, found_columns(door.now(), why=why), form)
+    give(found, found_columns(cli.now(), why=why), form)
     if not found.data:
-        raise NothingFound("no lesson answers that.")
+        raise NotFound("no lesson answers that.")
 
 
 @click.command("list")
 @narrowing
 @limit_option(50)
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
-def list_command(door: Door, limit: int, form: str | None, **asked: Unpack[Asked]) -> None:
+def list_command(cli: CliContext, limit: int, form: str | None, **asked: Unpack[Asked]) -> None:
     """List the newest lessons, or those you narrow it to."""
-    with opened(door) as book:
+    with opened(cli) as book:
         found = book.list(limit, **narrowed(asked))
-    give(found, lesson_columns(itself, door.now()), form)
+    give(found, lesson_columns(itself, cli.now()), form)
     if not found.data:
         say("No lesson is here yet; `nacre lesson add` keeps one." if not any(asked.values()) else "No lesson fits.")
 

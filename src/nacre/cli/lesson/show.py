@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 import click
 
-from nacre.cli.columns import short
-from nacre.cli.commands.show import labelled
-from nacre.cli.door import Door
+from nacre.cli.cli_context import CliContext
+from nacre.cli.commands.show import label_line
 from nacre.cli.lesson.answering import give_one
 from nacre.cli.lesson.opening import lesson_named, opened
-from nacre.cli.options import door_options, form_option
-from nacre.cli.output import put
-from nacre.cli.printable import printable, shortened
-from nacre.cli.times import age
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.columns import short
+from nacre.cli.ui.output import printable, put, shortened
+from nacre.cli.ui.times import age
 from nacre.lessons import Answer, Lesson, LessonBook
 from nacre.model import Edge, Memory
 from nacre.model.instants import iso
@@ -50,14 +49,14 @@ class Shown:
 @click.command("show")
 @click.argument("id")
 @form_option("text", "json")
-@door_options
+@global_options
 @click.pass_obj
-def show_command(door: Door, id: str, form: str | None) -> None:
+def show_command(cli: CliContext, id: str, form: str | None) -> None:
     """Show one lesson in full, with its links. The first characters of its ID suffice."""
-    with opened(door) as book:
+    with opened(cli) as book:
         memory = lesson_named(book, id)
         shown = Answer(Shown(Lesson.of(memory), tuple(ties(book, memory.id))))
-    give_one(shown, form, lambda told: put("\n".join(lines(told, door.now()))))
+    give_one(shown, form, lambda told: put("\n".join(lines(told, cli.now()))))
 
 
 def ties(book: LessonBook, id: str) -> Iterator[Tie]:
@@ -81,9 +80,9 @@ def lines(shown: Shown, now: float) -> Iterator[str]:
     yield ""
     for name, value in fields(lesson, now):
         if value:
-            yield labelled(name, value)
+            yield label_line(name, value)
     for each in shown.links:
-        yield labelled(f"{each.relation} {ARROWS[each.direction]}", f"{short(each.id)}  {each.title or '(not here)'}")
+        yield label_line(f"{each.relation} {ARROWS[each.direction]}", f"{short(each.id)}  {each.title or '(not here)'}")
 
 
 def fields(lesson: Lesson, now: float) -> Iterator[tuple[str, str]]:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nacre.cli.deciding import Choice, answered
-from nacre.cli.door import Door
+from nacre.cli.cli_context import CliContext
+from nacre.cli.deciding import Choice, ask_text
 from nacre.cli.lesson.answering import give, give_one
 from nacre.cli.lesson.merging import UNDO, confirm_merge, one_of, tell_merge
 from nacre.cli.lesson.opening import opened
 from nacre.cli.lesson.options import LEVELS
 from nacre.cli.lesson.walking import Step, asks, walk
-from nacre.cli.options import door_options, form_option, why_option, yes_option
-from nacre.cli.output import Column, say
+from nacre.cli.options import form_option, global_options, why_option, yes_option
+from nacre.cli.ui.output import Column, say
 from nacre.errors import InvalidInput
 from nacre.lessons.sources import SourceInfo
 from nacre.lessons.vocabulary import SOURCE, UNSAID, normal
@@ -39,10 +39,10 @@ MERGE = Choice("m", "merge", "merge", "Another name is meant; its lessons get th
 @yes_option
 @why_option
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
 def sources_command(
-    door: Door,
+    cli: CliContext,
     review: bool,
     add: str | None,
     description: str | None,
@@ -64,7 +64,7 @@ def sources_command(
     deed = one_of(review=review, add=add, confirm=confirm, merge=merge, deprecate=deprecate, undeprecate=undeprecate)
     if deed != "add" and (description or typical) is not None:
         raise click.UsageError("--description and --typical belong to a source that is added: --add NAME.")
-    with opened(door, make=deed not in (None, "review")) as book:
+    with opened(cli, make=deed not in (None, "review")) as book:
         if add:
             tell(described(book, add, description, typical), form, "is described")
         elif confirm:
@@ -112,7 +112,7 @@ def step(book: LessonBook, each: SourceInfo) -> Step:
         if choice is KEEP:
             book.confirm_source(each.name)
             return KEEP.outcome
-        into = answered("Which source is meant? ")
+        into = ask_text("Which source is meant? ")
         if not into:
             raise InvalidInput("no source was named; it still waits.")
         if into not in known(book):

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nacre.cli.cli_context import CliContext
 from nacre.cli.deciding import Choice
-from nacre.cli.door import Door
 from nacre.cli.lesson.answering import give, give_one, warn
 from nacre.cli.lesson.merging import confirm_merge, one_of, tell, tell_merge
 from nacre.cli.lesson.opening import opened
 from nacre.cli.lesson.options import words_option
 from nacre.cli.lesson.walking import Step, asks, walk
-from nacre.cli.options import door_options, form_option, why_option, yes_option
-from nacre.cli.output import DATA, Column, say
+from nacre.cli.options import form_option, global_options, why_option, yes_option
+from nacre.cli.ui.output import DATA, Column, say
 from nacre.lessons.vocabulary import TAG
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ APART = Choice("k", "keep apart", "apart", "They are two, and nobody is asked ag
 @yes_option
 @why_option
 @form_option()
-@door_options
+@global_options
 @click.pass_obj
 def tags_command(
-    door: Door,
+    cli: CliContext,
     /,
     counts: bool,
     review: bool,
@@ -62,7 +62,7 @@ def tags_command(
     """
     deed = one_of(review=review, know=know, **pairs)
     pair = pairs.get(deed or "")
-    with opened(door, model=review, make=deed not in (None, "review")) as book:
+    with opened(cli, model=review, make=deed not in (None, "review")) as book:
         if deed is None:
             list_tags(book, form, counts=counts)
         elif know:

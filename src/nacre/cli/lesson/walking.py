@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import click
 
-from nacre.cli.deciding import QUIT, SKIP, Choice, asked
-from nacre.cli.output import put, say
-from nacre.cli.printable import one_line, printable
+from nacre.cli.deciding import QUIT, SKIP, Choice, ask_choice
+from nacre.cli.ui.output import one_line, printable, put, say
 from nacre.errors import InvalidInput, MemoryNotFound
 
 
@@ -37,7 +36,7 @@ def walk(steps: Sequence[Step]) -> None:
         put(f"\n{place}  {click.style(one_line(step.told), bold=True)}")
         if step.below:
             put(printable(step.below))
-        choice = asked((*step.choices, SKIP, QUIT))
+        choice = ask_choice((*step.choices, SKIP, QUIT))
         if choice is QUIT:
             break
         if choice is not SKIP:

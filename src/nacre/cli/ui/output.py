@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -10,8 +11,6 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import click
-
-from nacre.cli.printable import BREAK, one_field, printable
 
 T = TypeVar("T")
 
@@ -54,9 +53,7 @@ def print_items(
     elif chosen == "tsv":
         print_rows([column.exact(item) for column in columns if column.exact] for item in items)
     elif items:
-        from nacre.cli.tables import draw
-
-        draw(items, [column for column in columns if column.brief])
+        draw_table(items, [column for column in columns if column.brief])
 
 
 def chosen_form(form: str | None) -> str:
@@ -91,7 +88,7 @@ def print_yaml(value: object) -> None:
     Quoting.add_representer(str, quoted)
     plain = json.loads(json.dumps(value))  # YAML would write a tuple, or a word of an enumeration, as what it is
     told = yaml.dump(plain, Dumper=Quoting, allow_unicode=writes_unicode(), sort_keys=False, width=120)
-    sys.stdout.write(harmless(told))
+    sys.stdout.write(escape_unsafe(told))
 
 
 def print_markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -101,7 +98,7 @@ def print_markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def print_json(value: object) -> None:
-    sys.stdout.write(harmless(json.dumps(value, indent=2, ensure_ascii=not writes_unicode())) + "\n")
+    sys.stdout.write(escape_unsafe(json.dumps(value, indent=2, ensure_ascii=not writes_unicode())) + "\n")
 
 
 def writes_unicode() -> bool:
@@ -110,10 +107,10 @@ def writes_unicode() -> bool:
 
 
 def json_line(value: object, *, universal: bool = True) -> str:
-    return harmless(json.dumps(value, ensure_ascii=not universal)) + "\n"
+    return escape_unsafe(json.dumps(value, ensure_ascii=not universal)) + "\n"
 
 
-def harmless(text: str) -> str:
+def escape_unsafe(text: str) -> str:
     return UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
@@ -125,3 +122,62 @@ def put(text: str) -> None:
 def say(message: str) -> None:
     """A word to the person, apart from the answer itself."""
     click.echo(printable(message), file=sys.stderr)
+
+
+ESCAPE_SEQUENCE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor, modes
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # window titles, hyperlinks, the clipboard
+    r"|\x1b[PX^_][^\x1b]*\x1b\\"  # device strings
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+)
+# Whatever is left of an escape that did not end is harmless without its first character. The last two ranges turn the
+# direction of writing, and could show a reader other words than those that are there.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+LINE_END = re.compile("\r\n?")
+BREAK = re.compile("[\t\n\u2028\u2029]")
+
+
+def printable(text: str) -> str:
+    """Keeps line ends and tabs."""
+    return CONTROL.sub("", ESCAPE_SEQUENCE.sub("", LINE_END.sub("\n", text)))
+
+
+def one_field(text: str) -> str:
+    """For one field of a TSV row."""
+    return BREAK.sub(" ", printable(text))
+
+
+def one_line(text: str) -> str:
+    return " ".join(printable(text).split())
+
+
+def shortened(text: str, characters: int = 60) -> str:
+    line = one_line(text)
+    return line if len(line) <= characters else line[: characters - 1] + "…"
+
+
+def draw_table(items: Sequence[T], columns: Sequence[Column[T]]) -> None:
+    """As wide as the terminal."""
+    from rich.console import Console  # slow to import
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(no_color=bool(os.environ.get("NO_COLOR")), highlight=False)
+    fitting = [column for column in columns if column.least_width <= console.width]
+    table = Table(box=None, expand=any(column.wide for column in fitting), padding=(0, 2, 0, 0))
+    for column in fitting:
+        table.add_column(
+            column.name,
+            style=column.style,
+            justify="right" if column.right else "left",
+            ratio=1 if column.wide else None,
+            no_wrap=not column.wraps,
+            overflow="fold" if column.wraps else "ellipsis",
+        )
+    for item in items:
+        # Text, not a string: a stored "[red]" is to be read, not obeyed.
+        table.add_row(*(Text(printable(column.brief(item))) for column in fitting if column.brief))
+    # Captured, because rich would end the process with a code of its own when the reader of a pipe has gone.
+    with console.capture() as drawn:
+        console.print(table)
+    sys.stdout.write(drawn.get())

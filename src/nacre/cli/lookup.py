@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nacre.cli.columns import short
-from nacre.cli.faults import NothingFound
+from nacre.cli.errors import NotFound
+from nacre.cli.ui.columns import short
 from nacre.errors import MemoryNotFound
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import iso
 
 
-def named(store: MemoryStore, prefixes: Sequence[str]) -> list[Memory]:
+def find_memories(store: MemoryStore, prefixes: Sequence[str]) -> list[Memory]:
     """Each memory once; the first prefix that names none, or several, is an error before anything is done."""
     ids = dict.fromkeys(store.resolve_id(prefix) for prefix in prefixes)
-    return [one(store, id) for id in ids]
+    return [find_by_id(store, id) for id in ids]
 
 
-def one(store: MemoryStore, id: str) -> Memory:
+def find_by_id(store: MemoryStore, id: str) -> Memory:
     memory = store.get(id)
     if memory is None:  # purged by someone else since its id was looked up
         raise MemoryNotFound(id, store.space)
     return memory
 
 
-def id_named(store: MemoryStore, prefix: str) -> str:
+def resolve_id(store: MemoryStore, prefix: str) -> str:
     """What is no longer here has a past all the same; its whole id still finds that."""
     try:
         return store.resolve_id(prefix)
@@ -33,19 +33,19 @@ def id_named(store: MemoryStore, prefix: str) -> str:
         return prefix
 
 
-def named_then(store: MemoryStore, prefix: str, as_of: float | None, valid_at: float | None) -> Memory:
+def find_memory_at(store: MemoryStore, prefix: str, as_of: float | None, valid_at: float | None) -> Memory:
     """As it was known at one time, or the version that held at another."""
     if as_of is None and valid_at is None:
-        return named(store, [prefix])[0]
-    id = id_named(store, prefix)
+        return find_memories(store, [prefix])[0]
+    id = resolve_id(store, prefix)
     memory = store.get(id, as_of=as_of, valid_at=valid_at)
     if memory is None:
         asked = f"known to hold at {iso(valid_at)}" if valid_at is not None else f"there at {iso(as_of)}"
-        raise NothingFound(f"{short(id)!r} was not {asked}.")
+        raise NotFound(f"{short(id)!r} was not {asked}.")
     return memory
 
 
-def target_named(store: MemoryStore, source: Memory, prefix: str) -> str:
+def resolve_target(store: MemoryStore, source: Memory, prefix: str) -> str:
     """The other end of a tie, which need not be there: a tie of the source may name it, else it is as typed."""
     try:
         return store.resolve_id(prefix)

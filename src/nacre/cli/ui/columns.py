@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from nacre.cli.output import Column
-from nacre.cli.printable import shortened
-from nacre.cli.times import age
+from nacre.cli.ui.output import Column, shortened
+from nacre.cli.ui.times import age
 from nacre.model import Hit, Memory
 from nacre.model.instants import iso
 
@@ -34,7 +33,7 @@ def excerpt(memory: Memory) -> str:
     return shortened(headline(memory))
 
 
-def grouped(first: Memory, others: Sequence[Memory], beside: int) -> str:
+def group_text(first: Memory, others: Sequence[Memory], beside: int) -> str:
     """One memory, and below it those that it stands for, each on a line where `beside` characters are taken."""
     room = max(SHORT, shutil.get_terminal_size().columns - beside - INDENT)
     shown = [f"  {short(memory.id)}  {shortened(headline(memory), room)}" for memory in others[:MOST_OTHERS]]
@@ -58,11 +57,11 @@ def hit_columns(now: float, *, explain: bool) -> list[Column[Hit]]:
     score: Column[Hit] = Column("score", lambda hit: f"{hit.score:.4f}", lambda hit: f"{hit.score:.2f}", right=True)
     why: Column[Hit] = Column("why", lambda hit: "; ".join(map(str, hit.why)))
     if explain:
-        text = replace(text, brief=explained)
+        text = replace(text, brief=hit_with_reasons)
     return [id, score, *others, text, *([why] if explain else [])]
 
 
-def explained(hit: Hit) -> str:
+def hit_with_reasons(hit: Hit) -> str:
     return "\n".join([headline(hit.memory), *(f"  {reason}" for reason in hit.why)])
 
 

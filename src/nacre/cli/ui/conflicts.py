@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nacre.cli.columns import excerpt, short
-from nacre.cli.output import say
+from nacre.cli.ui.columns import excerpt, short
+from nacre.cli.ui.output import say
 from nacre.model import Conflict, Memory, RememberResult
 from nacre.model.review import ReviewItem
 
@@ -27,22 +27,22 @@ REASONS = {
 KINDS = {"contradiction": "This contradicts", "update": "This seems to update", "duplicate": "This says the same as"}
 
 
-def tell(result: RememberResult, *, noted: bool) -> None:
+def report_conflicts(result: RememberResult, *, noted: bool) -> None:
     """What a new memory conflicts with, what became of that, and what to do."""
     for conflict in result.conflicts:
-        say(sentence(conflict))
+        say(conflict_sentence(conflict))
     if result.conflicts:
         say(remedy(result, noted=noted))
 
 
-def sentence(conflict: Conflict) -> str:
+def conflict_sentence(conflict: Conflict) -> str:
     if conflict.a.text == conflict.b.text:
         return f"The same text is already there: {short(conflict.b.id)}."
     opening = KINDS.get(conflict.kind, f"This conflicts ({conflict.kind}) with")
-    return f"{opening} {short(conflict.b.id)} ({because(conflict)}): {excerpt(conflict.b)}"
+    return f"{opening} {short(conflict.b.id)} ({conflict_reason(conflict)}): {excerpt(conflict.b)}"
 
 
-def because(conflict: Conflict) -> str:
+def conflict_reason(conflict: Conflict) -> str:
     told = REASONS.get(conflict.reason, conflict.reason)
     return f"{told}: {decided_by(conflict)}" if any(conflict.words) else told
 
@@ -63,16 +63,16 @@ def remedy(result: RememberResult, *, noted: bool) -> str:
     return f"Both are kept: {review}{ways}, `nacre undo` takes this one back."
 
 
-def both(conflict: Conflict) -> str:
+def both_texts(conflict: Conflict) -> str:
     """The two texts, one a line."""
     sides = (conflict.a, conflict.b)
     return "\n".join(f"{short(memory.id)} {excerpt(memory)}" for memory in sides)
 
 
-def refused(conflicts: Sequence[object]) -> None:
+def report_refused(conflicts: Sequence[object]) -> None:
     for conflict in conflicts:
         if isinstance(conflict, Conflict):
-            say(sentence(conflict))
+            say(conflict_sentence(conflict))
 
 
 def short_item(id: str) -> str:
@@ -83,12 +83,12 @@ def short_item(id: str) -> str:
     return f"{short(newer)}:{short(older)}" if apart else short(id)
 
 
-def about(item: ReviewItem) -> str:
+def item_text(item: ReviewItem) -> str:
     if item.conflict is not None:
-        return both(item.conflict)
+        return both_texts(item.conflict)
     return excerpt(item.memory) if item.memory is not None else item.word or " = ".join(item.names)
 
 
-def stands(memory: Memory) -> bool:
+def is_current(memory: Memory) -> bool:
     """Whether it can still be in conflict with anything."""
     return memory.status != "trashed" and not memory.superseded_by

@@ -11,8 +11,8 @@ from typing import IO
 
 import click
 
-from nacre.cli.door import Door
-from nacre.cli.printable import printable
+from nacre.cli.cli_context import CliContext
+from nacre.cli.ui.output import printable
 from nacre.errors import (
     AccessDenied,
     ConflictError,
@@ -29,7 +29,7 @@ from nacre.errors import (
 CLOSED_PIPE = 141  # what a shell reports for a program whose reader went away
 
 
-class Fault(click.ClickException):
+class CliError(click.ClickException):
     """Each kind has the exit code that scripts know it by."""
 
     debug = False
@@ -40,31 +40,31 @@ class Fault(click.ClickException):
         click.echo(f"nacre: {printable(self.message)}", file or sys.stderr)
 
 
-class NothingFound(Fault):
+class NotFound(CliError):
     exit_code = 1
 
 
-class Misused(Fault):
+class UsageProblem(CliError):
     exit_code = 2
 
 
-class Refused(Fault):
+class Refused(CliError):
     exit_code = 3
 
 
-class StoreProblem(Fault):
+class StoreProblem(CliError):
     exit_code = 4
 
 
-class Interrupted(Fault):
+class Interrupted(CliError):
     exit_code = 130  # what a shell reports for a program that Ctrl-C ended
 
 
-KINDS: tuple[tuple[type[NacreError], type[Fault]], ...] = (
-    (MemoryNotFound, NothingFound),
-    (HistoryLost, NothingFound),
-    (SpaceNotFound, NothingFound),
-    (InvalidInput, Misused),
+EXIT_CODES: tuple[tuple[type[NacreError], type[CliError]], ...] = (
+    (MemoryNotFound, NotFound),
+    (HistoryLost, NotFound),
+    (SpaceNotFound, NotFound),
+    (InvalidInput, UsageProblem),
     (AccessDenied, Refused),
     (SupersedeCycle, Refused),
     (LinkRefused, Refused),
@@ -75,34 +75,34 @@ KINDS: tuple[tuple[type[NacreError], type[Fault]], ...] = (
 
 
 @contextmanager
-def told(ctx: click.Context) -> Iterator[None]:
+def errors_as_exit_codes(ctx: click.Context) -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
     except NacreError as error:
-        raise debugged(ctx, kind_of(error)(str(error))) from error
+        raise with_debug(ctx, error_class(error)(str(error))) from error
     except KeyboardInterrupt as error:
-        raise debugged(ctx, Interrupted("stopped.")) from error
+        raise with_debug(ctx, Interrupted("stopped.")) from error
     except BrokenPipeError:
-        let_output_go()
+        discard_stdout()
         raise click.exceptions.Exit(CLOSED_PIPE) from None
     except OSError as error:
-        let_output_go()
+        discard_stdout()
         reason = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
-        raise debugged(ctx, StoreProblem(reason)) from error
+        raise with_debug(ctx, StoreProblem(reason)) from error
 
 
-def kind_of(error: NacreError) -> type[Fault]:
-    return next(fault for kind, fault in KINDS if isinstance(error, kind))
+def error_class(error: NacreError) -> type[CliError]:
+    return next(fault for kind, fault in EXIT_CODES if isinstance(error, kind))
 
 
-def debugged(ctx: click.Context, fault: Fault) -> Fault:
-    door = ctx.find_object(Door)
-    fault.debug = door is not None and door.debug
+def with_debug(ctx: click.Context, fault: CliError) -> CliError:
+    cli = ctx.find_object(CliContext)
+    fault.debug = cli is not None and cli.debug
     return fault
 
 
-def let_output_go() -> None:
+def discard_stdout() -> None:
     """What is still buffered for a stdout that takes no more would raise again when the interpreter ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

@@ -1,0 +1,138 @@
+"""What a command asks of the person or reads from stdin."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from nacre.cli.errors import UsageProblem
+from nacre.cli.ui.columns import excerpt, short
+from nacre.cli.ui.output import printable, say
+from nacre.errors import InvalidInput
+from nacre.model import Memory
+
+if TYPE_CHECKING:
+    from nacre.protocols import Progress
+
+LONGEST_LIST = 10  # a question that scrolls away is not read
+
+
+def confirm_memories(deed: str, memories: Sequence[Memory], consequence: str) -> None:
+    """Ends the command unless the answer is yes."""
+    for memory in memories[:LONGEST_LIST]:
+        say(f"  {short(memory.id)}  {excerpt(memory)}")
+    if len(memories) > LONGEST_LIST:
+        say(f"  and {len(memories) - LONGEST_LIST} more")
+    confirm(f"{deed} {count_of(len(memories))}? {consequence}")
+
+
+def confirm(question: str) -> None:
+    """Ends the command unless the answer is yes."""
+    sys.stderr.write(f"{printable(question)} [y/N] ")
+    sys.stderr.flush()
+    answer = sys.stdin.readline()
+    if answer == "":
+        raise UsageProblem("nobody answered, and nothing was done; --yes answers ahead.")
+    if answer.strip().lower() not in ("y", "yes"):
+        raise UsageProblem("nothing was done.")
+
+
+def confirm_by_name(warning: str, name: str) -> None:
+    """Ends the command unless the name is typed: for what a hasty `y` should not do."""
+    say(warning)
+    sys.stderr.write(f"Type {printable(name)} to go on: ")
+    sys.stderr.flush()
+    answer = sys.stdin.readline()
+    if answer == "":
+        raise UsageProblem("nobody answered, and nothing was done; --yes answers ahead.")
+    if answer.strip() != name:
+        raise UsageProblem("nothing was done.")
+
+
+def count_of(number: int, what: str = "memory", several: str = "memories") -> str:
+    return f"{number:,} {what if number == 1 else several}"
+
+
+def read_stdin() -> str:
+    given = sys.stdin.buffer.read()
+    try:
+        return given.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"What came on stdin is not UTF-8 text (byte {error.start}); convert it first, with iconv for example."
+        ) from error
+
+
+def text_argument(words: Sequence[str], *, stdin: bool) -> str:
+    """Words from the command line as one text; `-` means stdin."""
+    if stdin or tuple(words) == ("-",):
+        return read_stdin()
+    return " ".join(words)
+
+
+END = "\x04"  # Ctrl-D
+PATIENCE = 0.2  # seconds between two looks at whether somebody wants to stop
+ESCAPE, SEQUENCES = b"\x1b", (b"[", b"O")  # of the keys that send several, each ends with a letter or "~"
+
+
+@contextmanager
+def key_reader() -> Iterator[Callable[[], str]]:
+    """While it lasts keys are neither echoed nor held back until the end of a line. Ask inside it."""
+    try:
+        import termios
+        import tty
+    except ImportError:  # Windows
+        import click
+
+        yield click.getchar
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal, termios.TCSADRAIN)
+        yield lambda: read_key(terminal)
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def read_key(terminal: int) -> str:
+    """One character; empty for a key that sends several, such as an arrow, which must not be taken for its letters."""
+    while not input_ready(terminal, PATIENCE):
+        pass  # a Ctrl-C that comes just before the reading would otherwise wait for the next key
+    typed = os.read(terminal, 1)
+    if typed != ESCAPE:
+        return typed.decode("latin-1") if typed else END
+    if input_ready(terminal) and os.read(terminal, 1) in SEQUENCES:
+        while input_ready(terminal) and not b"@" <= os.read(terminal, 1) <= b"~":
+            pass
+    return ""
+
+
+def input_ready(terminal: int, seconds: float = 0.01) -> bool:
+    return bool(select.select([terminal], [], [], seconds)[0])
+
+
+BACK_AND_ERASE = "\r\x1b[K"
+
+
+@contextmanager
+def progress_line() -> Iterator[Progress | None]:
+    """None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+
+    def tell(done: int, total: int, what: str) -> None:
+        count = f": {done:,} of {total:,}, {100 * done // total} %" if total > 1 else " …"
+        sys.stderr.write(f"{BACK_AND_ERASE}{what}{count}")
+        sys.stderr.flush()
+
+    try:
+        yield tell
+    finally:
+        sys.stderr.write(BACK_AND_ERASE)
+        sys.stderr.flush()

@@ -8,7 +8,7 @@ from pathlib import Path
 import nacre
 
 SOURCE = Path(nacre.__file__).parent
-ONLY = "embedding/onnx_session.py"
+ONLY = "models/onnx_session.py"
 SWITCH = 'os.environ.setdefault(TELEMETRY_SWITCH, "1")'
 
 

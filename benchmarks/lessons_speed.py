@@ -15,7 +15,7 @@ import numpy as np
 from nacre import MemoryStore
 from nacre.factory import embedder_from
 from nacre.lessons import LessonBook
-from nacre.lessons.recalling import Narrowing
+from nacre.lessons.recall import LessonFilters
 from nacre.model.levels import LEVELS, NAMES
 from nacre.model.memory import LESSON
 from nacre.protocols import Embedder, Vectors
@@ -29,7 +29,7 @@ SOURCES = ("tested", "tested.unit", "documented", "observed", "inferred", "hears
 ALIASES = 300  # more than most books will ever be taught
 WARM_UP = 10
 PLAIN = "no filter"
-WAYS: dict[str, Narrowing] = {
+WAYS: dict[str, LessonFilters] = {
     PLAIN: {},
     "tag and confidence": {"tags": ["api"], "confidence_min": "medium"},
     "tag, confidence, context": {"tags": ["api"], "confidence_min": "medium", "contexts": ["team.shared"]},

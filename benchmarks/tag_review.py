@@ -9,7 +9,7 @@ import time
 from nacre import MemoryStore
 from nacre.errors import EmbeddingError
 from nacre.lessons import LessonBook
-from nacre.lessons.vocabulary import normal
+from nacre.lessons.vocabulary import normalize
 from nacre.model.memory import LESSON
 
 SEED = 7
@@ -59,14 +59,14 @@ def main() -> None:
 
 def messy(wanted: int, chance: random.Random) -> dict[str, str]:
     """Each tag with what was meant by it; two in five are a mess that somebody made of another."""
-    meant = {normal(name): normal(name) for name in WORDS}
+    meant = {normalize(name): normalize(name) for name in WORDS}
     while len(meant) < wanted * 3 // 5:
         name = "-".join(chance.sample(WORDS, 2))
         meant.setdefault(name, name)
     clean = list(meant)
     while len(meant) < wanted:
         name = chance.choice(clean)
-        meant.setdefault(normal(spoilt(name, chance)), name)
+        meant.setdefault(normalize(spoilt(name, chance)), name)
     return meant
 
 

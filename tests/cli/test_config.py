@@ -11,7 +11,7 @@ import pytest
 from nacre.access.capabilities import ScopeLevel
 from nacre.cli.settings_values import WORDS
 from nacre.engine.remember import POLICIES
-from nacre.lessons.expanding import WAYS
+from nacre.lessons.recall import EXPANSIONS
 from nacre.lifecycle.decay import MODELS
 from nacre.lifecycle.retention import OUTCOMES
 from nacre.remember.guard import MODES, PERSONAL, SUSPICIOUS
@@ -141,7 +141,7 @@ def test_the_words_are_those_that_the_parts_know() -> None:
         "importance": IMPORTANCES,
         "emotion": EMOTIONS,
         "retain_outcome": OUTCOMES,
-        "lesson_expand": WAYS,
+        "lesson_expand": EXPANSIONS,
         "decay_model": tuple(MODELS),
         "scope": ("", *map(str, ScopeLevel)),
     }

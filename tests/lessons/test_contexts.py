@@ -71,7 +71,7 @@ def test_contexts_that_are_related_no_longer_part_ways(book: LessonBook) -> None
 
 def test_a_circle_of_contexts_is_refused(book: LessonBook) -> None:
     book.relate_contexts("branch", "team")
-    with pytest.raises(InvalidInput, match="'branch' lies under 'team' already"):
+    with pytest.raises(InvalidInput, match="'branch' is already under 'team'"):
         book.relate_contexts("team", "branch")
 
 

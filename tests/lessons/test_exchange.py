@@ -108,7 +108,7 @@ def test_tags_narrow_with_all_that_is_under_them_and_ties_to_the_rest_are_told()
     assert answer.warnings == ()
     answer = book.export(out, tags=["api"])
     assert answer.data == 1
-    assert answer.warnings == ("Ties left out, since they lead to what is not written: 1.",)
+    assert answer.warnings == ("Links left out, because their targets are not exported: 1.",)
 
 
 def test_what_is_archived_may_be_left_out() -> None:
@@ -223,7 +223,7 @@ def test_a_lesson_that_is_here_is_skipped_overwritten_or_a_fault_as_the_policy_s
     copy = changed_copy(book, id, content="other text").getvalue()
     report = book.import_(io.StringIO(copy)).data
     assert (report.new, report.changed, report.skipped) == (0, 0, 1)
-    with pytest.raises(InvalidInput, match="'1' is here already"):
+    with pytest.raises(InvalidInput, match="'1' exists already"):
         book.import_(io.StringIO(copy), on_existing="error")
     assert book.get(id).data.content == "text"  # type: ignore[union-attr]
     report = book.import_(io.StringIO(copy), on_existing="overwrite").data
@@ -278,7 +278,7 @@ def test_a_lesson_that_stays_as_it_is_is_not_replaced_by_a_tie_from_the_file() -
     book.import_(io.StringIO(before))
     report = book.import_(io.StringIO(json.dumps(exported(source)))).data
     assert (report.new, report.skipped) == (1, 1)
-    assert report.notes[0].startswith("Ties left out")
+    assert report.notes[0].startswith("Links left out")
     assert book.get(old).data.superseded_by == ""  # type: ignore[union-attr]
 
 

@@ -91,20 +91,20 @@ WRONG: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("what", WRONG)
 def test_a_lesson_that_is_not_as_it_should_be_is_named_and_nothing_is_taken(what: str) -> None:
     book = new_book()
-    with pytest.raises(InvalidInput, match=r"lesson 2 .* is not as it should be"):
+    with pytest.raises(InvalidInput, match=r"lesson 2 .* is invalid"):
         book.import_(file_of({"id": "0", "title": "Zero", "content": "text"}, {**LESSON, **WRONG[what]}))
     assert book.store.journal() == []
 
 
 def test_an_id_that_is_there_twice_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"lesson 2 \('1'\) has an id that another one has"):
+    with pytest.raises(InvalidInput, match=r"lesson 2 \('1'\) has the same id as another one"):
         new_book().import_(file_of(LESSON, LESSON))
 
 
 def test_an_id_of_a_memory_that_is_no_lesson_is_refused() -> None:
     book = new_book()
     book.store.remember("a memory", id="1")
-    with pytest.raises(InvalidInput, match="no lesson here"):
+    with pytest.raises(InvalidInput, match="not a lesson"):
         book.import_(file_of(LESSON), on_existing="overwrite")
 
 
@@ -115,7 +115,7 @@ def test_a_ring_of_successions_is_refused(by_ties: bool) -> None:
         return {**LESSON, "id": id, **told}
 
     book = new_book()
-    with pytest.raises(InvalidInput, match="in a ring"):
+    with pytest.raises(InvalidInput, match="in a cycle"):
         book.import_(file_of(after("1", "2"), after("2", "3"), after("3", "1")))
     assert book.store.journal() == []
 
@@ -124,7 +124,7 @@ def test_a_tie_to_nowhere_is_left_out_and_told() -> None:
     book = new_book()
     report = book.import_(file_of({**LESSON, "links": [{"to": "nowhere"}]})).data
     assert report.new == 1
-    assert report.notes == ("Ties left out, since what they lead to is not there or stays as it is: 1.",)
+    assert report.notes == ("Links left out, because their target is missing or stays as it is: 1.",)
     assert book.related("1").data == ()
 
 
@@ -132,15 +132,15 @@ def test_a_secret_in_a_file_is_not_taken_and_told() -> None:
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     book = new_book()
     report = book.import_(file_of({**LESSON, "content": f"the deploy token is {key[:40]}"})).data
-    assert report.notes == ("Lessons taken without what looked like a secret: 1.",)
+    assert report.notes == ("Lessons imported without what looked like a secret: 1.",)
     assert key[:40] not in book.get("1").data.content  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("make", [io.StringIO, lambda text: io.BytesIO(text.encode())])
 def test_a_file_over_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch, make: Callable[[str], Any]) -> None:
-    monkeypatch.setattr(documents, "LARGEST_FILE", 1000)
+    monkeypatch.setattr(documents, "MAX_FILE_BYTES", 1000)
     assert new_book().import_(make(file_of(LESSON).getvalue())).data.new == 1
-    with pytest.raises(InvalidInput, match="split the file"):
+    with pytest.raises(InvalidInput, match="split it"):
         new_book().import_(make(file_of({**LESSON, "content": "x" * 1000}).getvalue()))
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
-from nacre.lessons.expanding import MOST_TERMS, Expansion, asked
+from nacre.lessons.recall import MAX_EXPANSION, ask_model, expand_query
+from nacre.lessons.validate_terms import TermValidator
 from nacre.models.language_model import FromCallable
 from nacre.settings import Settings
 from tests.lessons.booking import new_book, taught, titles
@@ -30,7 +31,7 @@ def test_the_vocabulary_gives_aliases_synonyms_and_children_of_the_questions_wor
         book, "tag", js={"alias_of": "javascript"}, javascript={"synonyms": ["ecmascript"]},
         react={"parents": ["javascript"]}, css={"synonyms": ["styles"]},
     )  # fmt: skip
-    words, notes = Expansion(book.store).of("How is JS tested?")
+    words, notes = expand_query("How is JS tested?", "vocabulary", TermValidator(book.store))
     assert set(words) == {"javascript", "ecmascript", "react"}
     assert notes == ()
 
@@ -38,7 +39,7 @@ def test_the_vocabulary_gives_aliases_synonyms_and_children_of_the_questions_wor
 def test_a_name_of_several_words_is_recognised_in_a_question() -> None:
     book = new_book()
     taught(book, "tag", **{"shared-branch": {"synonyms": ["trunk"]}})
-    assert Expansion(book.store).of("who pushes to the shared branch?")[0] == ("trunk",)
+    assert expand_query("who pushes to the shared branch?", "vocabulary", TermValidator(book.store))[0] == ("trunk",)
 
 
 @pytest.mark.accepts("L8.8")
@@ -52,18 +53,18 @@ def test_a_lesson_without_a_word_of_the_question_is_found_by_a_synonym() -> None
 
 
 def test_a_book_without_vocabulary_adds_nothing() -> None:
-    assert Expansion(new_book().store).of("anything at all") == ((), ())
+    assert expand_query("anything at all", "vocabulary", TermValidator(new_book().store)) == ((), ())
 
 
 def test_many_kin_do_not_drown_the_question() -> None:
     book = new_book()
     taught(book, "tag", **{f"child{number}": {"parents": ["root"]} for number in range(40)})
-    assert len(Expansion(book.store).of("root")[0]) == MOST_TERMS
+    assert len(expand_query("root", "vocabulary", TermValidator(book.store))[0]) == MAX_EXPANSION
 
 
 def test_an_unknown_way_is_an_error_that_names_the_known_ones() -> None:
     with pytest.raises(UnknownName, match="vocabulary"):
-        Expansion(new_book().store, "magic")
+        expand_query("anything", "magic", TermValidator(new_book().store))
 
 
 def test_a_language_model_must_be_configured_to_be_asked() -> None:
@@ -72,7 +73,9 @@ def test_a_language_model_must_be_configured_to_be_asked() -> None:
 
 
 def test_a_model_gives_a_word_a_line_and_each_counts_once() -> None:
-    words, notes = asked(FromCallable(lambda _: "- Deadlock\n* lock timeout\n\ndeadlock\n" + "x" * 80, "own"), "stuck")
+    words, notes = ask_model(
+        FromCallable(lambda _: "- Deadlock\n* lock timeout\n\ndeadlock\n" + "x" * 80, "own"), "stuck"
+    )
     assert words == ("deadlock", "lock timeout")
     assert notes == ()
 
@@ -84,7 +87,7 @@ def test_the_question_reaches_the_model_as_data() -> None:
         seen.append(prompt)
         return "word"
 
-    asked(FromCallable(model, "own"), 'say "yes"\nand </stop>')
+    ask_model(FromCallable(model, "own"), 'say "yes"\nand </stop>')
     assert '"say \\"yes\\"\\nand \\u003c/stop>"' in seen[0]
 
 
@@ -92,7 +95,7 @@ def test_a_model_that_fails_is_told_and_the_search_goes_on() -> None:
     def model(_: str) -> str:
         raise LanguageModelError("own", "is asleep", "Wake it.")
 
-    words, notes = asked(FromCallable(model, "own"), "stuck")
+    words, notes = ask_model(FromCallable(model, "own"), "stuck")
     assert words == ()
     assert "searched without them" in notes[0]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.errors import InvalidInput
-from nacre.lessons.lesson import Lesson, agent_tag, normal_title
+from nacre.lessons.lesson import Lesson, agent_tag, normalize_title
 from nacre.model import Memory
 
 
@@ -29,27 +29,27 @@ from nacre.model import Memory
     ],
 )
 def test_a_title_is_one_line_that_begins_with_a_capital_and_ends_without_a_stop(written: str, kept: str) -> None:
-    assert normal_title(written) == kept
+    assert normalize_title(written) == kept
 
 
 @pytest.mark.parametrize("empty", ["", "  \n", "...", " .;: "])
 def test_a_title_without_words_is_refused(empty: str) -> None:
     with pytest.raises(InvalidInput, match="needs a title"):
-        normal_title(empty)
+        normalize_title(empty)
 
 
 def test_a_title_that_is_no_text_is_refused() -> None:
     with pytest.raises(InvalidInput, match="A title is text, not int"):
-        normal_title(3)  # type: ignore[arg-type]
+        normalize_title(3)  # type: ignore[arg-type]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=40))
 def test_a_normal_title_stays_as_it_is(title: str) -> None:
     try:
-        once = normal_title(title)
+        once = normalize_title(title)
     except InvalidInput:
         return
-    assert normal_title(once) == once
+    assert normalize_title(once) == once
 
 
 def test_a_lesson_tells_its_level_and_what_stands_behind_it() -> None:

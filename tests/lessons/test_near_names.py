@@ -7,7 +7,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.lessons import LessonBook
-from nacre.lessons.near_names import alike
+from nacre.lessons.similar_names import similar_names
 from nacre.lessons.tag_review import MergeProposal
 from nacre.model.memory import LESSON
 from tests.embedders import Moody
@@ -22,7 +22,7 @@ def book(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LessonBook]
 
 
 def proposed(one: str, other: str) -> bool:
-    return one.lower() == other.lower() or any(True for _ in alike({one.lower(): 1, other.lower(): 1}))
+    return one.lower() == other.lower() or any(True for _ in similar_names({one.lower(): 1, other.lower(): 1}))
 
 
 def merges(proposals: Sequence[MergeProposal]) -> set[tuple[str, str]]:
@@ -51,7 +51,7 @@ def test_other_spellings_of_one_tag_are_proposed_with_the_more_used_to_keep_and_
     taught(book, "c", "frontend", "front_end")
     found = book.review_tags().data
     assert merges(found) == {("frontend", "front-end"), ("front_end", "front-end")}
-    assert found[0].reason == "the same letters, parted otherwise; 'front-end' stands on more lessons (2 to 1)"
+    assert found[0].reason == "the same letters, with other separators; 'front-end' is on more lessons (2 to 1)"
     assert found[0].counts == {"front-end": 2, "frontend": 1}
 
 
@@ -59,13 +59,13 @@ def test_of_two_that_are_used_alike_the_plainer_is_kept(book: LessonBook) -> Non
     taught(book, "One", "unit-tests", "unittest")
     (found,) = book.review_tags().data
     assert (found.keep, found.merge) == ("unittest", "unit-tests")
-    assert found.reason == "singular and plural; 'unittest' is the plainer word"
+    assert found.reason == "singular and plural; 'unittest' is the simpler name"
 
 
 def test_two_words_that_both_stand_on_many_lessons_are_no_slip_of_the_pen() -> None:
-    assert [*alike({"scraping": 1, "scrapping": 1})]
-    assert not [*alike({"scraping": 9, "scrapping": 9})]
-    assert [*alike({"kubernetes": 90, "kubernates": 9})]
+    assert [*similar_names({"scraping": 1, "scrapping": 1})]
+    assert not [*similar_names({"scraping": 9, "scrapping": 9})]
+    assert [*similar_names({"kubernetes": 90, "kubernates": 9})]
 
 
 @pytest.mark.parametrize("relation", ["synonym", "child_of", "apart"])

@@ -9,7 +9,7 @@ import pytest
 
 from nacre.errors import InvalidInput, UnknownName
 from nacre.lessons import LessonBook
-from nacre.lessons.recalling import LEAST_FRESH, REPLACED, STRATEGIES
+from nacre.lessons.recall import MIN_FRESHNESS, STRATEGIES, SUPERSEDED_FACTOR
 from nacre.model.instants import DAY
 from nacre.settings import Settings
 from tests.lessons.booking import Ticking, new_book, taught, titles
@@ -212,7 +212,7 @@ def test_a_replaced_lesson_is_worth_half() -> None:
     book.link(ids["L1"], ids["L0"], "supersedes")
     found = book.recall("old retry", include_superseded=True).data
     (after,) = [hit for hit in found if hit.lesson.title == "L0"]
-    assert after.score == pytest.approx(before.score * REPLACED, rel=0.05)
+    assert after.score == pytest.approx(before.score * SUPERSEDED_FACTOR, rel=0.05)
 
 
 @pytest.mark.accepts("L8.16")
@@ -224,7 +224,7 @@ def test_freshness_halves_what_age_may_take_each_year_and_validation_renews_it()
     book.learn("New", "retry the request")
     scores = {hit.lesson.title: hit for hit in book.recall("retry request", freshness=True, strategy="semantic").data}
     plain = {hit.lesson.title: hit for hit in book.recall("retry request", strategy="semantic").data}
-    expected = LEAST_FRESH + (1 - LEAST_FRESH) / 2
+    expected = MIN_FRESHNESS + (1 - MIN_FRESHNESS) / 2
     assert scores["Old"].score / plain["Old"].score == pytest.approx(expected, rel=1e-3)
     assert scores["New"].score / plain["New"].score == pytest.approx(1.0, rel=1e-3)
     book.store.validate(old.id)

@@ -36,7 +36,7 @@ def test_a_source_that_came_another_way_waits_for_review_too(book: LessonBook) -
     taught(book, "One")
     book.store.remember("It is so.", type="lesson", source="rumour")
     assert [source.name for source in book.sources(review=True).data] == ["rumour"]
-    assert book.learn("Two", "It is so.", source="rumour").warnings[0].startswith("source 'rumour' stands on lessons")
+    assert book.learn("Two", "It is so.", source="rumour").warnings[0].startswith("source 'rumour' is used by lessons")
 
 
 def test_a_source_that_is_confirmed_waits_no_longer(book: LessonBook) -> None:

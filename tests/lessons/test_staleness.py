@@ -7,7 +7,7 @@ import pytest
 
 from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
 from nacre.lessons import LessonBook
-from nacre.lessons.staleness import bounds
+from nacre.lessons.staleness import confidence_range
 from tests.lessons.booking import titles
 from tests.lessons.shelved import DAY, Turned, shelved, taught
 
@@ -57,9 +57,9 @@ def test_an_audit_can_ask_for_what_nobody_validated(book: LessonBook) -> None:
 
 def test_a_confidence_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(UnknownName, match="did you mean 'high'"):
-        bounds("hihg")
-    with pytest.raises(InvalidInput, match="turn it round"):
-        bounds("high-low")
+        confidence_range("hihg")
+    with pytest.raises(InvalidInput, match="swap the two ends"):
+        confidence_range("high-low")
 
 
 @pytest.mark.accepts("L8.1", "L8.15")

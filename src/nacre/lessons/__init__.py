@@ -1,7 +1,6 @@
-"""Knowledge with a title, contexts, confidence and a source, under a vocabulary that stays clean."""
+"""Lessons: knowledge with a title, contexts, confidence and a source, and a controlled vocabulary."""
 
-from nacre.lessons.answer import Answer
 from nacre.lessons.book import LessonBook
-from nacre.lessons.lesson import Found, Lesson, Related
+from nacre.lessons.lesson import Answer, Found, Lesson, Related
 
 __all__ = ["Answer", "Found", "Lesson", "LessonBook", "Related"]

@@ -1,26 +1,782 @@
-"""LessonBook: lessons are learned, found, tied, doubted, validated and told on."""
+"""LessonBook: the Python API for lessons."""
 
 from __future__ import annotations
 
-from nacre.lessons.contexts import Contexts
-from nacre.lessons.exchange import Exchange
-from nacre.lessons.figures import Figures
-from nacre.lessons.learning import Learning
-from nacre.lessons.merging import Merging
-from nacre.lessons.recalling import Recalling
-from nacre.lessons.references import References
-from nacre.lessons.relating import Relating
-from nacre.lessons.sources import Sources
-from nacre.lessons.staleness import Staleness
-from nacre.lessons.tag_review import TagReview
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from nacre.engine import Engine
+from nacre.engine.engine import Edit
+from nacre.errors import InvalidInput, LinkRefused, MemoryNotFound, UnknownName
+from nacre.lessons.document import Out, Source, format_of, read, write
+from nacre.lessons.export import Redaction, export_document, warn_lost_links
+from nacre.lessons.import_plan import ImportReport, plan_import
+from nacre.lessons.lesson import (
+    AGENT_TAG,
+    Answer,
+    ContextInfo,
+    Faded,
+    Found,
+    Lesson,
+    LessonStats,
+    Related,
+    ReviewDue,
+    SourceInfo,
+    TagInfo,
+    agent_tag,
+    normalize_title,
+)
+from nacre.lessons.parse import parse_document
+from nacre.lessons.recall import (
+    OVERFETCH,
+    RANK_OFFSET,
+    STRATEGIES,
+    LessonFilters,
+    ScoreAdjustment,
+    expand_query,
+    lesson_filter,
+    likely_contexts,
+)
+from nacre.lessons.staleness import STALE_DAYS, confidence_range, contradicted_lessons, stale_lessons
+from nacre.lessons.tag_review import MergeProposal, propose_merges
+from nacre.lessons.term_relations import (
+    CHILD_OF,
+    RELATIONS,
+    SYNONYM,
+    TermEdits,
+    add_listed,
+    aliases,
+    are_related,
+    check_alias,
+    check_different,
+    check_kind,
+    check_merge,
+    check_parent,
+    filters_with,
+    known_term,
+    listed_terms,
+    merge_edits,
+    merge_names,
+    parents,
+    remove_listed,
+    rename_in_lesson,
+    set_keys,
+    term_name,
+    terms_of,
+    warn_both_ways,
+    with_builtin,
+)
+from nacre.lessons.validate_terms import (
+    ORDINAL,
+    REFERENCE,
+    TABLE_SEPARATOR,
+    Reference,
+    TermValidator,
+    references,
+    table_name,
+)
+from nacre.lessons.vocabulary import (
+    CONTEXT,
+    CONTRADICTS,
+    DEFAULT_LEVEL,
+    DEPRECATED,
+    DESCRIPTION,
+    DISTINCT,
+    LESSONS,
+    RELATED,
+    REVIEW,
+    SOURCE,
+    SUPERSEDES,
+    SYNONYMS,
+    TAG,
+    TYPICAL,
+    Vocabulary,
+    normalize,
+    normalize_all,
+    relation_name,
+)
+from nacre.lifecycle.confidence import ConfidenceDecay
+from nacre.memory_store import Face, MemoryStore
+from nacre.model import Direction, Filter, Link, Memory, RankFusion
 from nacre.model.arguments import checks_arguments
+from nacre.model.filter import is_under
+from nacre.model.levels import LEVELS, NAMES, Level, level_named, level_of
+from nacre.model.memory import LESSON, Json
+from nacre.protocols import Derived, Progress
+from nacre.recall_options import Scope
+from nacre.remember.derive import chunk_memory, indexed_words, same_derived_input
+
+Names = Iterable[str] | str | None
+
+
+class LessonFields(TypedDict, total=False):
+    """The fields of a lesson besides title and content; `confidence` is a level or a number from 0 to 1."""
+
+    tags: Iterable[str]
+    contexts: Iterable[str]
+    anti_contexts: Iterable[str]
+    confidence: str | float | None
+    source: str | None
+    source_notes: str
+    metadata: Mapping[str, Json]
+
+
+class LessonChanges(LessonFields, total=False):
+    title: str
+    content: str
 
 
 @checks_arguments
-class LessonBook(
-    Learning, Recalling, Relating, Contexts, Sources, Merging, TagReview, References, Staleness, Figures, Exchange
-):  # fmt: skip
-    """The lessons of a space of a store: `path` as for a `MemoryStore`, or a store that is given.
+class LessonBook(Face):
+    """The lessons of one space. `path` as for a `MemoryStore`; a `store` that the caller passes in stays open after
+    `close`. `agent` is recorded as the author of new lessons.
 
-    Every method answers with its matter in `data`, and beside it `warnings` and `suggestions`.
+    Every method returns an `Answer`: the result in `data`, with `warnings` and `suggestions`.
     """
+
+    def __init__(
+        self,
+        path: Path | str | None = None,
+        *,
+        store: MemoryStore | None = None,
+        space: str | None = None,
+        agent: str | None = None,
+    ) -> None:
+        own = MemoryStore(path, space=space, agent=agent) if store is None else store
+        super().__init__(own, lent=store is not None)
+        self.agent = normalize(self.store.agent if agent is None else agent)
+
+    # Lessons
+
+    def learn(
+        self, title: str, content: str, *, id: str | None = None, **fields: Unpack[LessonFields]
+    ) -> Answer[Lesson]:
+        """Stores a lesson. Tags are normalized and aliases resolved; a new source is created and waits for review.
+        Without a confidence the lesson gets the typical one of its source."""
+        self._register_type()
+        validator = TermValidator(self.store)
+        values = self._memory_fields(validator, {"title": title, "content": content, **fields}, new=True)
+        if id is not None:
+            values["id"] = id
+        draft = self.store.draft(type=LESSON, **values)
+        (memory,) = self.store.write("learn", new=[draft], words=validator.new_terms())
+        suggestions = dict(validator.suggestions)
+        if not memory.contexts:
+            text = f"{memory.title}\n{memory.text}"
+            if contexts := likely_contexts(self.store, text, memory.tags, without=memory.id):
+                suggestions["contexts"] = contexts
+        return Answer(Lesson.of(memory), tuple(validator.warnings), suggestions)
+
+    def get(self, id: str) -> Answer[Lesson | None]:
+        try:
+            return Answer(self._lesson(self._memory(id)))
+        except MemoryNotFound:
+            return Answer(None)
+
+    def update(self, id: str, **changes: Unpack[LessonChanges]) -> Answer[Lesson]:
+        """Changes the given fields; tags and contexts replace the current ones. Embeds again only when title or content
+        changed. Raises `MemoryNotFound`."""
+        memory = self._memory(id)
+        validator = TermValidator(self.store)
+        values = self._memory_fields(validator, dict(changes), new=False)
+        if "tags" in values:  # the author's tag cannot be changed
+            values["tags"] = (*values["tags"], *(tag for tag in memory.tags if tag.startswith(AGENT_TAG)))
+        edits = {id: self.store.editing(**values)}
+        (after,) = self.store.write("update", edits=edits, words=validator.new_terms()) or [memory]
+        return Answer(self._lesson(after), tuple(validator.warnings), validator.suggestions)
+
+    def delete(self, id: str, *, why: str = "") -> Answer[bool]:
+        """Moves a lesson to the trash; `restore` brings it back. False when there is no such lesson."""
+        try:
+            self._memory(id)
+        except MemoryNotFound:
+            return Answer(False)
+        return Answer(self.store.forget(id, why=why))
+
+    def restore(self, id: str) -> Answer[bool]:
+        return Answer(self.store.restore(id))
+
+    def _memory_fields(self, validator: TermValidator, fields: dict[str, Any], *, new: bool) -> dict[str, Any]:
+        """Converts the fields of a lesson into fields of a memory."""
+        known = LessonChanges.__annotations__
+        for name in fields:
+            if name not in known:
+                raise UnknownName("field of a lesson", name, known)
+        values: dict[str, Any] = {}
+        typical = DEFAULT_LEVEL
+        if "source" in fields:
+            values["source"], typical = validator.source(fields["source"])
+        if new or fields.get("confidence") is not None:
+            values["confidence"] = validator.confidence(fields.get("confidence"), typical)
+        converters: dict[str, Callable[[Any], object]] = {
+            "contexts": validator.contexts,
+            "anti_contexts": validator.contexts,
+            "tags": validator.tags,
+            "title": self._title,
+            "metadata": validator.metadata,
+        }
+        values |= {name: convert(fields[name]) for name, convert in converters.items() if name in fields}
+        for name, field in (("content", "text"), ("source_notes", "source_notes")):
+            if name in fields:
+                values[field] = fields[name]
+        if new and self.agent:
+            values["tags"] = (*values.get("tags", ()), agent_tag(self.agent))
+            values["agent"] = self.agent
+        return values
+
+    def _title(self, title: str) -> str:
+        return normalize_title(title)
+
+    def _register_type(self) -> None:
+        if LESSON not in self.store.types():
+            self.store.register_type(LESSON)
+
+    def _memory(self, id: str) -> Memory:
+        """Raises `MemoryNotFound`, also for a memory that is not a lesson."""
+        memory = self.store.get(id)
+        if memory is None or memory.type != LESSON or memory.status == "trashed":
+            raise MemoryNotFound(id, self.store.space)
+        return memory
+
+    def _lesson(self, memory: Memory) -> Lesson:
+        """Masks secrets that were stored before the guard existed."""
+        return Lesson.of(self.store.shown(memory))
+
+    # Search
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        strategy: str = "hybrid",
+        freshness: bool = False,
+        agent_weights: Mapping[str, float] | None = None,
+        expand: str | None = None,
+        **narrowing: Unpack[LessonFilters],
+    ) -> Answer[tuple[Found, ...]]:
+        """The lessons that answer best, best first. Filters apply before ranking, so that no match is lost. `hybrid`
+        fuses the ranks by meaning and by words; `expand` is vocabulary, language-model or none."""
+        settings = self.store.settings
+        wanted = int(settings.lesson_limit) if limit is None else limit
+        if strategy not in STRATEGIES:
+            raise UnknownName("strategy", strategy, STRATEGIES)
+        if wanted < 1:
+            raise InvalidInput(f"A limit of {wanted} finds no lessons; give 1 or more.")
+        validator = TermValidator(self.store)
+        where = lesson_filter(narrowing, validator)
+        also, notes = expand_query(query, settings.lesson_expand if expand is None else expand, validator)
+        adjustment = ScoreAdjustment(self.store.now(), freshness, agent_weights or {})
+        reorders = bool(freshness or adjustment.agents or narrowing.get("include_superseded"))
+        hits = self.store.recall(
+            query,
+            wanted * OVERFETCH if reorders else wanted,
+            touch=not reorders,  # only the lessons that are returned count as used
+            strategy="rrf" if strategy == "hybrid" else strategy,
+            fusion=RankFusion(RANK_OFFSET, settings.lesson_semantic, settings.lesson_keyword),
+            where=where,
+            also=also,
+            include_archived=bool(narrowing.get("include_archived")),
+            include_superseded=bool(narrowing.get("include_superseded")),
+        )
+        results = adjustment.best(hits, wanted)
+        if reorders:
+            self.store.touch(*(each.lesson.id for each in results))
+        return Answer(results, (*validator.warnings, *notes, *hits.notes), validator.suggestions)
+
+    def list(self, limit: int = 50, **narrowing: Unpack[LessonFilters]) -> Answer[tuple[Lesson, ...]]:
+        """Newest first."""
+        validator = TermValidator(self.store)
+        memories = self.store.list_recent(
+            limit,
+            where=lesson_filter(narrowing, validator),
+            include_archived=bool(narrowing.get("include_archived")),
+            include_superseded=bool(narrowing.get("include_superseded")),
+        )
+        return Answer(tuple(map(self._lesson, memories)), tuple(validator.warnings), validator.suggestions)
+
+    # Links
+
+    def related(
+        self,
+        id: str,
+        *,
+        depth: int = 1,
+        relations: Iterable[str] | str | None = None,
+        direction: Direction = "both",
+        include_superseded: bool = False,
+    ) -> Answer[tuple[Related, ...]]:
+        """Linked lessons, nearest first. Superseded and archived ones are left out, unless `include_superseded` or the
+        relation `supersedes` asks for them. Raises `MemoryNotFound`."""
+        self._memory(id)
+        names = [relations] if isinstance(relations, str) else [*(relations or ())]
+        rels = [relation_name(name) for name in names] or None
+        hidden = include_superseded or SUPERSEDES in (rels or ())
+        neighbors = self.store.neighbors(id, rel=rels, direction=direction, depth=depth, include_hidden=hidden)
+        return Answer(
+            tuple(
+                Related(self._lesson(each.memory), each.rel, each.direction, each.depth)
+                for each in neighbors
+                if each.memory.type == LESSON and each.memory.status != "trashed"
+            )
+        )
+
+    def link(self, source: str, target: str, relation: str = RELATED, *, why: str = "") -> Answer[bool]:
+        """True when the link is new. `contradicts` lowers the confidence of the target by a level; `supersedes` makes
+        the source its successor. Raises `MemoryNotFound` and `LinkRefused`."""
+        rel = relation_name(relation)
+        for id in (source, target):
+            self._memory(id)
+        if rel == CONTRADICTS:
+            return self._contradict(source, target, why)
+        linked = self.store.link(source, target, rel, why=why)
+        return Answer(linked.new, linked.notes)
+
+    def unlink(self, source: str, target: str, relation: str | None = None, *, why: str = "") -> Answer[int]:
+        """Removes links and returns how many. Confidence that a contradiction lowered stays as it is."""
+        rel = None if relation is None else relation_name(relation)
+        return Answer(self.store.unlink(source, target, rel, why=why))
+
+    def _contradict(self, source: str, target: str, why: str) -> Answer[bool]:
+        if source == target:
+            raise LinkRefused(f"{source} cannot be linked to itself; give another lesson.")
+        new = Link(target, CONTRADICTS)
+        if any((link.to, link.rel) == (target, CONTRADICTS) for link in self._memory(source).links):
+            return Answer(False)
+        edits = {source: lambda memory: replace(memory, links=(*memory.links, new)), target: lower_confidence}
+        changed = {memory.id: memory for memory in self.store.write("contradict", edits=edits, why=why)}
+        if target not in changed:
+            return Answer(True)
+        level = level_of(changed[target].confidence).name
+        return Answer(True, (f"The confidence of {target} is now {level}, since another lesson contradicts it.",))
+
+    # Tags
+
+    def tags(self, *, counts: bool = True) -> Answer[tuple[TagInfo, ...]]:
+        """Most used first; without `counts` by name. An alias is listed with its target, and by itself only while
+        lessons still have it."""
+        vocabulary = self._vocabulary(TAG)
+        used, by_target = vocabulary.counts(), aliases(vocabulary)
+        names = {name for name, term in vocabulary.terms.items() if not term.alias_of} | {*used}
+        tags = [
+            TagInfo(
+                name,
+                used.get(name, 0) if counts else 0,
+                by_target.get(name, ()),
+                listed_terms(vocabulary, name, SYNONYMS),
+                parents(vocabulary, name),
+                name in vocabulary.terms and bool(vocabulary.terms[name].data.get(REVIEW)),
+            )
+            for name in names
+        ]
+        return Answer(tuple(sorted(tags, key=lambda each: (-each.count, each.name))))
+
+    def know_tags(self, *names: str) -> Answer[tuple[str, ...]]:
+        """Adds tags to the vocabulary, so that they give no warning; returns the new ones."""
+        vocabulary = self._vocabulary(TAG)
+        new = [name for name in normalize_all(names) if term_name(TAG, name) not in vocabulary.terms]
+        self._edit_terms("know", {(TAG, name): set_keys({REVIEW: False}) for name in new})
+        return Answer(tuple(new))
+
+    def alias_tag(self, alias: str, of: str) -> Answer[bool]:
+        """From now on `alias` is stored and searched as `of`. False when that is already so."""
+        vocabulary = self._vocabulary(TAG)
+        name, target = term_name(TAG, alias), term_name(TAG, of)
+        check_different(TAG, name, target)
+        check_alias(vocabulary, name, target)
+        target = vocabulary.resolve(target)
+        if name in vocabulary.terms and vocabulary.terms[name].alias_of == target:
+            return Answer(False)
+        self._edit_terms("alias", merge_edits(vocabulary, {name: target}))
+        count = vocabulary.counts().get(name, 0)
+        remaining = f"{count} lessons still have {name!r}; merge it into {target!r} to change them."
+        return Answer(True, (remaining,) if count else ())
+
+    def relate_tags(self, name: str, other: str, relation: str = SYNONYM) -> Answer[bool]:
+        """A `synonym` is found by the other name, both ways; a `child_of` only by its parent's name. False when that is
+        already so."""
+        return self._relate(TAG, name, other, relation)
+
+    def unrelate_tags(self, name: str, other: str) -> Answer[bool]:
+        """Removes every relation between the two: alias, synonym, child, or distinct."""
+        return self._unrelate(TAG, name, other)
+
+    def keep_apart(self, kind: str, name: str, other: str) -> Answer[bool]:
+        """Records that the two differ, so that no review proposes to merge them again."""
+        one, two = term_name(check_kind(kind), name), term_name(kind, other)
+        check_different(kind, one, two)
+        if two in listed_terms(self._vocabulary(kind), one, DISTINCT):
+            return Answer(False)
+        edits: TermEdits = {(kind, one): add_listed(DISTINCT, two), (kind, two): add_listed(DISTINCT, one)}
+        self._edit_terms("keep_apart", edits)
+        return Answer(True)
+
+    def review_tags(self) -> Answer[tuple[MergeProposal, ...]]:
+        """Tags that seem to mean the same, surest first: aliases that lessons still have, other spellings, short forms,
+        typing errors and, with an embedding model, similar meanings. Related and distinct tags are left out. Changes
+        nothing."""
+        proposals, warnings = propose_merges(self._vocabulary(TAG), self.store.embedder)
+        return Answer(proposals, warnings)
+
+    # Contexts
+
+    def contexts(self, *, counts: bool = True) -> Answer[tuple[ContextInfo, ...]]:
+        """Most used first; without `counts` by name."""
+        vocabulary = self._vocabulary(CONTEXT)
+        applies, by_target = vocabulary.counts(), aliases(vocabulary)
+        excluded = self.store.tally("anti_contexts", where=LESSONS, include_archived=True, include_superseded=True)
+        names = {name for name, term in vocabulary.terms.items() if not term.alias_of} | {*applies, *excluded}
+        contexts = [
+            ContextInfo(
+                name,
+                applies.get(name, 0) if counts else 0,
+                excluded.get(name, 0) if counts else 0,
+                by_target.get(name, ()),
+                parents(vocabulary, name),
+            )
+            for name in names
+        ]
+        return Answer(tuple(sorted(contexts, key=lambda each: (-each.count - each.anti_count, each.name))))
+
+    def relate_contexts(self, name: str, other: str, relation: str = CHILD_OF) -> Answer[bool]:
+        """What applies in `other` then applies in `name` too; as a `synonym`, both ways. False when that is already
+        so."""
+        return self._relate(CONTEXT, name, other, relation)
+
+    def unrelate_contexts(self, name: str, other: str) -> Answer[bool]:
+        """Removes every relation between the two."""
+        return self._unrelate(CONTEXT, name, other)
+
+    def suggest_contexts(
+        self, title: str, content: str = "", tags: Iterable[str] | str | None = None
+    ) -> Answer[tuple[str, ...]]:
+        """The contexts of similar lessons, or of lessons with these tags, likeliest first."""
+        return Answer(likely_contexts(self.store, f"{title}\n{content}", normalize_all(tags)))
+
+    # Sources
+
+    def sources(self, *, review: bool = False) -> Answer[tuple[SourceInfo, ...]]:
+        """Most used first; with `review` only those that wait for it."""
+        vocabulary = self._vocabulary(SOURCE)
+        used = vocabulary.counts()
+        names = {name for name, term in vocabulary.terms.items() if not term.alias_of} | {*used} - {""}
+        sources = (source_info(vocabulary, name, used.get(name, 0)) for name in names)
+        selected = (each for each in sources if each.review or not review)
+        return Answer(tuple(sorted(selected, key=lambda each: (-each.count, each.name))))
+
+    def add_source(
+        self, name: str, description: str = "", typical_confidence: str = DEFAULT_LEVEL
+    ) -> Answer[SourceInfo]:
+        """Describes a new or existing source; it no longer waits for review."""
+        vocabulary = self._vocabulary(SOURCE)
+        added = term_name(SOURCE, name)
+        if added in vocabulary.terms and vocabulary.terms[added].alias_of:
+            raise InvalidInput(
+                f"{added!r} is an alias of {vocabulary.resolve(added)!r}; describe that one, or choose another name."
+            )
+        level = level_named(typical_confidence).name
+        edit = set_keys({DESCRIPTION: description.strip(), TYPICAL: level, REVIEW: None})
+        self._edit_terms("source", {(SOURCE, added): edit})
+        return self._source(added)
+
+    def confirm_source(self, name: str) -> Answer[SourceInfo]:
+        """Accepts a source that was added automatically."""
+        vocabulary = self._vocabulary(SOURCE)
+        source = vocabulary.resolve(known_term(vocabulary, name))
+        typical = str(vocabulary.inherited(source, TYPICAL) or DEFAULT_LEVEL)
+        self._edit_terms("confirm_source", {(SOURCE, source): set_keys({REVIEW: None, TYPICAL: typical})})
+        return self._source(source)
+
+    def deprecate_source(self, name: str, deprecated: bool = True) -> Answer[SourceInfo]:
+        """Lessons that name it stay as they are; a new use gets a warning."""
+        vocabulary = self._vocabulary(SOURCE)
+        source = vocabulary.resolve(known_term(vocabulary, name))
+        self._edit_terms("deprecate_source", {(SOURCE, source): set_keys({DEPRECATED: deprecated})})
+        return self._source(source)
+
+    def _source(self, name: str) -> Answer[SourceInfo]:
+        vocabulary = self._vocabulary(SOURCE)
+        return Answer(source_info(vocabulary, name, vocabulary.counts().get(name, 0)))
+
+    # Merging terms: each returns the number of changed lessons, archived, superseded and trashed ones included.
+    # Terms under the old one follow: `old.x` becomes `into.x`. Raises `InvalidInput`.
+
+    def merge_tags(self, old: str, into: str, *, why: str = "") -> Answer[int]:
+        return self._merge(TAG, old, into, why)
+
+    def merge_contexts(self, old: str, into: str, *, why: str = "") -> Answer[int]:
+        return self._merge(CONTEXT, old, into, why)
+
+    def merge_sources(self, old: str, into: str, *, why: str = "") -> Answer[int]:
+        return self._merge(SOURCE, old, into, why)
+
+    def _merge(self, kind: str, old: str, into: str, why: str) -> Answer[int]:
+        vocabulary = self._vocabulary(kind)
+        source, target = term_name(kind, old), term_name(kind, into)
+        check_merge(vocabulary, source, target)
+        lessons = {
+            memory.id: memory
+            for where in filters_with(kind, source)
+            for memory in self.store.iterate(**every_lesson(where) | {"include_trashed": True})
+        }
+        if not lessons:
+            known_term(vocabulary, source)
+        target = vocabulary.resolve(target)
+        names = {name for memory in lessons.values() for name in terms_of(kind, memory)} | {*vocabulary.terms}
+        new_names = merge_names(vocabulary, source, target, names)
+        edits: dict[str, Edit] = {id: rename_in_lesson(kind, new_names) for id in lessons}
+        changed = self._edit_terms("merge", merge_edits(vocabulary, new_names), edits, why)
+        return Answer(len(changed), warn_both_ways(changed, target) if kind == CONTEXT else ())
+
+    # Terms of any kind
+
+    def _vocabulary(self, kind: str) -> Vocabulary:
+        return Vocabulary(self.store, kind)
+
+    def _edit_terms(
+        self, operation: str, terms: TermEdits, edits: Mapping[str, Edit] | None = None, why: str = ""
+    ) -> list[Memory]:  # type: ignore[valid-type]
+        words = {(kind, name): with_builtin(kind, name, edit) for (kind, name), edit in terms.items()}
+        return self.store.write(operation, edits=edits, words=words, why=why)
+
+    def _relate(self, kind: str, name: str, other: str, relation: str) -> Answer[bool]:
+        if relation not in RELATIONS:
+            raise UnknownName("relation between terms", relation, RELATIONS)
+        vocabulary, key = self._vocabulary(kind), RELATIONS[relation]
+        one, two = vocabulary.resolve(term_name(kind, name)), vocabulary.resolve(term_name(kind, other))
+        check_different(kind, one, two)
+        if two in listed_terms(vocabulary, one, key):
+            return Answer(False)
+        edits: TermEdits = {(kind, one): add_listed(key, two)}
+        if relation == SYNONYM:
+            edits[kind, two] = add_listed(key, one)
+        else:
+            check_parent(vocabulary, one, two)
+        self._edit_terms("relate", edits)
+        return Answer(True)
+
+    def _unrelate(self, kind: str, name: str, other: str) -> Answer[bool]:
+        one, two = term_name(kind, name), term_name(kind, other)
+        if not are_related(self._vocabulary(kind), one, two):
+            return Answer(False)
+        self._edit_terms("unrelate", {(kind, one): remove_listed(two), (kind, two): remove_listed(one)})
+        return Answer(True)
+
+    # Reference tables
+
+    def levels(self) -> Answer[tuple[Level, ...]]:
+        """The levels of confidence, lowest first."""
+        return Answer(tuple(LEVELS.values()))
+
+    def relations(self) -> Answer[dict[str, str]]:
+        """Every relation between lessons, with its meaning."""
+        return Answer(self.store.relations())
+
+    def add_reference(
+        self, kind: str, name: str, ordinal: int | None = None, description: str = ""
+    ) -> Answer[Reference]:
+        """Adds a value to the table `kind`, or describes it again; the first value creates the table. Without an
+        ordinal a new value comes last."""
+        table, added = table_name(kind), normalize(name)
+        if not added:
+            raise InvalidInput(f"A {table} needs a name; give a word.")
+        current = references(self.store, table)
+        last = max((each.ordinal or 0 for each in current), default=0)
+        previous = next((each.ordinal for each in current if each.name == added), None)
+        place = ordinal if ordinal is not None else previous if previous is not None else last + 1
+        edit = set_keys({ORDINAL: place, DESCRIPTION: description.strip()})
+        self._edit_terms("reference", {(REFERENCE, f"{table}{TABLE_SEPARATOR}{added}"): edit})
+        return Answer(Reference(added, place, description.strip()))
+
+    def references(self, kind: str) -> Answer[tuple[Reference, ...]]:
+        """The values of a table in their order; empty when the table does not exist."""
+        return Answer(references(self.store, table_name(kind)))
+
+    # Keeping lessons up to date
+
+    def audit(
+        self, confidence: str | None = None, source: str | None = None, validated: bool | None = None
+    ) -> Answer[tuple[Lesson, ...]]:
+        """Lessons by confidence and source, surest first. `confidence` is a level, "high-" (and above), "-low" (and
+        below), or a range such as "low-high" or "0.2-0.6"; a source includes those under it."""
+        least, most = confidence_range(confidence)
+        where = LESSONS & Filter.where(
+            confidence__ge=least,
+            confidence__le=most,
+            last_validated_at__unset=None if validated is None else not validated,
+            source__under=None if source is None else self._vocabulary(SOURCE).family(source),
+        )
+        memories = sorted(self.store.iterate(where=where), key=lambda memory: (-memory.confidence, memory.created_at))
+        return Answer(tuple(map(self._lesson, memories)))
+
+    def review(self, stale_days: float = STALE_DAYS) -> Answer[tuple[ReviewDue, ...]]:
+        """Lessons that a person should check: first contradicted ones, then those that nobody wrote or validated for so
+        many days, oldest first."""
+        if not stale_days >= 0:
+            raise InvalidInput(f"Lessons cannot be stale after {stale_days} days; give 0 or more.")
+        due = {memory.id: ReviewDue(self._lesson(memory), why) for memory, why in contradicted_lessons(self.store)}
+        for memory, why in stale_lessons(self.store, stale_days):
+            due.setdefault(memory.id, ReviewDue(self._lesson(memory), why))
+        return Answer(tuple(due.values()))
+
+    def validate(self, id: str, confidence: str | float | None = None, *, why: str = "") -> Answer[Lesson]:
+        """Records that a lesson still holds, and how sure that is. Raises `MemoryNotFound`."""
+        self._memory(id)
+        value = None if confidence is None else TermValidator(self.store).confidence(confidence)
+        return Answer(self._lesson(self.store.validate(id, confidence=value, why=why)))
+
+    def fade(self, now: float | None = None, *, dry_run: bool = True) -> Answer[tuple[Faded, ...]]:
+        """Lowers the confidence of lessons that nobody has validated; by default it only reports what would change."""
+        at = self.store.now() if now is None else now
+        decay = ConfidenceDecay(self.store)
+        plan = tuple(each for each in decay.plan(at) if each.memory.type == LESSON)
+        if not dry_run:
+            decay.apply(plan, at)
+        return Answer(
+            tuple(
+                Faded(self._lesson(each.memory), level_of(each.confidence).name, round(each.confidence, 4))
+                for each in plan
+            )
+        )
+
+    def archive(self, *ids: str, why: str = "") -> Answer[int]:
+        """Hides lessons from searches that do not include archived ones; returns how many changed. Raises
+        `MemoryNotFound`."""
+        for id in ids:
+            self._memory(id)
+        return Answer(len(self.store.archive(*ids, why=why)))
+
+    def unarchive(self, *ids: str, why: str = "") -> Answer[int]:
+        for id in ids:
+            self._memory(id)
+        return Answer(len(self.store.unarchive(*ids, why=why)))
+
+    # Maintenance
+
+    def stats(self) -> Answer[LessonStats]:
+        scope = every_lesson()
+        sources = self.store.tally("source", **scope)
+        contexts = self.store.tally("contexts", **scope).keys() | self.store.tally("anti_contexts", **scope).keys()
+        levels = {
+            name: Filter.where(confidence__ge=each.least, confidence__le=each.most) for name, each in LEVELS.items()
+        }
+        linked = self.store.iterate(**every_lesson(Filter.where(links__rel__unset=False)))
+        return Answer(
+            LessonStats(
+                total=self.store.count(**scope),
+                archived=self.store.count(**every_lesson(Filter.where(status="archived"))),
+                by_confidence={name: self.store.count(**every_lesson(each)) for name, each in levels.items()},
+                by_source={name: count for name, count in sources.items() if name},
+                tags=len(self.store.tally("tags", **scope)),
+                contexts=len(contexts),
+                links=sum(len(memory.links) for memory in linked),
+                embedder=self.store.embedder.identity,
+            )
+        )
+
+    def reembed(self, id: str | None = None, *, progress: Progress | None = None) -> Answer[int]:
+        """Computes vectors again with the current embedder, for one lesson or for the whole store, and returns for how
+        many memories. Raises `MemoryNotFound`, `EmbeddingError` and, for one lesson, `EmbeddingMismatch` when the other
+        vectors come from another model."""
+        if id is None:
+            return Answer(self.store.reindex(progress=progress))
+        memory = self._memory(id)
+        embed_again(self.store.acting_as("lib"), memory)
+        if progress is not None:
+            progress(1, 1, "embedding lessons")
+        return Answer(1)
+
+    # Import and export
+
+    def export(
+        self,
+        out: Out,
+        *,
+        format: str | None = None,
+        tags: Names = None,
+        exclude_tags: Names = None,
+        include_archived: bool = True,
+        redact: bool = True,
+    ) -> Answer[int]:
+        """Writes lessons with all their fields, and their vocabulary, to a file or a stream; returns how many lessons.
+
+        `tags` selects lessons with any of these tags or their children; `exclude_tags` leaves out likewise; names may
+        be separated by commas. Links to lessons outside the export are left out. With `redact`, secrets and personal
+        data are masked. The format follows the file name, else JSON."""
+        chosen = format_of(out, format) or "json"
+        validator = TermValidator(self.store)
+        excluded = self._families(validator, exclude_tags)
+        wanted = self._families(validator, tags)
+        where = Filter.where(tags__under=sorted(wanted)) if wanted else Filter()
+        memories = [
+            memory
+            for memory in self.store.iterate(**every_lesson(where) | {"include_archived": include_archived})
+            if not any(is_under(tag, set(excluded)) for tag in memory.tags)
+        ]
+        redaction = Redaction.for_store(self.store) if redact else Redaction(None)
+        all_terms = not wanted and include_archived
+        write(export_document(self.store, memories, excluded, redaction, all_terms=all_terms), out, chosen)
+        warnings = (*validator.warnings, *warn_lost_links(memories), *redaction.warnings())
+        return Answer(len(memories), warnings, validator.suggestions)
+
+    def import_(
+        self, source: Source, *, format: str | None = None, on_existing: str = "skip", dry_run: bool = False
+    ) -> Answer[ImportReport]:
+        """Imports what `export` wrote, in one operation. An existing lesson is left (`skip`), replaced (`overwrite`),
+        replaced when the file's is newer (`newer`), or refused (`error`). Raises `InvalidInput` for any other file."""
+        document = read(source, format)
+        plan = plan_import(self.store, parse_document(self.store, document), on_existing)
+        report = plan.report()
+        if document.get("redacted") and report.changed:
+            note = "The file was exported without secrets and personal data; the changed lessons lose theirs too."
+            report = replace(report, notes=(*report.notes, note))
+        if not dry_run and (plan.new or plan.replaced or plan.terms):
+            self._register_type()
+            self.store.write(
+                "import", new=[*plan.new.values()], edits=plan.edits(), heirs=plan.successors, words=plan.terms
+            )
+        return Answer(report)
+
+    def _families(self, validator: TermValidator, names: Names) -> frozenset[str]:
+        separate = [part for name in normalize_all(names) for part in name.split(",")]
+        vocabulary = self._vocabulary(TAG)
+        return frozenset(other for name in validator.tags(separate) for other in vocabulary.family(name))
+
+
+def every_lesson(where: Filter | None = None) -> Scope:
+    """Archived, superseded and expired lessons included."""
+    matching = LESSONS if where is None else LESSONS & where
+    return {"where": matching, "include_archived": True, "include_superseded": True, "include_expired": True}
+
+
+def lower_confidence(memory: Memory) -> Memory:
+    """By one level; the lowest stays."""
+    ordinal = max(1, level_of(memory.confidence).ordinal - 1)
+    return replace(memory, confidence=min(memory.confidence, LEVELS[NAMES[ordinal - 1]].value))
+
+
+def source_info(vocabulary: Vocabulary, name: str, count: int) -> SourceInfo:
+    data = vocabulary.terms[name].data if name in vocabulary.terms else {}
+    described = any(is_under(name, {each}) for each in vocabulary.terms)
+    return SourceInfo(
+        name,
+        str(data.get(DESCRIPTION) or ""),
+        str(vocabulary.inherited(name, TYPICAL) or DEFAULT_LEVEL),
+        count,
+        bool(data.get(REVIEW)) or not described,
+        bool(vocabulary.inherited(name, DEPRECATED)),
+    )
+
+
+def embed_again(engine: Engine, memory: Memory) -> None:
+    """Not a journaled operation, since no record changes. Ignores cached vectors."""
+    engine.check_embedder()
+    chunks, pieces = chunk_memory(memory, engine.embedder)
+    derived = Derived(indexed_words(memory), chunks, engine.embedder.embed(pieces))
+    with engine.store.transaction() as transaction:
+        transaction.claim_embedder(engine.embedder.identity, engine.embedder.dimensions)
+        current = transaction.get(memory.space, memory.id)
+        if current is not None and same_derived_input(current, memory):
+            transaction.put(current, derived)

@@ -1,4 +1,4 @@
-"""A file of lessons as JSON or YAML and the plain values in it, read with care since it may be anybody's."""
+"""Reads and writes a file of lessons as JSON or YAML. The file is untrusted input."""
 
 from __future__ import annotations
 
@@ -16,70 +16,70 @@ from nacre.transfer.write_archive import replacing
 FORMAT, VERSION = "nacre-lessons", 1
 FORMATS = ("json", "yaml")
 SUFFIXES = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
-LARGEST_FILE = 64 * 1024 * 1024  # bytes: some 50,000 lessons, and ten times as much in memory once it is read
+MAX_FILE_BYTES = 64 * 1024 * 1024  # some 50,000 lessons; parsed values take ten times as much memory
 Out: TypeAlias = Path | str | IO[str]
-Given: TypeAlias = Path | str | IO[str] | IO[bytes]
+Source: TypeAlias = Path | str | IO[str] | IO[bytes]
 
 
-def refused(what: str) -> InvalidInput:
-    return InvalidInput(f"The lessons cannot be imported: {what}.")
+def import_error(reason: str) -> InvalidInput:
+    return InvalidInput(f"The lessons cannot be imported: {reason}.")
 
 
-def format_of(place: object, named: str | None) -> str | None:
-    """As it is named, else as the file's name ends."""
-    if named is not None and named not in FORMATS:
-        raise UnknownName("format", named, FORMATS)
-    return named or (SUFFIXES.get(Path(place).suffix.lower()) if isinstance(place, str | Path) else None)
+def format_of(file: object, format: str | None) -> str | None:
+    """The given format, else that of the file name's suffix."""
+    if format is not None and format not in FORMATS:
+        raise UnknownName("format", format, FORMATS)
+    return format or (SUFFIXES.get(Path(file).suffix.lower()) if isinstance(file, str | Path) else None)
 
 
-def write(whole: Mapping[str, Json], out: Out, format: str) -> None:
-    text = as_yaml(whole) if format == "yaml" else json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+def write(document: Mapping[str, Json], out: Out, format: str) -> None:
+    text = to_yaml(document) if format == "yaml" else json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     if not isinstance(out, str | Path):
         out.write(text)
         return
     target = Path(out).expanduser()
-    with replacing(target, refuse_other) as file:
+    with replacing(target, check_target) as file:
         file.write(text.encode("utf-8"))
 
 
-def refuse_other(target: Path) -> None:
-    """Only lessons give way to lessons: a slip must not cost a store."""
+def check_target(target: Path) -> None:
+    """Only a file of lessons may be replaced: a wrong name must not destroy a store."""
     if not target.exists():
         return
     if target.is_file():
         with target.open("rb") as file:
-            begins = file.read(200)
-        if not begins or FORMAT.encode() in begins:
+            start = file.read(200)
+        if not start or FORMAT.encode() in start:
             return
-    raise InvalidInput(f"{target} is there already and holds no lessons; choose another name.")
+    raise InvalidInput(f"{target} exists and is not a file of lessons; choose another name.")
 
 
-def as_yaml(whole: Mapping[str, Json]) -> str:
+def to_yaml(document: Mapping[str, Json]) -> str:
     import yaml
 
-    class Plain(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-        """Writes everything out, also what is there twice."""
+    class PlainDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        """Writes repeated values in full instead of YAML references."""
 
         def ignore_aliases(self, _data: object) -> bool:
             return True
 
-    return str(yaml.dump(dict(whole), Dumper=Plain, allow_unicode=True, sort_keys=False))
+    return str(yaml.dump(dict(document), Dumper=PlainDumper, allow_unicode=True, sort_keys=False))
 
 
-def read(source: Given, format: str | None) -> dict[str, Any]:
-    """The values of a file of this format and version. Raises `InvalidInput` for anything else."""
+def read(source: Source, format: str | None) -> dict[str, Any]:
+    """The values of a file that `write` made. Raises `InvalidInput` for any other format or version."""
     text = text_of(source)
     chosen = format_of(source, format) or ("json" if text.lstrip()[:1] == "{" else "yaml")
-    whole = from_json(text) if chosen == "json" else from_yaml(text)
-    if not isinstance(whole, dict) or whole.get("format") != FORMAT:
-        raise refused(f"they do not begin with `format: {FORMAT}`; give a file that `export` wrote")
-    version = whole.get("version")
+    document = from_json(text) if chosen == "json" else from_yaml(text)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise import_error(f"the file does not begin with `format: {FORMAT}`; give a file that `export` wrote")
+    version = document.get("version")
     if type(version) is not int or version != VERSION:
-        raise refused(f"their version is {version!r:.40}, and this program reads {VERSION}; take the newest program")
-    return whole
+        raise import_error(f"the file has version {version!r:.40}, this program reads {VERSION}; update the program")
+    return document
 
 
-def text_of(source: Given) -> str:
+def text_of(source: Source) -> str:
     if isinstance(source, str | Path):
         path = Path(source).expanduser()
         try:
@@ -89,26 +89,26 @@ def text_of(source: Given) -> str:
             if isinstance(error, InvalidInput):
                 raise
             reason = getattr(error, "strerror", None) or error
-            raise refused(f"{path} cannot be read ({reason}); check its name") from error
-    given = source.read(LARGEST_FILE + 1)
-    if len(given) > LARGEST_FILE:
-        raise refused(f"there is more than {LARGEST_FILE // 2**20} MiB of them; split the file, or export by tags")
+            raise import_error(f"{path} cannot be read ({reason}); check its name") from error
+    content = source.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise import_error(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB; split it, or export by tags")
     try:
-        return given.decode("utf-8-sig") if isinstance(given, bytes) else given
+        return content.decode("utf-8-sig") if isinstance(content, bytes) else content
     except UnicodeDecodeError as error:
-        raise refused(f"they are not written in UTF-8 (byte {error.start}); save the file as UTF-8") from error
+        raise import_error(f"the file is not UTF-8 text (byte {error.start}); save it as UTF-8") from error
 
 
 def from_json(text: str) -> object:
-    def no_number(name: str) -> object:
-        raise ValueError(f"{name} is no number")
+    def refuse_constant(name: str) -> object:
+        raise ValueError(f"{name} is not a number")
 
     try:
-        return json.loads(text, parse_constant=no_number)
+        return json.loads(text, parse_constant=refuse_constant)
     except ValueError as error:
-        raise refused(f"they are no JSON ({error}); mend the file, or export again") from error
+        raise import_error(f"the file is not valid JSON ({error}); correct it, or export again") from error
     except RecursionError as error:
-        raise refused("they are nested too deep; make them flatter") from error
+        raise import_error("the values are nested too deep; make them flatter") from error
 
 
 def from_yaml(text: str) -> object:
@@ -116,10 +116,10 @@ def from_yaml(text: str) -> object:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        check_events(yaml.parse(text, Loader=loader), refused)
+        check_events(yaml.parse(text, Loader=loader), import_error)
         return yaml.load(text, Loader=loader)
     except (yaml.YAMLError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
-        told = " ".join(str(error).split())
-        raise refused(f"they are no YAML ({told:.200}); mend the file, or export again") from error
+        reason = " ".join(str(error).split())
+        raise import_error(f"the file is not valid YAML ({reason:.200}); correct it, or export again") from error

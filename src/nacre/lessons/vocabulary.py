@@ -1,4 +1,4 @@
-"""The words of a book: what each tag, context and source stands for, and which were meant by one that nobody knows."""
+"""The vocabulary of a lesson book: the known tags, contexts and sources, and what each name resolves to."""
 
 from __future__ import annotations
 
@@ -17,40 +17,60 @@ from nacre.protocols import Tallied
 TAG, CONTEXT, SOURCE = "tag", "context", "source"
 KINDS = (TAG, CONTEXT, SOURCE)
 FIELDS: Mapping[str, Tallied] = {TAG: "tags", CONTEXT: "contexts", SOURCE: "source"}
-# In a word's data.
+LESSONS = Filter.where(type=LESSON)
+RELATED, CONTRADICTS, SUPERSEDES = "related", "contradicts", "supersedes"
+RELATION_SPELLINGS = {"related_to": RELATED, "related-to": RELATED}  # other names of relations of the store
+# Keys in a term's data.
 ALIAS_OF, SYNONYMS, PARENTS, REVIEW, DEPRECATED = "alias_of", "synonyms", "parents", "review", "deprecated"
 DESCRIPTION, TYPICAL, DISTINCT = "description", "typical_confidence", "distinct_from"
 SPACES = re.compile(r"\s+")
-LONGEST_CHAIN = 8  # aliases of aliases; a ring of them must end
-NEAR = 72.0  # of 100: "jra" and "jira" have 86, "js" and "css" 40
-NEAREST = 3
-# Every book knows them from the first; the middle one of what they usually bear is what a lesson gets that says none.
+MAX_ALIAS_CHAIN = 8  # ends a cycle of aliases
+MIN_SIMILARITY = 72.0  # of 100: "jra" and "jira" have 86, "js" and "css" 40
+MAX_SUGGESTIONS = 3
+# Sources that every book knows: description and typical confidence.
 SOURCES: Mapping[str, tuple[str, str]] = {
     "inferred": ("concluded, not tried", "low"),
     "tested": ("tried, and seen to hold", "high"),
-    "documented": ("read where it should be right", "high"),
+    "documented": ("read in documentation or a specification", "high"),
     "observed": ("seen happening, not provoked", "medium"),
-    "hearsay": ("told by somebody", "low"),
+    "hearsay": ("reported by somebody else", "low"),
 }
-UNSAID = "medium"
+DEFAULT_LEVEL = "medium"  # confidence of a lesson when neither it nor its source states one
 
 
-def normal(name: str) -> str:
-    """Small letters, no blanks: what two people write in two ways is one word."""
+def normalize(name: str) -> str:
+    """Lower case, with hyphens for spaces, so that two spellings give one term."""
     if not isinstance(name, str):
-        raise InvalidInput(f"A tag, context or source is a word, not {type(name).__name__}.")
+        raise InvalidInput(f"A tag, context or source must be text, not {type(name).__name__}.")
     return SPACES.sub("-", name.strip().lower()).strip("-")
 
 
-def normals(names: Iterable[str] | str | None) -> tuple[str, ...]:
+def normalize_all(names: Iterable[str] | str | None) -> tuple[str, ...]:
     if names is not None and not isinstance(names, Iterable):
         raise WrongType("A list of tags, contexts or sources", "a list of words", names)
-    given = [names] if isinstance(names, str) else list(names or ())
-    return tuple(dict.fromkeys(found for name in given if (found := normal(name))))
+    listed = [names] if isinstance(names, str) else list(names or ())
+    return tuple(dict.fromkeys(term for name in listed if (term := normalize(name))))
+
+
+def relation_name(name: str) -> str:
+    plain = normalize(name).replace("-", "_")
+    return RELATION_SPELLINGS.get(plain, plain)
+
+
+def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The known names that are spelled most like this one, best first."""
+    from rapidfuzz import fuzz, process
+
+    matches = process.extract(name, list(known), scorer=fuzz.ratio, limit=MAX_SUGGESTIONS, score_cutoff=MIN_SIMILARITY)
+    return tuple(match for match, _, _ in matches)
+
+
+def builtin_sources() -> dict[str, dict[str, Json]]:
+    return {name: {DESCRIPTION: text, TYPICAL: typical} for name, (text, typical) in SOURCES.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class Term:
     name: str
     data: Mapping[str, Json]
 
@@ -59,93 +79,84 @@ class Word:
         return str(self.data.get(ALIAS_OF, ""))
 
     def names(self, key: str) -> tuple[str, ...]:
-        found = self.data.get(key)
-        return tuple(map(str, found)) if isinstance(found, list) else ()
+        """The other terms that it lists under this key."""
+        listed = self.data.get(key)
+        return tuple(map(str, listed)) if isinstance(listed, list) else ()
 
 
 class Vocabulary:
-    """As it stands when it is made; what is taught later is seen by the next one."""
+    """A snapshot of the terms of one kind; terms that are added later need a new one."""
 
     def __init__(self, store: MemoryStore, kind: str) -> None:
         self.store = store
         self.kind = kind
-        taught = store.vocabulary(kind)
-        known = seeded() if kind == SOURCE else {}
-        self.words = {name: Word(name, data) for name, data in {**known, **taught}.items()}
+        builtin = builtin_sources() if kind == SOURCE else {}
+        self.terms = {name: Term(name, data) for name, data in {**builtin, **store.vocabulary(kind)}.items()}
 
     def resolve(self, name: str) -> str:
-        """What it stands for, in the end."""
-        found = normal(name)
-        for _ in range(LONGEST_CHAIN):
-            word = self.words.get(found)
-            if word is None or not word.alias_of:
+        """The name at the end of its aliases."""
+        current = normalize(name)
+        for _ in range(MAX_ALIAS_CHAIN):
+            term = self.terms.get(current)
+            if term is None or not term.alias_of:
                 break
-            found = word.alias_of
-        return found
+            current = term.alias_of
+        return current
 
-    def resolved(self, names: Iterable[str] | str | None) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.resolve(name) for name in normals(names)))
+    def resolve_all(self, names: Iterable[str] | str | None) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.resolve(name) for name in normalize_all(names)))
 
     def family(self, name: str) -> tuple[str, ...]:
-        """All that is meant by a name when it is asked for: itself, its aliases and synonyms, and what is under it."""
-        found = dict.fromkeys((self.resolve(name),))
-        waiting = list(found)
-        while waiting:
-            for other in self._next_of_kin(waiting.pop()):
-                if other not in found:
-                    found[other] = None
-                    waiting.append(other)
-        return tuple(found)
+        """Every term that a search for this one includes: itself, its aliases and synonyms, and its children."""
+        members = dict.fromkeys((self.resolve(name),))
+        queue = list(members)
+        while queue:
+            for other in self._relatives(queue.pop()):
+                if other not in members:
+                    members[other] = None
+                    queue.append(other)
+        return tuple(members)
 
-    def _next_of_kin(self, name: str) -> Iterator[str]:
-        if name in self.words:
-            yield from self.words[name].names(SYNONYMS)
-        yield from self._named_by.get(name, ())
+    def _relatives(self, name: str) -> Iterator[str]:
+        if name in self.terms:
+            yield from self.terms[name].names(SYNONYMS)
+        yield from self._referring.get(name, ())
 
     @cached_property
-    def _named_by(self) -> dict[str, list[str]]:
-        """The words that name another as what they stand for, mean or lie under; a question asks for many."""
-        found: dict[str, list[str]] = {}
-        for word in self.words.values():
-            for name in dict.fromkeys((word.alias_of, *word.names(SYNONYMS), *word.names(PARENTS))):
+    def _referring(self) -> dict[str, list[str]]:
+        """For each term, the terms that name it as alias target, synonym or parent."""
+        referring: dict[str, list[str]] = {}
+        for term in self.terms.values():
+            for name in dict.fromkeys((term.alias_of, *term.names(SYNONYMS), *term.names(PARENTS))):
                 if name:
-                    found.setdefault(name, []).append(word.name)
-        return found
+                    referring.setdefault(name, []).append(term.name)
+        return referring
 
     def inherited(self, name: str, key: str) -> Json:
-        """What is told of it under this key, or else of the nearest above it: `tested.unit` is what `tested` is."""
-        told = (self.words[each].data.get(key) for each in (name, *reversed(ancestors(name))) if each in self.words)
-        return next((value for value in told if value not in (None, "")), None)
+        """The term's own value under this key, else the nearest ancestor's: `tested.unit` inherits from `tested`."""
+        lineage = (name, *reversed(ancestors(name)))
+        values = (self.terms[each].data.get(key) for each in lineage if each in self.terms)
+        return next((value for value in values if value not in (None, "")), None)
 
     def in_use(self, name: str) -> bool:
         where = Filter.where(**{f"{FIELDS[self.kind]}__under": [name]})
         return bool(self.store.list_recent(1, where=where & LESSONS, include_archived=True, include_superseded=True))
 
     def counts(self) -> dict[str, int]:
-        """Every word that a lesson has, and on how many it stands."""
+        """How many lessons have each term, for all terms in use."""
         return self.store.tally(FIELDS[self.kind], where=LESSONS, include_archived=True, include_superseded=True)
 
     def known(self, name: str) -> bool:
-        return name in self.words or self.in_use(name)
+        return name in self.terms or self.in_use(name)
 
     def near(self, name: str) -> tuple[str, ...]:
-        """Those that may have been meant by a word that is not known, likeliest first."""
-        from rapidfuzz import fuzz, process
-
-        names = sorted({*self.words, *self.counts()} - {name})
-        found = process.extract(name, names, scorer=fuzz.ratio, limit=NEAREST, score_cutoff=NEAR)
-        return tuple(dict.fromkeys(self.resolve(other) for other, _, _ in found))
+        """Known terms with a similar spelling, best first."""
+        similar = nearest(name, sorted({*self.terms, *self.counts()} - {name}))
+        return tuple(dict.fromkeys(map(self.resolve, similar)))
 
 
-LESSONS = Filter.where(type=LESSON)
-
-
-def seeded() -> dict[str, dict[str, Json]]:
-    return {name: {DESCRIPTION: told, TYPICAL: typical} for name, (told, typical) in SOURCES.items()}
-
-
-def unknown(vocabulary: Vocabulary, names: Iterable[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
-    """A sentence for each word that nobody knows, and what comes near it."""
+def check_known(vocabulary: Vocabulary, names: Iterable[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+    """A warning for each unknown term, and similar known terms by name."""
     warnings, suggestions = [], {}
     for name in names:
         if vocabulary.known(name):

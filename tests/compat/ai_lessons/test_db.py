@@ -172,7 +172,7 @@ def test_a_take_over_that_fails_leaves_the_older_database_as_it_was(older: Confi
     with closing(sqlite3.connect(older.db_path)) as connection:
         connection.execute("INSERT INTO lessons(id, title, content) VALUES ('01C', 'No content', NULL)")
         connection.commit()
-    with pytest.raises(ArchiveRefused, match="1 of its lessons cannot be kept"):
+    with pytest.raises(ArchiveRefused, match="1 of its lessons cannot be imported"):
         core.list_tags(config=older)
     assert [file.name for file in older.db_path.parent.iterdir()] == ["knowledge.db"]
     with closing(sqlite3.connect(older.db_path)) as connection:
@@ -192,7 +192,7 @@ def test_a_take_over_leaves_the_database_its_copy_and_nothing_else(older: Config
 def test_a_database_that_the_older_program_uses_is_not_taken_over(
     older: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.lessons.taking_over.PATIENCE", 0.1)
+    monkeypatch.setattr("nacre.compat.ai_lessons.db.LOCK_TIMEOUT", 0.1)
     with closing(sqlite3.connect(older.db_path)) as using:
         using.execute("SELECT * FROM lessons").fetchone()
         with pytest.raises(StoreBusy):

@@ -19,7 +19,7 @@ from nacre.cli.ui.prompts import text_argument
 
 if TYPE_CHECKING:
     from nacre.lessons import Answer, Lesson
-    from nacre.lessons.learning import Fields
+    from nacre.lessons.book import LessonFields
 
 
 @click.command("add")
@@ -56,7 +56,7 @@ def add_command(
     else:
         text = text_argument([content], stdin=False)
         with opened(cli, model=True, make=True) as book:
-            learned = book.learn(title, text, id=id, **cast("Fields", fields))
+            learned = book.learn(title, text, id=id, **cast("LessonFields", fields))
     give_one(learned, form, lambda lesson: put(lesson.id))
     if form not in DATA:
         tell_contexts(learned)
@@ -75,7 +75,7 @@ def kept(cli: CliContext, given: dict[str, object], id: str | None) -> Answer[Le
     """The model is only wanted now: nobody should wait for it before the first question."""
     title, content = str(given.pop("title")), str(given.pop("content"))
     with opened(cli, model=True, make=True) as book:
-        return book.learn(title, content, id=id, **cast("Fields", given))
+        return book.learn(title, content, id=id, **cast("LessonFields", given))
 
 
 def tell_contexts(learned: Answer[Lesson]) -> None:

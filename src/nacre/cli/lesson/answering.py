@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, say
 from nacre.lessons import Answer
-from nacre.lessons.answer import told
+from nacre.lessons.lesson import to_json
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ def give_one(answer: Answer[T], form: str | None, show: Callable[[T], None]) -> 
         return
     warn(answer)
     if form in DATA:
-        print_data(told(answer.data), form)
+        print_data(to_json(answer.data), form)
     else:
         show(answer.data)
 

@@ -18,7 +18,8 @@ from nacre.cli.lesson.walking import Step, asks, walk
 from nacre.cli.options import form_option, global_options, why_option
 from nacre.cli.ui.columns import short
 from nacre.cli.ui.output import Column, say
-from nacre.lessons.staleness import STALE_DAYS, ReviewDue
+from nacre.lessons.lesson import ReviewDue
+from nacre.lessons.staleness import STALE_DAYS
 from nacre.model.levels import LEVELS, NAMES
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from nacre.cli.options import form_option, global_options
 from nacre.cli.ui.output import escape_unsafe, say
 from nacre.cli.ui.prompts import count_of
 from nacre.lessons.document import FORMATS
-from nacre.lessons.importing import POLICIES
+from nacre.lessons.import_plan import POLICIES
 
 if TYPE_CHECKING:
     from nacre.lessons import Answer
-    from nacre.lessons.importing import ImportReport
+    from nacre.lessons.import_plan import ImportReport
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 

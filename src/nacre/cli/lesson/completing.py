@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from nacre.lessons.vocabulary import Vocabulary, normal
+from nacre.lessons.vocabulary import Vocabulary, normalize
 
 
 class Words(Completer):
@@ -20,7 +20,7 @@ class Words(Completer):
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:  # noqa: ARG002
         before = document.text_before_cursor
         typed = (before.rpartition(",")[2] if self._several else before).lstrip()
-        for name in ranked(normal(typed), self._known):
+        for name in ranked(normalize(typed), self._known):
             yield Completion(name, start_position=-len(typed), display_meta=self._known[name])
 
 
@@ -46,8 +46,8 @@ def known_words(words: Vocabulary) -> dict[str, str]:
 
 def described(words: Vocabulary) -> Iterator[tuple[str, str]]:
     counts = words.counts()
-    for name in sorted({*words.words, *counts}, key=lambda name: (-counts.get(name, 0), name)):
-        word = words.words.get(name)
+    for name in sorted({*words.terms, *counts}, key=lambda name: (-counts.get(name, 0), name)):
+        word = words.terms.get(name)
         if word is not None and word.data.get("deprecated"):
             continue
         if word is not None and word.alias_of:

@@ -16,7 +16,7 @@ from nacre.lessons.vocabulary import CONTEXT
 
 if TYPE_CHECKING:
     from nacre.lessons import LessonBook
-    from nacre.lessons.contexts import ContextInfo
+    from nacre.lessons.lesson import ContextInfo
 
 Pair = tuple[str, str] | None
 

@@ -12,7 +12,7 @@ from nacre.cli.lesson.opening import lesson_named, opened
 from nacre.cli.options import form_option, global_options
 from nacre.cli.ui.output import Column, print_items, say
 from nacre.cli.ui.prompts import count_of, progress_line
-from nacre.lessons.figures import LessonStats
+from nacre.lessons.lesson import LessonStats
 
 Line = tuple[str, str]
 

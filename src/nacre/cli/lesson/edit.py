@@ -18,7 +18,7 @@ from nacre.lessons import Lesson
 
 if TYPE_CHECKING:
     from nacre.lessons import LessonBook
-    from nacre.lessons.learning import Changes
+    from nacre.lessons.book import LessonChanges
 
 
 @click.command("edit")
@@ -56,14 +56,14 @@ def edit_command(
         before = Lesson.of(lesson_named(book, id))
         if add_tag or remove_tag:
             changes["tags"] = retagged(book, before, add_tag or (), remove_tag or ())
-        after = book.update(before.id, **cast("Changes", changes))
+        after = book.update(before.id, **cast("LessonChanges", changes))
     give_one(after, form, lambda lesson: tell(before, lesson))
 
 
 def retagged(book: LessonBook, lesson: Lesson, add: tuple[str, ...], remove: tuple[str, ...]) -> list[str]:
     from nacre.lessons.vocabulary import TAG, Vocabulary
 
-    going = Vocabulary(book.store, TAG).resolved(remove)
+    going = Vocabulary(book.store, TAG).resolve_all(remove)
     for tag in going:
         if tag not in lesson.tags:
             say(f"It has no tag {tag!r}.")

@@ -19,9 +19,9 @@ from nacre.cli.lesson.options import parted
 from nacre.cli.ui.output import printable, put, say
 from nacre.errors import NacreError
 from nacre.lessons import LessonBook
-from nacre.lessons.lesson import AGENT_TAG, normal_title
-from nacre.lessons.shelf import Wording
-from nacre.lessons.vocabulary import CONTEXT, SOURCE, TAG, Vocabulary, unknown
+from nacre.lessons.lesson import AGENT_TAG, normalize_title
+from nacre.lessons.validate_terms import TermValidator
+from nacre.lessons.vocabulary import CONTEXT, SOURCE, TAG, Vocabulary, check_known
 from nacre.model.levels import LEVELS, NAMES, level_named, level_of
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ class Questions:
 
     def _title(self) -> str:
         there = Validator.from_callable(lambda text: bool(text.strip()), "Say in a few words what it teaches.")
-        return normal_title(self._line("Title", "title", validator=there))
+        return normalize_title(self._line("Title", "title", validator=there))
 
     def _content(self) -> str:
         there = Validator.from_callable(lambda text: bool(text.strip()), "A lesson needs a content.")
@@ -92,14 +92,14 @@ class Questions:
     def _tags(self) -> tuple[str, ...]:
         words = Vocabulary(self._store, TAG)
         known = {name: told for name, told in known_words(words).items() if not name.startswith(AGENT_TAG)}
-        given = words.resolved(parted(self._line("Tags", "tags", Words(known, several=True))))
+        given = words.resolve_all(parted(self._line("Tags", "tags", Words(known, several=True))))
         return tuple(dict.fromkeys(meant(words, name) for name in given))
 
     def _contexts(self, question: str, field: str, likely: tuple[str, ...] = ()) -> tuple[str, ...]:
         """The likely ones are offered first."""
         words = Vocabulary(self._store, CONTEXT)
         known = {**dict.fromkeys(likely, "of lessons like it"), **known_words(words)}
-        return words.resolved(parted(self._line(question, field, Words(known, several=True))))
+        return words.resolve_all(parted(self._line(question, field, Words(known, several=True))))
 
     def _source(self) -> str:
         words = Vocabulary(self._store, SOURCE)
@@ -107,7 +107,7 @@ class Questions:
         return meant(words, given) if given else ""
 
     def _confidence(self, source: str) -> str | float:
-        wording = Wording(self._store)
+        wording = TermValidator(self._store)
         usual = level_of(wording.confidence(None, wording.source(source)[1])).name
         levels = Words(dict.fromkeys(reversed(NAMES), ""), several=False)
         fitting = Validator.from_callable(is_level, f"Write {', '.join(NAMES)}, or nothing for {usual}.")
@@ -164,7 +164,7 @@ def endings() -> KeyBindings:
 
 def meant(words: Vocabulary, name: str) -> str:
     """A word that nobody knows may be another one, misspelt: one key takes that."""
-    near = unknown(words, [name])[1].get(name, ())
+    near = check_known(words, [name])[1].get(name, ())
     if not near:
         return name
     say(f"{words.kind} {name!r} not recognized, did you mean {near[0]!r}?")

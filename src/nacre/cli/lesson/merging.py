@@ -7,7 +7,7 @@ from nacre.cli.lesson.answering import give_one
 from nacre.cli.ui.output import say
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.lessons import Answer, LessonBook
-from nacre.lessons.vocabulary import Vocabulary, normal
+from nacre.lessons.vocabulary import Vocabulary, normalize
 
 UNDO = "`nacre undo` takes it back."
 
@@ -15,13 +15,13 @@ UNDO = "`nacre undo` takes it back."
 def confirm_merge(book: LessonBook, kind: str, old: str, new: str) -> None:
     """Ends the command unless the answer is yes."""
     words = Vocabulary(book.store, kind)
-    name, into = normal(old), words.resolve(new)
+    name, into = normalize(old), words.resolve(new)
     having = sum(count for each, count in words.counts().items() if each == name or each.startswith(f"{name}."))
     confirm(f"Make the {kind} {name!r} one with {into!r}, on {count_of(having, 'lesson', 'lessons')}?")
 
 
 def tell_merge(kind: str, pair: tuple[str, str], merged: Answer[int], form: str | None) -> None:
-    old, new = map(normal, pair)
+    old, new = map(normalize, pair)
     changed = count_of(merged.data, "lesson", "lessons")
     outcome = f"The {kind} {old!r} is {new!r} now, on {changed} and from now on; {UNDO}"
     give_one(merged, form, lambda _: say(outcome))

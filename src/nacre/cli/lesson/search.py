@@ -15,9 +15,8 @@ from nacre.cli.lesson.opening import opened
 from nacre.cli.lesson.options import LEVELS, limit_option, words_option
 from nacre.cli.options import combine, form_option, global_options
 from nacre.cli.ui.output import say
-from nacre.lessons.expanding import WAYS
 from nacre.lessons.lesson import Lesson
-from nacre.lessons.recalling import STRATEGIES, Narrowing
+from nacre.lessons.recall import EXPANSIONS, STRATEGIES, LessonFilters
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,7 +52,9 @@ def narrowing(command: F) -> F:
 @limit_option(None)
 @click.option("--fresh", is_flag=True, help="What was not touched for long counts less.")
 @click.option(
-    "--expand", type=click.Choice(WAYS), help="Where further words come from; the setting lesson_expand unless given."
+    "--expand",
+    type=click.Choice(EXPANSIONS),
+    help="Where further words come from; the setting lesson_expand unless given.",
 )
 @click.option("--why", is_flag=True, help="Say why each one came up.")
 @form_option()
@@ -95,7 +96,7 @@ def list_command(cli: CliContext, limit: int, form: str | None, **asked: Unpack[
         say("No lesson is here yet; `nacre lesson add` keeps one." if not any(asked.values()) else "No lesson fits.")
 
 
-def narrowed(asked: Asked) -> Narrowing:
+def narrowed(asked: Asked) -> LessonFilters:
     return {
         "tags": asked["tags"] or (),
         "match": "all" if asked["all_tags"] else "any",

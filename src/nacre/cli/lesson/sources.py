@@ -16,8 +16,8 @@ from nacre.cli.lesson.walking import Step, asks, walk
 from nacre.cli.options import form_option, global_options, why_option, yes_option
 from nacre.cli.ui.output import Column, say
 from nacre.errors import InvalidInput
-from nacre.lessons.sources import SourceInfo
-from nacre.lessons.vocabulary import SOURCE, UNSAID, normal
+from nacre.lessons.lesson import SourceInfo
+from nacre.lessons.vocabulary import DEFAULT_LEVEL, SOURCE, normalize
 
 if TYPE_CHECKING:
     from nacre.lessons import Answer, LessonBook
@@ -83,8 +83,8 @@ def sources_command(
 
 def described(book: LessonBook, name: str, description: str | None, typical: str | None) -> Answer[SourceInfo]:
     """What is not said anew stays as it was."""
-    stood = next((each for each in book.sources().data if each.name == normal(name)), None)
-    before = (stood.description, stood.typical_confidence) if stood is not None else ("", UNSAID)
+    stood = next((each for each in book.sources().data if each.name == normalize(name)), None)
+    before = (stood.description, stood.typical_confidence) if stood is not None else ("", DEFAULT_LEVEL)
     return book.add_source(name, before[0] if description is None else description, typical or before[1])
 
 

@@ -19,8 +19,8 @@ from nacre.lessons.vocabulary import TAG
 
 if TYPE_CHECKING:
     from nacre.lessons import LessonBook
+    from nacre.lessons.lesson import TagInfo
     from nacre.lessons.tag_review import MergeProposal
-    from nacre.lessons.wordkeeping import TagInfo
 
 Pair = tuple[str, str] | None
 MERGE = Choice("m", "merge", "merge", "The second becomes the first, on every lesson.")

@@ -1,3 +1,3 @@
-"""ai-lessons on one engine: `from nacre.compat.ai_lessons import core`."""
+"""The API of ai-lessons: `from nacre.compat.ai_lessons import core`."""
 
 __version__ = "0.1.0"

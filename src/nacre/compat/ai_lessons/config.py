@@ -1,4 +1,4 @@
-"""Configuration as ai-lessons has it: a YAML file beside the database, and what it means to a store."""
+"""The configuration of ai-lessons: a YAML file beside the database, and the settings that it gives a store."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ DIMENSIONS = {
 
 @dataclass
 class EmbeddingConfig:
-    """`api_key` may name a variable of the environment: ${OPENAI_API_KEY}."""
+    """`api_key` may name an environment variable: ${OPENAI_API_KEY}."""
 
     backend: str = "sentence-transformers"
     model: str = MINILM
     api_key: str | None = None
     dimensions: int | None = None
-    written_key: str | None = field(default=None, init=False, repr=False)  # as the file has it, and goes back to it
+    written_key: str | None = field(default=None, init=False, repr=False)  # as in the file, for `save`
 
     def __post_init__(self) -> None:
         self.written_key = self.api_key
@@ -54,7 +54,7 @@ class SearchConfig:
 
 @dataclass
 class Config:
-    """`tag_aliases` and `known_tags` are taught to the book when it is opened."""
+    """`tag_aliases` and `known_tags` are added to the vocabulary when the book is opened."""
 
     db_path: Path = field(default_factory=lambda: DEFAULT_DB_PATH)
     embedding: EmbeddingConfig = field(default_factory=EmbeddingConfig)
@@ -66,44 +66,43 @@ class Config:
     def load(cls, config_path: Path | None = None) -> Config:
         """Raises `ConfigError` when the file cannot be read as YAML."""
         file = DEFAULT_CONFIG_PATH if config_path is None else Path(config_path)
-        told = read(file) if file.exists() else {}
+        values = read(file) if file.exists() else {}
         return cls(
-            db_path=Path(told.get("db_path") or DEFAULT_DB_PATH).expanduser(),
-            embedding=EmbeddingConfig(**known(EmbeddingConfig, told.get("embedding"))),
-            search=SearchConfig(**known(SearchConfig, told.get("search"))),
-            tag_aliases=dict(told.get("tag_aliases") or {}),
-            known_tags=list(told.get("known_tags") or []),
+            db_path=Path(values.get("db_path") or DEFAULT_DB_PATH).expanduser(),
+            embedding=EmbeddingConfig(**known_fields(EmbeddingConfig, values.get("embedding"))),
+            search=SearchConfig(**known_fields(SearchConfig, values.get("search"))),
+            tag_aliases=dict(values.get("tag_aliases") or {}),
+            known_tags=list(values.get("known_tags") or []),
         )
 
     def save(self, config_path: Path | None = None) -> None:
         file = DEFAULT_CONFIG_PATH if config_path is None else Path(config_path)
         private_folder(file.parent)
-        told: dict[str, Any] = {name: value for name, value in asdict(self).items() if value}
-        own = self.embedding
-        given = own.api_key if own.written_key is None else own.written_key
-        chosen = {**told["embedding"], "api_key": given, "written_key": None}
-        told["embedding"] = {name: value for name, value in chosen.items() if value is not None}
-        told["db_path"] = str(self.db_path)
-        write_private(file, yaml.safe_dump(told, sort_keys=False, allow_unicode=True))
+        values: dict[str, Any] = {name: value for name, value in asdict(self).items() if value}
+        key = self.embedding.api_key if self.embedding.written_key is None else self.embedding.written_key
+        embedding = {**values["embedding"], "api_key": key, "written_key": None}
+        values["embedding"] = {name: value for name, value in embedding.items() if value is not None}
+        values["db_path"] = str(self.db_path)
+        write_private(file, yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
 
 
 def read(file: Path) -> dict[str, Any]:
     try:
-        told = yaml.safe_load(file.read_text("utf-8")) or {}
+        values = yaml.safe_load(file.read_text("utf-8")) or {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{file} cannot be read as YAML ({' '.join(str(error).split())}); mend it.") from error
-    if not isinstance(told, dict):
-        raise ConfigError(f"{file} holds no settings; write them as `search:` and `embedding:`.")
-    return told
+        raise ConfigError(f"{file} cannot be read as YAML ({' '.join(str(error).split())}); correct it.") from error
+    if not isinstance(values, dict):
+        raise ConfigError(f"{file} has no settings; write them as `search:` and `embedding:`.")
+    return values
 
 
-def known(kind: type, told: Mapping[str, Any] | None) -> dict[str, Any]:
+def known_fields(kind: type, values: Mapping[str, Any] | None) -> dict[str, Any]:
     names = {each.name for each in fields(kind) if each.init}
-    return {name: value for name, value in (told or {}).items() if name in names and value is not None}
+    return {name: value for name, value in (values or {}).items() if name in names and value is not None}
 
 
 def settings_of(config: Config) -> Settings:
-    """Nothing of the user's own settings: what a program for ai-lessons does, its own configuration decides."""
+    """Ignores the user's own settings: only the configuration of ai-lessons counts."""
     from .embeddings import backend_of
 
     chosen = backend_of(config.embedding)

@@ -1,4 +1,4 @@
-"""What ai-lessons can do, as functions on the configured database; each also takes a configuration of its own."""
+"""The functions of ai-lessons, on the configured database; each accepts another configuration."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from typing import Any
 
 from nacre.errors import InvalidInput, LinkRefused, MemoryNotFound, SupersedeCycle, UnknownName
 from nacre.lessons import Answer
-from nacre.lessons import Lesson as Kept
-from nacre.lessons.relating import relation_named
-from nacre.lessons.tables import nearest
-from nacre.lessons.vocabulary import TAG, Vocabulary, normal
+from nacre.lessons import Lesson as BookLesson
+from nacre.lessons.vocabulary import TAG, Vocabulary, nearest, normalize, relation_name
 from nacre.transfer.foreign.ai_lessons import level
 
 from .config import Config
@@ -29,7 +27,7 @@ from .ulid import RANDOM_BITS, ulid
 
 STRATEGIES = {"hybrid": hybrid_search, "semantic": vector_search, "keyword": keyword_search, "graph": graph_walk}
 Names = list[str] | None
-BETWEEN_LEVELS = {"inferred": "low-medium", "documented": "medium-high"}  # as two sources were described there
+BETWEEN_LEVELS = {"inferred": "low-medium", "documented": "medium-high"}  # the published values of two sources
 
 
 @dataclass
@@ -66,11 +64,11 @@ class Tag:
     count: int = 0
 
 
-def lesson(kept: Kept) -> Lesson:
+def from_book(lesson: BookLesson) -> Lesson:
     return Lesson(
-        kept.id, kept.title, kept.content, kept.confidence, kept.source or None, kept.source_notes or None,
-        list(kept.tags), list(kept.contexts), list(kept.anti_contexts),
-        datetime.fromtimestamp(kept.created_at, UTC), datetime.fromtimestamp(kept.updated_at, UTC),
+        lesson.id, lesson.title, lesson.content, lesson.confidence, lesson.source or None,
+        lesson.source_notes or None, list(lesson.tags), list(lesson.contexts), list(lesson.anti_contexts),
+        datetime.fromtimestamp(lesson.created_at, UTC), datetime.fromtimestamp(lesson.updated_at, UTC),
     )  # fmt: skip
 
 
@@ -79,7 +77,7 @@ def ensure_initialized(config: Config | None = None) -> None:
 
 
 def _run_migrations(config: Config | None = None) -> None:
-    """Opening brings a store up to date, and takes over the database of an older ai-lessons."""
+    """Opening upgrades a store, and imports the database of an older ai-lessons."""
     init_db(config)
 
 
@@ -92,20 +90,20 @@ def add_lesson(
     confidence: str | None = None, source: str | None = None, source_notes: str | None = None,
     config: Config | None = None,
 ) -> str:  # fmt: skip
-    described = given(
+    fields = without_none(
         tags=tags, contexts=contexts, anti_contexts=anti_contexts, confidence=confidence, source=source,
         source_notes=source_notes,
     )  # fmt: skip
-    return book_of(config).learn(title, content, **described).data.id
+    return book_of(config).learn(title, content, **fields).data.id
 
 
-def given(**fields: Any) -> dict[str, Any]:
+def without_none(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def get_lesson(lesson_id: str, config: Config | None = None) -> Lesson | None:
-    found = book_of(config).get(lesson_id).data
-    return None if found is None else lesson(found)
+    lesson = book_of(config).get(lesson_id).data
+    return None if lesson is None else from_book(lesson)
 
 
 def update_lesson(
@@ -114,7 +112,7 @@ def update_lesson(
     source_notes: str | None = None, config: Config | None = None,
 ) -> bool:  # fmt: skip
     """False when there is no such lesson."""
-    changes = given(
+    changes = without_none(
         title=title, content=content, tags=tags, contexts=contexts, anti_contexts=anti_contexts,
         confidence=confidence, source=source, source_notes=source_notes,
     )  # fmt: skip
@@ -140,19 +138,19 @@ def recall(
 
 def get_related(lesson_id: str, depth: int = 1, relations: Names = None, config: Config | None = None) -> list[Lesson]:
     try:
-        found = book_of(config).related(lesson_id, depth=depth, relations=relations, include_superseded=True)
+        related = book_of(config).related(lesson_id, depth=depth, relations=relations, include_superseded=True)
     except MemoryNotFound:
         return []
-    return [lesson(each.lesson) for each in found.data]
+    return [from_book(each.lesson) for each in related.data]
 
 
 def link_lessons(from_id: str, to_id: str, relation: str, config: Config | None = None) -> bool:
-    """False when the link is there already, or one of the two is not. No confidence changes by it."""
+    """False when the link exists already, or one of the lessons does not. Changes no confidence."""
     book = book_of(config)
     if not (book.get(from_id).data and book.get(to_id).data):
         return False
     try:
-        return book.store.link(from_id, to_id, relation_named(relation)).new
+        return book.store.link(from_id, to_id, relation_name(relation)).new
     except (LinkRefused, SupersedeCycle):
         return False
 
@@ -172,7 +170,7 @@ def list_tags(with_counts: bool = False, config: Config | None = None) -> list[T
 
 
 def merge_tags(from_tag: str, to_tag: str, config: Config | None = None) -> int:
-    """On how many lessons; 0 when nobody has the tag."""
+    """The number of changed lessons; 0 for an unknown tag."""
     try:
         return book_of(config).merge_tags(from_tag, to_tag).data
     except InvalidInput:
@@ -180,17 +178,17 @@ def merge_tags(from_tag: str, to_tag: str, config: Config | None = None) -> int:
 
 
 def list_sources(config: Config | None = None) -> list[SourceType]:
-    found = sorted(book_of(config).sources().data, key=lambda each: each.name)
+    sources = sorted(book_of(config).sources().data, key=lambda each: each.name)
     return [
         SourceType(each.name, each.description or None, BETWEEN_LEVELS.get(each.name, each.typical_confidence))
-        for each in found
+        for each in sources
     ]
 
 
 def add_source(
     name: str, description: str | None = None, typical_confidence: str | None = None, config: Config | None = None
 ) -> bool:
-    """False when there is one of that name."""
+    """False when a source of that name exists."""
     if _validate_reference("source_types", name, config):
         return False
     book_of(config).add_source(name, description or "", level(typical_confidence))
@@ -204,12 +202,12 @@ def list_confidence_levels(config: Config | None = None) -> list[ConfidenceLevel
 def add_reference(
     table: str, name: str, ordinal: int | None = None, description: str = "", config: Config | None = None
 ) -> None:
-    """A value of a table of one's own, such as priority_levels; the table is made with its first."""
+    """Adds a value to a table such as priority_levels; the first value creates the table."""
     book_of(config).add_reference(table, name, ordinal, description)
 
 
 def _resolve_tag_aliases(tags: list[str], config: Config | None = None) -> list[str]:
-    return list(Vocabulary(book_of(config).store, TAG).resolved(tags))
+    return list(Vocabulary(book_of(config).store, TAG).resolve_all(tags))
 
 
 def _names_in(table: str, config: Config | None) -> list[str]:
@@ -222,11 +220,11 @@ def _names_in(table: str, config: Config | None) -> list[str]:
 
 
 def _validate_reference(table: str, value: str, config: Config | None = None) -> bool:
-    return normal(value) in _names_in(table, config)
+    return normalize(value) in _names_in(table, config)
 
 
 def _suggest_similar(table: str, value: str, config: Config | None = None) -> list[str]:
-    return list(nearest(normal(value), _names_in(table, config)))
+    return list(nearest(normalize(value), _names_in(table, config)))
 
 
 def reembed_lesson(lesson_id: str, config: Config | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Embedding as ai-lessons names it: backends by configuration, one text or many to lists of numbers."""
+"""The embedding functions of ai-lessons: backends by configuration, vectors as lists of numbers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ URLS = {  # services that speak OpenAI's protocol
     "cohere": "https://api.cohere.ai/compatibility/v1",
     "local-llm": "http://localhost:11434/v1",
 }
-OWN = "hashing"  # needs no model: for trials and tests
-BACKENDS = ("sentence-transformers", *URLS, OWN)
+HASHING = "hashing"  # needs no model: for trials and tests
+BACKENDS = ("sentence-transformers", *URLS, HASHING)
 
 
 @dataclass(frozen=True)
 class EmbeddingBackend:
-    """`name`, `url` and `key` as the settings of a store have them."""
+    """`name`, `url` and `key` have the values of a store's settings."""
 
     name: str
     url: str = URLS["openai"]
@@ -46,7 +46,7 @@ class EmbeddingBackend:
 
 
 def SentenceTransformersBackend(model_name: str = MINILM, device: str | None = None) -> EmbeddingBackend:  # noqa: N802, ARG001
-    """The usual model is at hand without that package; `device` is the package's own affair."""
+    """The default model needs no such package; `device` is ignored."""
     return EmbeddingBackend("minilm" if model_name == MINILM else f"sentence-transformers:{model_name}")
 
 
@@ -58,8 +58,8 @@ def backend_of(chosen: EmbeddingConfig) -> EmbeddingBackend:
     """Raises `UnknownName`, a ValueError."""
     if chosen.backend == "sentence-transformers":
         return SentenceTransformersBackend(chosen.model)
-    if chosen.backend == OWN:
-        return EmbeddingBackend(OWN)
+    if chosen.backend == HASHING:
+        return EmbeddingBackend(HASHING)
     if chosen.backend not in URLS:
         raise UnknownName("embedding backend", chosen.backend, BACKENDS)
     variable = f"{chosen.backend.upper().replace('-', '_')}_API_KEY"

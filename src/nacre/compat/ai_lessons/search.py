@@ -1,4 +1,4 @@
-"""Searching as ai-lessons does it: by words, by meaning, by both, or along the ties."""
+"""The searches of ai-lessons: by words, by meaning, by both, or along links."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from nacre.lessons import Found
-from nacre.lessons.recalling import Narrowing
+from nacre.lessons.recall import LessonFilters
 
 from .config import Config
 from .db import book_of
@@ -29,8 +29,8 @@ class SearchResult:
 Names = list[str] | None
 
 
-def by(strategy: str) -> Callable[..., list[SearchResult]]:
-    """Narrowed by the names that `recall` has, or by those of the older functions."""
+def search_by(strategy: str) -> Callable[..., list[SearchResult]]:
+    """Filters have the names of `recall`, or those of the older functions."""
 
     def search(
         query: str, limit: int | None = None, tag_filter: Names = None, context_filter: Names = None,
@@ -39,25 +39,26 @@ def by(strategy: str) -> Callable[..., list[SearchResult]]:
     ) -> list[SearchResult]:  # fmt: skip
         if limit is not None and limit < 1:
             return []
-        narrowed: Narrowing = {
+        filters: LessonFilters = {
             "tags": tags or tag_filter or (),
             "contexts": contexts or context_filter or (),
             "confidence_min": confidence_min,
             "source": source or source_filter,
-            "include_superseded": True,  # a lesson that was replaced ranks lower, and is found
+            "include_superseded": True,  # a superseded lesson is included, with a lower rank
         }
-        return [result(each) for each in book_of(config).recall(query, limit=limit, strategy=strategy, **narrowed).data]
+        results = book_of(config).recall(query, limit=limit, strategy=strategy, **filters).data
+        return [search_result(each) for each in results]
 
     return search
 
 
-hybrid_search, vector_search = by("hybrid"), by("semantic")
-keyword_search, graph_walk = by("keyword"), by("graph")
+hybrid_search, vector_search = search_by("hybrid"), search_by("semantic")
+keyword_search, graph_walk = search_by("keyword"), search_by("graph")
 
 
-def result(found: Found) -> SearchResult:
-    own = found.lesson
+def search_result(result: Found) -> SearchResult:
+    lesson = result.lesson
     return SearchResult(
-        own.id, own.title, own.content, found.score, own.confidence, own.source or None, own.source_notes or None,
-        list(own.tags), list(own.contexts), list(own.anti_contexts),
+        lesson.id, lesson.title, lesson.content, result.score, lesson.confidence, lesson.source or None,
+        lesson.source_notes or None, list(lesson.tags), list(lesson.contexts), list(lesson.anti_contexts),
     )  # fmt: skip

@@ -11,7 +11,7 @@ from nacre.mcp.tool import ANYTHING, BOOLEAN, RECORD, TEXTS, Profile, Tool, Tool
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
-    from nacre.lessons.answer import Answer
+    from nacre.lessons.lesson import Answer
 
 INSTRUCTIONS = (
     "Lessons learned across sessions. Recall before you begin and when something fails; learn when you found out how "

@@ -23,7 +23,7 @@ from tests.mcp.mcp_agents import environment, server_command
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and process ids as POSIX has them")
 PATIENCE = 120.0  # seconds, for a machine whose cores are all busy
 
-HELLO = {
+HELLO: dict[str, Any] = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
     "clientInfo": {"name": "bare", "version": "1"},
@@ -52,13 +52,13 @@ signal.pause()
 class Pipe:
     """A client that speaks the protocol byte by byte."""
 
-    def __init__(self, store: Path, home: Path, **settings: str) -> None:
+    def __init__(self, store: Path, home: Path, version: str = HELLO["protocolVersion"], **settings: str) -> None:
         env = {**os.environ, **environment(home, **settings)}
         self.process = subprocess.Popen(
             server_command(store), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
         )
         self.asked = 0
-        self.ask("initialize", HELLO)
+        self.ask("initialize", {**HELLO, "protocolVersion": version})
         self.send("notifications/initialized")
 
     def send(self, method: str, params: object = None, **further: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,7 +79,7 @@ def test_a_request_that_is_no_call_gets_an_error_under_its_id(pipe: Pipe, line: 
     assert still_serves(pipe)
 
 
-@pytest.mark.parametrize("line", [b"", b"no JSON at all", b"[1, 2]", b"null", b'{"jsonrpc":"2.0"}', b"\xff\xfe", b'"'])
+@pytest.mark.parametrize("line", [b"", b"no JSON at all", b"null", b'{"jsonrpc":"2.0"}', b"\xff\xfe", b'"'])
 def test_a_line_that_nobody_waits_for_is_passed_over(pipe: Pipe, line: bytes) -> None:
     assert pipe.process.stdin is not None
     pipe.process.stdin.write(line + b"\n")
@@ -87,6 +88,61 @@ def test_a_line_that_nobody_waits_for_is_passed_over(pipe: Pipe, line: bytes) ->
 
 def test_the_id_is_found_in_what_is_no_json() -> None:
     assert outline(b'{"params":{"id":1,"x":[{"id":2}]},"id" : 3,"method":"m", nonsense') == (b"3", b'"m"')
-    assert outline(b'{"method":"id","text":"\\"id\\":4"}') == (None, b'"id"')
-    assert outline(b'{"id":"a","arguments":' + b"[" * 500_000)[0] == b'"a"'
-    assert outline(b'{"id":null}')[0] is None and outline(b'{"id":1.5}')[0] is None and outline(b"")[0] is None
+    assert outline(b'{"method":"id","text":"\\"id\\":4"}') is None
+    assert outline(b'{"id":"a","arguments":' + b"[" * 500_000) == (b'"a"', b"")
+    assert outline(b'{"id":null}') is None and outline(b"") is None
+
+
+@pytest.mark.parametrize("id", [b"1.5", b'"' + b"x" * 1_000 + b'"', '"é"'.encode(), b'"a \\" quote"', b"1e3"])
+def test_any_text_or_number_may_be_the_id_of_an_error(id: bytes) -> None:
+    assert outline(b'{"id":' + id + b',"method":"m", nonsense') == (id, b'"m"')
+
+
+@pytest.mark.parametrize("id", [b"true", b"{}", b"[1]", b"NaN", b'"' + HALF_EMOJI + b'"', b'"\xff"', b'"open'])
+def test_an_id_that_no_answer_can_carry_becomes_null(id: bytes) -> None:
+    outlined = outline(b'{"method":"m","id":' + id)
+    assert outlined is not None and outlined[0] == b"null"
+
+
+def test_a_text_that_is_never_closed_is_read_in_linear_time() -> None:
+    """In quadratic time this would take a day."""
+    assert outline(b'{"id":7,"method":"m","text":"' + b'\\"' * 2_000_000) == (b"7", b'"m"')
+
+
+@pytest.mark.parametrize("id", ["1.5", '"é"', '"' + "x" * 300 + '"'])
+def test_a_malformed_request_is_answered_under_its_unusual_id(pipe: Pipe, id: str) -> None:
+    answer = asked(pipe, f'{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":[1]}}'.encode())
+    assert answer["id"] == json.loads(id) and "could not be read" in answer["error"]["message"]
+    assert still_serves(pipe)
+
+
+def test_a_request_with_a_fraction_as_its_id_is_refused_and_not_taken_for_a_notification(pipe: Pipe) -> None:
+    answer = asked(pipe, b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}')
+    assert answer["id"] == 1.5 and "neither a string nor an integer" in answer["error"]["message"]
+    assert still_serves(pipe)
+
+
+@pytest.mark.parametrize("line", [b"[1, 2]", b"[]", b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', b"[nonsense"])
+def test_a_batch_is_refused_where_the_protocol_has_none(pipe: Pipe, line: bytes) -> None:
+    answer = asked(pipe, line)
+    assert answer["id"] is None and "batch" in answer["error"]["message"]
+    assert still_serves(pipe)
+
+
+def test_a_batch_is_answered_with_one_array_under_protocol_2025_03_26(tmp_path: Path) -> None:
+    pipe = Pipe(tmp_path / "store.db", tmp_path, version="2025-03-26")
+    items = [
+        b'{"jsonrpc":"2.0","id":1,"method":"ping"}',
+        b'{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}',
+        b'{"jsonrpc":"2.0","id":"two","method":"tools/list"}',
+        b'{"jsonrpc":"2.0","id":3,"method":"tools/list","params":[1]}',
+        b"7",
+    ]
+    answers = asked(pipe, b"[" + b",".join(items) + b"]")
+    by_id = {each["id"]: each for each in answers}
+    assert by_id[1]["result"] == {} and by_id["two"]["result"]["tools"]
+    assert "could not be read" in by_id[3]["error"]["message"] and by_id[None]["error"] and len(answers) == 4
+    assert "empty" in asked(pipe, b"[]")["error"]["message"]
+    assert isinstance(asked(pipe, b"[7]"), list)
+    assert still_serves(pipe)
+    pipe.end()

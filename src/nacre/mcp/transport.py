@@ -1,7 +1,7 @@
-"""Messages as lines of bytes: every request is answered, also one that cannot be read, and none is lost at the end.
+"""The stdio transport: JSON-RPC messages as lines of bytes. Every request gets an answer, even an unreadable one.
 
-The SDK's own transport drops a line that it cannot parse, so that the client waits for ever, and it ends at once when
-the input does, with whatever was asked last.
+The transport of the SDK drops lines that it cannot parse, so that the client waits forever. It also stops as soon as
+the input ends and loses the last requests.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import anyio
@@ -36,18 +37,20 @@ Reading: TypeAlias = MemoryObjectReceiveStream["SessionMessage | Exception"]
 Writing: TypeAlias = MemoryObjectSendStream[SessionMessage]
 
 LONGEST_LINE = 32_000_000  # bytes: thirty times the longest memory
-LONGEST_FAULT = 300  # characters of what is wrong with a message
-# Requests that were read before the input ended may finish; this is how long a write waits for a lock, at the most.
+LONGEST_FAULT = 300  # characters of an error's description
+# Requests that were read before the input ended may finish; this is the longest time that a write waits for a lock.
 DRAIN_SECONDS = 10.0
-TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s"\[\]{}:,]+')
+BATCH_VERSION = "2025-03-26"  # the only protocol version with batches
+# A string that is not terminated takes the rest of the line, so that no byte is scanned twice.
+TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]|[^\s"\[\]{}:,]+', re.DOTALL)
 COLON = re.compile(rb"\s*:")
-ID = re.compile(rb'-?\d{1,18}|"[\x20-\x7e]{0,200}"')
 HALF_PAIR = re.compile(rb"\\u[dD](?:[89abAB]..(?!\\u[dD][c-fC-F])|[c-fC-F]..(?<!\\u[dD][89abAB]..\\u....))")
 CALL = b'"tools/call"'
+NO_ID = b"null"
 
 
 class PendingRequests:
-    """Which requests were read and not answered yet, and whether more can come; read by another thread as well."""
+    """The requests that were read and are not answered yet, and whether more can come. Other threads read it too."""
 
     def __init__(self) -> None:
         self.ended = False
@@ -61,15 +64,15 @@ class PendingRequests:
     def read(self, message: object) -> None:
         if isinstance(message, JSONRPCRequest):
             self._open.add(repr(message.id))
-        elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._close((message.params or {}).get("requestId"))  # nobody waits for it, and it may have no answer
+        elif (cancelled := cancelled_id(message)) is not None:
+            self._close(cancelled)  # the client does not wait for it, and it may get no answer
 
     def written(self, message: object) -> None:
         if isinstance(message, JSONRPCResponse | JSONRPCError):
             self._close(message.id)
 
     async def drain(self) -> None:
-        """No more requests come; returns when all are answered."""
+        """No more requests come. Returns when all are answered, or after `DRAIN_SECONDS`."""
         self.ended = True
         with anyio.move_on_after(DRAIN_SECONDS):
             while not self.settled:
@@ -81,8 +84,55 @@ class PendingRequests:
         self._done.set()
 
 
+def cancelled_id(message: object) -> object:
+    if isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+        return (message.params or {}).get("requestId")
+    return None
+
+
+@dataclass(slots=True)
+class Batch:
+    waiting: set[str] = field(default_factory=set)
+    answers: list[bytes] = field(default_factory=list)
+
+    def line(self) -> bytes | None:
+        """The array of answers, once no request of the batch waits any more."""
+        return b"[" + b",".join(self.answers) + b"]" if self.answers and not self.waiting else None
+
+
+class Batches:
+    """Joins the answers to the requests of a batch into one array, as protocol version 2025-03-26 asks for."""
+
+    def __init__(self) -> None:
+        self.version = ""
+        self._by_id: dict[str, Batch] = {}
+
+    def open(self, batch: Batch) -> None:
+        self._by_id |= dict.fromkeys(batch.waiting, batch)
+
+    def outgoing(self, message: object, line: bytes) -> bytes | None:
+        """What to send for a message of the server: the message, a whole batch, or nothing yet."""
+        if isinstance(message, JSONRPCResponse) and "protocolVersion" in message.result:
+            self.version = str(message.result["protocolVersion"])
+        if not isinstance(message, JSONRPCResponse | JSONRPCError):
+            return line
+        return self._closed(message.id, line) if repr(message.id) in self._by_id else line
+
+    def cancel(self, id: object) -> bytes | None:
+        return self._closed(id)
+
+    def _closed(self, id: object, line: bytes = b"") -> bytes | None:
+        batch = self._by_id.pop(repr(id), None)
+        if batch is None:
+            return None
+        batch.waiting.discard(repr(id))
+        if line:
+            batch.answers.append(line)
+        return batch.line()
+
+
 class StdioPipes:
-    """Two descriptors of our own, while whatever else prints or reads in this process reaches neither."""
+    """Private copies of stdin and stdout. Whatever else prints or reads in this process reaches neither."""
 
     def __init__(self) -> None:
         self._broken = False
@@ -101,12 +151,13 @@ class StdioPipes:
             os.dup2(self._output, 1)
 
     async def line(self) -> bytes:
-        """Empty at the end; longer than `LONGEST_LINE` where the line is not read whole."""
+        """Empty at the end of the input. A line longer than `LONGEST_LINE` is cut one byte after that."""
         return await anyio.to_thread.run_sync(self._read, abandon_on_cancel=True)
 
-    async def send(self, text: bytes) -> None:
-        async with self._lock:
-            await anyio.to_thread.run_sync(self._write, text + b"\n", abandon_on_cancel=True)
+    async def send(self, text: bytes | None) -> None:
+        if text is not None:
+            async with self._lock:
+                await anyio.to_thread.run_sync(self._write, text + b"\n", abandon_on_cancel=True)
 
     def _read(self) -> bytes:
         try:
@@ -119,7 +170,7 @@ class StdioPipes:
             return b""
 
     def _write(self, text: bytes) -> None:
-        """A client that reads no more is no reason to leave what it asked for undone."""
+        """When the client no longer reads, its requests are still carried out."""
         view = memoryview(text)
         while view and not self._broken:
             try:
@@ -130,79 +181,145 @@ class StdioPipes:
 
 
 @asynccontextmanager
-async def stdio_streams(ledger: PendingRequests) -> AsyncIterator[tuple[Reading, Writing]]:
+async def stdio_streams(pending: PendingRequests) -> AsyncIterator[tuple[Reading, Writing]]:
     """Both streams for a server; they end when the input has ended and every request is answered."""
-    wire = StdioPipes()
+    pipes = StdioPipes()
     incoming, reading = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
     writing, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    receiver = Receiver(pipes, pending, incoming)
 
     async def read() -> None:
         async with incoming:
-            while line := await wire.line():
-                await take(line, wire, ledger, incoming)
-            await ledger.drain()
+            while line := await pipes.line():
+                await receiver.receive(line)
+            await pending.drain()
 
     async def write() -> None:
         async with outgoing:
             async for sent in outgoing:
-                await wire.send(encoded(sent.message))
-                ledger.written(sent.message)
+                await pipes.send(receiver.batches.outgoing(sent.message, encoded(sent.message)))
+                pending.written(sent.message)
 
     try:
-        async with anyio.create_task_group() as together:
-            together.start_soon(read)
-            together.start_soon(write)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            tasks.start_soon(write)
             yield reading, writing
     finally:
-        wire.restore()
+        pipes.restore()
 
 
-async def take(line: bytes, wire: StdioPipes, ledger: PendingRequests, server: MemoryObjectSendStream[Any]) -> None:
-    if not line.strip():
-        return
-    if len(line) > LONGEST_LINE:
-        await answer_unreadable(line, f"it has more than {LONGEST_LINE:,} bytes", wire)
-        return
+class Receiver:
+    """Hands each line from the client to the server, or answers it with an error."""
+
+    def __init__(self, pipes: StdioPipes, pending: PendingRequests, server: MemoryObjectSendStream[Any]) -> None:
+        self.batches = Batches()
+        self._pipes = pipes
+        self._pending = pending
+        self._server = server
+
+    async def receive(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        if len(line) > LONGEST_LINE:
+            await self._answer_unreadable(line, f"it has more than {LONGEST_LINE:,} bytes")
+        elif line.lstrip().startswith(b"["):
+            await self._receive_batch(line)
+        else:
+            message = parsed(line)
+            if isinstance(message, str):
+                await self._answer_unreadable(line, message)
+            else:
+                await self._hand_over(message)
+
+    async def _hand_over(self, message: Any) -> None:
+        self._pending.read(message)
+        await self._server.send(SessionMessage(message))
+        if (cancelled := cancelled_id(message)) is not None:
+            await self._pipes.send(self.batches.cancel(cancelled))
+
+    async def _receive_batch(self, line: bytes) -> None:
+        try:
+            items = [json.dumps(item).encode() for item in json.loads(line)]
+        except (ValueError, RecursionError) as error:
+            await self._pipes.send(error_line(NO_ID, b"", f"it is a batch that is not valid JSON: {error}"))
+            return
+        if not items or self.batches.version != BATCH_VERSION:
+            fault = f"batches are only part of protocol version {BATCH_VERSION}" if items else "the batch is empty"
+            await self._pipes.send(error_line(NO_ID, b"", fault))
+            return
+        batch, messages = Batch(), []
+        for item in items:
+            message = parsed(item)
+            if isinstance(message, str):
+                batch.answers.append(error_line(*(outline(item) or (NO_ID, b"")), reason(item, message)))
+            else:
+                messages.append(message)
+        batch.waiting = {repr(each.id) for each in messages if isinstance(each, JSONRPCRequest)}
+        self.batches.open(batch)
+        await self._pipes.send(batch.line())
+        for message in messages:
+            await self._hand_over(message)
+
+    async def _answer_unreadable(self, line: bytes, fault: str) -> None:
+        """An error under the id of the line. Without an id nobody waits for an answer, and the fault is only logged."""
+        outlined = outline(line)
+        if outlined is None:
+            log.warning("A line on stdin is not a message and is ignored: %s", fault)
+        else:
+            await self._pipes.send(error_line(*outlined, reason(line, fault)))
+
+
+def parsed(line: bytes) -> Any:
+    """The message, or a text that says what is wrong with it."""
     try:
         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError as error:
-        fault = error.errors(include_url=False, include_context=False, include_input=False)[0]["msg"]
-        await answer_unreadable(line, fault, wire)
-        return
-    ledger.read(message)
-    await server.send(SessionMessage(message))
+        return error.errors(include_url=False, include_context=False, include_input=False)[0]["msg"]
+    # A request whose id is neither a text nor a whole number passes as a notification, and would get no answer.
+    if isinstance(message, JSONRPCNotification) and b'"id"' in line and outline(line) is not None:
+        return "its id is neither a string nor an integer"
+    return message
 
 
-async def answer_unreadable(line: bytes, fault: str, wire: StdioPipes) -> None:
-    """An error under the id that stands in the line; without one nobody waits, and it is only logged."""
-    id, method = outline(line)
-    if id is None:
-        log.warning("A line on stdin is not a message, and it is left out: %s", fault)
-        return
-    sentence = f"The message could not be read ({reason(line, fault)}); correct it and send it again."
+def error_line(id: bytes, method: bytes, fault: str) -> bytes:
+    sentence = f"The message could not be read ({fault}); correct it and send it again."
     if method == CALL:  # as the tool's own error, which the model sees
-        told: dict[str, object] = {"result": {"content": [{"type": "text", "text": sentence}], "isError": True}}
+        answer: dict[str, object] = {"result": {"content": [{"type": "text", "text": sentence}], "isError": True}}
     else:
-        told = {"error": {"code": INVALID_REQUEST, "message": sentence}}
-    await wire.send(b'{"jsonrpc":"2.0","id":' + id + b"," + json.dumps(told).encode()[1:])
+        answer = {"error": {"code": INVALID_REQUEST, "message": sentence}}
+    return b'{"jsonrpc":"2.0","id":' + id + b"," + json.dumps(answer).encode()[1:]
 
 
-def outline(line: bytes) -> tuple[bytes | None, bytes]:
-    """The id, as it is written there, and the method of a message that is no valid JSON, however deep it is."""
+def outline(line: bytes) -> tuple[bytes, bytes] | None:
+    """The id as it is written, or `null` for one that no answer can carry, and the method. None without an id.
+
+    The line need not be valid JSON and may be nested to any depth. Takes linear time.
+    """
     depth, key, fields = 0, b"", {b'"id"': b"", b'"method"': b""}
-    for found in TOKEN.finditer(line):
-        token = found.group()
-        if token in (b"{", b"["):
-            depth += 1
-            key = b""
-        elif token in (b"}", b"]"):
-            depth -= 1
-        elif depth == 1 and key in fields:
+    for match in TOKEN.finditer(line):
+        token = match.group()
+        if depth == 1 and key in fields:
             fields[key], key = token, b""
         elif depth == 1:
-            key = token if COLON.match(line, found.end()) else b""
+            key = token if COLON.match(line, match.end()) else b""
+        if token in (b"{", b"["):
+            depth += 1
+        elif token in (b"}", b"]"):
+            depth -= 1
     id = fields[b'"id"']
-    return (id if ID.fullmatch(id) else None), fields[b'"method"']
+    if id in (b"", NO_ID):
+        return None
+    return (id if is_id(id) else NO_ID), fields[b'"method"']
+
+
+def is_id(token: bytes) -> bool:
+    try:
+        value = json.loads(token.decode())
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        return False
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 def reason(line: bytes, fault: str) -> str:
@@ -221,5 +338,5 @@ def encoded(message: Any) -> bytes:
         return text.encode()
     except ValueError as error:  # half of a surrogate pair in an answer, for one
         log.error("An answer could not be written: %s", error)
-        failed = {"code": INTERNAL_ERROR, "message": "The answer could not be written; the server's log tells more."}
+        failed = {"code": INTERNAL_ERROR, "message": "The answer could not be written; see the server's log."}
         return json.dumps({"jsonrpc": "2.0", "id": getattr(message, "id", None), "error": failed}).encode()

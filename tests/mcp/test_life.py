@@ -261,10 +261,10 @@ def test_the_first_recall_answers_from_words_while_the_model_is_away_and_says_so
 
 def test_nothing_heavy_is_imported_before_a_client_is_greeted() -> None:
     code = (
-        "import sys\nfrom nacre.settings import Settings\nfrom nacre.mcp.store_provider import Desk\n"
-        "from nacre.mcp.profiles import profile_named\nfrom nacre.mcp.server import listed, make_server\n"
-        "import nacre.mcp.stdio\nprofile = profile_named('core')\nmake_server(profile, Desk(Settings()))\n"
-        "listed(profile)\n"
+        "import sys\nfrom nacre.settings import Settings\nfrom nacre.mcp.store_provider import StoreProvider\n"
+        "from nacre.mcp.profiles import profile_named\nfrom nacre.mcp.server import make_server, tool_list\n"
+        "import nacre.mcp.stdio\nprofile = profile_named('core')\nmake_server(profile, StoreProvider(Settings()))\n"
+        "tool_list(profile)\n"
         "heavy = ('numpy', 'onnxruntime', 'apsw', 'rich', 'nacre.memory_store')\n"
         "print([name for name in heavy if name in sys.modules])"
     )

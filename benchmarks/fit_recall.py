@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nacre.bench.corpus import Corpus, Question, Suite
-from nacre.bench.metrics import judged, means
-from nacre.bench.run import EmbeddedOnce, fields, load
+from nacre.bench.datasets import Corpus, Question, Suite
+from nacre.bench.metrics import means, score
+from nacre.bench.run import CachingEmbedder, fields, load
 from nacre.factory import open_store
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Query
@@ -129,7 +129,7 @@ def validated(sets: Sequence[Sequence[Case]], columns: Sequence[int]) -> list[di
 
 def judge(case: Case, columns: Sequence[int], weights: Matrix) -> dict[str, float]:
     best = np.argsort(-(case.rows[:, columns] @ weights), kind="stable")[:WANTED]
-    return judged([case.keys[i] for i in best], case.gold)
+    return score([case.keys[i] for i in best], case.gold)
 
 
 def ablation(names: Sequence[str], sets: Mapping[str, Sequence[Case]]) -> Iterator[str]:
@@ -176,7 +176,7 @@ def main() -> None:
     parser.add_argument("--stores", type=Path, required=True, help="a folder where the filled stores are kept")
     given = parser.parse_args()
     given.stores.mkdir(parents=True, exist_ok=True)
-    embedder = EmbeddedOnce(MiniLM())
+    embedder = CachingEmbedder(MiniLM())
     turns: dict[str, Sequence[Case]] = {}
     names: list[str] = []
     for suite in ("locomo", "beam"):

@@ -15,7 +15,7 @@ from nacre import MemoryStore
 from nacre.files import private_folder, replacing, tighten, write_private
 from nacre.hooks import places
 from nacre.hooks.channel import LoopbackChannel, UnixChannel
-from nacre.lifecycle.daemon import Places, logging_to, spawn_detached, told_by
+from nacre.lifecycle.daemon import DaemonFiles, logging_to, pid_file, spawn_detached
 from nacre.mcp.http import write_token
 from nacre.storage.keys import make_key_file
 from tests.command_line import CommandLine
@@ -85,14 +85,14 @@ def test_a_store_in_use_and_what_lies_beside_it_are_their_owners_alone(tmp_path:
 @pytest.mark.usefixtures("umask")
 def test_logs_sockets_and_pid_files_are_their_owners_alone(elsewhere: Path, tmp_path: Path) -> None:
     places.log_line("prompt", "a line")
-    beside = Places.beside(tmp_path / "state" / "store.db")
+    beside = DaemonFiles.beside(tmp_path / "state" / "store.db")
     spawn_detached([sys.executable, "-c", ""], beside.log)
     channel = UnixChannel(private_folder(tmp_path / "run") / "a.sock")
     listening, _ = channel.listen()
     other, _ = LoopbackChannel(tmp_path / "run" / "port").listen()
     write_token(tmp_path / "token")
     make_key_file(tmp_path / "keys" / "key")
-    with listening, other, told_by(beside.pid), logging_to(beside.log):
+    with listening, other, pid_file(beside.pid), logging_to(beside.log):
         assert readable_by_others(tmp_path, elsewhere) == []
 
 

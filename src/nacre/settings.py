@@ -454,3 +454,19 @@ def nearest(key: str, names: Iterable[str]) -> str:
     known = sorted(names)
     near = get_close_matches(key, known, n=1, cutoff=0.5)
     return f"did you mean {near[0]!r}?" if near else "`nacre config list` shows all settings"
+
+
+def space_of(folder: Path, known: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> str:
+    """The space that was chosen (environment, .nacre.toml, config.toml), else the project's own."""
+    return chosen_space(folder, os.environ if environment is None else environment) or project_of(folder).space(known)
+
+
+def chosen_space(folder: Path, environment: Mapping[str, str]) -> str:
+    """Empty when none was chosen. Raises `ConfigError`."""
+    named = environment.get(f"{ENVIRONMENT}SPACE", "").strip()
+    if named:
+        return named
+    for source in reversed(from_files(folder.absolute())):
+        if space := str(source.values.get("space", "")):
+            return space
+    return ""

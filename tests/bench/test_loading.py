@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nacre.bench import longmemeval
-from nacre.bench.corpus import Corpus, sample
-from nacre.bench.run import EmbeddedOnce, Pace, kept, load
+from nacre.bench import datasets as longmemeval
+from nacre.bench.datasets import Corpus, sample
+from nacre.bench.run import CachingEmbedder, EmbeddingRate, load, store_of
 from nacre.errors import InvalidInput, UnknownName
 from tests.datasets import BEAM, LOCOMO, LONGMEMEVAL, Json, written
 from tests.embedders import WordBag
@@ -131,8 +131,8 @@ def test_no_id_of_the_dataset_reaches_the_store(tmp_path: Path, monkeypatch: pyt
     folder = tmp_path / "stores"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    embedder = EmbeddedOnce(WordBag())
-    with kept(corpus, embedder, Pace(embedder)) as store:
+    embedder = CachingEmbedder(WordBag())
+    with store_of(corpus, embedder, EmbeddingRate(embedder)) as store:
         assert store.count() == len(corpus.turns)
         raw = b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
     assert b"I tune my harp" in raw

@@ -7,13 +7,13 @@ import time
 import numpy as np
 import pytest
 
-from nacre.bench.run import EmbeddedOnce, Pace
+from nacre.bench.run import CachingEmbedder, EmbeddingRate
 from tests.embedders import WordBag
 
 
 def test_a_text_that_came_before_is_not_embedded_again() -> None:
     inner = WordBag()
-    once = EmbeddedOnce(inner)
+    once = CachingEmbedder(inner)
     once.embed(["sea", "salt"])
     rows = once.embed(["salt", "flour", "salt"])
     assert inner.asked == ["sea", "salt", "flour"]
@@ -23,7 +23,7 @@ def test_a_text_that_came_before_is_not_embedded_again() -> None:
 
 def test_a_question_is_embedded_anew_each_time() -> None:
     inner = WordBag()
-    once = EmbeddedOnce(inner)
+    once = CachingEmbedder(inner)
     once.embed(["sea", "salt"])
     assert np.array_equal(once.embed(["sea"]), once.embed(["sea"]))
     assert inner.asked == ["sea", "salt", "sea", "sea"]
@@ -32,7 +32,7 @@ def test_a_question_is_embedded_anew_each_time() -> None:
 
 def test_tokens_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     inner = WordBag()
-    once = EmbeddedOnce(inner)
+    once = CachingEmbedder(inner)
     assert once.count_tokens(["a b", "c", "a b"]) == [2, 1, 2]
     monkeypatch.setattr(inner, "count_tokens", None)
     assert once.count_tokens(["c", "a b"]) == [1, 2]
@@ -40,15 +40,15 @@ def test_tokens_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_is_the_embedder_that_it_wraps() -> None:
     inner = WordBag(32, token_limit=9, identity="bag")
-    once = EmbeddedOnce(inner)
+    once = CachingEmbedder(inner)
     assert (once.identity, once.dimensions, once.token_limit, once.ready) == ("bag", 32, 9, True)
 
 
 def test_the_pace_counts_only_batches_that_were_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter([0.0, 2.0, 2.0, 9.0, 9.0, 10.0])
     monkeypatch.setattr(time, "perf_counter", lambda: next(now))
-    once = EmbeddedOnce(WordBag())
-    pace = Pace(once)
+    once = CachingEmbedder(WordBag())
+    pace = EmbeddingRate(once)
     once.embed(["a", "b"])
     pace(6, 20, "")  # six turns in two seconds, all new
     once.embed(["a", "b"])
@@ -57,4 +57,4 @@ def test_the_pace_counts_only_batches_that_were_embedded(monkeypatch: pytest.Mon
 
 
 def test_a_pace_without_work_is_nothing() -> None:
-    assert Pace(EmbeddedOnce(WordBag())).per_second == 0
+    assert EmbeddingRate(CachingEmbedder(WordBag())).per_second == 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.bench.metrics import abstention, area, distribution, folds, judged, percentile
+from nacre.bench.metrics import abstention, area, distribution, folds, percentile, score
 
-HIT, MISS = judged("a", frozenset("a")), judged("b", frozenset("a"))
+HIT, MISS = score("a", frozenset("a")), score("b", frozenset("a"))
 
 
 def test_folds_are_conversations_where_there_are_several() -> None:

@@ -22,7 +22,7 @@ def chroma(tmp_path: Path) -> Path:
 
 def test_the_words_of_the_command_are_the_sources_of_the_library() -> None:
     from nacre.cli.commands.import_ import SOURCES as OFFERED
-    from nacre.transfer.foreign.import_foreign import SOURCES
+    from nacre.transfer.import_archive import SOURCES
 
     assert OFFERED == SOURCES
 

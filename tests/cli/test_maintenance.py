@@ -14,7 +14,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.lifecycle import daemon
-from nacre.lifecycle.daemon import Places, Process, this_host
+from nacre.lifecycle.daemon import DaemonFiles, Process, this_host
 from nacre.lifecycle.jobs import JOBS
 from tests.command_line import CommandLine
 
@@ -22,9 +22,9 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and sessions of
 
 
 @pytest.fixture
-def places(nacre: CommandLine) -> Iterator[Places]:
+def places(nacre: CommandLine) -> Iterator[DaemonFiles]:
     """Whatever a test starts for its store ends with it."""
-    found = Places.beside(nacre.store)
+    found = DaemonFiles.beside(nacre.store)
     yield found
     process = daemon.running(found.pid)
     if process is not None and process.here and process.pid != os.getpid():
@@ -109,7 +109,7 @@ def test_the_status_tells_each_job(nacre: CommandLine) -> None:
     assert len(nacre.ok("maintenance", "status", "-f", "tsv").splitlines()) == len(JOBS)
 
 
-def test_it_is_started_in_the_background_once_and_stopped(nacre: CommandLine, places: Places) -> None:
+def test_it_is_started_in_the_background_once_and_stopped(nacre: CommandLine, places: DaemonFiles) -> None:
     remember_old(nacre)
     started = nacre.process("maintenance", "start")
     assert started.returncode == 0, started.stderr
@@ -131,7 +131,7 @@ def test_it_is_started_in_the_background_once_and_stopped(nacre: CommandLine, pl
     assert "begins" in told and "3 memories were moved to the trash" in told and "ends" in told
 
 
-def test_after_a_kill_it_can_be_started_again_at_once(nacre: CommandLine, places: Places) -> None:
+def test_after_a_kill_it_can_be_started_again_at_once(nacre: CommandLine, places: DaemonFiles) -> None:
     first = int(nacre.process("maintenance", "start").stdout)
     os.kill(first, signal.SIGKILL)
     wait_until(lambda: not daemon.is_alive(first))
@@ -144,7 +144,7 @@ def test_after_a_kill_it_can_be_started_again_at_once(nacre: CommandLine, places
 
 
 def test_a_file_left_by_a_process_whose_number_another_has_now_is_in_nobodys_way(
-    nacre: CommandLine, places: Places
+    nacre: CommandLine, places: DaemonFiles
 ) -> None:
     daemon.write_pid(places.pid, Process(os.getpid(), this_host(), "long ago"))
     assert nacre("maintenance", "stop").exit_code == 1
@@ -161,7 +161,7 @@ def test_a_start_that_fails_says_why(nacre: CommandLine, monkeypatch: pytest.Mon
     assert nacre("--store", ":memory:", "maintenance", "start").exit_code == 2
 
 
-def test_in_the_foreground_ctrl_c_ends_it_in_order(nacre: CommandLine, places: Places) -> None:
+def test_in_the_foreground_ctrl_c_ends_it_in_order(nacre: CommandLine, places: DaemonFiles) -> None:
     process = subprocess.Popen([sys.executable, "-m", "nacre", "maintenance", "run"], stderr=subprocess.PIPE, text=True)
     try:
         wait_until(lambda: daemon.get_pid(places.pid) == process.pid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre import MemoryStore
-from nacre.lifecycle.confidence import FLOOR, ConfidenceDecay, audit
+from nacre.lifecycle.decay import CONFIDENCE_FLOOR, ConfidenceDecay, audit
 from tests.lifecycle.aged import DAY, NOW, Turned
 from tests.lifecycle.placed import acts, held, whole
 from tests.samples import ids
@@ -41,7 +41,7 @@ def test_the_half_life_may_be_another(store: MemoryStore) -> None:
 def test_doubt_is_not_disproof(store: MemoryStore) -> None:
     kept(store, "m", 50)
     kept(store, "doubted", 50, confidence=0.05)
-    assert faded(store) == {"m": FLOOR, "doubted": 0.05}
+    assert faded(store) == {"m": CONFIDENCE_FLOOR, "doubted": 0.05}
     assert ConfidenceDecay(store, floor=0.4).now_worth(held(store, "doubted"), NOW) == 0.05
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from nacre.errors import InvalidInput
 from nacre.lifecycle import daemon
-from nacre.lifecycle.daemon import Process, Service, birth, launchd, quoted, systemd, this_host, this_process
+from nacre.lifecycle.daemon import Process, Service, launchd, quoted, start_time, systemd, this_host, this_process
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
@@ -36,7 +36,7 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def named(process: subprocess.Popen[bytes]) -> Process:
-    return Process(process.pid, this_host(), birth(process.pid))
+    return Process(process.pid, this_host(), start_time(process.pid))
 
 
 def dead() -> int:
@@ -81,7 +81,7 @@ def test_the_file_of_a_dead_process_is_cleared_away(pid_file: Path) -> None:
 def test_another_program_that_got_the_number_is_left_alone(
     pid_file: Path, sleeper: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not birth(sleeper.pid):
+    if not start_time(sleeper.pid):
         pytest.skip("this system does not tell when a process began")
     sent = list[tuple[int, int]]()
     monkeypatch.setattr(os, "kill", lambda *given: sent.append(given))
@@ -136,11 +136,11 @@ def test_the_first_signal_asks_and_the_second_one_ends() -> None:
 
 
 def test_the_file_stands_while_the_process_lasts(pid_file: Path) -> None:
-    with pytest.raises(KeyError), daemon.told_by(pid_file):
+    with pytest.raises(KeyError), daemon.pid_file(pid_file):
         assert daemon.get_pid(pid_file) == os.getpid()
         raise KeyError
     assert not pid_file.exists()
-    with daemon.told_by(pid_file):
+    with daemon.pid_file(pid_file):
         daemon.write_pid(pid_file, Process(1, "another", ""))
     assert daemon.get_pid(pid_file) == 1  # not ours to remove
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from nacre.errors import InvalidInput
-from nacre.lifecycle.intervals import SECONDS, format_duration, parse_duration
+from nacre.model.instants import UNIT_SECONDS, format_duration, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -62,5 +62,5 @@ def test_a_duration_is_told_in_its_two_largest_units(seconds: float, text: str) 
 @given(some.integers(min_value=0, max_value=10**9))
 def test_what_is_told_is_read_again_as_nearly_the_same(seconds: int) -> None:
     again = parse_duration(format_duration(seconds))
-    largest = max((length for length in SECONDS.values() if length <= max(seconds, 1)), default=1)
+    largest = max((length for length in UNIT_SECONDS.values() if length <= max(seconds, 1)), default=1)
     assert seconds - largest < again <= seconds

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.lifecycle.daemon import Process, birth, is_alive, this_host, this_process
-from nacre.lifecycle.scheduler import KIND, SECONDS, Lease, holder_of
+from nacre.lifecycle.daemon import Process, is_alive, start_time, this_host, this_process
+from nacre.lifecycle.scheduler import LEASE_KIND, LEASE_SECONDS, Lease, holder_of
 from nacre.model.memory import Json
 from tests.lifecycle.aged import Turned, opened
 
@@ -35,7 +35,7 @@ def write(store: MemoryStore, clock: Turned, **given: Json) -> None:
     me = this_process()
     told: dict[str, Json] = {"owner": "x", "pid": me.pid, "host": me.host, "born": me.born, "until": clock.at + 60}
     with store.acting_as("test").store.transaction() as transaction:
-        transaction.put_word(KIND, "maintenance", {**told, **given})
+        transaction.put_word(LEASE_KIND, "maintenance", {**told, **given})
 
 
 def dead() -> int:
@@ -60,7 +60,7 @@ def test_leases_of_other_names_do_not_meet(store: MemoryStore, clock: Turned) ->
 def test_it_ends_with_its_time(store: MemoryStore, clock: Turned) -> None:
     first, second = Lease(store, clock=clock), Lease(store, clock=clock)
     first.acquire()
-    clock.at += SECONDS - 1
+    clock.at += LEASE_SECONDS - 1
     assert not second.acquire()
     clock.at += 1
     assert second.holder() is None
@@ -84,7 +84,7 @@ def test_a_dead_holder_on_this_machine_is_followed_at_once(store: MemoryStore, c
 
 
 def test_a_number_that_now_means_another_process_is_a_dead_holder(store: MemoryStore, clock: Turned) -> None:
-    if not birth(os.getpid()):
+    if not start_time(os.getpid()):
         pytest.skip("this system does not tell when a process began")
     write(store, clock, born="long ago")
     assert Lease(store, clock=clock).acquire()
@@ -133,7 +133,7 @@ def test_who_loses_it_is_told(store: MemoryStore) -> None:
     lease, other = Lease(store, seconds=0.2), Lease(store)
     with lease.held():
         with store.acting_as("test").store.transaction() as transaction:
-            transaction.put_word(KIND, "maintenance", None)
+            transaction.put_word(LEASE_KIND, "maintenance", None)
         assert other.acquire()
         assert lease.lost.wait(60)
     assert other.holder() is not None  # what another holds is not released

@@ -15,7 +15,7 @@ from nacre.errors import InvalidInput, UnknownName
 from nacre.lifecycle.decay import DecayEngine
 from nacre.lifecycle.jobs import JOBS
 from nacre.lifecycle.scheduler import Lease, MaintenanceScheduler, TickResult, intervals
-from nacre.lifecycle.state import InStore, MaintenanceState
+from nacre.lifecycle.state import MaintenanceState, StoredHistories
 from nacre.settings import Settings
 from tests.lifecycle.aged import DAY, NOW, Turned, opened, remember_episodes, remember_old
 
@@ -60,7 +60,7 @@ def test_each_job_comes_again_after_its_own_time(store: MemoryStore, clock: Turn
 def test_another_scheduler_knows_what_the_first_one_did(store: MemoryStore) -> None:
     MaintenanceScheduler(store, reflect_apply=True).tick()
     assert MaintenanceScheduler(store, reflect_apply=True).tick() == TickResult()
-    assert InStore(store).history("decay/default").last_at == NOW
+    assert StoredHistories(store).history("decay/default").last_at == NOW
 
 
 def test_a_job_without_an_interval_is_off(store: MemoryStore) -> None:
@@ -84,7 +84,7 @@ def test_a_dry_reflection_does_not_advance_its_schedule(store: MemoryStore) -> N
         result = scheduler.tick()
         assert (result.ran_reflect, result.reflected) == (True, 2)
     assert store.count(type="semantic") == 0
-    assert InStore(store).history("reflect/default").last_at is None
+    assert StoredHistories(store).history("reflect/default").last_at is None
     assert MaintenanceScheduler(store, decay_every=None, reflect_apply=True).tick().reflected == 2
 
 
@@ -104,7 +104,7 @@ def test_a_dry_run_changes_nothing_not_even_the_schedule(store: MemoryStore) -> 
         result = scheduler.tick(dry_run=True)
         assert result.decayed == 3 and all(each.dry for each in result.results)
     assert store.count() == 3
-    assert InStore(store).history("decay/default").runs == 0
+    assert StoredHistories(store).history("decay/default").runs == 0
 
 
 def test_one_jobs_failure_never_blocks_another(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,18 +116,18 @@ def test_one_jobs_failure_never_blocks_another(store: MemoryStore, monkeypatch: 
     assert (result.ran_decay, result.decay_error) == (False, "the tooth hurts")
     assert (result.ran_reflect, result.reflected, result.reflect_error) == (True, 2, None)
     assert "failed: the tooth hurts" in result.summary()
-    noted = InStore(store).history("decay/default")
+    noted = StoredHistories(store).history("decay/default")
     assert (noted.error, noted.failed_at, noted.last_at) == ("the tooth hurts", NOW, None)
     monkeypatch.undo()
     assert scheduler.tick().decayed == 3  # it is still due
-    assert InStore(store).history("decay/default").error == ""
+    assert StoredHistories(store).history("decay/default").error == ""
 
 
 def test_named_jobs_are_done_whether_they_are_due_or_not(store: MemoryStore) -> None:
     scheduler = MaintenanceScheduler(store, decay_every=None)
     assert [each.job for each in scheduler.tick(jobs=["decay"]).results] == ["decay"]
     assert [each.job for each in scheduler.tick(jobs=["decay", "trash"]).results] == ["decay", "trash"]
-    assert InStore(store).history("decay/default").runs == 2
+    assert StoredHistories(store).history("decay/default").runs == 2
     with pytest.raises(UnknownName):
         scheduler.tick(jobs=["decya"])
 
@@ -137,7 +137,7 @@ def test_with_a_path_the_state_is_a_file(store: MemoryStore, tmp_path: Path) -> 
     MaintenanceScheduler(store, state_path=tmp_path / "state.json").tick()
     state = MaintenanceState.load(tmp_path / "state.json")
     assert (state.last_decay_at, state.total_decayed, state.last_reflect_at) == (NOW, 3, None)
-    assert InStore(store).history("decay/default").runs == 0
+    assert StoredHistories(store).history("decay/default").runs == 0
     assert not MaintenanceScheduler(store, state_path=tmp_path / "state.json").tick().ran_decay
 
 
@@ -210,7 +210,7 @@ def test_it_runs_until_it_is_told_to_stop_and_leaves_the_lease_free(store: Memor
     thread = threading.Thread(target=scheduler.run_forever, args=(stop,))
     thread.start()
     try:
-        wait_for(lambda: InStore(store).history("decay/default").runs == 1)
+        wait_for(lambda: StoredHistories(store).history("decay/default").runs == 1)
         assert scheduler.lease.holder() is not None
         wait_for(lambda: MaintenanceScheduler(store).tick(jobs=["decay"]).ran_decay)  # between its ticks, anyone may
     finally:

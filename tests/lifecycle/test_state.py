@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre.errors import StorageError
-from nacre.lifecycle.state import InFile, InStore, JobHistory, MaintenanceState
+from nacre.lifecycle.state import FileHistories, JobHistory, MaintenanceState, StoredHistories
 from tests.lifecycle.aged import NOW, opened
 
 
@@ -72,18 +72,18 @@ def test_a_failure_keeps_what_was_done_before_and_a_success_clears_it() -> None:
 
 def test_the_store_keeps_a_history_for_each_job_and_space(tmp_path: Path) -> None:
     with opened(tmp_path / "s.db") as store:
-        histories = InStore(store)
+        histories = StoredHistories(store)
         assert histories.history("decay/default") == JobHistory()
         histories.note("decay/default", JobHistory(5.0, 1, 3, "why", 6.0))
         histories.note("decay/other", JobHistory(8.0))
     with opened(tmp_path / "s.db") as store:
-        assert InStore(store).history("decay/default") == JobHistory(5.0, 1, 3, "why", 6.0)
-        assert InStore(store).history("decay/other") == JobHistory(8.0)
+        assert StoredHistories(store).history("decay/default") == JobHistory(5.0, 1, 3, "why", 6.0)
+        assert StoredHistories(store).history("decay/other") == JobHistory(8.0)
         assert store.journal() == []
 
 
 def test_in_a_file_the_jobs_of_its_own_space_have_plain_names(tmp_path: Path) -> None:
-    histories = InFile(tmp_path / "state.json", "default")
+    histories = FileHistories(tmp_path / "state.json", "default")
     histories.note("decay/default", JobHistory(5.0, 1, 3))
     histories.note("decay/other", JobHistory(8.0))
     state = MaintenanceState.load(tmp_path / "state.json")

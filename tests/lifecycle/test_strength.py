@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nacre import Memory
 from nacre.errors import UnknownName
-from nacre.lifecycle.decay import MODELS, MOST_TIES, PASSING, Standing, days_since, model_named, simple, strength
+from nacre.lifecycle.decay import MODELS, MOST_LINKS, PASSING, DecayInput, days_since, model_named, simple, strength
 from tests.lifecycle.aged import DAY, NOW
 
 
@@ -19,8 +19,8 @@ def aged(days: float = 10.0, **fields: object) -> Memory:
     return Memory("m", "x", last_accessed=NOW - days * DAY, **{"importance": 0.3, **fields})  # type: ignore[arg-type]
 
 
-def standing(support: int = 0, days: float = 10.0, **fields: object) -> Standing:
-    return Standing(aged(days, **fields), NOW, 0.1, support)
+def standing(support: int = 0, days: float = 10.0, **fields: object) -> DecayInput:
+    return DecayInput(aged(days, **fields), NOW, 0.1, support)
 
 
 def test_of_what_passes_unused_and_untied_the_two_models_agree() -> None:
@@ -49,9 +49,9 @@ def test_a_validation_makes_it_last_and_counts_as_a_use() -> None:
 
 
 def test_ties_make_it_last_up_to_a_number() -> None:
-    scores = [strength(standing(support=ties)) for ties in range(MOST_TIES + 3)]
-    assert scores[: MOST_TIES + 1] == sorted(set(scores))
-    assert scores[MOST_TIES:] == [scores[MOST_TIES]] * 3
+    scores = [strength(standing(support=ties)) for ties in range(MOST_LINKS + 3)]
+    assert scores[: MOST_LINKS + 1] == sorted(set(scores))
+    assert scores[MOST_LINKS:] == [scores[MOST_LINKS]] * 3
 
 
 def test_a_pinned_memory_never_fades() -> None:
@@ -73,7 +73,7 @@ def test_a_score_is_a_share_and_never_grows_with_time(
 ) -> None:
     fading = Memory("m", "x", importance=importance, last_accessed=NOW, access_count=uses)
     earlier, later = (
-        model_named(name)(Standing(fading, NOW + after * DAY, 0.1, ties)) for after in (days, days + more)
+        model_named(name)(DecayInput(fading, NOW + after * DAY, 0.1, ties)) for after in (days, days + more)
     )
     assert 0 <= later <= earlier <= importance
 

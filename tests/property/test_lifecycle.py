@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre import MemoryStore
-from nacre.lifecycle.confidence import ConfidenceDecay
 from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator
-from nacre.lifecycle.decay import DecayEngine
+from nacre.lifecycle.decay import ConfidenceDecay, DecayEngine
 from nacre.lifecycle.reflection import Consolidate, ReflectionEngine
 from nacre.lifecycle.retention import Bounds, Retention, RetentionPolicy, compress_old
 from tests.embedders import WordBag

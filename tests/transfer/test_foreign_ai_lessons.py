@@ -13,7 +13,7 @@ from nacre.lessons import Lesson, LessonBook
 from nacre.memory_store import MemoryStore
 from nacre.model.instants import seconds
 from nacre.transfer.archive import ImportSummary
-from nacre.transfer.foreign.import_foreign import import_foreign
+from nacre.transfer.import_archive import import_foreign
 from tests.transfer.archives import opened
 from tests.transfer.chroma_folders import fingerprint
 

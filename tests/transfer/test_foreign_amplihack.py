@@ -13,7 +13,7 @@ from nacre import MemoryStore
 from nacre.errors import ArchiveRefused
 from nacre.minds import ExperienceStore
 from nacre.minds.experience import is_experience
-from nacre.transfer.foreign.import_foreign import import_foreign
+from nacre.transfer.import_archive import import_foreign
 from tests.transfer.archives import opened
 from tests.transfer.chroma_folders import fingerprint
 

@@ -17,7 +17,7 @@ from nacre.models.embedding_function import FromCallable
 from nacre.transfer.archive import ImportSummary
 from nacre.transfer.foreign import chroma
 from nacre.transfer.foreign.chroma import Vectors
-from nacre.transfer.foreign.import_foreign import import_foreign
+from nacre.transfer.import_archive import import_foreign
 from tests.transfer.archives import opened
 from tests.transfer.chroma_folders import EMBEDDER, Record, close_to, fingerprint, folder, houkai
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nacre.transfer.foreign.import_foreign import import_foreign
+from nacre.transfer.import_archive import import_foreign
 from tests.transfer.archives import opened
 from tests.transfer.chroma_folders import EMBEDDER, fingerprint, houkai
 

@@ -15,8 +15,7 @@ from nacre.files import open_regular
 from nacre.lessons import LessonBook
 from nacre.transfer import archive as archive_lines
 from nacre.transfer import read_archive as reading
-from nacre.transfer.foreign.import_foreign import import_foreign
-from nacre.transfer.import_archive import import_archive
+from nacre.transfer.import_archive import import_archive, import_foreign
 from nacre.transfer.ingest.formats import FORMATS, files
 from nacre.transfer.ingest.items import Broken
 

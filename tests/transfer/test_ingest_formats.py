@@ -10,8 +10,8 @@ import pytest
 from nacre.errors import InvalidInput, UnknownName
 from nacre.transfer.ingest import items as json_array
 from nacre.transfer.ingest import items as lines
-from nacre.transfer.ingest.formats import FORMATS, detected, files, format_named
-from nacre.transfer.ingest.items import Broken, Item, Skipped, moment
+from nacre.transfer.ingest.formats import FORMATS, detect, files, format_named
+from nacre.transfer.ingest.items import Broken, Item, Skipped, parse_time
 from tests.transcripts import SESSION, blocks, chatgpt, claude, turn, write_lines
 
 TOOL = {"type": "tool_use", "name": "Grep", "input": {"pattern": "pear"}}
@@ -20,13 +20,13 @@ THOUGHT = {"type": "thinking", "thinking": "pears, then"}
 
 
 def items(path: Path, *, tools: bool = False) -> list[Item]:
-    format = detected(path)
+    format = detect(path)
     assert format is not None
     return [piece for piece in format.read(path, tools=tools) if isinstance(piece, Item)]
 
 
 def reasons(path: Path) -> list[str]:
-    format = detected(path)
+    format = detect(path)
     assert format is not None
     return [piece.reason for piece in format.read(path) if isinstance(piece, Skipped)]
 
@@ -38,7 +38,7 @@ def test_a_transcript_gives_what_was_said_with_its_place_and_time(tmp_path: Path
     )
     first, second = items(path)
     assert (first.text, first.role, first.session, first.key) == ("Plant the pear.", "user", SESSION, "uuid-1")
-    assert first.occurred_at == moment("2026-02-03T04:05:01Z")
+    assert first.occurred_at == parse_time("2026-02-03T04:05:01Z")
     assert (second.text, second.role) == ("It is\n\nplanted.", "assistant")
 
 
@@ -174,17 +174,17 @@ def test_plain_lines_need_a_text_and_nothing_else(tmp_path: Path) -> None:
 def test_other_files_are_no_conversation(tmp_path: Path, told: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(told)
-    assert detected(path) is None
+    assert detect(path) is None
 
 
 def test_a_first_line_that_is_broken_does_not_hide_a_transcript(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "x.jsonl", ["{half", turn(1, "hello")])
-    assert detected(path) is FORMATS["claude-code"]
+    assert detect(path) is FORMATS["claude-code"]
 
 
 def test_a_first_line_that_is_long_does_not_hide_a_transcript(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "x.jsonl", [turn(1, "x" * 500_000), turn(2, "hello")])
-    assert detected(path) is FORMATS["claude-code"]
+    assert detect(path) is FORMATS["claude-code"]
 
 
 def test_an_unknown_format_names_the_nearest() -> None:
@@ -205,4 +205,4 @@ def test_a_folder_is_walked_in_order_and_hidden_ones_are_not(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("value", [None, True, "soon", 1e300, [], "", float("nan")])
 def test_what_is_no_time_is_none(value: object) -> None:
-    assert moment(value) is None  # type: ignore[arg-type]
+    assert parse_time(value) is None  # type: ignore[arg-type]

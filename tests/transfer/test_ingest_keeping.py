@@ -12,13 +12,13 @@ from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.errors import AccessDenied, InvalidInput
 from nacre.transfer.ingest import ingest as keeping
-from nacre.transfer.ingest.formats import detected
+from nacre.transfer.ingest.formats import detect
 from nacre.transfer.ingest.ingest import Ingest, Tally
 from tests.transcripts import SESSION, chatgpt, claude, secret, turn, write_lines
 
 
 def ingest(store: MemoryStore, path: Path, *, tools: bool = False, dry_run: bool = False) -> Tally:
-    format = detected(path)
+    format = detect(path)
     assert format is not None
     return Ingest(store, format, path, dry_run).run(tools=tools)
 
@@ -86,7 +86,7 @@ def test_many_turns_are_kept_in_batches_without_reading_all_first(
     monkeypatch.setattr(keeping, "BATCH", 10)
     path = write_lines(tmp_path / "x.jsonl", [turn(number, f"turn {number}") for number in range(25)])
     told: list[tuple[int, int]] = []
-    format = detected(path)
+    format = detect(path)
     assert format is not None
     Ingest(store, format, path).run(progress=lambda done, total, _what: told.append((done, total)))
     assert len({entry.act.batch for entry in store.journal(limit=None)}) == 3
@@ -115,7 +115,7 @@ def test_a_line_told_twice_is_kept_once(store: MemoryStore, tmp_path: Path) -> N
 
 def test_many_faults_are_counted_and_the_first_are_named(store: MemoryStore, tmp_path: Path) -> None:
     tally = ingest(store, write_lines(tmp_path / "x.jsonl", [turn(1, "one"), *["{"] * 50]))
-    assert (tally.broken, len(tally.faults), tally.new) == (50, keeping.TOLD_FAULTS, 1)
+    assert (tally.broken, len(tally.faults), tally.new) == (50, keeping.NAMED_FAULTS, 1)
 
 
 def test_two_who_ingest_the_same_at_once_keep_it_once(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_two_who_ingest_the_same_at_once_keep_it_once(tmp_path: Path) -> None:
 def test_a_fault_that_is_nobody_elses_is_told(store: MemoryStore) -> None:
     draft = store.draft("one", id="same")
     with pytest.raises(InvalidInput):
-        keeping.keep(store, "ingest", [draft, draft])
+        keeping.store_new(store, "ingest", [draft, draft])
 
 
 def test_a_narrowed_agent_cannot_bring_ids_along(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from nacre.remember.validate import LONGEST_TEXT
 from nacre.settings import Settings
 from nacre.transfer.ingest.formats import FORMATS
 from nacre.transfer.ingest.ingest import Ingest, Tally
-from nacre.transfer.ingest.items import Broken, Item, moment
-from nacre.transfer.ingest.markdown import shown
+from nacre.transfer.ingest.items import Broken, Item, parse_time
+from nacre.transfer.ingest.markdown import home_relative
 from tests.transcripts import secret
 
 LONG = "x" * (LONGEST_TEXT + 1)
@@ -76,12 +76,12 @@ def test_a_note_is_parted_at_headings_and_items(tmp_path: Path) -> None:
         ("2026-05-06", "```\n# no heading\n- no item\n```"),
     ]
     assert {item.tags for item in found} == {("trees", "garden")}
-    assert found[0].occurred_at == moment("2026-03-04") and found[-1].occurred_at == moment("2026-05-06")
+    assert found[0].occurred_at == parse_time("2026-03-04") and found[-1].occurred_at == parse_time("2026-05-06")
 
 
 def test_the_name_of_a_file_may_tell_its_day_and_its_title(tmp_path: Path) -> None:
     (item,) = read(tmp_path / "20260708-fence.md", "The fence fell.")
-    assert (item.title, item.occurred_at) == ("20260708-fence", moment("2026-07-08"))
+    assert (item.title, item.occurred_at) == ("20260708-fence", parse_time("2026-07-08"))
     assert read(tmp_path / "99999999.md", "x")[0].occurred_at is None
 
 
@@ -145,7 +145,7 @@ def test_what_somebody_forgot_does_not_come_back_from_its_note(store: MemoryStor
 def test_what_others_learnt_from_a_note_is_not_the_notes(store: MemoryStore, tmp_path: Path) -> None:
     path = tmp_path / "n.md"
     ingest(store, path, "# Day\n- one\n")
-    mine = store.remember("the day has an order", title="Day", source=shown(path))
+    mine = store.remember("the day has an order", title="Day", source=home_relative(path))
     assert counts(ingest(store, path, "# Day\n- two\n")) == (0, 0, 1, 0)
     assert counts(ingest(store, path, "")) == (0, 0, 0, 1)
     assert texts(store) == [mine.text]

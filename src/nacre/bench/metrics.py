@@ -16,7 +16,7 @@ Scores: TypeAlias = dict[str, float]
 Summary: TypeAlias = dict[str, float | dict[str, Scores]]
 
 
-def judged(ranking: Sequence[str], gold: frozenset[str]) -> Scores:
+def score(ranking: Sequence[str], gold: frozenset[str]) -> Scores:
     """Percentages. The ideal of NDCG is made of all gold, not only of what was found."""
     places = [place for place, key in enumerate(ranking, start=1) if key in gold]
     scores = {"mrr": 100 / places[0] if places else 0.0}
@@ -33,7 +33,7 @@ def judged(ranking: Sequence[str], gold: frozenset[str]) -> Scores:
     return scores
 
 
-def summed(results: Iterable[tuple[str, Scores]]) -> Summary:
+def summarize(results: Iterable[tuple[str, Scores]]) -> Summary:
     """Means over all questions, and over those of each category."""
     parts: Mapping[str, list[Scores]] = defaultdict(list)
     for category, scores in results:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from nacre.bench.corpus import Corpus, Question, Unit
+from nacre.bench.datasets import Corpus, Question, Unit
 from nacre.memory_store import MemoryStore
 from nacre.model import Recollection
 from nacre.text.tokens import STOP_WORDS, words

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from nacre.bench.corpus import Question, Suite
-from nacre.bench.metrics import Abstention, Folds, Scores, Summary, abstention, folds, judged, percentile, summed
+from nacre.bench.datasets import Question, Suite
+from nacre.bench.metrics import Abstention, Folds, Scores, Summary, abstention, folds, percentile, score, summarize
 from nacre.bench.rankers import DEFAULT, VECTOR, Answer
 
 
@@ -41,7 +41,7 @@ class Asked:
     answers: Mapping[str, Answer]
 
     def score(self, ranker: str) -> Scores:
-        return judged(self.answers[ranker].keys, self.question.gold)
+        return score(self.answers[ranker].keys, self.question.gold)
 
     @property
     def relevance(self) -> float:
@@ -68,7 +68,7 @@ def report(suite: Suite, embedder: str, asked: Sequence[Asked], per_second: floa
         "unit": suite.unit,
         "embedder": embedder,
         "n": len(wanted),
-        "metrics": {name: summed((each.question.category, each.score(name)) for each in wanted) for name in rankers},
+        "metrics": {name: summarize((each.question.category, each.score(name)) for each in wanted) for name in rankers},
         "latency_ms": latency(asked, DEFAULT),
         "baseline_latency_ms": latency(asked, VECTOR),
         "ingest_per_s": round(per_second, 1),

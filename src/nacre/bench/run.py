@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from nacre.bench import beam, locomo, longmemeval
-from nacre.bench.corpus import Corpus, Question, Suite, Turn, Unit, by_session
+from nacre.bench import datasets as beam
+from nacre.bench import datasets as locomo
+from nacre.bench import datasets as longmemeval
+from nacre.bench.datasets import Corpus, Question, Suite, Turn, Unit, by_session
 from nacre.bench.rankers import DEFAULT, DEPTH, RANKERS, Answer, Ranker, Stored
 from nacre.bench.report import Asked, Report, report
 from nacre.errors import InvalidInput, UnknownName
@@ -20,13 +22,13 @@ from nacre.settings import Settings
 FRESH = 0.95  # share of a batch's texts; a "thank you" or two that was said before does not make it a fast one
 
 
-class Pace:
+class EmbeddingRate:
     """Turns a second over the batches that were really embedded; those that came from the memo do not count.
 
     To be given to `remember_many` as its progress.
     """
 
-    def __init__(self, embedder: EmbeddedOnce) -> None:
+    def __init__(self, embedder: CachingEmbedder) -> None:
         self._embedder = embedder
         self.turns = 0
         self.seconds = 0.0
@@ -49,7 +51,7 @@ class Pace:
 
 
 @contextmanager
-def kept(corpus: Corpus, embedder: Embedder, progress: Progress) -> Iterator[MemoryStore]:
+def store_of(corpus: Corpus, embedder: Embedder, progress: Progress) -> Iterator[MemoryStore]:
     """In a throw-away file, with the settings that a user gets who sets none.
 
     The clock stands at the corpus's end, so that a question without a date is asked then, today and next year.
@@ -75,7 +77,7 @@ def fields(turn: Turn) -> dict[str, object]:
     }
 
 
-class EmbeddedOnce:
+class CachingEmbedder:
     """A text that comes alone is a question: it is embedded anew each time, so that the time of a recall is true.
 
     `asked` and `embedded` count the other texts: all of them, and those that had not come before.
@@ -123,7 +125,7 @@ class EmbeddedOnce:
         return np.stack([self._rows[text] for text in texts])
 
 
-SEPARATE: Mapping[str, Callable[[Path], Suite]] = {"locomo": locomo.load, "beam": beam.load}
+SEPARATE: Mapping[str, Callable[[Path], Suite]] = {"locomo": locomo.load_locomo, "beam": beam.load_beam}
 SUITES = ("locomo", "longmemeval", "beam")
 MODES = ("pooled", "haystack")
 UNITS: tuple[Unit, ...] = ("turn", "session")
@@ -141,9 +143,9 @@ def load(suite: str, file: Path, mode: str = "", unit: Unit | None = None) -> Su
     except InvalidInput:
         raise
     except (AttributeError, IndexError, KeyError, SyntaxError, TypeError, ValueError) as error:
-        raise foreign(suite, file, f"{type(error).__name__}: {error}") from error
+        raise wrong_format(suite, file, f"{type(error).__name__}: {error}") from error
     if not any(corpus.questions for corpus in found.corpora):
-        raise foreign(suite, file, "it holds no question that can be judged")
+        raise wrong_format(suite, file, "it holds no question that can be judged")
     return found
 
 
@@ -157,12 +159,12 @@ def check_names(suite: str, mode: str, unit: str | None) -> None:
 
 def read(suite: str, file: Path, mode: str, unit: Unit | None) -> Suite:
     if suite == "longmemeval":
-        return longmemeval.load(file, mode or "pooled", unit or "session")
+        return longmemeval.load_longmemeval(file, mode or "pooled", unit or "session")
     found = SEPARATE[suite](file)
     return by_session(found) if unit == "session" else found
 
 
-def foreign(suite: str, file: Path, reason: str) -> InvalidInput:
+def wrong_format(suite: str, file: Path, reason: str) -> InvalidInput:
     return InvalidInput(f"{file} does not read as a {suite} dataset ({reason}); give the official file.")
 
 
@@ -170,20 +172,20 @@ def run(
     suite: Suite, embedder: Embedder, *, progress: Progress | None = None, only: Collection[str] | None = None
 ) -> Report:
     """`only` names the rankers to compare, the default always among them."""
-    once = EmbeddedOnce(embedder)
+    once = CachingEmbedder(embedder)
     # Loads the model, which is no part of a rate; and a store would answer from words alone where there is none.
     once.embed([WARM_UP])
-    pace, rankers = Pace(once), chosen(only)
+    pace, rankers = EmbeddingRate(once), selected_rankers(only)
     steps = Steps(suite, pace, progress)
     asked = [
         each
         for number, corpus in enumerate(suite.corpora)
-        for each in measured(number, corpus, suite.unit, once, steps, rankers)
+        for each in measure(number, corpus, suite.unit, once, steps, rankers)
     ]
     return report(suite, once.identity, asked, pace.per_second)
 
 
-def chosen(only: Collection[str] | None) -> dict[str, Ranker]:
+def selected_rankers(only: Collection[str] | None) -> dict[str, Ranker]:
     for name in only or ():
         if name not in RANKERS:
             raise UnknownName("ranker", name, RANKERS)
@@ -193,7 +195,7 @@ def chosen(only: Collection[str] | None) -> dict[str, Ranker]:
 class Steps:
     """One progress for all stores: a step is a turn remembered or a question asked."""
 
-    def __init__(self, suite: Suite, pace: Pace, progress: Progress | None) -> None:
+    def __init__(self, suite: Suite, pace: EmbeddingRate, progress: Progress | None) -> None:
         self._total = sum(len(corpus.turns) + len(corpus.questions) for corpus in suite.corpora)
         self._done = self._kept = 0
         self._pace, self._progress = pace, progress
@@ -216,11 +218,11 @@ class Steps:
             self._progress(self._done, self._total, "remembering and asking")
 
 
-def measured(
+def measure(
     number: int, corpus: Corpus, unit: Unit, embedder: Embedder, steps: Steps, rankers: Mapping[str, Ranker]
 ) -> Iterator[Asked]:
     steps.begin()
-    with kept(corpus, embedder, steps.remembered) as store:
+    with store_of(corpus, embedder, steps.remembered) as store:
         stored = Stored(corpus, store, unit)
         store.recall(WARM_UP, DEPTH, touch=False)  # reads the vectors of the store, once for all that is asked
         for question in corpus.questions:

@@ -234,7 +234,7 @@ def days_option(_ctx: click.Context, _option: click.Parameter, value: str | None
     """A length of time, as days. It needs a unit: a bare 30, meant as days, must not be taken for seconds."""
     if value is None:
         return None
-    from nacre.lifecycle.intervals import parse_duration
+    from nacre.model.instants import parse_duration
 
     if not UNIT.search(value):
         raise click.BadParameter(f"{value!r} is no length of time; write 12h, 30d or 8w.")

@@ -34,7 +34,7 @@ def check_value(key: str, value: str) -> None:
     if value not in WORDS.get(key, (value,)):
         raise UnknownName(f"value of {key}", value, WORDS[key])
     if key.startswith("maintenance_") and value.lower() != OFF:
-        from nacre.lifecycle.intervals import parse_duration
+        from nacre.model.instants import parse_duration
 
         parse_duration(value)
     if key == "embedder":

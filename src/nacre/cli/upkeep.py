@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from nacre.cli.ui.output import Column
 from nacre.cli.ui.times import age
-from nacre.lifecycle.intervals import format_duration
 from nacre.lifecycle.jobs import JobResult
 from nacre.lifecycle.scheduler import MaintenanceScheduler
 from nacre.lifecycle.state import JobHistory
-from nacre.model.instants import iso
+from nacre.model.instants import format_duration, iso
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from nacre.errors import InvalidInput, SecretRefused
 from nacre.model import Memory
 from nacre.model.memory import Json
-from nacre.transfer.ingest import claude_code
-from nacre.transfer.ingest.ingest import check_unnarrowed, drafted, keep
+from nacre.transfer.ingest import conversations as claude_code
+from nacre.transfer.ingest.ingest import check_unrestricted, draft_item, store_new
 from nacre.transfer.ingest.items import Item, lines
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: f
 
     Raises `AccessDenied` for a narrowed agent.
     """
-    check_unnarrowed(store)
+    check_unrestricted(store)
     kept = faults = 0
     while until is None or time.monotonic() < until:
         word = store.vocabulary(KIND).get(str(transcript))
@@ -81,7 +81,7 @@ def step(store: MemoryStore, transcript: Path, word: Mapping[str, Json] | None, 
         return None
     after = ReadPosition(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now())
     terms = {(KIND, str(transcript)): advance(word, after)}
-    return keep(store, "capture", drafts, words=terms, why=claude_code.NAME)
+    return store_new(store, "capture", drafts, words=terms, why=claude_code.CLAUDE_CODE)
 
 
 def resume_position(reached: ReadPosition, transcript: Path) -> ReadPosition | None:
@@ -109,9 +109,9 @@ def read_on(store: MemoryStore, transcript: Path, reached: ReadPosition, session
     turns, offset = reached.turns, reached.offset
     for line in islice(lines(transcript, reached.offset, whole=True), LINES):
         offset = line.end
-        for item in items(claude_code.pieces(line, session or transcript.stem)):
+        for item in items(claude_code.claude_code_pieces(line, session or transcript.stem)):
             try:
-                draft = drafted(store, item, turns, claude_code.NAME)
+                draft = draft_item(store, item, turns, claude_code.CLAUDE_CODE)
             except (SecretRefused, InvalidInput):
                 continue
             if draft.id not in found:

@@ -95,7 +95,7 @@ class Request:
         Raises `ConfigError`.
         """
         from nacre.project import project_of
-        from nacre.transfer.project import chosen_space
+        from nacre.settings import chosen_space
 
         folder = Path(self.folder)
         chosen = self.flags.get("space") or chosen_space(folder, self.environment)

@@ -97,7 +97,7 @@ from nacre.lessons.vocabulary import (
     normalize_all,
     relation_name,
 )
-from nacre.lifecycle.confidence import ConfidenceDecay
+from nacre.lifecycle.decay import ConfidenceDecay
 from nacre.memory_store import Face, MemoryStore
 from nacre.model import Direction, Filter, Link, Memory, RankFusion
 from nacre.model.arguments import checks_arguments

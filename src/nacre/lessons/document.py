@@ -10,8 +10,8 @@ from typing import IO, Any, TypeAlias
 from nacre.errors import InvalidInput, UnknownName
 from nacre.files import open_regular
 from nacre.model.memory import Json
-from nacre.transfer.safe_yaml import check_events
-from nacre.transfer.write_archive import replacing
+from nacre.transfer.export import replacing
+from nacre.transfer.ingest.markdown import check_yaml_events
 
 FORMAT, VERSION = "nacre-lessons", 1
 FORMATS = ("json", "yaml")
@@ -116,7 +116,7 @@ def from_yaml(text: str) -> object:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        check_events(yaml.parse(text, Loader=loader), import_error)
+        check_yaml_events(yaml.parse(text, Loader=loader), import_error)
         return yaml.load(text, Loader=loader)
     except (yaml.YAMLError, ValueError) as error:
         if isinstance(error, InvalidInput):

@@ -90,7 +90,7 @@ REPLACED = "replaced"  # in the name of a file whose place a copy took
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredCopy:
     """A file that can be put back; `replaced` when it was the store until another copy took its place."""
 
     file: Path
@@ -99,26 +99,26 @@ class Kept:
     replaced: bool = False
 
 
-def copies(settings: Settings) -> list[Kept]:
+def copies(settings: Settings) -> list[StoredCopy]:
     """Newest first: those that the maintenance and `nacre backup create` made, and what restores left behind."""
-    demand(settings, "list the copies of the store")
+    require_access(settings, "list the copies of the store")
     present = store_file(settings.store).absolute()
-    made = [Kept(file, made_at(file), file.stat().st_size) for file in backups_of(settings).files()]
+    made = [StoredCopy(file, made_at(file), file.stat().st_size) for file in backups_of(settings).files()]
     beside = (file for file in present.parent.glob(f"*-{REPLACED}-*.db") if file.name.startswith(stem(present) + "-"))
-    left = [Kept(file, made_at(file), file.stat().st_size, True) for file in beside if NAME.search(file.name)]
+    left = [StoredCopy(file, made_at(file), file.stat().st_size, True) for file in beside if NAME.search(file.name)]
     return sorted((*made, *left), key=lambda each: -each.made_at)
 
 
 def verify(settings: Settings, file: Path | str, *, key: str | None = None) -> Copy:
     """What the copy holds, once all of it could be read. `key` names its key where it is not that of the settings."""
-    demand(settings, "read a copy of the store")
+    require_access(settings, "read a copy of the store")
     return verify_copy(file, settings.key if key is None else key)
 
 
 def restore(settings: Settings, file: Path | str, now: float, *, key: str | None = None) -> Path | None:
     """Puts the copy in the place of the store, whose own key it gets; returns where the present file is kept, None when
     there was none. Raises `StoreBusy` when somebody has the store open; nothing is changed then."""
-    demand(settings, "restore the store")
+    require_access(settings, "restore the store")
     present = store_file(settings.store).absolute()
     at = now
     while (kept := present.with_name(f"{stem(present)}-{REPLACED}-{stamp(at)}.db")).exists():
@@ -130,7 +130,7 @@ def stem(file: Path) -> str:
     return file.stem if file.suffix == ".db" else file.name
 
 
-def demand(settings: Settings, what: str) -> None:
+def require_access(settings: Settings, what: str) -> None:
     access = make_access(settings, settings.space, settings.agent, settings.session, None)
     if access is not None:
         access.demand(what)

@@ -29,7 +29,7 @@ def same(memory: Memory, planned: Memory) -> bool:
     )  # fmt: skip
 
 
-def replaced(
+def replace_members(
     transaction: Transaction, members: Sequence[Memory], heir: Memory, now: float, *, hard: bool
 ) -> tuple[Memory, list[Change]]:
     """The heir, and what becomes of those that it stands for; the heir's own change is the caller's.

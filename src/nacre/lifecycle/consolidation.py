@@ -9,7 +9,7 @@ from heapq import nlargest
 
 from nacre.engine.changes import AnyChange, Change
 from nacre.engine.engine import Engine
-from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_centroid, mean_direction, replaced
+from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_centroid, mean_direction, replace_members
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Link, Memory
 from nacre.model.instants import DAY
@@ -109,7 +109,7 @@ class Consolidator:
         started = time.perf_counter()
         found = self.clusters(self.candidates(now))
         earned = [each for each in found if self.earned(each)]
-        report = reported(earned if dry_run else self.apply(earned), found)
+        report = report_of(earned if dry_run else self.apply(earned), found)
         report.duration_seconds = time.perf_counter() - started
         return report
 
@@ -121,7 +121,7 @@ class Consolidator:
         def carry_out(transaction: Transaction) -> list[AnyChange]:
             changes: list[AnyChange] = []
             for each in plan:
-                moved = promoted(each, transaction, engine, hard=self.hard)
+                moved = promote(each, transaction, engine, hard=self.hard)
                 if moved:
                     changes += moved
                     done.append(each)
@@ -137,25 +137,25 @@ def cluster(memories: Sequence[Memory], centroid: Vectors | None) -> MemoryClust
     return MemoryCluster(tuple(ordered), centroid, sum(memory.salience for memory in ordered) / len(ordered))
 
 
-def promoted(each: MemoryCluster, transaction: Transaction, engine: Engine, *, hard: bool) -> list[AnyChange]:
+def promote(each: MemoryCluster, transaction: Transaction, engine: Engine, *, hard: bool) -> list[AnyChange]:
     """Empty when a member is no longer what it was: then nothing of the cluster changes."""
     stood = all_unchanged(each.memories, transaction)
     if not stood:
         return []
     first, *others = stood
     heir = replace(first, status="long_term", salience=each.memories[0].salience, updated_at=engine.clock())
-    heir = replace(heir, links=(*heir.links, *lineage_of(heir, others)))
-    heir, changes = replaced(transaction, others, heir, engine.clock(), hard=hard)
+    heir = replace(heir, links=(*heir.links, *derived_from_links(heir, others)))
+    heir, changes = replace_members(transaction, others, heir, engine.clock(), hard=hard)
     return [Change(first, heir), *changes]
 
 
-def lineage_of(heir: Memory, others: Sequence[Memory]) -> list[Link]:
+def derived_from_links(heir: Memory, others: Sequence[Memory]) -> list[Link]:
     """The ties that it does not have yet: a reflection may be promoted together with its own sources."""
     named = {link.to for link in heir.links if link.rel == DERIVED_FROM}
     return [Link(memory.id, DERIVED_FROM) for memory in others if memory.id not in named]
 
 
-def reported(done: Sequence[MemoryCluster], found: Sequence[MemoryCluster]) -> ConsolidationReport:
+def report_of(done: Sequence[MemoryCluster], found: Sequence[MemoryCluster]) -> ConsolidationReport:
     processed = sum(len(each.memories) for each in found)
     behind = sum(not member.pinned for each in done for member in each.memories[1:])
     return ConsolidationReport(

@@ -49,11 +49,11 @@ class Process:
         """True only when that is sure; of another machine's processes nothing is."""
         if not self.here:
             return False
-        return not is_alive(self.pid) or (self.born != "" and birth(self.pid) not in ("", self.born))
+        return not is_alive(self.pid) or (self.born != "" and start_time(self.pid) not in ("", self.born))
 
 
 def this_process() -> Process:
-    return Process(os.getpid(), this_host(), birth(os.getpid()))
+    return Process(os.getpid(), this_host(), start_time(os.getpid()))
 
 
 @cache
@@ -91,14 +91,14 @@ else:
             return False
         except PermissionError:
             return True  # somebody else's
-        return not look(pid)[0].startswith("Z")
+        return not process_stat(pid)[0].startswith("Z")
 
 
-def birth(pid: int) -> str:
-    return look(pid)[1]
+def start_time(pid: int) -> str:
+    return process_stat(pid)[1]
 
 
-def look(pid: int) -> tuple[str, str]:
+def process_stat(pid: int) -> tuple[str, str]:
     """Its state and when it began, in the system's own words; empty where it does not say."""
     if PROC.joinpath("self").exists():
         try:
@@ -106,7 +106,7 @@ def look(pid: int) -> tuple[str, str]:
         except OSError:
             return "", ""
         return fields[STATE], f"{boot()} {fields[STARTED]}"
-    return asked(pid) if os.name == "posix" else ("", "")
+    return ask_ps(pid) if os.name == "posix" else ("", "")
 
 
 @cache
@@ -117,7 +117,7 @@ def boot() -> str:
         return ""
 
 
-def asked(pid: int) -> tuple[str, str]:
+def ask_ps(pid: int) -> tuple[str, str]:
     words = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
     try:
         told = subprocess.run(words, capture_output=True, text=True, timeout=ASKING_SECONDS, check=False).stdout
@@ -142,14 +142,14 @@ else:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class DaemonFiles:
     """Beside the store, where everyone who uses it finds them."""
 
     pid: Path
     log: Path
 
     @classmethod
-    def beside(cls, store: Path) -> Places:
+    def beside(cls, store: Path) -> DaemonFiles:
         return cls(store.with_name(f"{store.name}.maintenance.pid"), store.with_name(f"{store.name}.maintenance.log"))
 
 
@@ -160,7 +160,7 @@ def write_pid(path: Path | str, process: Process | None = None) -> None:
     write_private(file, f"{told.pid}\n{told.host}\n{told.born}\n")
 
 
-def written_in(path: Path | str) -> Process | None:
+def read_pid(path: Path | str) -> Process | None:
     """None when there is no such file or it names no process; a bare number means one of this machine."""
     try:
         number, host, born, *_ = [*Path(path).read_text("utf-8").splitlines(), "", "", ""]
@@ -172,13 +172,13 @@ def written_in(path: Path | str) -> Process | None:
 
 def get_pid(path: Path | str) -> int | None:
     """The number that the file tells, whether such a process lives or not."""
-    process = written_in(path)
+    process = read_pid(path)
     return None if process is None else process.pid
 
 
 def running(path: Path | str) -> Process | None:
     """The process that wrote the file, if it still lives; not a later one to which the system gave its number."""
-    process = written_in(path)
+    process = read_pid(path)
     return None if process is None or process.gone else process
 
 
@@ -209,7 +209,7 @@ def stop_daemon(path: Path | str, timeout: float = STOPPING_SECONDS) -> bool:
         if time.monotonic() > deadline:
             return False
         time.sleep(PAUSE_SECONDS)
-    if written_in(path) == process:
+    if read_pid(path) == process:
         remove_pid(path)  # it could not do so itself
     return True
 
@@ -252,14 +252,14 @@ def stopping_on_signals() -> Iterator[threading.Event]:
 
 
 @contextmanager
-def told_by(path: Path | str) -> Iterator[None]:
+def pid_file(path: Path | str) -> Iterator[None]:
     """The file tells this process while it lasts, and goes with it."""
     mine = this_process()
     write_pid(path, mine)
     try:
         yield
     finally:
-        if written_in(path) == mine:
+        if read_pid(path) == mine:
             remove_pid(path)
 
 
@@ -363,6 +363,6 @@ def launchd(service: Service) -> str:
 UNITS = {"systemd": systemd, "launchd": launchd}
 
 
-def usual() -> str:
+def usual_service() -> str:
     """What this system has."""
     return "launchd" if sys.platform == "darwin" else "systemd"

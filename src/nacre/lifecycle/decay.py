@@ -1,11 +1,11 @@
-"""How strongly a memory still stands: the ways to score it, by name."""
+"""Lets unused memories fade: scores how strong each one still is, and lowers confidence that nobody renews."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log1p
 from typing import TypeAlias
 
@@ -14,12 +14,13 @@ from nacre.errors import InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
+from nacre.model.memory import LESSON
 
 # What each adds to the time that a memory lasts, in units of the time that an unused one does.
 USED = 1.0  # by the logarithm of its uses: the tenth recall proves less than the first (Ebbinghaus' savings)
 VALIDATED = 2.0  # somebody said that it still holds
-TIED = 0.25  # each tie that leads to it, up to
-MOST_TIES = 8
+LINKED = 0.25  # each tie that leads to it, up to
+MOST_LINKS = 8
 # The height of a curve hardly decides when it ends: at 0.02 a day a remark (0.2) would last 69 days and a standing
 # order (0.95) 147. So what is worth more than anything that is said in passing, as the appraisal has it, lasts longer
 # too: unused, a fact (0.55) three years and a standing order ten. With a quarter of this facts are lost after a year
@@ -29,7 +30,7 @@ WORTH = 40.0
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DecayInput:
     """What a score is made of; `support` counts the ties that lead to the memory."""
 
     memory: Memory
@@ -38,15 +39,15 @@ class Standing:
     support: int = 0
 
 
-Model: TypeAlias = Callable[[Standing], float]
+Model: TypeAlias = Callable[[DecayInput], float]
 
 
-def simple(given: Standing) -> float:
+def simple(given: DecayInput) -> float:
     """importance · exp(−rate · days since its last use): AI-Houkai's formula."""
     return given.memory.importance * exp(-given.decay_rate * days_since(given.memory.last_accessed, given.now))
 
 
-def strength(given: Standing) -> float:
+def strength(given: DecayInput) -> float:
     """The same curve, made longer by what speaks for the memory: its worth, uses, a validation, ties.
 
     A pinned one never fades.
@@ -54,7 +55,7 @@ def strength(given: Standing) -> float:
     memory = given.memory
     if memory.pinned:
         return 1.0
-    proven = USED * log1p(memory.access_count) + TIED * min(given.support, MOST_TIES)
+    proven = USED * log1p(memory.access_count) + LINKED * min(given.support, MOST_LINKS)
     worth = WORTH * max(0.0, memory.importance - PASSING)
     confirmed = VALIDATED if memory.last_validated_at is not None else 0.0
     last = max(memory.last_accessed, memory.last_validated_at or 0.0)
@@ -152,7 +153,7 @@ class DecayEngine:
         return [Faded(memory, self._score(memory, now, support)) for memory in memories]
 
     def _score(self, memory: Memory, now: float, support: Counter[str]) -> float:
-        return model_named(self.model)(Standing(memory, now, self.decay_rate, support[memory.id]))
+        return model_named(self.model)(DecayInput(memory, now, self.decay_rate, support[memory.id]))
 
     def _support(self, ids: Sequence[str] | None = None) -> Counter[str]:
         edges = self.store.edges(into=ids)
@@ -165,3 +166,93 @@ class DecayEngine:
 def unused_since(planned: Memory, memory: Memory) -> bool:
     same = (memory.last_accessed, memory.updated_at) == (planned.last_accessed, planned.updated_at)
     return same and not memory.pinned and memory.status != "trashed"
+
+
+CONFIDENCE_ACTOR = "confidence"
+HALF_LIFE_DAYS = 365.0
+CONFIDENCE_FLOOR = 0.1  # doubt is not disproof
+NOTICEABLE = 0.05  # a smaller loss is not worth an act
+# Events do not become less certain; what is held to be true does.
+BELIEF_TYPES = ("semantic", "procedural", "feedback", LESSON)
+
+
+@dataclass(frozen=True, slots=True)
+class FadedConfidence:
+    memory: Memory
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceDecay:
+    """Halves the confidence of what is held to be true every `half_life_days` since it was last validated."""
+
+    store: MemoryStore
+    half_life_days: float = HALF_LIFE_DAYS
+    floor: float = CONFIDENCE_FLOOR
+
+    def now_worth(self, memory: Memory, now: float) -> float:
+        """From the confidence at its last validation, or at its last change of confidence."""
+        since = max(memory.last_validated_at or 0.0, faded_at(memory), memory.created_at)
+        worth = self._faded(memory.confidence, now - since)
+        if not noticeable(memory, worth):
+            return worth
+        return self._faded(memory.confidence, now - max(since, self._said_at(memory)))
+
+    def _faded(self, confidence: float, seconds: float) -> float:
+        faded = confidence * float(0.5 ** (max(0.0, seconds) / DAY / self.half_life_days))
+        return max(min(self.floor, confidence), faded)
+
+    def _said_at(self, memory: Memory) -> float:
+        """When an act last changed how firmly it is held; 0 when the journal knows of none."""
+        acts = self.store.journal(memory.id, limit=None)
+        said = (entry.act.at for entry in acts if entry.before and "confidence" in (entry.after or {}))
+        return next(said, 0.0)
+
+    def plan(self, now: float | None = None) -> tuple[FadedConfidence, ...]:
+        at = self.store.now() if now is None else now
+        held = self.store.iterate(where=Filter.where(pinned=False, type__in=BELIEF_TYPES))
+        fading = (FadedConfidence(memory, self.now_worth(memory, at)) for memory in held)
+        return tuple(each for each in fading if noticeable(each.memory, each.confidence))
+
+    def apply(self, plan: Sequence[FadedConfidence], now: float | None = None, *, why: str = "") -> int:
+        """One act; what was validated or changed since it was planned keeps its confidence."""
+        at = self.store.now() if now is None else now
+        planned = {each.memory.id: each for each in plan}
+        if not planned:
+            return 0
+
+        def edit(memory: Memory) -> Memory:
+            each = planned[memory.id]
+            if memory.pinned or not confidence_unchanged(memory, each.memory):
+                return memory
+            kept = {**memory.metadata, "confidence_faded_at": at}
+            return replace(memory, confidence=round(each.confidence, 4), metadata=kept)
+
+        engine = self.store.acting_as(CONFIDENCE_ACTOR)
+        return len(engine.change_present(self.store.space, list(planned), "fade", edit, why=why))
+
+
+def noticeable(memory: Memory, worth: float) -> bool:
+    return memory.confidence - worth >= NOTICEABLE
+
+
+def confidence_unchanged(memory: Memory, planned: Memory) -> bool:
+    return (memory.confidence, memory.last_validated_at, memory.status, memory.updated_at) == (
+        planned.confidence, planned.last_validated_at, planned.status, planned.updated_at,
+    )  # fmt: skip
+
+
+def faded_at(memory: Memory) -> float:
+    at = memory.metadata.get("confidence_faded_at")
+    return float(at) if isinstance(at, int | float) else 0.0
+
+
+def audit(
+    store: MemoryStore, *, min_confidence: float = 0.0, max_confidence: float = 1.0, source: str | None = None,
+    validated: bool | None = None,
+) -> Iterator[Memory]:  # fmt: skip
+    """Memories held so firmly, on such evidence: `audit(store, min_confidence=0.8, source="inferred")`."""
+    where = Filter.where(
+        confidence__le=max_confidence, last_validated_at__unset=None if validated is None else not validated
+    )
+    return store.iterate(min_confidence=min_confidence, source=source, where=where)

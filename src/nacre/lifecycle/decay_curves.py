@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 from nacre.errors import InvalidInput
 from nacre.files import create_private, write_private
-from nacre.lifecycle.decay import Standing, model_named
+from nacre.lifecycle.decay import DecayInput, model_named
 from nacre.model import Memory
 from nacre.model.instants import DAY
 
@@ -34,7 +34,7 @@ def curve(
     """What the memory's score will be if nobody uses it."""
     scored = model_named(model)
     at = [days * step / (POINTS - 1) for step in range(POINTS)]
-    points = tuple((day, scored(Standing(memory, now + day * DAY, decay_rate, support))) for day in at)
+    points = tuple((day, scored(DecayInput(memory, now + day * DAY, decay_rate, support))) for day in at)
     return Curve(label or memory.text, points)
 
 

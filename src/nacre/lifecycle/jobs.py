@@ -71,20 +71,19 @@ def decay(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) 
     )
     plan = engine.plan(now)
     done = len(plan) if dry_run else len(engine.apply(plan, why=WHY))
-    return told("decay", done, "moved to the trash", dry_run)
+    return result_of("decay", done, "moved to the trash", dry_run)
 
 
 def reflect(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
     """Without `reflect_apply` it is always dry."""
-    from nacre.lifecycle.reflection import ReflectionEngine
-    from nacre.lifecycle.summaries import configured
+    from nacre.lifecycle.reflection import ReflectionEngine, summarizer_from
 
     dry = dry_run or not settings.reflect_apply
-    writer = configured(settings)
+    writer = summarizer_from(settings)
     engine = ReflectionEngine(store, min_cluster_size=int(settings.reflect_min_cluster), summarizer=writer)
     way = consolidating(settings)
     done = len(engine.clusters()) if dry else len(engine.apply(engine.plan(now), way, why=WHY))
-    return told("reflect", done, "condensed", dry, ("group of episodes", "groups of episodes"))
+    return result_of("reflect", done, "condensed", dry, ("group of episodes", "groups of episodes"))
 
 
 def consolidating(settings: Settings) -> Consolidate:
@@ -100,7 +99,7 @@ def consolidate(store: MemoryStore, settings: Settings, now: float, *, dry_run: 
     engine = Consolidator(store)
     plan = engine.plan(now)
     done = len(plan) if dry_run else len(engine.apply(plan, why=WHY))
-    return told("consolidate", done, "promoted to the long term", dry_run)
+    return result_of("consolidate", done, "promoted to the long term", dry_run)
 
 
 def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
@@ -111,7 +110,7 @@ def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool)
     done = len(plan) if dry_run else len(retention.apply(plan, why=WHY))
     if settings.compress_days > 0 and not dry_run:
         compress_old(store, settings.compress_days, now)  # no act: every text reads as before
-    return told("retain", done, "taken out of sight", dry_run)
+    return result_of("retain", done, "taken out of sight", dry_run)
 
 
 def trash(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
@@ -120,13 +119,13 @@ def trash(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) 
     emptied = Trash(store, settings.trash_days)
     plan = emptied.plan(now)
     done = len(plan) if dry_run else emptied.apply(plan, why=WHY)
-    return told("trash", done, "deleted for good", dry_run)
+    return result_of("trash", done, "deleted for good", dry_run)
 
 
 def reindex(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:  # noqa: ARG001
     """Not one act but several batches, and none of them an act: what is derived is brought up to date."""
     done = store.health().pending if dry_run else store.catch_up()
-    return told("reindex", done, "indexed", dry_run)
+    return result_of("reindex", done, "indexed", dry_run)
 
 
 def backup(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
@@ -145,7 +144,7 @@ def compact(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
         done = len(engine.store.journal(store.space, Told(upto=engine.store.written_by(store.space, before))))
     else:
         done = engine.compact(store.space, before, why=WHY)
-    return told("compact", done, "dropped from the journal", dry_run, ("entry", "entries"))
+    return result_of("compact", done, "dropped from the journal", dry_run, ("entry", "entries"))
 
 
 JOBS: Mapping[str, Job] = {
@@ -196,7 +195,7 @@ def backups_of(settings: Settings) -> Backups:
     return Backups(Path(settings.backup_folder).expanduser(), int(settings.backup_keep), f"{name}-{apart}")
 
 
-def told(
+def result_of(
     job: str, done: int, what: str, dry: bool, noun: tuple[str, str] = ("memory", "memories")
 ) -> JobResult:  # fmt: skip
     verb = "would be " if dry else "was " if done == 1 else "were "

@@ -15,10 +15,9 @@ from uuid import uuid4
 
 from nacre.errors import NacreError, StorageError
 from nacre.lifecycle.daemon import Process, this_process
-from nacre.lifecycle.intervals import parse_duration
 from nacre.lifecycle.jobs import JOBS, Job, JobResult, job_named
-from nacre.lifecycle.state import Histories, InFile, InStore, JobHistory
-from nacre.model.instants import DAY, iso
+from nacre.lifecycle.state import FileHistories, Histories, JobHistory, StoredHistories
+from nacre.model.instants import DAY, iso, parse_duration
 from nacre.model.memory import Json
 from nacre.protocols import Clock, Store
 from nacre.settings import Settings
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("nacre")
 
-KIND = "lease"
-SECONDS = 120.0  # after a crash on another machine, so long until the next one begins
+LEASE_KIND = "lease"
+LEASE_SECONDS = 120.0  # after a crash on another machine, so long until the next one begins
 RENEWALS = 4  # within that time: three may fail before the right is lost
 FARTHEST = 3_600.0  # a lease that claims more than this ahead was written by a clock that has been set back since
 
@@ -54,23 +53,23 @@ class Lease:
 
     store: MemoryStore
     name: str = "maintenance"
-    seconds: float = SECONDS
+    seconds: float = LEASE_SECONDS
     clock: Clock = time.time
     owner: str = field(default_factory=lambda: uuid4().hex)
     lost: threading.Event = field(default_factory=threading.Event)
 
     def holder(self) -> Holder | None:
         """Who holds it now; one whose time is over or who is gone does not."""
-        return self._holding(self._backend().words(KIND).get(self.name))
+        return self._holding(self._backend().words(LEASE_KIND).get(self.name))
 
     def acquire(self) -> bool:
         """Takes it, or makes it last longer; False when another one holds it."""
         me = this_process()
         with self._backend().transaction() as transaction:
-            other = self._holding(transaction.word(KIND, self.name))
+            other = self._holding(transaction.word(LEASE_KIND, self.name))
             if other is not None and other.owner != self.owner:
                 return False
-            transaction.put_word(KIND, self.name, {
+            transaction.put_word(LEASE_KIND, self.name, {
                 "owner": self.owner, "pid": me.pid, "host": me.host, "born": me.born,
                 "until": self.clock() + self.seconds,
             })  # fmt: skip
@@ -78,9 +77,9 @@ class Lease:
 
     def release(self) -> None:
         with self._backend().transaction() as transaction:
-            stored = holder_of(transaction.word(KIND, self.name))
+            stored = holder_of(transaction.word(LEASE_KIND, self.name))
             if stored is not None and stored.owner == self.owner:
-                transaction.put_word(KIND, self.name, None)
+                transaction.put_word(LEASE_KIND, self.name, None)
 
     @contextmanager
     def held(self) -> Iterator[bool]:
@@ -117,7 +116,7 @@ class Lease:
         return found if found is not None and found.holds(self.clock()) else None
 
     def _backend(self) -> Store:
-        return self.store.acting_as(KIND).store
+        return self.store.acting_as(LEASE_KIND).store
 
 
 def holder_of(stored: Mapping[str, Json] | None) -> Holder | None:
@@ -133,7 +132,7 @@ def holder_of(stored: Mapping[str, Json] | None) -> Holder | None:
 WEEK = 7 * DAY
 TICK = 300.0
 OFF = "off"
-STANDING = 600.0  # the lease of who keeps coming back: each renewal is a write, and a disk may want to sleep
+SCHEDULER_LEASE_SECONDS = 600.0  # long, because each renewal writes to the disk
 LOOK_AGAIN = DAY  # a job that is only tried out costs as much as one that is done
 WORK = "tick"  # the lease of who works now; "maintenance" is that of who keeps coming back
 
@@ -212,8 +211,10 @@ class MaintenanceScheduler:
         )
         self.all_spaces = all_spaces
         self.look_again = look_again
-        self.lease = Lease(store, seconds=STANDING)
-        self._histories: Histories = InStore(store) if state_path is None else InFile(Path(state_path), store.space)
+        self.lease = Lease(store, seconds=SCHEDULER_LEASE_SECONDS)
+        self._histories: Histories = (
+            StoredHistories(store) if state_path is None else FileHistories(Path(state_path), store.space)
+        )
         self._looked: dict[str, float] = {}
 
     @classmethod

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("nacre")
 
-KIND = "maintenance"
+HISTORY_KIND = "maintenance"
 SET_BACK = 3_600.0  # a last run so far ahead was noted by a clock that has been set back since
 LONGEST_ERROR = 500  # characters; the log has all of it
 
@@ -115,21 +115,21 @@ class Histories(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class InStore:
+class StoredHistories:
     """One word of the store's vocabulary for each job. Only the holder of the lease writes them."""
 
     store: MemoryStore
 
     def history(self, key: str) -> JobHistory:
-        return history_of(self.store.acting_as(KIND).store.words(KIND).get(key) or {})
+        return history_of(self.store.acting_as(HISTORY_KIND).store.words(HISTORY_KIND).get(key) or {})
 
     def note(self, key: str, history: JobHistory) -> None:
-        with self.store.acting_as(KIND).store.transaction() as transaction:
-            transaction.put_word(KIND, key, asdict(history))
+        with self.store.acting_as(HISTORY_KIND).store.transaction() as transaction:
+            transaction.put_word(HISTORY_KIND, key, asdict(history))
 
 
 @dataclass(frozen=True, slots=True)
-class InFile:
+class FileHistories:
     """In the file, the jobs of `home`, the space it was begun for, have their plain names."""
 
     path: Path

@@ -1,7 +1,9 @@
-"""Times as they come from people and as they are kept: UTC seconds inside, ISO 8601 outside."""
+"""Times and durations: UTC seconds inside, ISO 8601 outside; durations such as 30m, 1h 30m or 7d."""
 
 from __future__ import annotations
 
+import math
+import re
 from datetime import UTC, date, datetime
 from typing import TypeAlias
 
@@ -41,3 +43,39 @@ def parsed(given: str) -> datetime:
 
 def iso(at: float | None) -> str:
     return "" if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+UNIT_SECONDS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
+DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([wdhms])\s*", re.ASCII)
+DURATION_UNITS = 2  # units of a printed duration: nobody plans a week to the second
+
+
+def parse_duration(text: str | float) -> float:
+    """Seconds, which a plain number means too; the units are s, m, h, d and w. Raises `InvalidInput`."""
+    given = str(text).strip().lower()
+    seconds = plain_number(given)
+    if seconds is None:
+        parts = DURATION_PART.findall(given)
+        if not parts or DURATION_PART.sub("", given):
+            raise InvalidInput(f"{text!r} is no length of time; write 90, 30m, 1h 30m, 24h, 7d or 2w.")
+        seconds = sum(float(number) * UNIT_SECONDS[unit] for number, unit in parts)
+    if not math.isfinite(seconds) or seconds < 0:
+        raise InvalidInput(f"{text!r} is no length of time that can be waited for; write 90, 30m, 24h or 7d.")
+    return seconds
+
+
+def plain_number(given: str) -> float | None:
+    try:
+        return float(given)
+    except ValueError:
+        return None
+
+
+def format_duration(seconds: float) -> str:
+    """Its two largest units: `1h 1m` for 3661. What is shorter than a second is `0s`."""
+    left, parts = max(0, int(seconds)), []
+    for unit, length in UNIT_SECONDS.items():
+        count, left = divmod(left, length)
+        if count:
+            parts.append(f"{count}{unit}")
+    return " ".join(parts[:DURATION_UNITS]) or "0s"

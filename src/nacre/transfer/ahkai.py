@@ -33,10 +33,10 @@ def row(memory: Memory) -> dict[str, Json]:
 def loses(memory: Memory) -> bool:
     """True when the file has no place for something that the memory says."""
     more = any(getattr(memory, name) != default for name, default in DEFAULTS.items() if name not in CARRIED)
-    return more or any("," in tag for tag in memory.tags) or any(not plain(link) for link in memory.links)
+    return more or any("," in tag for tag in memory.tags) or any(not is_plain(link) for link in memory.links)
 
 
-def plain(link: Link) -> bool:
+def is_plain(link: Link) -> bool:
     return link.weight == 1.0 and not link.data
 
 
@@ -71,7 +71,7 @@ def links(given: object) -> list[Json]:
     return [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
 
 
-def moment(given: object) -> str:
+def header_time(given: object) -> str:
     """A time in a header, which AI-Houkai writes as seconds."""
     number = isinstance(given, int | float) and not isinstance(given, bool)
     return iso(float(given)) if number and isfinite(given) and FIRST <= given <= LAST else ""  # type: ignore[arg-type, operator]

@@ -34,8 +34,8 @@ MOST_EXPANSION = 200
 HARMLESS = 256 * MEBIBYTE
 LARGEST = 64 << 30  # bytes unpacked: some thirty million memories with their vectors
 MOST_ROWS = 10_000_000  # each costs some 70 bytes while it is being read
-MOST_WORDS = 200_000  # words of the vocabulary, which are held together
-LARGEST_WORDS = 32 * MEBIBYTE  # and what is told of them all
+MOST_TERMS = 200_000  # words of the vocabulary, which are held together
+LARGEST_VOCABULARY = 32 * MEBIBYTE  # and what is told of them all
 MOST_TYPES = 1_000  # among them; each row's is looked for in all of these
 MOST_NAMED = 100  # faults that are told one by one; of the others only the number
 
@@ -113,7 +113,7 @@ class ArchiveInfo:
 MAGIC = b"\x1f\x8b"
 BUFFER = 1 << 16
 BLOCK = 1 << 20  # bytes unpacked at once, where they are only counted
-TOLD_EVERY = 500  # lines
+PROGRESS_EVERY = 500  # lines
 AGAIN = "Export it again, or take another copy."
 DAMAGE = (EOFError, zlib.error)
 GZIP = 31  # zlib's word for gzip's container
@@ -145,7 +145,7 @@ class Lines:
         packed = raw.read(len(MAGIC)) == MAGIC
         size = raw.seek(0, io.SEEK_END)
         raw.seek(0)
-        most = limit(size)
+        most = most_bytes(size)
         plain = io.BufferedReader(Unpacked(raw), BUFFER) if packed else raw
         number = 0
         while line := plain.readline(LONGEST_LINE + 1):
@@ -157,7 +157,7 @@ class Lines:
             self.digest = self._hash.hexdigest()
             self._hash.update(line)
             yield number, line
-            if self._progress is not None and number % TOLD_EVERY == 0:
+            if self._progress is not None and number % PROGRESS_EVERY == 0:
                 self._progress(min(raw.tell(), size), size, "checking the archive")
 
     def bound(self, number: int, most: int) -> None:
@@ -178,7 +178,7 @@ def check_size(path: Path) -> None:
         with open_regular(path) as raw:
             if raw.read(len(MAGIC)) != MAGIC:
                 return
-            most = limit(raw.seek(0, io.SEEK_END))
+            most = most_bytes(raw.seek(0, io.SEEK_END))
             raw.seek(0)
             unpacked, ends = Unpacked(raw), 0
             block = bytearray(BLOCK)
@@ -192,7 +192,7 @@ def check_size(path: Path) -> None:
         return  # reading its lines says what is wrong, and keeps what stands before the damage
 
 
-def limit(size: int) -> int:
+def most_bytes(size: int) -> int:
     """How many bytes a packed file of this size may hold."""
     return min(LARGEST, max(HARMLESS, MOST_EXPANSION * size))
 
@@ -231,12 +231,12 @@ class Unpacked(io.RawIOBase):
 UNIT = 0.05  # how far a row may be from unit length: sixteen bits round a little, and no more than that
 
 
-def packed(vectors: Vectors) -> str:
+def pack_vectors(vectors: Vectors) -> str:
     """Rows of 16-bit floats, little-endian, as base64; it is what a store keeps of them."""
     return base64.b64encode(vectors.astype("<f2").tobytes()).decode("ascii")
 
 
-def unpacked(given: object, dimensions: int) -> Vectors | None:
+def unpack_vectors(given: object, dimensions: int) -> Vectors | None:
     """Rows of unit length, or None where there are none that could be trusted."""
     import numpy as np
 

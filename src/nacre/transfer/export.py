@@ -1,14 +1,20 @@
-"""Takes memories out of a store into one file that any other store can read."""
+"""Writes memories into an archive: one file that any other store can import."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import IO
 
+from nacre import files
+from nacre.errors import ArchiveRefused, InvalidInput, StorageError
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import Instant, iso
@@ -17,9 +23,77 @@ from nacre.protocols import Progress, Vectors
 from nacre.recall_options import Scope
 from nacre.remember.derive import same_derived_input
 from nacre.transfer import ahkai
-from nacre.transfer.archive import AHKAI, NACRE, SUFFIXES, VERSIONS, ExportSummary, packed
-from nacre.transfer.vocabulary import Spoken
-from nacre.transfer.write_archive import Writer, replacing
+from nacre.transfer.archive import AHKAI, LONGEST_LINE, NACRE, SUFFIXES, VERSIONS, ExportSummary, pack_vectors
+from nacre.transfer.read_archive import Archive
+from nacre.transfer.vocabulary import ExportedVocabulary
+
+GZIP = 31  # zlib's word for gzip's container, with its largest window
+LEVEL = 3  # of compression: half as long as level 6, for a fiftieth more where most of it is vectors
+
+
+class Writer:
+    """`count` is of the rows after the header, `bytes` of what they take. What is not ended has no end: a reader sees
+    that it broke off."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out = out
+        self._packer = zlib.compressobj(LEVEL, zlib.DEFLATED, GZIP)
+        self._hash = hashlib.sha256()
+        self.count = -1
+        self.bytes = 0
+
+    def put(self, row: Mapping[str, Json], name: str = "") -> None:
+        line = json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        if len(line) > LONGEST_LINE:
+            raise InvalidInput(
+                f"The memory {name} takes {len(line):,} bytes, and a line of an archive holds {LONGEST_LINE:,}; "
+                "take some of its ties or metadata away, or leave it out."
+            )
+        self._hash.update(line)
+        self._write(self._packer.compress(line))
+        self.count += 1
+
+    def close(self) -> None:
+        """The closing line: whatever is missing or changed before it shows."""
+        self.put({"end": {"count": self.count, "sha256": self._hash.hexdigest()}})
+        self.end()
+
+    def end(self) -> None:
+        self._write(self._packer.flush())
+
+    def _write(self, packed: bytes) -> None:
+        self._out.write(packed)
+        self.bytes += len(packed)
+
+
+@contextmanager
+def replacing(path: Path, refuse: Callable[[Path], None] | None = None) -> Iterator[IO[bytes]]:
+    """A file under another name, which takes the place of `path` when all went well. Raises `StorageError`.
+
+    What is there already is replaced only when `refuse` lets it be, by default an archive: a slip must not cost a
+    store.
+    """
+    (refuse or refuse_other)(path)
+    try:
+        with files.replacing(path) as file:
+            yield file
+    except StorageError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StorageError(f"Nothing can be written to {path} ({reason}); choose another place.") from error
+
+
+def refuse_other(path: Path) -> None:
+    if not path.exists() or (path.is_file() and not path.stat().st_size):
+        return
+    try:
+        if not path.is_file():  # a pipe, say, which would make us wait
+            raise ArchiveRefused(path, "it is no file", "Choose another name.")
+        Archive(path)
+    except ArchiveRefused as error:
+        raise InvalidInput(f"{path} is there already and is no archive; choose another name.") from error
+
 
 PAGE = 256  # memories read, and written, at once
 
@@ -89,18 +163,18 @@ def export_archive(
     """
     started = time.monotonic()
     if not isinstance(out, str | Path):
-        exporting = Exporting(store, choice, form or NACRE, Writer(out))
+        exporting = Export(store, choice, form or NACRE, Writer(out))
         exporting.run(progress)
         return exporting.summary(None, time.monotonic() - started)
     path = Path(out).expanduser()
     with replacing(path) as file:
-        exporting = Exporting(store, choice, form or SUFFIXES.get(path.suffix.lower(), NACRE), Writer(file))
+        exporting = Export(store, choice, form or SUFFIXES.get(path.suffix.lower(), NACRE), Writer(file))
         exporting.run(progress)
     return exporting.summary(path, time.monotonic() - started)
 
 
 @dataclass(slots=True)
-class Exporting:
+class Export:
     store: MemoryStore
     choice: Choice
     form: str
@@ -109,10 +183,10 @@ class Exporting:
     words: int = 0
     redacted: int = 0
     lossy: int = 0
-    spoken: Spoken = field(init=False)
+    spoken: ExportedVocabulary = field(init=False)
 
     def __post_init__(self) -> None:
-        self.spoken = Spoken(self.store)
+        self.spoken = ExportedVocabulary(self.store)
 
     def run(self, progress: Progress | None) -> None:
         self.store.check_records()
@@ -177,7 +251,7 @@ class Exporting:
             # The first piece is what its model, which reads no further, would have read.
             return row if vectors is None else {**row, "vector": vectors[0].tolist()}
         told: dict[str, Json] = {"memory": memory.to_dict()}
-        return told if vectors is None else {**told, "vectors": packed(vectors)}
+        return told if vectors is None else {**told, "vectors": pack_vectors(vectors)}
 
     def put_words(self) -> None:
         for kind, name, data in self.told_words():

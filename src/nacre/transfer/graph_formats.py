@@ -12,10 +12,10 @@ from nacre.model import Edge, Graph, Memory
 from nacre.model.instants import iso
 
 LONGEST_LABEL = 60  # characters of a text in a drawing; the whole text is in GraphML and in the page
-LONGEST_SHOWN = 4_000  # in the page, for each memory: what a person reads there
+LONGEST_TEXT = 4_000  # in the page, for each memory: what a person reads there
 PAGE, DATA = "graph_page.html", "/*GRAPH*/null"
 # What a terminal would obey, what turns the direction of writing, and what XML has no word for.
-UNSHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 MERMAID_ENTITY = re.compile(r"""["'`#&<>\[\](){}|;\\]""")
 GRAPHML_NODE = {"label": "string", "text": "string", "title": "string", "type": "string", "tags": "string",
                 "state": "string", "created_at": "string", "importance": "double", "confidence": "double"}  # fmt: skip
@@ -58,10 +58,10 @@ def html(graph: Graph) -> str:
     """One file that needs nothing else, to be moved, enlarged and searched in any browser; ASCII, wherever it goes."""
     page = files(__package__).joinpath(PAGE).read_text(encoding="utf-8")
     whole = {
-        "nodes": [shown(id, memory) for id, memory in graph.nodes.items()],
+        "nodes": [page_node(id, memory) for id, memory in graph.nodes.items()],
         "edges": [[edge.source, edge.target, edge.rel, edge.weight] for edge in graph.edges],
     }
-    return page.replace(DATA, harmless(json.dumps(whole)))
+    return page.replace(DATA, escaped_json(json.dumps(whole)))
 
 
 def label(memory: Memory) -> str:
@@ -75,11 +75,11 @@ def state(memory: Memory) -> str:
 
 
 def one_line(text: str) -> str:
-    return " ".join(UNSHOWN.sub("", text).split())
+    return " ".join(UNPRINTABLE.sub("", text).split())
 
 
 def quoted(text: str) -> str:
-    whole = UNSHOWN.sub("", text).replace("\r", " ").replace("\n", " ")
+    whole = UNPRINTABLE.sub("", text).replace("\r", " ").replace("\n", " ")
     return '"' + whole.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -112,22 +112,23 @@ def graphml_edge(edge: Edge) -> Iterator[str]:
 
 def data(of: str, name: str, value: object) -> str:
     # A carriage return would be read back as a line end.
-    return f'      <data key="{of}_{name}">{escape(UNSHOWN.sub("", str(value)), {chr(13): "&#13;"})}</data>'
+    return f'      <data key="{of}_{name}">{escape(UNPRINTABLE.sub("", str(value)), {chr(13): "&#13;"})}</data>'
 
 
 def attribute(text: str) -> str:
-    return quoteattr(UNSHOWN.sub("", text))
+    return quoteattr(UNPRINTABLE.sub("", text))
 
 
-def shown(id: str, memory: Memory) -> dict[str, object]:
-    cut = memory.text if len(memory.text) <= LONGEST_SHOWN else memory.text[: LONGEST_SHOWN - 1] + "…"
+def page_node(id: str, memory: Memory) -> dict[str, object]:
+    cut = memory.text if len(memory.text) <= LONGEST_TEXT else memory.text[: LONGEST_TEXT - 1] + "…"
     return {
-        "id": id, "label": label(memory), "text": UNSHOWN.sub("", cut), "type": memory.type, "tags": list(memory.tags),
-        "state": state(memory), "created": iso(memory.created_at) if memory.created_at else "",
+        "id": id, "label": label(memory), "text": UNPRINTABLE.sub("", cut), "type": memory.type,
+        "tags": list(memory.tags), "state": state(memory),
+        "created": iso(memory.created_at) if memory.created_at else "",
     }  # fmt: skip
 
 
-def harmless(text: str) -> str:
+def escaped_json(text: str) -> str:
     """JSON that no parser of HTML can take for its own: «</script>» in a memory ends no script."""
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

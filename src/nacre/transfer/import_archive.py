@@ -1,8 +1,9 @@
-"""Brings an archive into a store: read through once, whole, and then taken in as one act that `undo` takes back."""
+"""Imports an archive, or the memory of another program, as one operation that `undo` reverts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,21 +11,22 @@ from nacre.engine import Engine
 from nacre.engine.changes import AnyChange
 from nacre.engine.engine import carry_out
 from nacre.engine.indexing import catch_up_all
-from nacre.errors import AccessDenied, ArchiveRefused, EmbeddingError, StorageError, UnknownName
+from nacre.errors import AccessDenied, ArchiveRefused, EmbeddingError, InvalidInput, StorageError, UnknownName
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.memory import Json
-from nacre.protocols import Derived, Progress, Store
+from nacre.protocols import Derived, Embedder, Progress, Store
 from nacre.remember.derive import chunk_memory, indexed_words
 from nacre.remember.guard import Guard
-from nacre.transfer.archive import AHKAI, MOST_NAMED, NACRE, ImportSummary, unpacked
-from nacre.transfer.import_plan import POLICIES, Checking, Incoming, Standing, Survey, surveyed
+from nacre.transfer.archive import AHKAI, MOST_NAMED, NACRE, ImportSummary, unpack_vectors
+from nacre.transfer.foreign import ai_lessons, amplihack, chroma, server_memory
+from nacre.transfer.import_plan import POLICIES, ImportPlanner, Lookup, RowChecker, Survey, survey
 from nacre.transfer.read_archive import Archive, BadRow, MemoryRow, Source
 from nacre.transfer.vocabulary import RELATION, TYPE
 
 ACTOR = "import"
-TOLD_EVERY = 500  # rows
+PROGRESS_EVERY = 500  # rows
 
 
 def import_archive(
@@ -77,13 +79,13 @@ def import_rows(
     engine = store.acting_as(ACTOR)
     engine.check_embedder()
     guard = make_guard(store.settings)
-    survey = surveyed(store, source, guard, on_conflict, progress)
-    importing = Importing(store, engine, guard, survey, on_conflict, regenerate_vectors)
+    verified = survey(store, source, guard, on_conflict, progress)
+    importing = Import(store, engine, guard, verified, on_conflict, regenerate_vectors)
     importing.prepare()
     return importing.foreseen(progress) if dry_run else importing.run(why, progress)
 
 
-class Looking:
+class StoreLookup:
     """What stands, for a dry run: read from the store, without a transaction that would make others wait."""
 
     def __init__(self, store: Store) -> None:
@@ -100,7 +102,7 @@ class Looking:
 
 
 @dataclass(slots=True)
-class Importing:
+class Import:
     store: MemoryStore
     engine: Engine
     guard: Guard
@@ -124,15 +126,15 @@ class Importing:
             self.usable = embedder.ready
 
     def foreseen(self, progress: Progress | None) -> ImportSummary:
-        incoming = self._incoming(Looking(self.engine.store))
+        incoming = self._incoming(StoreLookup(self.engine.store))
         for _ in self._changes(incoming, progress):
             pass
         return self._summary(incoming, incoming.counts.unembedded, ())
 
     def run(self, why: str, progress: Progress | None) -> ImportSummary:
-        met: list[Incoming] = []
+        met: list[ImportPlanner] = []
 
-        def flow(standing: Standing) -> Iterator[AnyChange]:
+        def flow(standing: Lookup) -> Iterator[AnyChange]:
             met.append(self._incoming(standing))
             return self._changes(met[0], progress)
 
@@ -140,16 +142,16 @@ class Importing:
         embedded, notes = self._embed(met[0].counts.unembedded, progress)
         return replace(self._summary(met[0], embedded, notes), batch=batch)
 
-    def _incoming(self, standing: Standing) -> Incoming:
+    def _incoming(self, standing: Lookup) -> ImportPlanner:
         taught = (word.name for word in self.survey.words if word.kind == TYPE)
-        checking = Checking(self.store.space, self.guard, (*self.store.types(), *taught))
-        incoming = Incoming(self.store.space, self.policy, checking, self._derived, standing, self.survey.ids)
+        checking = RowChecker(self.store.space, self.guard, (*self.store.types(), *taught))
+        incoming = ImportPlanner(self.store.space, self.policy, checking, self._derived, standing, self.survey.ids)
         if self.store.settings.strict_links:
             brought = {word.name for word in self.survey.words if word.kind == RELATION}
             incoming.relations = frozenset(self.store.relations()) | brought
         return incoming
 
-    def _changes(self, incoming: Incoming, progress: Progress | None) -> Iterator[AnyChange]:
+    def _changes(self, incoming: ImportPlanner, progress: Progress | None) -> Iterator[AnyChange]:
         yield from incoming.spoken(self.survey.words)
         done = 0
         for row in self.survey.archive.rows():
@@ -161,7 +163,7 @@ class Importing:
             if change is not None:
                 yield change
             done += 1
-            if progress is not None and (done % TOLD_EVERY == 0 or done == self.survey.rows):
+            if progress is not None and (done % PROGRESS_EVERY == 0 or done == self.survey.rows):
                 progress(min(done, self.survey.rows), self.survey.rows, "importing memories")
 
     def _dated(self, row: MemoryRow) -> MemoryRow:
@@ -174,7 +176,7 @@ class Importing:
     def _derived(self, memory: Memory, row: MemoryRow) -> Derived:
         words = indexed_words(memory)
         unchanged = all(getattr(memory, name) == row.fields.get(name, "") for name in ("text", "title", "role"))
-        vectors = unpacked(row.vectors, self.engine.embedder.dimensions) if self.usable and unchanged else None
+        vectors = unpack_vectors(row.vectors, self.engine.embedder.dimensions) if self.usable and unchanged else None
         if vectors is None:
             return Derived(words)
         try:
@@ -193,7 +195,7 @@ class Importing:
             return 0, (f"{waiting:,} are found by their words; their vectors follow later. {error}",)
         return waiting, ()
 
-    def _summary(self, incoming: Incoming, embedded: int, notes: tuple[str, ...]) -> ImportSummary:
+    def _summary(self, incoming: ImportPlanner, embedded: int, notes: tuple[str, ...]) -> ImportSummary:
         counts, bad = incoming.counts, self.survey.bad_words
         faults = sorted([*counts.faults, *bad.faults], key=lambda fault: fault.line)
         return ImportSummary(
@@ -208,7 +210,7 @@ class Importing:
             faults=tuple(faults[:MOST_NAMED]),
         )
 
-    def _notes(self, incoming: Incoming) -> Iterator[str]:
+    def _notes(self, incoming: ImportPlanner) -> Iterator[str]:
         checking, header = incoming.checking, self.survey.archive.header
         yield from self.survey.archive.notes
         if checking.scrubbed:
@@ -225,3 +227,49 @@ class Importing:
             yield f"Its vectors were made with {header.embedder!r}, and are not used."
         if header.form == AHKAI and header.count and header.count != self.survey.rows:
             yield f"Its header tells of {header.count:,} memories, and {self.survey.rows:,} were there."
+
+
+OTHERS: Mapping[str, Callable[[Path], AbstractContextManager[Source]]] = {
+    ai_lessons.NAME: ai_lessons.opened,
+    amplihack.NAME: amplihack.opened,
+    server_memory.NAME: server_memory.opened,
+}
+SOURCES = (chroma.NAME, *OTHERS)
+
+
+def import_foreign(
+    store: MemoryStore,
+    source: str,
+    path: Path | str,
+    *,
+    collections: Sequence[str] = (),
+    on_conflict: str = "skip",
+    regenerate_vectors: bool = False,
+    dry_run: bool = False,
+    why: str = "",
+    progress: Progress | None = None,
+) -> ImportSummary:
+    """All that can be kept of another program's memory, under the ids that it has there, or that follow from its words;
+    a second time nothing comes twice. Nothing of it is changed, and what cannot be kept is counted and named.
+
+    `collections` are Chroma's. Raises `ArchiveRefused`, `ImportConflict`, and `UnknownName` for another source.
+    """
+    check_allowed(store, on_conflict)
+    embedder = None if regenerate_vectors else store.embedder
+    with opened(source, Path(path).expanduser(), collections, embedder) as found:
+        return import_rows(
+            store, found, on_conflict=on_conflict, regenerate_vectors=regenerate_vectors, dry_run=dry_run, why=why,
+            progress=progress,
+        )  # fmt: skip
+
+
+def opened(
+    source: str, path: Path, collections: Sequence[str], embedder: Embedder | None
+) -> AbstractContextManager[Source]:
+    if source not in SOURCES:
+        raise UnknownName("source of memories", source, SOURCES)
+    if source == chroma.NAME:
+        return chroma.opened(path, embedder=embedder, collections=collections)
+    if collections:
+        raise InvalidInput(f"Only {chroma.NAME} has collections; leave them out.")
+    return OTHERS[source](path)

@@ -21,14 +21,14 @@ from nacre.protocols import Derived, Progress
 from nacre.remember.derive import same_derived_input
 from nacre.remember.guard import Guard, mark_suspicious
 from nacre.remember.validate import CHECKS, instant, label, optional_instant, validate_fields
-from nacre.transfer.archive import LARGEST_WORDS, MOST_NAMED, MOST_TYPES, MOST_WORDS, Fault
-from nacre.transfer.read_archive import MemoryRow, Source, WordRow
-from nacre.transfer.vocabulary import TYPE, Word, checked_word
+from nacre.transfer.archive import LARGEST_VOCABULARY, MOST_NAMED, MOST_TERMS, MOST_TYPES, Fault
+from nacre.transfer.read_archive import MemoryRow, Source, TermRow
+from nacre.transfer.vocabulary import TYPE, Term, checked_term
 
 MOST_UNKNOWN = 10  # names of fields that are told as unknown
 
 
-def standing(name: str, value: object) -> str:
+def status_name(name: str, value: object) -> str:
     text = label(name, value)
     if text and text not in STATUSES:
         raise InvalidInput(f"{name} is {text[:40]!r}, which is no status.")
@@ -36,16 +36,16 @@ def standing(name: str, value: object) -> str:
 
 
 # What nobody may say to `remember`, and a record has all the same.
-FURTHER: Mapping[str, Callable[[str, object], object]] = {
+RECORD_FIELDS: Mapping[str, Callable[[str, object], object]] = {
     "updated_at": instant,
     "superseded_at": optional_instant,
     "superseded_by": label,
-    "trashed_from": standing,
+    "trashed_from": status_name,
 }
 
 
 @dataclass(slots=True)
-class Checking:
+class RowChecker:
     """Counts what it took out or doubts; `unknown` are fields that this version does not know."""
 
     space: str
@@ -65,7 +65,7 @@ class Checking:
             )
         told = {name: typed(name, given[name]) for name in CHECKS if name in given}
         fields, kinds = self.guard.fields(validate_fields(told, self.types))
-        further = {name: check(name, given[name]) for name, check in FURTHER.items() if name in given}
+        further = {name: check(name, given[name]) for name, check in RECORD_FIELDS.items() if name in given}
         doubts = self.guard.doubts(fields)
         memory = Memory(**{**fields, **further, "space": self.space})  # type: ignore[arg-type]
         if memory.superseded_by == memory.id or any(link.to == memory.id for link in memory.links):
@@ -103,7 +103,7 @@ POLICIES = ("skip", "overwrite", "rename", "error", "newer")
 LONGEST_CHAIN = 1_000  # versions of one truth that are followed to see that no ring closes
 
 
-class Standing(Protocol):
+class Lookup(Protocol):
     """What is there already: a transaction, or for a dry run the store."""
 
     def get(self, space: str, id: str) -> Memory | None: ...
@@ -135,15 +135,15 @@ class Counts:
 
 
 @dataclass(slots=True)
-class Incoming:
+class ImportPlanner:
     """For one run over the rows. `ids` are the archive's, as numbers (`numbered`), where `needs_ids` asks for them: a
     million names would be dear."""
 
     space: str
     policy: str
-    checking: Checking
+    checking: RowChecker
     derived: Callable[[Memory, MemoryRow], Derived]
-    standing: Standing
+    standing: Lookup
     ids: set[int]
     counts: Counts = field(default_factory=Counts)
     salt: bytes = field(default_factory=lambda: uuid4().bytes)
@@ -151,7 +151,7 @@ class Incoming:
     left: set[int] = field(default_factory=set)  # of those, ids under which something else stands here
     relations: frozenset[str] | None = None  # those that are known, where links are strict
 
-    def spoken(self, words: list[Word]) -> Iterator[AnyChange]:
+    def spoken(self, words: list[Term]) -> Iterator[AnyChange]:
         for word in words:
             stood = self.standing.word(word.kind, word.name)
             change = word.change(self.space, stood, overwrite=self.policy == "overwrite")
@@ -162,7 +162,7 @@ class Incoming:
     def change(self, row: MemoryRow) -> Change | None:
         try:
             memory = self.checking.memory(row.fields)
-            if numbered(memory.id) in self.seen:
+            if id_hash(memory.id) in self.seen:
                 raise InvalidInput("its id came before in this file.")
             return self._placed(memory, row)
         except InvalidInput as error:
@@ -192,13 +192,13 @@ class Incoming:
         return change
 
     def _met(self, id: str, *, left: bool) -> None:
-        self.seen.add(numbered(id))
+        self.seen.add(id_hash(id))
         if left:
-            self.left.add(numbered(id))
+            self.left.add(id_hash(id))
 
     def _is_ours(self, id: str) -> bool:
         """True for a memory that is here as the archive has it."""
-        return numbered(id) in self.seen and numbered(id) not in self.left
+        return id_hash(id) in self.seen and id_hash(id) not in self.left
 
     def _in_place_of(self, stood: Memory, after: Memory) -> Memory:
         """What the archive cannot know stays: an heir that came later, and having been used, which no undo could take
@@ -207,7 +207,7 @@ class Incoming:
             raise ImportConflict([stood.id], 1)
         after = replace(after, last_accessed=stood.last_accessed, access_count=stood.access_count)
         heir = stood.superseded_by
-        if not heir or after.superseded_by or numbered(heir) in self.ids:
+        if not heir or after.superseded_by or id_hash(heir) in self.ids:
             return after
         return replace(after, superseded_by=heir, superseded_at=stood.superseded_at, valid_until=stood.valid_until)
 
@@ -229,7 +229,7 @@ class Incoming:
         for link in memory.links:
             if link.rel not in known:
                 raise UnknownName("relation", link.rel, known)
-            there = numbered(link.to) in self.ids or self._is_ours(link.to)
+            there = id_hash(link.to) in self.ids or self._is_ours(link.to)
             if not there and self.standing.get(self.space, link.to) is None:
                 raise InvalidInput(f"it is tied to {link.to[:40]!r}, which is neither here nor in the file.")
 
@@ -258,7 +258,7 @@ class Incoming:
 
     def _name(self, id: str) -> str:
         """What an id of the archive is called here, whether its row came already or is still to come."""
-        if numbered(id) not in self.ids or self._is_ours(id):
+        if id_hash(id) not in self.ids or self._is_ours(id):
             return id
         return id if self.standing.get(self.space, id) is None else self._other_name(id)
 
@@ -283,7 +283,7 @@ def needs_ids(policy: str, *, strict: bool) -> bool:
     return strict or policy in ("rename", "overwrite", "newer")
 
 
-def numbered(id: str) -> int:
+def id_hash(id: str) -> int:
     """Sixty-four bits that differ from process to process, so that nobody can prepare two ids with one number."""
     return hash(id)
 
@@ -298,16 +298,14 @@ class Survey(NamedTuple):
     ids: set[int]
     rows: int
     vectors: int
-    words: list[Word]
+    words: list[Term]
     bad_words: Counts
 
 
-def surveyed(
-    store: MemoryStore, archive: Source, guard: Guard, policy: str, progress: Progress | None = None
-) -> Survey:
+def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progress: Progress | None = None) -> Survey:
     """Raises `ImportConflict` where the policy says so."""
     ids: set[int] = set()
-    words, collisions = Words(store.space, guard, archive.path), Collisions(store)
+    words, collisions = TermCollector(store.space, guard, archive.path), Collisions(store)
     wanted = needs_ids(policy, strict=store.settings.strict_links)
     rows = vectors = 0
     for row in archive.rows(progress):
@@ -316,30 +314,30 @@ def surveyed(
             vectors += row.vectors is not None
             id = row.fields.get("id")
             if isinstance(id, str) and wanted:
-                ids.add(numbered(id.strip()))
+                ids.add(id_hash(id.strip()))
             if isinstance(id, str) and policy == "error":
                 collisions.look(id.strip())
-        elif isinstance(row, WordRow):
+        elif isinstance(row, TermRow):
             words.take(row)
     collisions.refuse()
     return Survey(archive, ids, rows, vectors, words.taken, words.bad)
 
 
 @dataclass(slots=True)
-class Words:
+class TermCollector:
     """The archive's vocabulary, which is held together, and is bounded for that."""
 
     space: str
     guard: Guard
     path: Path
-    taken: list[Word] = field(default_factory=list)
+    taken: list[Term] = field(default_factory=list)
     bad: Counts = field(default_factory=Counts)
     size: int = 0
     types: int = 0
 
-    def take(self, row: WordRow) -> None:
+    def take(self, row: TermRow) -> None:
         try:
-            word = checked_word(row, self.space, self.guard)
+            word = checked_term(row, self.space, self.guard)
         except InvalidInput as error:
             self.bad.fault(row.line, str(error))
             return
@@ -347,9 +345,9 @@ class Words:
         self.types += word.kind == TYPE
         self.size += len(word.name) + len(str(word.data))
         for count, most, what in (
-            (len(self.taken), MOST_WORDS, "words"),
+            (len(self.taken), MOST_TERMS, "words"),
             (self.types, MOST_TYPES, "types"),
-            (self.size, LARGEST_WORDS, "characters in its words"),
+            (self.size, LARGEST_VOCABULARY, "characters in its words"),
         ):
             if count > most:
                 raise ArchiveRefused(self.path, f"it has more than {most:,} {what}", "Do not trust it.")

@@ -16,7 +16,7 @@ from nacre.transfer.archive import AGAIN, AHKAI, NACRE, VERSIONS, ArchiveInfo, H
 
 OTHER = "Take a file that `nacre export` wrote."
 MOST_BAD = 10_000  # lines that cannot be read, where they are more than the others
-LONGEST_SHOWN = 80  # characters of a name in a message or a list
+LONGEST_NAME = 80  # characters of a name in a message or a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class MemoryRow:
 
 
 @dataclass(frozen=True, slots=True)
-class WordRow:
+class TermRow:
     line: int
     kind: object
     name: object
@@ -44,7 +44,7 @@ class BadRow:
     why: str
 
 
-Row: TypeAlias = MemoryRow | WordRow | BadRow
+Row: TypeAlias = MemoryRow | TermRow | BadRow
 
 
 class Source(Protocol):
@@ -89,7 +89,7 @@ class Archive:
                 continue
             if ended:
                 self._refuse("there is more after its closing line")
-            row = parsed(line)
+            row = parse_line(line)
             if self.header.form == NACRE and isinstance(row, dict) and "end" in row:
                 self._check_end(row["end"], counted, lines.digest)
                 ended = True
@@ -117,7 +117,7 @@ class Archive:
         if isinstance(memory, dict):
             return MemoryRow(number, memory, row.get("vectors"))
         if isinstance(word, dict):
-            return WordRow(number, word.get("kind"), word.get("name"), word.get("data", {}))
+            return TermRow(number, word.get("kind"), word.get("name"), word.get("data", {}))
         return BadRow(number, "it holds neither a memory nor a word")
 
     def _check_end(self, end: object, counted: int, digest: str) -> None:
@@ -128,7 +128,7 @@ class Archive:
             self._refuse(f"it is damaged: it has {counted:,} rows, and its closing line tells another number")
 
     def _header(self, line: bytes) -> Header:
-        told = parsed(line)
+        told = parse_line(line)
         form = told.get("format") if isinstance(told, dict) else None
         if not isinstance(told, dict) or not isinstance(form, str) or form not in VERSIONS:
             raise ArchiveRefused(self.path, "it is no archive", OTHER)
@@ -147,9 +147,9 @@ class Archive:
         return Header(
             form=form,
             version=version,
-            exported_at=word(at) if isinstance(at, str) else ahkai.moment(at),
-            space=word(space),
-            embedder=word(embedder),
+            exported_at=short_text(at) if isinstance(at, str) else ahkai.header_time(at),
+            space=short_text(space),
+            embedder=short_text(embedder),
             dimensions=number(dimensions),
             count=number(count),
             options=options if isinstance(options, dict) else {},
@@ -159,7 +159,7 @@ class Archive:
         raise ArchiveRefused(self.path, reason, AGAIN)
 
 
-def parsed(line: bytes) -> object:
+def parse_line(line: bytes) -> object:
     """The value, or a sentence that says why there is none: no row is a bare text."""
     try:
         value: object = json.loads(line.decode("utf-8"), parse_constant=no_number)
@@ -174,7 +174,7 @@ def no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
-def word(value: object) -> str:
+def short_text(value: object) -> str:
     return short(value) if isinstance(value, str) else ""
 
 
@@ -183,7 +183,7 @@ def number(value: object) -> int:
 
 
 def short(text: str) -> str:
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…"
 
 
 MOST_TYPES = 200  # that are counted by name; a file of a million types would be no archive of anybody's
@@ -202,10 +202,10 @@ def info(path: Path | str, *, progress: Progress | None = None) -> ArchiveInfo:
     try:
         for row in archive.rows(progress):
             if isinstance(row, MemoryRow):
-                name = word(row.fields.get("type", USUAL)) or OTHERS
+                name = short_text(row.fields.get("type", USUAL)) or OTHERS
                 types[name if name in types or len(types) < MOST_TYPES else OTHERS] += 1
                 vectors += row.vectors is not None
-            elif isinstance(row, WordRow):
+            elif isinstance(row, TermRow):
                 words += 1
             else:
                 errors += 1

@@ -14,7 +14,7 @@ from nacre.model import TYPES, Memory
 from nacre.model.memory import Json
 from nacre.remember.guard import Guard
 from nacre.remember.validate import json_object, required_label
-from nacre.transfer.read_archive import WordRow
+from nacre.transfer.read_archive import TermRow
 
 TYPE, RELATION = "type", "relation"
 STORE_WIDE = (TYPE, RELATION)
@@ -23,15 +23,15 @@ OF_A_SPACE = ("tag", "context", "source", "entity")
 KIND = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
 MOST_KEYS = 1_000  # of metadata that are looked up as kinds of words
 ALIAS_OF = "alias_of"
-Words = dict[str, Mapping[str, Json]]
+Terms = dict[str, Mapping[str, Json]]
 
 
 @dataclass(slots=True)
-class Spoken:
+class ExportedVocabulary:
     """The words of a store, and those among them that exported memories use."""
 
     store: MemoryStore
-    known: dict[str, Words] = field(init=False)
+    known: dict[str, Terms] = field(init=False)
     used: dict[str, set[str]] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
 
@@ -58,13 +58,13 @@ class Spoken:
     def told(self, *, everything: bool) -> Iterator[tuple[str, str, Mapping[str, Json]]]:
         """All of them, or those that the memories use with those that these are explained by."""
         for kind, words in self.known.items():
-            names = set(words) if everything else kin(words, self.used.get(kind, set()))
+            names = set(words) if everything else related_terms(words, self.used.get(kind, set()))
             yield from ((kind, name, data) for name, data in words.items() if name in names)
         for kind in sorted(self.keys):
             yield from ((kind, name, data) for name, data in self.store.vocabulary(kind).items())
 
 
-def kin(words: Words, names: set[str]) -> set[str]:
+def related_terms(words: Terms, names: set[str]) -> set[str]:
     """With what their data name, and the aliases that stand for one of them."""
     aliases: dict[str, list[str]] = {}
     for name, data in words.items():
@@ -88,7 +88,7 @@ def strings(values: Iterable[Json]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class Term:
     """`kind` is the store's own name for it, with the space where it has one."""
 
     kind: str
@@ -102,7 +102,7 @@ class Word:
         return WordChange(space, self.kind, self.name, stood, self.data)
 
 
-def checked_word(row: WordRow, space: str, guard: Guard) -> Word:
+def checked_term(row: TermRow, space: str, guard: Guard) -> Term:
     """Raises `InvalidInput` for what this store could not have been taught by anybody."""
     kind, name, data = row.kind, required_label("a word's name", row.name), json_object("a word's data", row.data)
     if not isinstance(kind, str) or not KIND.match(kind):
@@ -112,4 +112,4 @@ def checked_word(row: WordRow, space: str, guard: Guard) -> Word:
     clean, _ = guard.fields({"title": name, "metadata": data})
     if clean["title"] != name:
         raise InvalidInput("its name looks like a secret.")
-    return Word(kind if kind in STORE_WIDE else f"{kind}/{space}", name, cast("dict[str, Json]", clean["metadata"]))
+    return Term(kind if kind in STORE_WIDE else f"{kind}/{space}", name, cast("dict[str, Json]", clean["metadata"]))

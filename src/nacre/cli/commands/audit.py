@@ -62,7 +62,7 @@ def command(
       nacre audit --confidence high --source inferred
       nacre audit --confidence low --unvalidated
     """
-    from nacre.lifecycle.confidence import audit
+    from nacre.lifecycle.decay import audit
 
     with cli.open() as store:
         least, most = confidence
@@ -78,11 +78,11 @@ def command(
 
 
 def held(store: MemoryStore, memories: list[Memory], now: float, *, fade: bool) -> Iterator[Held]:
-    from nacre.lifecycle.confidence import HELD, ConfidenceDecay
+    from nacre.lifecycle.decay import BELIEF_TYPES, ConfidenceDecay
 
     decay = ConfidenceDecay(store)
     for memory in memories:
-        lasting = memory.pinned or memory.type not in HELD
+        lasting = memory.pinned or memory.type not in BELIEF_TYPES
         worth = memory.confidence if lasting else decay.now_worth(memory, now)
         yield Held(memory, worth if fade else None)
 

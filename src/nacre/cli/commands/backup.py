@@ -14,7 +14,7 @@ from nacre.cli.ui.times import age
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
-    from nacre.lifecycle.backups import Kept
+    from nacre.lifecycle.backups import StoredCopy
     from nacre.storage.sqlite.backup import Copy
 
 MEGABYTE = 1_000_000
@@ -129,7 +129,7 @@ def described(file: str, copy: Copy) -> dict[str, object]:
     }
 
 
-def columns(now: float) -> list[Column[Kept]]:
+def columns(now: float) -> list[Column[StoredCopy]]:
     return [
         Column("made", lambda kept: iso(kept.made_at), lambda kept: age(kept.made_at, now)),
         Column("size", lambda kept: str(kept.bytes_on_disk), lambda kept: size(kept.bytes_on_disk), right=True),
@@ -138,11 +138,11 @@ def columns(now: float) -> list[Column[Kept]]:
     ]
 
 
-def kind(kept: Kept) -> str:
+def kind(kept: StoredCopy) -> str:
     return "replaced" if kept.replaced else "copy"
 
 
-def record(kept: Kept) -> dict[str, object]:
+def record(kept: StoredCopy) -> dict[str, object]:
     return {"made": iso(kept.made_at), "bytes": kept.bytes_on_disk, "kind": kind(kept), "file": str(kept.file)}
 
 

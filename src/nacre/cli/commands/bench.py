@@ -15,7 +15,7 @@ from nacre.cli.ui.output import DATA, Column, print_data, print_items, say
 from nacre.cli.ui.prompts import progress_line
 
 if TYPE_CHECKING:
-    from nacre.bench.corpus import Unit
+    from nacre.bench.datasets import Unit
     from nacre.bench.report import Report, Row
 
 
@@ -54,7 +54,7 @@ def recall(
       nacre bench recall --suite locomo --data locomo10.json --json locomo.report.json
       nacre bench recall --suite longmemeval --data longmemeval_oracle.json --mode haystack --limit 50
     """
-    from nacre.bench.corpus import sample
+    from nacre.bench.datasets import sample
     from nacre.bench.run import load, run
 
     if out is not None and not out.absolute().parent.is_dir():

@@ -33,7 +33,7 @@ def command(
     Memories that say nearly the same form a group. What was felt, is new or is used counts; of each group the worthiest
     is promoted and stands for the others.
     """
-    from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator, reported
+    from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator, report_of
 
     config = ConsolidationConfig()
     config = replace(
@@ -48,16 +48,16 @@ def command(
         due, reason = engine.should_consolidate()
         say(f"{reason}.")
         if asked["form"] in DATA:
-            print_data({"due": due, "reason": reason, **asdict(reported(plan, found))}, asked["form"])
+            print_data({"due": due, "reason": reason, **asdict(report_of(plan, found))}, asked["form"])
         else:
             show_plan(plan, columns(), asdict, asked["limit"], asked["form"])
         carry_out(engine, plan, found, asked)
 
 
 def carry_out(engine: Consolidator, plan: list[MemoryCluster], found: list[MemoryCluster], asked: PlanOptions) -> None:
-    from nacre.lifecycle.consolidation import reported
+    from nacre.lifecycle.consolidation import report_of
 
-    would = reported(plan, found)
+    would = report_of(plan, found)
     if not plan:
         say(nothing(would, engine.config))
         return
@@ -67,7 +67,7 @@ def carry_out(engine: Consolidator, plan: list[MemoryCluster], found: list[Memor
     )
     asks = engine.hard and would.memories_archived > 0
     if confirm_plan(asked, told(would, "would be promoted", ends), question if asks else ""):
-        done = reported(engine.apply(plan, why=asked["why"]), found)
+        done = report_of(engine.apply(plan, why=asked["why"]), found)
         say(f"{told(done, 'promoted', ends)}; `nacre undo` takes it back.")
 
 

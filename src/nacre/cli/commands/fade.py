@@ -16,7 +16,7 @@ from nacre.cli.ui.times import age
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
-    from nacre.lifecycle.confidence import Fading
+    from nacre.lifecycle.decay import FadedConfidence
 
 
 @click.command("fade")
@@ -36,7 +36,7 @@ def command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]) -> 
     Only what is held to be true fades so: semantic, procedural and feedback memories that are not pinned. `nacre
     validate` renews one.
     """
-    from nacre.lifecycle.confidence import ConfidenceDecay
+    from nacre.lifecycle.decay import ConfidenceDecay
 
     now = cli.now()
     with cli.open() as store:
@@ -50,7 +50,7 @@ def command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]) -> 
             say(f"Lowered the confidence of {count_of(done)}; `nacre undo` takes it back.")
 
 
-def columns(now: float) -> list[Column[Fading]]:
+def columns(now: float) -> list[Column[FadedConfidence]]:
     return [
         Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
         Column(
@@ -64,12 +64,12 @@ def columns(now: float) -> list[Column[Fading]]:
     ]
 
 
-def confirmed(each: Fading, now: float | None) -> str:
+def confirmed(each: FadedConfidence, now: float | None) -> str:
     at = each.memory.last_validated_at
     if at is None:
         return "" if now is None else "never"
     return iso(at) if now is None else age(at, now)
 
 
-def record(each: Fading) -> dict[str, object]:
+def record(each: FadedConfidence) -> dict[str, object]:
     return {**memory_record(each.memory), "faded_to": round(each.confidence, 4)}

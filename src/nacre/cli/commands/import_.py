@@ -103,8 +103,7 @@ def told_apart(words: tuple[str, ...]) -> tuple[str, str]:
 
 
 def run(store: MemoryStore, source: str, path: Path, how: How, *, dry_run: bool, why: str = "") -> ImportSummary:
-    from nacre.transfer.foreign.import_foreign import import_foreign
-    from nacre.transfer.import_archive import import_archive
+    from nacre.transfer.import_archive import import_archive, import_foreign
 
     policy, anew = how["on_conflict"], how["regenerate_vectors"]
     with progress_line() as progress:

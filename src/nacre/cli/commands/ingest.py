@@ -73,7 +73,7 @@ def command(
 
 
 def told_apart(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Format]]:
-    from nacre.transfer.ingest.formats import detected, files, format_named
+    from nacre.transfer.ingest.formats import detect, files, format_named
 
     found, others = [], 0
 
@@ -81,7 +81,7 @@ def told_apart(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Fo
         say(f"{path} left out: {reason}.")
 
     for path, named in files(paths, left_out):
-        format = format_named(name) if name else detected(path)
+        format = format_named(name) if name else detect(path)
         if format is not None:
             found.append((path, format))
         elif named:
@@ -101,7 +101,7 @@ def space_for(cli: CliContext, format: Format, path: Path, store: MemoryStore) -
     folder = format.folder_of(path) if format.folder_of is not None else None
     if "space" in cli.flags or folder is None:
         return store.space
-    from nacre.transfer.project import space_of
+    from nacre.settings import space_of
 
     return space_of(folder, store.spaces())
 

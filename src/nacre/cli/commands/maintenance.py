@@ -20,7 +20,7 @@ from nacre.cli.upkeep import line_columns, line_record, lines, result_columns, r
 from nacre.errors import InvalidInput
 from nacre.factory import store_file
 from nacre.lifecycle import daemon
-from nacre.lifecycle.daemon import UNITS, Places, Service, usual
+from nacre.lifecycle.daemon import UNITS, DaemonFiles, Service, usual_service
 from nacre.lifecycle.jobs import JOBS
 from nacre.lifecycle.scheduler import MaintenanceScheduler
 from nacre.model.instants import iso
@@ -81,7 +81,7 @@ def run(cli: CliContext, log: Path | None) -> None:
         scheduler = scheduler_of(cli, store)
         if not scheduler.lease.acquire():
             raise Refused(f"this store is looked after already, by {scheduler.lease.holder() or 'another process'}.")
-        with logged(log), daemon.stopping_on_signals() as stop, daemon.told_by(places.pid):
+        with logged(log), daemon.stopping_on_signals() as stop, daemon.pid_file(places.pid):
             logging.getLogger("nacre").info("The maintenance of %s begins.", store_file(cli.settings().store))
             scheduler.run_forever(stop)
             logging.getLogger("nacre").info("The maintenance ends.")
@@ -167,18 +167,18 @@ def unit(cli: CliContext, system: str | None) -> None:
     """Print what lets systemd or launchd keep the maintenance of this store running."""
     places = places_of(cli)
     service = Service([*program(cli), "run"], store_file(cli.settings().store).absolute(), Path.cwd(), places.log)
-    put(UNITS[system or usual()](service).rstrip("\n"))
+    put(UNITS[system or usual_service()](service).rstrip("\n"))
 
 
 def scheduler_of(cli: CliContext, store: MemoryStore) -> MaintenanceScheduler:
     return MaintenanceScheduler.from_settings(store, cli.settings(), all_spaces="space" not in cli.flags)
 
 
-def places_of(cli: CliContext) -> Places:
+def places_of(cli: CliContext) -> DaemonFiles:
     store = cli.settings().store
     if store == IN_MEMORY:
         raise InvalidInput("A store that is kept nowhere needs no maintenance; name a file with --store.")
-    return Places.beside(store_file(store).absolute())
+    return DaemonFiles.beside(store_file(store).absolute())
 
 
 def program(cli: CliContext) -> list[str]:

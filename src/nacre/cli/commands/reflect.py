@@ -17,8 +17,7 @@ from nacre.cli.ui.times import since as moment
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
 
 if TYPE_CHECKING:
-    from nacre.lifecycle.reflection import Reflection, ReflectionEngine
-    from nacre.lifecycle.summaries import Summarizer
+    from nacre.lifecycle.reflection import Reflection, ReflectionEngine, Summarizer
     from nacre.protocols import LanguageModel
     from nacre.settings import Settings
 
@@ -121,9 +120,9 @@ def model_of(settings: Settings) -> Watched:
 
 
 def writer(name: str, model: LanguageModel | None) -> Summarizer | str:
-    from nacre.lifecycle.summaries import asking
+    from nacre.lifecycle.reflection import with_language_model
 
-    return name if model is None else asking(model)
+    return name if model is None else with_language_model(model)
 
 
 def carry_out(engine: ReflectionEngine, plan: tuple[Reflection, ...], consolidate: str, asked: PlanOptions) -> None:

@@ -24,7 +24,7 @@ from nacre.model.instants import iso
 from nacre.settings import Settings
 from nacre.transfer.foreign.ai_lessons import NAME
 from nacre.transfer.foreign.ai_lessons import TABLES as OLDER_TABLES
-from nacre.transfer.foreign.import_foreign import import_foreign
+from nacre.transfer.import_archive import import_foreign
 
 from .config import Config, get_config, settings_of
 from .ulid import RANDOM_BITS, ulid

@@ -126,10 +126,9 @@ def reflect(
     min_cluster: int = 3,
     ask_model: SAMPLED = False,
 ) -> Answer:
-    from nacre.lifecycle.reflection import ReflectionEngine
-    from nacre.lifecycle.summaries import asking, configured
+    from nacre.lifecycle.reflection import ReflectionEngine, summarizer_from, with_language_model
 
-    writer = asking(model_of(session)) if ask_model else configured(session.store.settings)
+    writer = with_language_model(model_of(session)) if ask_model else summarizer_from(session.store.settings)
     engine = ReflectionEngine(session.store, min_cluster_size=min_cluster, summarizer=writer)
     plan = engine.plan(progress=session.progress)
     kept = engine.apply(plan, consolidate) if apply else [each.summary for each in plan]

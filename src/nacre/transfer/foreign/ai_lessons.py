@@ -12,8 +12,17 @@ from pathlib import Path
 from nacre.model.levels import LEVELS
 from nacre.model.memory import LESSON, Json
 from nacre.protocols import Progress
-from nacre.transfer.foreign.source import Foreign, Record, columns, header, reading, records, require, shown
-from nacre.transfer.read_archive import BadRow, MemoryRow, Row, WordRow
+from nacre.transfer.foreign.source import (
+    ForeignSource,
+    Record,
+    columns,
+    header,
+    open_database,
+    printable,
+    records,
+    require,
+)
+from nacre.transfer.read_archive import BadRow, MemoryRow, Row, TermRow
 from nacre.transfer.vocabulary import ALIAS_OF, TYPE
 
 NAME = "ai-lessons"
@@ -40,7 +49,7 @@ SPACES = re.compile(r"\s+")
 def opened(path: Path) -> Iterator[AiLessons]:
     """Raises `ArchiveRefused`."""
     file = path / FILE if path.is_dir() else path
-    with reading(file) as database:
+    with open_database(file) as database:
         require(database, file, TABLES, "ai-lessons'")
         source = AiLessons(file, header(NAME), database=database)
         source.note_others()
@@ -48,7 +57,7 @@ def opened(path: Path) -> Iterator[AiLessons]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ties:
+class Edges:
     """Of all lessons, by the id that they start from; `heirs` are of those that another lesson supersedes."""
 
     links: dict[str, list[Json]] = field(default_factory=dict)
@@ -56,7 +65,7 @@ class Ties:
 
 
 @dataclass(slots=True, kw_only=True)
-class AiLessons(Foreign):
+class AiLessons(ForeignSource):
     database: sqlite3.Connection
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - one reading is quick
@@ -65,11 +74,11 @@ class AiLessons(Foreign):
         try:
             for row in self._words():
                 number += 1
-                yield WordRow(number, *row)
+                yield TermRow(number, *row)
             ties = self._ties()
             for lesson in records(self.database, "SELECT * FROM lessons NOT INDEXED ORDER BY rowid"):
                 number += 1
-                yield MemoryRow(number, self._fields(lesson, ties), name=shown(lesson["id"]))
+                yield MemoryRow(number, self._fields(lesson, ties), name=printable(lesson["id"]))
         except sqlite3.Error as error:
             yield BadRow(number + 1, f"the rest cannot be read ({error})")
 
@@ -81,7 +90,7 @@ class AiLessons(Foreign):
             if count:
                 self.told.append(f"{count:,} {what} are no lessons, and were left out.")
 
-    def _fields(self, lesson: Record, ties: Ties) -> dict[str, object]:
+    def _fields(self, lesson: Record, ties: Edges) -> dict[str, object]:
         id = str(lesson["id"])
         fields: dict[str, object] = {
             "id": id,
@@ -116,9 +125,9 @@ class AiLessons(Foreign):
     def _listed(self, query: str, id: str) -> list[str]:
         return [normal(each) for (each,) in self.database.execute(f"{query} ORDER BY rowid", (id,))]
 
-    def _ties(self) -> Ties:
+    def _ties(self) -> Edges:
         """Of several that supersede one lesson the latest is its heir; the others are related to it."""
-        ties = Ties()
+        ties = Edges()
         since = "created_at" if "created_at" in columns(self.database, "edges") else "NULL"
         query = f"SELECT from_id, to_id, relation, {since} AS since FROM edges ORDER BY since DESC, rowid DESC"
         for edge in records(self.database, query):
@@ -158,7 +167,7 @@ class AiLessons(Foreign):
                 if isinstance(listed, list) and other not in listed:
                     listed.append(other)
             else:
-                self.lacks(tag, f"relation {shown(relation)!r} to other tags")
+                self.lacks(tag, f"relation {printable(relation)!r} to other tags")
         return found
 
 

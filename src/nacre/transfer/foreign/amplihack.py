@@ -11,7 +11,17 @@ from pathlib import Path
 from nacre.errors import ArchiveRefused
 from nacre.model.memory import Json
 from nacre.protocols import Progress
-from nacre.transfer.foreign.source import Foreign, Record, header, reading, records, require, shown, texts, unjson
+from nacre.transfer.foreign.source import (
+    ForeignSource,
+    Record,
+    from_json,
+    header,
+    open_database,
+    printable,
+    records,
+    require,
+    string_list,
+)
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
 NAME = "amplihack"
@@ -33,7 +43,7 @@ def opened(path: Path) -> Iterator[Amplihack]:
     graph = file.with_name(GRAPH).exists()
     if not file.is_file():
         raise ArchiveRefused(path, *(NO_READER if graph else (f"there is no {FILE} in it", agents_in(path))))
-    with reading(file) as database:
+    with open_database(file) as database:
         require(database, file, TABLES, "amplihack-memory's")
         source = Amplihack(path, header(NAME), database=database)
         if graph:
@@ -48,7 +58,7 @@ def agents_in(path: Path) -> str:
 
 
 @dataclass(slots=True, kw_only=True)
-class Amplihack(Foreign):
+class Amplihack(ForeignSource):
     database: sqlite3.Connection
 
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:  # noqa: ARG002 - one reading is quick
@@ -64,8 +74,8 @@ class Amplihack(Foreign):
     def _row(self, number: int, told: Record) -> Row:
         id, kind = str(told["experience_id"]), str(told["experience_type"])
         if kind not in TYPES:
-            return BadRow(number, f"{shown(id)}: its type is {shown(kind)!r}, which is no experience's.")
-        tags, given = texts(told.get("tags")), unjson(told.get("metadata"), dict)
+            return BadRow(number, f"{printable(id)}: its type is {printable(kind)!r}, which is no experience's.")
+        tags, given = string_list(told.get("tags")), from_json(told.get("metadata"), dict)
         for what, found in (("tags", tags), ("metadata", given)):
             if found is None:
                 self.lacks(id, what)
@@ -81,7 +91,7 @@ class Amplihack(Foreign):
         }
         if told.get("confidence") is not None:
             fields["confidence"] = told["confidence"]
-        return MemoryRow(number, fields, name=shown(id))
+        return MemoryRow(number, fields, name=printable(id))
 
 
 def metadata(kind: str, given: Json, *, compressed: bool) -> dict[str, Json]:

@@ -19,18 +19,18 @@ from nacre.errors import ArchiveRefused, EmbeddingError, InvalidInput, UnknownNa
 from nacre.model.memory import LIVE_STATUSES, TYPES, Json
 from nacre.protocols import Embedder, Progress
 from nacre.transfer import ahkai
-from nacre.transfer.archive import packed
+from nacre.transfer.archive import pack_vectors
 from nacre.transfer.foreign.source import (
-    Foreign,
+    ForeignSource,
     Record,
     columns,
+    from_json,
     header,
-    reading,
+    open_database,
+    printable,
     records,
     require,
-    shown,
-    texts,
-    unjson,
+    string_list,
 )
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
@@ -83,9 +83,9 @@ class Vectors:
         return self._stored.vector(self._stored.labels[id])
 
     @cached_property
-    def _stored(self) -> Stored | None:
+    def _stored(self) -> Index | None:
         try:
-            return stored(self._index, self._dimensions)
+            return read_index(self._index, self._dimensions)
         except (OSError, ValueError, struct.error, pickle.UnpicklingError, EOFError, AttributeError, IndexError):
             return None  # it was not written to the end, or by a version that nobody knew
 
@@ -99,7 +99,7 @@ def queued(database: sqlite3.Connection, collection: str) -> dict[str, int]:
     return {str(id): int(place) for id, place in found}
 
 
-class Stored(NamedTuple):
+class Index(NamedTuple):
     """An index of hnswlib as it lies on disk: equal pieces, each with the vector and its label at fixed places."""
 
     labels: Mapping[str, int]
@@ -113,7 +113,7 @@ class Stored(NamedTuple):
         return None if place is None else self.pieces[place, self.begins : self.ends].tobytes()
 
 
-def stored(folder: Path, dimensions: int) -> Stored | None:
+def read_index(folder: Path, dimensions: int) -> Index | None:
     import numpy as np
 
     _, _, _, count, size, label, begins, *_ = HEADER.unpack_from((folder / "header.bin").read_bytes())
@@ -124,10 +124,10 @@ def stored(folder: Path, dimensions: int) -> Stored | None:
     pieces = np.memmap(data, np.uint8, "r", shape=(count, size))
     labels = np.ascontiguousarray(pieces[:, label:size]).view("<u8").ravel().tolist()
     names = read_labels((folder / "index_metadata.pickle").read_bytes())
-    return Stored(names, {each: place for place, each in enumerate(labels)}, pieces, begins, label)
+    return Index(names, {each: place for place, each in enumerate(labels)}, pieces, begins, label)
 
 
-class Plain(pickle.Unpickler):
+class SafeUnpickler(pickle.Unpickler):
     """Reads values alone. A pickle may name anything that Python can call; here every name stands for an empty object,
     and one that is none of Chroma's is refused."""
 
@@ -143,7 +143,7 @@ class Attributes:
 
 def read_labels(raw: bytes) -> dict[str, int]:
     """Newer versions write a mapping, older ones an object. Raises `pickle.UnpicklingError` and other errors."""
-    whole = Plain(io.BytesIO(raw)).load()
+    whole = SafeUnpickler(io.BytesIO(raw)).load()
     found = whole.get("id_to_label") if isinstance(whole, dict) else getattr(whole, "id_to_label", None)
     if not isinstance(found, dict):
         raise ValueError("it has no labels")
@@ -171,7 +171,7 @@ MNEMOSYNE = frozenset(
     "summary memory_type status importance_score created_at last_accessed access_count tags metadata_json"
     " emotional_context source_memory_ids related_memory_ids".split()
 )
-TIES = {"source_memory_ids": "derived_from", "related_memory_ids": "related"}
+LINK_KEYS = {"source_memory_ids": "derived_from", "related_memory_ids": "related"}
 
 
 class Mapped(Protocol):
@@ -190,19 +190,19 @@ def houkai(id: str, text: str | None, meta: Meta, lacks: Lacks) -> dict[str, obj
     if isinstance(known.get("tags"), list):
         known["tags"] = ",".join(str(each) for each in cast("list[Json]", known["tags"]))
     if "access_count" in known:
-        known["access_count"] = whole(known["access_count"])
-    ties = unjson(known.pop("links", None), list)
+        known["access_count"] = integral(known["access_count"])
+    ties = from_json(known.pop("links", None), list)
     fields = ahkai.fields({"id": id, "meta": known} | ({} if text is None else {"text": text}))
-    fields["links"] = good_ties(id, ties, lacks)
+    fields["links"] = valid_links(id, ties, lacks)
     return fields | ({"metadata": rest} if rest else {})
 
 
-def whole(given: Json) -> Json:
+def integral(given: Json) -> Json:
     """A count that went through floats."""
     return int(given) if isinstance(given, float) and given.is_integer() else given
 
 
-def good_ties(id: str, given: Json, lacks: Lacks) -> list[Json]:
+def valid_links(id: str, given: Json, lacks: Lacks) -> list[Json]:
     listed = given if isinstance(given, list) else []
     good: list[Json] = [each for each in listed if isinstance(each, dict) and each.get("to") and each["to"] != id]
     if given is None or len(good) < len(listed):
@@ -223,16 +223,16 @@ def mnemosyne(id: str, text: str | None, meta: Meta, lacks: Lacks) -> dict[str, 
     if meta.get("importance_score") is not None:
         fields["importance"] = meta["importance_score"]
     if meta.get("access_count") is not None:
-        fields["access_count"] = whole(meta["access_count"])
-    fields |= times(id, meta, lacks) | feeling(id, meta, lacks)
-    tags = texts(meta.get("tags"))
+        fields["access_count"] = integral(meta["access_count"])
+    fields |= times(id, meta, lacks) | emotion(id, meta, lacks)
+    tags = string_list(meta.get("tags"))
     if tags is None:
         lacks(id, "tags")
-    return fields | {"tags": tags or [], "links": lineage(id, meta, lacks)} | summary(text or "", meta)
+    return fields | {"tags": tags or [], "links": linked_ids(id, meta, lacks)} | summary(text or "", meta)
 
 
 def notes(id: str, meta: Meta, lacks: Lacks) -> dict[str, Json]:
-    found = unjson(meta.get("metadata_json"), dict)
+    found = from_json(meta.get("metadata_json"), dict)
     if found is None:
         lacks(id, "metadata")
     more = meta.get("summary")
@@ -256,8 +256,8 @@ def times(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:
     return found
 
 
-def feeling(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:
-    felt = unjson(meta.get("emotional_context"), dict)
+def emotion(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:
+    felt = from_json(meta.get("emotional_context"), dict)
     if not isinstance(felt, dict):
         lacks(id, "emotional context")
         return {}
@@ -265,10 +265,10 @@ def feeling(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:
     return {name: min(1.0, max(-1.0, float(value))) for name, value in given.items() if isinstance(value, int | float)}
 
 
-def lineage(id: str, meta: Meta, lacks: Lacks) -> list[Json]:
+def linked_ids(id: str, meta: Meta, lacks: Lacks) -> list[Json]:
     found: list[Json] = []
-    for name, rel in TIES.items():
-        ids = texts(meta.get(name))
+    for name, rel in LINK_KEYS.items():
+        ids = string_list(meta.get(name))
         if ids is None:
             lacks(id, "ties")
         found += [{"to": other, "rel": rel} for other in ids or () if other.strip() and other != id]
@@ -317,7 +317,7 @@ def opened(path: Path, *, embedder: Embedder | None = None, collections: Sequenc
     file = path / FILE if path.is_dir() else path
     if not file.is_file():
         raise ArchiveRefused(path, f"there is no {FILE} in it, so it is no folder of Chroma's", "Name the right one.")
-    with reading(file) as database:
+    with open_database(file) as database:
         require(database, file, TABLES, "Chroma's")
         source = Chroma(path, header(NAME, embedder="" if embedder is None else embedder.identity), database=database)
         source.choose(collections, embedder)
@@ -325,7 +325,7 @@ def opened(path: Path, *, embedder: Embedder | None = None, collections: Sequenc
 
 
 @dataclass(slots=True, kw_only=True)
-class Chroma(Foreign):
+class Chroma(ForeignSource):
     database: sqlite3.Connection
     chosen: Sequence[Collection] = ()
 
@@ -350,8 +350,8 @@ class Chroma(Foreign):
             # A title stands before a text when it is embedded, and Chroma's vector is of the text alone.
             vector = None if collection.vectors is None or fields.get("title") else collection.vectors.of(id)
         except (InvalidInput, sqlite3.Error) as error:
-            return BadRow(number, f"{shown(id)}: {error}")
-        return MemoryRow(number, fields, None if vector is None else packed(vector), shown(id))
+            return BadRow(number, f"{printable(id)}: {error}")
+        return MemoryRow(number, fields, None if vector is None else pack_vectors(vector), printable(id))
 
     def _keys(self, collection: Collection) -> Iterator[tuple[int, str]]:
         """In the order of the table, with what belongs to each read by itself: a damaged page costs only its own."""

@@ -12,8 +12,8 @@ from nacre.errors import ArchiveRefused
 from nacre.model.memory import Json
 from nacre.protocols import Progress
 from nacre.transfer.archive import Lines
-from nacre.transfer.foreign.source import Foreign, header, shown
-from nacre.transfer.read_archive import BadRow, MemoryRow, Row, parsed
+from nacre.transfer.foreign.source import ForeignSource, header, printable
+from nacre.transfer.read_archive import BadRow, MemoryRow, Row, parse_line
 
 NAME = "server-memory"
 NAMESPACE = UUID("7d0c3a52-6a0e-5c0b-9a57-0c6f3f1d2b84")  # ids of the same words are the same, whenever they are read
@@ -31,7 +31,7 @@ def opened(path: Path) -> Iterator[ServerMemory]:
 
 
 @dataclass(slots=True, kw_only=True)
-class ServerMemory(Foreign):
+class ServerMemory(ForeignSource):
     """Each observation becomes a memory, so that a later reading brings those that are new. What ties two entities
     ties the first memories of both. The file tells no times; `at` is when it was last written."""
 
@@ -43,14 +43,14 @@ class ServerMemory(Foreign):
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
         yield from self.bad
         for number, line in Lines(self.path, progress):
-            told = parsed(line)
+            told = parse_line(line)
             if entity(told) and isinstance(told, dict):
                 yield from self._observed(number, told)
 
     def read_graph(self) -> None:
         relations = []
         for number, line in Lines(self.path):
-            told = parsed(line) if line.strip() else None
+            told = parse_line(line) if line.strip() else None
             if entity(told) and isinstance(told, dict):
                 self.first.setdefault(str(told["name"]), id_of(told, first_words(told)))
             elif isinstance(told, dict) and told.get("type") == "relation":
@@ -66,9 +66,11 @@ class ServerMemory(Foreign):
         start, end, rel = (told.get(name) for name in ("from", "to", "relationType"))
         ends = [self.first.get(each) if isinstance(each, str) else None for each in (start, end)]
         if ends[0] is None or ends[1] is None or not isinstance(rel, str) or not rel.strip():
-            self.bad.append(BadRow(number, f"it ties {shown(start)} to {shown(end)}, and one of them is not there."))
+            self.bad.append(
+                BadRow(number, f"it links {printable(start)} to {printable(end)}, and one of them is missing.")
+            )
         elif ends[0] == ends[1]:
-            self.bad.append(BadRow(number, f"it ties {shown(start)} to itself."))
+            self.bad.append(BadRow(number, f"it links {printable(start)} to itself."))
         else:
             named = REPLACES if rel.strip() == SUPERSEDES else rel.strip()
             self.links.setdefault(ends[0], {})[ends[1], named] = {"to": ends[1], "rel": named}
@@ -87,7 +89,7 @@ class ServerMemory(Foreign):
                 "links": list(self.links.get(id, {}).values()),
                 **dict.fromkeys(("created_at", "updated_at", "last_accessed"), self.at),
             }
-            yield MemoryRow(number, fields, name=shown(name))
+            yield MemoryRow(number, fields, name=printable(name))
 
 
 def entity(told: object) -> bool:

@@ -18,8 +18,8 @@ from nacre.transfer.archive import Header
 
 FORM = "foreign/"  # with the source's name, in a header
 VERSION = 1
-MOST_TOLD = 5  # records that a note names
-LONGEST_SHOWN = 80  # characters of an id in a message
+MOST_NAMED = 5  # records that a note names
+LONGEST_NAME = 80  # characters of an id in a message
 
 
 def header(name: str, *, embedder: str = "") -> Header:
@@ -29,7 +29,7 @@ def header(name: str, *, embedder: str = "") -> Header:
 
 
 @dataclass(slots=True)
-class Foreign:
+class ForeignSource:
     """Opened for one import."""
 
     path: Path
@@ -43,20 +43,20 @@ class Foreign:
         return (*self.told, *(note(what, ids) for what, ids in self.partial.items()))
 
     def lacks(self, id: str, what: str) -> None:
-        self.partial.setdefault(what, []).append(shown(id))
+        self.partial.setdefault(what, []).append(printable(id))
 
 
 def note(what: str, ids: list[str]) -> str:
-    named = ", ".join(ids[:MOST_TOLD]) + (", …" if len(ids) > MOST_TOLD else "")
+    named = ", ".join(ids[:MOST_NAMED]) + (", …" if len(ids) > MOST_NAMED else "")
     return f"{len(ids):,} came without their {what}, which cannot be read: {named}."
 
 
-def shown(id: object) -> str:
+def printable(id: object) -> str:
     """As a message bears it, whatever it holds."""
-    return str(id)[:LONGEST_SHOWN].encode("utf-8", "replace").decode()
+    return str(id)[:LONGEST_NAME].encode("utf-8", "replace").decode()
 
 
-def unjson(given: object, kind: type[list[Json]] | type[dict[str, Json]]) -> Json:
+def from_json(given: object, kind: type[list[Json]] | type[dict[str, Json]]) -> Json:
     """The list or object that a text holds, empty for an empty text, or None where it holds none."""
     if given is None or given == "":
         return kind()
@@ -70,9 +70,9 @@ def unjson(given: object, kind: type[list[Json]] | type[dict[str, Json]]) -> Jso
     return given if isinstance(given, kind) else None
 
 
-def texts(given: object) -> list[str] | None:
+def string_list(given: object) -> list[str] | None:
     """The words of a list, which may be written as JSON; None where it is no list of words."""
-    found = unjson(given, list)
+    found = from_json(given, list)
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
         return None
     return [str(each) for each in found]
@@ -83,7 +83,7 @@ Record = Mapping[str, object]
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
+def open_database(path: Path) -> Iterator[sqlite3.Connection]:
     """The file as it lies there, or, where a writer left something unfinished beside it, a copy of both: to take that
     in, SQLite would have to write. Raises `ArchiveRefused`."""
     if not path.is_file():
@@ -91,13 +91,13 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     beside = [each for ending in UNFINISHED if (each := path.with_name(path.name + ending)).is_file()]
     try:
         if not any(each.stat().st_size for each in beside):
-            with closing(connected(path, "mode=ro&immutable=1")) as database:
+            with closing(connect(path, "mode=ro&immutable=1")) as database:
                 yield database
             return
         with tempfile.TemporaryDirectory(prefix="nacre-") as folder:
             for each in (path, *beside):
                 shutil.copyfile(each, Path(folder) / each.name)
-            with closing(connected(Path(folder) / path.name, "mode=rw")) as database:
+            with closing(connect(Path(folder) / path.name, "mode=rw")) as database:
                 yield database
     except sqlite3.Error as error:
         raise damaged(path, error) from error
@@ -108,7 +108,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         raise ArchiveRefused(path, reason, "Check the path and its permissions.") from error
 
 
-def connected(path: Path, how: str) -> sqlite3.Connection:
+def connect(path: Path, how: str) -> sqlite3.Connection:
     database = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{how}", uri=True)
     # What is no text in UTF-8 becomes one that the checks refuse, so that only its own record is lost.
     database.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")

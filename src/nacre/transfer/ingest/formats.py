@@ -12,7 +12,11 @@ from typing import Protocol
 
 from nacre.errors import InvalidInput, UnknownName
 from nacre.files import SPECIAL, open_regular
-from nacre.transfer.ingest import chatgpt, claude_code, claude_export, markdown, plain_jsonl
+from nacre.transfer.ingest import conversations as chatgpt
+from nacre.transfer.ingest import conversations as claude_code
+from nacre.transfer.ingest import conversations as claude_export
+from nacre.transfer.ingest import conversations as plain_jsonl
+from nacre.transfer.ingest import markdown
 from nacre.transfer.ingest.items import Piece, lines
 
 HEAD = 256_000  # bytes, or
@@ -40,10 +44,10 @@ class Format:
 FORMATS: Mapping[str, Format] = {
     each.name: each
     for each in (
-        Format(claude_code.NAME, claude_code.read, folder_of=claude_code.folder_of),
-        Format(chatgpt.NAME, chatgpt.read),
-        Format(claude_export.NAME, claude_export.read),
-        Format(plain_jsonl.NAME, plain_jsonl.read),
+        Format(claude_code.CLAUDE_CODE, claude_code.read_claude_code, folder_of=claude_code.folder_of),
+        Format(chatgpt.CHATGPT, chatgpt.read_chatgpt),
+        Format(claude_export.CLAUDE, claude_export.read_claude),
+        Format(plain_jsonl.JSONL, plain_jsonl.read_jsonl),
         Format(markdown.NAME, markdown.read, edited=True),
     )
 }
@@ -55,7 +59,7 @@ def format_named(name: str) -> Format:
     return FORMATS[name]
 
 
-def detected(path: Path) -> Format | None:
+def detect(path: Path) -> Format | None:
     """By what the file holds; only a note, which may hold anything, is told by its name."""
     with open_regular(path) as file:
         head = file.read(HEAD).decode("utf-8-sig", "replace").lstrip()
@@ -67,7 +71,7 @@ def detected(path: Path) -> Format | None:
     told = CONVERSATION.search(head) if head[:1] in ("[", "{") else None
     if told is None:
         return None
-    return FORMATS[chatgpt.NAME if told.group(1) == "mapping" else claude_export.NAME]
+    return FORMATS[chatgpt.CHATGPT if told.group(1) == "mapping" else claude_export.CLAUDE]
 
 
 def lines_format(path: Path) -> Format | None:
@@ -75,10 +79,10 @@ def lines_format(path: Path) -> Format | None:
     plain = None
     for line in islice(lines(path), HEAD_LINES):
         entry = line.entry if isinstance(line.entry, dict) else {}
-        if claude_code.suits(entry):
-            return FORMATS[claude_code.NAME]
-        if plain is None and plain_jsonl.suits(entry) and "chat_messages" not in entry and "mapping" not in entry:
-            plain = FORMATS[plain_jsonl.NAME]
+        if claude_code.is_claude_code(entry):
+            return FORMATS[claude_code.CLAUDE_CODE]
+        if plain is None and plain_jsonl.is_jsonl(entry) and "chat_messages" not in entry and "mapping" not in entry:
+            plain = FORMATS[plain_jsonl.JSONL]
     return plain
 
 

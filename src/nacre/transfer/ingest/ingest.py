@@ -19,7 +19,7 @@ from nacre.protocols import Progress
 from nacre.transfer.ingest.formats import Format
 from nacre.transfer.ingest.items import Broken, Item, Piece, Skipped
 from nacre.transfer.ingest.markdown import NAME as NOTES
-from nacre.transfer.ingest.markdown import shown
+from nacre.transfer.ingest.markdown import home_relative
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 BATCH = 256  # memories an act: one block of vectors, and short enough for other writers
 ID_BYTES = 16
-TOLD_FAULTS = 20  # by name; the rest are counted
-LEFT = "left_its_note"  # the key in a memory's metadata
+NAMED_FAULTS = 20  # by name; the rest are counted
+REMOVED = "left_its_note"  # the key in a memory's metadata
 TRIES = 5  # when somebody else keeps the same at the same time
 
 
@@ -49,7 +49,7 @@ class Tally:
             self.skipped[piece.reason] += 1
             return
         self.broken += 1
-        if len(self.faults) < TOLD_FAULTS:
+        if len(self.faults) < NAMED_FAULTS:
             self.faults.append(f"{piece.where}: {piece.reason}")
 
 
@@ -76,7 +76,7 @@ class Ingest:
 
     def run(self, *, tools: bool = False, progress: Progress | None = None) -> Tally:
         """Raises `AccessDenied` to an agent that is narrowed: it may not choose ids."""
-        check_unnarrowed(self.store)
+        check_unrestricted(self.store)
         size = self.path.stat().st_size
         for batch in batches(self.format.read(self.path, tools=tools), None if self.format.edited else BATCH):
             drafts = self.drafts(batch)
@@ -97,7 +97,7 @@ class Ingest:
             position = self.positions[piece.session]
             self.positions[piece.session] += 1
             try:
-                draft = drafted(self.store, piece, position, self.format.name)
+                draft = draft_item(self.store, piece, position, self.format.name)
             except SecretRefused:
                 self.failed.append(Failed(piece.title, piece.text, position))
                 self.tally.skipped["refused for a secret"] += 1
@@ -111,7 +111,11 @@ class Ingest:
         return list(found.values())
 
     def keep_new(self, drafts: Sequence[Memory]) -> None:
-        kept = len(unknown(self.store, drafts)) if self.dry_run else keep(self.store, "ingest", drafts, why=self.why())
+        kept = (
+            len(not_stored(self.store, drafts))
+            if self.dry_run
+            else store_new(self.store, "ingest", drafts, why=self.why())
+        )
         self.tally.new += kept
         self.tally.unchanged += len(drafts) - kept
 
@@ -120,10 +124,11 @@ class Ingest:
         if not drafts and self.tally.broken:
             return  # nothing could be read, which does not mean that nothing is there
         known = list(self.store.iterate(
-            source=shown(self.path), session=shown(self.path),  # whoever else learnt from the file names it as a source
+            # A memory written by hand may name the file as its source too.
+            source=home_relative(self.path), session=home_relative(self.path),
             include_trashed=True, include_superseded=True, include_archived=True, include_expired=True,
         ))  # fmt: skip
-        plan = compared(drafts, known, self.failed)
+        plan = compare(drafts, known, self.failed)
         changed = len(plan.edited) + len(plan.back)
         self.tally.new, self.tally.changed, self.tally.gone = len(plan.new), changed, len(plan.gone)
         self.tally.unchanged = len(drafts) - len(plan.new) - changed
@@ -135,7 +140,7 @@ class Ingest:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class NoteChanges:
     """`back` stood in the note before, were taken out of it and have come back."""
 
     new: list[Memory]
@@ -144,11 +149,15 @@ class Compared:
     back: list[Memory]
 
     def edits(self) -> dict[str, Edit]:
-        found: dict[str, Edit] = {id: rewritten(draft) for id, draft in self.edited.items()}
-        return found | {memory.id: left for memory in self.gone} | {memory.id: returned for memory in self.back}
+        found: dict[str, Edit] = {id: rewrite(draft) for id, draft in self.edited.items()}
+        return (
+            found
+            | {memory.id: mark_removed for memory in self.gone}
+            | {memory.id: mark_returned for memory in self.back}
+        )
 
 
-def compared(drafts: Sequence[Memory], known: Sequence[Memory], failed: Sequence[Failed] = ()) -> Compared:
+def compare(drafts: Sequence[Memory], known: Sequence[Memory], failed: Sequence[Failed] = ()) -> NoteChanges:
     """By heading and words first; what is left over under one heading is paired in order."""
     standing: defaultdict[tuple[str, str], list[Memory]] = defaultdict(list)
     for memory in sorted(known, key=lambda memory: memory.status == "trashed"):
@@ -170,16 +179,16 @@ def compared(drafts: Sequence[Memory], known: Sequence[Memory], failed: Sequence
         if former is not None:
             edited[former.id] = piece
         else:
-            new.append(renamed(piece, taken))
+            new.append(with_free_id(piece, taken))
     gone = [memory for several in lying.values() for memory in several]
     back = [
         found for piece, found in matched
-        if found is not None and LEFT in found.metadata and not isinstance(piece, Failed)
+        if found is not None and REMOVED in found.metadata and not isinstance(piece, Failed)
     ]  # fmt: skip
-    return Compared(new, edited, gone, back)
+    return NoteChanges(new, edited, gone, back)
 
 
-def renamed(draft: Memory, taken: set[str]) -> Memory:
+def with_free_id(draft: Memory, taken: set[str]) -> Memory:
     """A memory that once said this says something else by now, and keeps its id."""
     id, again = draft.id, 1
     while id in taken:
@@ -188,13 +197,13 @@ def renamed(draft: Memory, taken: set[str]) -> Memory:
     return replace(draft, id=id)
 
 
-def left(memory: Memory) -> Memory:
+def mark_removed(memory: Memory) -> Memory:
     """The mark tells what its note gave up from what somebody has forgotten on purpose."""
-    return trashed(replace(memory, metadata={**memory.metadata, LEFT: True}))
+    return trashed(replace(memory, metadata={**memory.metadata, REMOVED: True}))
 
 
-def returned(memory: Memory) -> Memory:
-    rest = {key: value for key, value in memory.metadata.items() if key != LEFT}
+def mark_returned(memory: Memory) -> Memory:
+    rest = {key: value for key, value in memory.metadata.items() if key != REMOVED}
     if memory.status != "trashed":
         return replace(memory, metadata=rest)
     return replace(memory, metadata=rest, status=memory.trashed_from or "short_term", trashed_from="")
@@ -208,7 +217,7 @@ def place(piece: Memory | Failed) -> int:
     return piece.position or 0
 
 
-def rewritten(draft: Memory) -> Edit:
+def rewrite(draft: Memory) -> Edit:
     def edit(memory: Memory) -> Memory:
         return replace(
             memory, text=draft.text, position=draft.position, occurred_at=draft.occurred_at, tags=draft.tags,
@@ -218,7 +227,7 @@ def rewritten(draft: Memory) -> Edit:
     return edit
 
 
-def drafted(store: MemoryStore, item: Item, position: int, format: str) -> Memory:
+def draft_item(store: MemoryStore, item: Item, position: int, format: str) -> Memory:
     """Its id follows from what it is, so that it can be kept only once; from its text without secrets, since a hash
     of a short secret would give it away."""
     fields: dict[str, object] = {"session": item.session, "position": position, "role": item.role, "title": item.title,
@@ -238,7 +247,7 @@ def identity(*parts: str) -> str:
     return str(UUID(bytes=blake2b(json.dumps(parts).encode(), digest_size=ID_BYTES).digest()))
 
 
-def keep(
+def store_new(
     store: MemoryStore,
     act: str,
     drafts: Sequence[Memory],
@@ -248,24 +257,24 @@ def keep(
 ) -> int:
     """Those that are not there yet, trashed ones counting as there, in one act; returns how many."""
     for _ in range(TRIES):
-        new = unknown(store, drafts)
+        new = not_stored(store, drafts)
         if not new and not words:
             return 0
         try:
             store.write(act, new=new, words=words, why=why)
             return len(new)
         except InvalidInput:
-            if len(unknown(store, new)) == len(new):
+            if len(not_stored(store, new)) == len(new):
                 raise  # nobody was faster: it is something else
     return 0
 
 
-def unknown(store: MemoryStore, drafts: Sequence[Memory]) -> list[Memory]:
+def not_stored(store: MemoryStore, drafts: Sequence[Memory]) -> list[Memory]:
     there = {memory.id for memory in store.get_many([draft.id for draft in drafts])}
     return [draft for draft in drafts if draft.id not in there]
 
 
-def check_unnarrowed(store: MemoryStore) -> None:
+def check_unrestricted(store: MemoryStore) -> None:
     if not store.may_teach:
         raise AccessDenied("What is ingested brings its ids along, and a narrowed agent may not; leave `scope` unset.")
 

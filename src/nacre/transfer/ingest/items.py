@@ -54,20 +54,20 @@ class Broken:
 Piece: TypeAlias = Item | Skipped | Broken
 
 
-def legible(text: str) -> str:
+def clean_text(text: str) -> str:
     return UNWRITABLE.sub("\ufffd", text).strip()
 
 
-def words(entry: Mapping[str, Json], *names: str) -> str:
+def text_of(entry: Mapping[str, Json], *names: str) -> str:
     """The first of these that holds a text or a number, as text."""
     for name in names:
         value = entry.get(name)
         if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
-            return legible(str(value))
+            return clean_text(str(value))
     return ""
 
 
-def moment(value: Json) -> float | None:
+def parse_time(value: Json) -> float | None:
     """None for what is no time: a turn without one is still worth keeping."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
@@ -84,7 +84,7 @@ def moment(value: Json) -> float | None:
         return None
 
 
-def member(entry: Json, name: str) -> Mapping[str, Json]:
+def object_in(entry: Json, name: str) -> Mapping[str, Json]:
     """An object inside another one; empty where there is none."""
     value = entry.get(name) if isinstance(entry, dict) else None
     return value if isinstance(value, dict) else {}

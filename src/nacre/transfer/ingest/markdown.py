@@ -1,15 +1,15 @@
-"""Notes in Markdown: each item of a list and each stretch of prose is a memory, under the title of its heading."""
+"""Reads notes in Markdown: each list item and each run of paragraphs becomes a memory, titled by its heading."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nacre.errors import InvalidInput
 from nacre.files import open_regular
-from nacre.transfer.ingest.items import Broken, Item, Piece, legible, moment
+from nacre.transfer.ingest.items import Broken, Item, Piece, clean_text, parse_time
 
 NAME = "markdown"
 SUFFIXES = (".md", ".markdown")
@@ -63,10 +63,10 @@ def read(path: Path, *, tools: bool = False) -> Iterator[Piece]:  # noqa: ARG001
     for part in parts(COMMENT.sub("", body), begun):
         for piece in pieces(part):
             # Its place says nothing of what it is: a line added above it must not make it another memory.
-            yield Item(piece, shown(path), part.title, "", part.title, part.date, front.tags, size)
+            yield Item(piece, home_relative(path), part.title, "", part.title, part.date, front.tags, size)
 
 
-def shown(path: Path) -> str:
+def home_relative(path: Path) -> str:
     """The same for one file wherever it is named from, and without the name of its owner."""
     whole = path.absolute()
     try:
@@ -81,10 +81,8 @@ def front_of(text: str) -> tuple[Front, str]:
         return Front(), text
     import yaml
 
-    from nacre.transfer.safe_yaml import check_events
-
     try:
-        check_events(yaml.parse(found.group(1), Loader=yaml.SafeLoader), refused)
+        check_yaml_events(yaml.parse(found.group(1), Loader=yaml.SafeLoader), front_matter_refused)
         told = yaml.safe_load(found.group(1))
     except InvalidInput:
         raise
@@ -95,17 +93,19 @@ def front_of(text: str) -> tuple[Front, str]:
     date = next((str(told[name]) for name in ("date", "created", "created_at") if told.get(name)), "")
     tags = told.get("tags") or ()
     listed = tags.replace(",", " ").split() if isinstance(tags, str) else tags if isinstance(tags, list) else ()
-    title = legible(str(told.get("title") or ""))
-    return Front(title, moment(date) or dated(date), tuple(legible(str(tag)) for tag in listed)), text[found.end() :]
+    title = clean_text(str(told.get("title") or ""))
+    return Front(title, parse_time(date) or dated(date), tuple(clean_text(str(tag)) for tag in listed)), text[
+        found.end() :
+    ]
 
 
-def refused(what: str) -> InvalidInput:
+def front_matter_refused(what: str) -> InvalidInput:
     return InvalidInput(f"its front matter was not read: {what}")
 
 
 def dated(name: str) -> float | None:
     found = DATE.search(name)
-    return moment("-".join(found.groups())) if found else None
+    return parse_time("-".join(found.groups())) if found else None
 
 
 def parts(text: str, front: Front) -> Iterator[Part]:
@@ -116,7 +116,7 @@ def parts(text: str, front: Front) -> Iterator[Part]:
         bullet = None if code else BULLET.match(line)
         if heading and heading.group(1):
             yield part
-            part = Part(legible(heading.group(1)), dated(heading.group(1)) or front.date)
+            part = Part(clean_text(heading.group(1)), dated(heading.group(1)) or front.date)
         elif not code and RULE.match(line):
             yield part
             part = Part(part.title, part.date)
@@ -134,7 +134,7 @@ def parts(text: str, front: Front) -> Iterator[Part]:
 
 def pieces(part: Part) -> list[str]:
     if part.item:
-        return [legible("\n".join(part.lines))]
+        return [clean_text("\n".join(part.lines))]
     return grouped([each for each in paragraphs(part.lines) if each])
 
 
@@ -144,12 +144,12 @@ def paragraphs(lines: Sequence[str]) -> Iterator[str]:
     code = False
     for line in lines:
         if not line.strip() and not code:
-            yield legible("\n".join(held))
+            yield clean_text("\n".join(held))
             held = []
             continue
         code ^= bool(CODE.match(line))
         held.append(line)
-    yield legible("\n".join(held))
+    yield clean_text("\n".join(held))
 
 
 def grouped(paragraphs: Sequence[str]) -> list[str]:
@@ -160,3 +160,19 @@ def grouped(paragraphs: Sequence[str]) -> list[str]:
         else:
             whole.append(each)
     return whole
+
+
+DEEPEST = 150  # more than the metadata of any memory may be nested
+
+
+def check_yaml_events(events: Iterable[object], refused: Callable[[str], InvalidInput]) -> None:
+    """A few lines of aliases may stand for more than any memory holds, or for themselves."""
+    from yaml import events as kinds
+
+    depth = 0
+    for event in events:
+        if isinstance(event, kinds.AliasEvent):
+            raise refused(f"it uses the YAML alias *{event.anchor:.40}; write its value out where it stands")
+        depth += isinstance(event, kinds.CollectionStartEvent) - isinstance(event, kinds.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise refused(f"it is nested more than {DEEPEST} deep; make it flatter")

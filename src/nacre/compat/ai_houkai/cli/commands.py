@@ -39,7 +39,7 @@ from nacre.compat.ai_houkai.memory_system import (
     MemoryStore,
     ReflectionEngine,
 )
-from nacre.lifecycle.daemon import logging_to, stopping_on_signals, told_by
+from nacre.lifecycle.daemon import logging_to, pid_file, stopping_on_signals
 from nacre.model import Direction
 from nacre.recall.pack import HEADER
 from nacre.settings import STORE_FILE
@@ -494,7 +494,7 @@ def tick(ctx: typer.Context) -> None:
 def run(ctx: typer.Context) -> None:
     """Do what is due, until stopped."""
     known = load_maintenance()
-    with told_by(known.pid_path), logging_to(known.log_path), stopping_on_signals() as stop:
+    with pid_file(known.pid_path), logging_to(known.log_path), stopping_on_signals() as stop:
         configured(store_of(ctx), known).run_forever(stop)
 
 

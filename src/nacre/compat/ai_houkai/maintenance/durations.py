@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nacre.errors import InvalidInput
-from nacre.lifecycle import intervals as durations
+from nacre.model import instants as durations
 
 __all__ = ["format_duration", "parse_duration"]
 

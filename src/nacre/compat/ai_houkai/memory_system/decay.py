@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nacre.compat.ai_houkai.memory_system.models import Memory
 from nacre.compat.ai_houkai.memory_system.store import MemoryStore
-from nacre.lifecycle.decay import Standing, simple
+from nacre.lifecycle.decay import DecayInput, simple
 
 
 @dataclass
@@ -18,7 +18,7 @@ class DecayEngine:
 
     def score(self, mem: Memory, now: float | None = None) -> float:
         at = self.store.native.now() if now is None else now
-        return simple(Standing(mem.native(""), at, self.decay_rate))
+        return simple(DecayInput(mem.native(""), at, self.decay_rate))
 
     def score_all(self, now: float | None = None) -> list[tuple[Memory, float]]:
         """All of them, superseded ones too, the strongest first."""

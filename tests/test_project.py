@@ -11,7 +11,7 @@ import pytest
 
 from nacre import project
 from nacre.project import normalised, project_of
-from nacre.transfer.project import chosen_space, space_of
+from nacre.settings import chosen_space, space_of
 from tests.trusting import trusted
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not here")

@@ -1,0 +1,268 @@
+"""Reads conversations: Claude Code transcripts, Claude and ChatGPT exports, and plain JSON lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from nacre.model.memory import Json
+from nacre.transfer.ingest.items import (
+    Broken,
+    Item,
+    Line,
+    Piece,
+    Skipped,
+    clean_text,
+    elements,
+    lines,
+    object_in,
+    parse_time,
+    text_of,
+)
+
+CLAUDE_CODE = "claude-code"
+CLAUDE_CODE_ROLES = ("user", "assistant")
+CWD_LINES = 50  # where the folder of a session is told, if anywhere
+# What the client itself puts into a person's turn, and what we gave to it: neither was said by anyone.
+INSERTED = re.compile(r"<(system-reminder|memories|ide_opened_file|ide_selection)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+COMMAND = re.compile(r"\s*(<(command-|local-command-|bash-(input|stdout|stderr))|\[Request interrupted by user)")
+TOOL_TEXT = 4_000  # characters of what a tool was asked or answered
+
+
+def read_claude_code(path: Path, *, tools: bool = False) -> Iterator[Piece]:
+    for line in lines(path):
+        yield from claude_code_pieces(line, path.stem, tools=tools)
+
+
+def claude_code_pieces(line: Line, session: str, *, tools: bool = False) -> Iterator[Piece]:
+    """What one line tells; `session` is what it is called where the line does not say."""
+    if line.fault:
+        yield Broken(f"line {line.number}", line.fault, line.end)
+        return
+    entry = line.entry
+    if not isinstance(entry, dict):
+        yield Broken(f"line {line.number}", "no JSON object", line.end)
+        return
+    reason = skip_reason(entry)
+    if reason:
+        yield Skipped(reason, line.end)
+        return
+    yield from (replace(piece, at=line.end) for piece in claude_code_turn(entry, session, tools=tools))
+
+
+def skip_reason(entry: Mapping[str, Json]) -> str:
+    if entry.get("type") not in CLAUDE_CODE_ROLES:
+        return f"{text_of(entry, 'type') or 'unknown'} line"
+    if entry.get("isSidechain"):
+        return "conversation with a subagent"
+    if entry.get("isMeta"):
+        return "written by the client"
+    if entry.get("isCompactSummary"):
+        return "summary of what was said before"
+    if entry.get("isApiErrorMessage"):
+        return "error of the service"
+    return ""
+
+
+def claude_code_turn(entry: Mapping[str, Json], session: str, *, tools: bool) -> Iterator[Item | Skipped]:
+    message = object_in(dict(entry), "message")
+    said, done = text_and_tools(message.get("content"))
+    text = clean_text(INSERTED.sub("", said))
+    role = text_of(message, "role") or text_of(entry, "type")
+    key = text_of(entry, "uuid") or str(text_of(message, "id") + text_of(entry, "timestamp"))
+    about = Item("", text_of(entry, "sessionId") or session, key, role, "", parse_time(entry.get("timestamp")))
+    if text and not COMMAND.match(text):
+        yield replace(about, text=text)
+    elif text:
+        yield Skipped("command of the client")
+    elif not done:
+        yield Skipped("empty")
+    if done and tools:
+        yield replace(about, text="\n".join(done), key=f"{key}/tools", role="tool")
+    elif done:
+        yield Skipped("tools and thinking")
+
+
+def text_and_tools(content: Json) -> tuple[str, list[str]]:
+    """What was said, and what tools and thoughts came with it."""
+    if isinstance(content, str):
+        return content, []
+    said: list[str] = []
+    done: list[str] = []
+    for block in content if isinstance(content, list) else []:
+        if not isinstance(block, dict):
+            continue
+        if block.get("type") == "text":
+            said.append(text_of(block, "text"))
+        else:
+            done += filter(None, [tool_text(block)])
+    return "\n\n".join(filter(None, said)), done
+
+
+def tool_text(block: Mapping[str, Json]) -> str:
+    kind = text_of(block, "type")
+    if kind == "thinking":
+        return f"(thinking) {text_of(block, 'thinking')}"
+    if kind == "tool_use":
+        asked = json.dumps(block.get("input"), ensure_ascii=False)
+        return clean_text(f"({text_of(block, 'name') or 'tool'}) {asked[:TOOL_TEXT]}")
+    if kind == "tool_result":
+        return f"(result) {text_and_tools(block.get('content'))[0][:TOOL_TEXT]}".strip()
+    return ""
+
+
+def folder_of(path: Path) -> Path | None:
+    """Where the session began: the first folder that the transcript tells."""
+    try:
+        for line in lines(path, whole=True):
+            if isinstance(line.entry, dict) and (found := text_of(line.entry, "cwd")):
+                return Path(found)
+            if line.number >= CWD_LINES:
+                return None
+    except OSError:
+        return None
+    return None
+
+
+def is_claude_code(head: Mapping[str, Json]) -> bool:
+    return "sessionId" in head or (head.get("type") == "summary" and "leafUuid" in head)
+
+
+CLAUDE = "claude"
+CLAUDE_ROLES = {"human": "user"}
+
+
+def read_claude(path: Path, *, tools: bool = False) -> Iterator[Piece]:
+    number = 0
+    try:
+        for number, (conversation, at) in enumerate(elements(path), 1):
+            messages = conversation.get("chat_messages") if isinstance(conversation, dict) else None
+            if isinstance(conversation, dict) and isinstance(messages, list):
+                yield from claude_turns(conversation, messages, at, tools=tools)
+            else:
+                yield Broken(f"conversation {number}", "no list of messages", at)
+    except ValueError as error:
+        yield Broken(f"conversation {number + 1}", f"not JSON ({error})")
+
+
+def claude_turns(conversation: Mapping[str, Json], messages: list[Json], at: int, *, tools: bool) -> Iterator[Piece]:
+    session = text_of(conversation, "uuid", "id") or text_of(conversation, "name")
+    for place, message in enumerate(messages):
+        if not isinstance(message, dict):
+            yield Broken(f"message {place + 1} of {session}", "no JSON object", at)
+            continue
+        said, done = text_and_tools(message.get("content"))
+        text = clean_text(said) or text_of(message, "text")
+        if not text and not (tools and done):
+            yield Skipped("tools and thinking" if done else "empty", at)
+            continue
+        role, key = text_of(message, "sender", "role"), text_of(message, "uuid", "id") or str(place)
+        when, title = parse_time(message.get("created_at")), text_of(conversation, "name")
+        about = (title, when, (), at)
+        if text:
+            yield Item(text, session, key, CLAUDE_ROLES.get(role, role), *about)
+        if tools and done:
+            yield Item("\n".join(done), session, f"{key}/tools", "tool", *about)
+
+
+CHATGPT = "chatgpt"
+SPEECH_TYPES = ("text", "multimodal_text")
+
+
+def read_chatgpt(path: Path, *, tools: bool = False) -> Iterator[Piece]:
+    number = 0
+    try:
+        for number, (conversation, at) in enumerate(elements(path), 1):
+            if isinstance(conversation, dict) and isinstance(conversation.get("mapping"), dict):
+                yield from chatgpt_turns(conversation, at, tools=tools)
+            else:
+                yield Broken(f"conversation {number}", "no tree of messages", at)
+    except ValueError as error:
+        yield Broken(f"conversation {number + 1}", f"not JSON ({error})")
+
+
+def chatgpt_turns(conversation: Mapping[str, Json], at: int, *, tools: bool) -> Iterator[Piece]:
+    session = text_of(conversation, "conversation_id", "id") or text_of(conversation, "title")
+    title = text_of(conversation, "title")
+    for node in branch(object_in(dict(conversation), "mapping"), text_of(conversation, "current_node")):
+        message = object_in(dict(node), "message")
+        if not message:
+            continue
+        role = text_of(object_in(dict(message), "author"), "role")
+        text, spoken = chatgpt_text(object_in(dict(message), "content"))
+        about = object_in(dict(message), "metadata")
+        if role == "system" or about.get("is_visually_hidden_from_conversation"):
+            yield Skipped("written by the client", at)
+        elif not tools and (role == "tool" or not spoken):
+            yield Skipped("tools and thinking", at)
+        elif not text:
+            yield Skipped("empty", at)
+        else:
+            when = parse_time(message.get("create_time"))
+            yield Item(text, session, text_of(message, "id") or text_of(node, "id"), role, title, when, at=at)
+
+
+def branch(mapping: Mapping[str, Json], last: str) -> list[Mapping[str, Json]]:
+    """From the first message to the last one; without a last one, along the newest children."""
+    if last not in mapping:
+        last = newest_leaf(mapping)
+    found: dict[str, Mapping[str, Json]] = {}
+    while last and last not in found:
+        node = object_in(dict(mapping), last)
+        if not node:
+            break
+        found[last] = node
+        last = text_of(node, "parent")
+    return list(reversed(found.values()))
+
+
+def newest_leaf(mapping: Mapping[str, Json]) -> str:
+    leaves = [id for id, node in mapping.items() if isinstance(node, dict) and not node.get("children")]
+    return max(leaves, key=lambda id: create_time(mapping, id), default="")
+
+
+def create_time(mapping: Mapping[str, Json], id: str) -> float:
+    return parse_time(object_in(dict(object_in(dict(mapping), id)), "message").get("create_time")) or 0.0
+
+
+def chatgpt_text(content: Mapping[str, Json]) -> tuple[str, bool]:
+    """The words, and whether they were said rather than computed."""
+    parts = content.get("parts")
+    told = [part for part in parts if isinstance(part, str)] if isinstance(parts, list) else []
+    text = "\n\n".join(told) or text_of(content, "text", "result")
+    return clean_text(text), content.get("content_type", "text") in SPEECH_TYPES
+
+
+JSONL = "jsonl"
+TEXT_KEYS = ("content", "text")
+SESSION_KEYS = ("session", "session_id", "conversation_id")
+TIME_KEYS = ("timestamp", "created_at", "time")
+TOOL_ROLES = ("tool", "function")
+
+
+def read_jsonl(path: Path, *, tools: bool = False) -> Iterator[Piece]:
+    for line in lines(path):
+        if line.fault or not isinstance(line.entry, dict):
+            yield Broken(f"line {line.number}", line.fault or "no JSON object", line.end)
+        else:
+            yield jsonl_turn(line.entry, path.stem, line.number, line.end, tools=tools)
+
+
+def jsonl_turn(entry: Mapping[str, Json], stem: str, number: int, at: int, *, tools: bool) -> Piece:
+    given = next((entry[name] for name in TEXT_KEYS if name in entry), None)
+    text = clean_text(text_and_tools(given)[0])
+    role = text_of(entry, "role", "speaker")
+    if role in TOOL_ROLES and not tools:
+        return Skipped("tools and thinking", at)
+    if not text:
+        return Skipped("empty", at)
+    when = next((found for name in TIME_KEYS if (found := parse_time(entry.get(name))) is not None), None)
+    session = text_of(entry, *SESSION_KEYS) or stem
+    return Item(text, session, text_of(entry, "id", "uuid") or str(number), role, text_of(entry, "title"), when, at=at)
+
+
+def is_jsonl(head: Mapping[str, Json]) -> bool:
+    return any(name in head for name in TEXT_KEYS)

@@ -71,7 +71,7 @@ class InvalidInput(NacreError, ValueError):
 class UnknownName(InvalidInput):
     def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(given.lower(), names, n=1, cutoff=0.5)
+        near = get_close_matches(str(given).lower(), names, n=1, cutoff=0.5)
         remedy = f"did you mean {near[0]!r}?" if near else "use one of: " + ", ".join(names) + "."
         super().__init__(f"Unknown {kind} {given!r}; {remedy}")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, TypedDict, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, TypedDict, cast, get_type_hints
 
 from nacre.errors import UnknownName, WrongType
 from nacre.model import STATUSES, Condition, ExpandSpec, Filter, HybridWeights, Query, RankFusion
+from nacre.model.arguments import check
 from nacre.model.instants import Instant, seconds
 
 
@@ -135,12 +137,20 @@ OWN = frozenset(Asking.__annotations__) - frozenset(Scope.__annotations__)
 RENAMED = {"weights": "hybrid"}
 
 
+@cache
+def recall_hints() -> Mapping[str, object]:
+    return get_type_hints(Asking)
+
+
 def parted(asking: Asking) -> tuple[dict[str, Any], Scope]:
     """How to ask, and among what."""
     for name in asking:
         if name not in Asking.__annotations__:
             raise UnknownName("option of recall", name, Asking.__annotations__)
-    own = {name: value for name, value in asking.items() if name in OWN and value is not None}
+    own: dict[str, Any] = {name: value for name, value in asking.items() if name in OWN and value is not None}
+    for name, value in own.items():
+        own[name] = list(value) if isinstance(value, Iterator) else value
+        check(name, own[name], recall_hints()[name])
     scope = {name: value for name, value in asking.items() if name not in OWN}
     return own, cast(Scope, scope)
 

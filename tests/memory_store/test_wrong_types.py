@@ -4,30 +4,70 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from nacre import MemoryStore
+from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.errors import InvalidInput, NacreError
 from nacre.lessons import LessonBook
-from nacre.recall_options import Scope
+from nacre.minds import (
+    CognitiveMemory,
+    CredentialScrubber,
+    ExperienceStore,
+    HierarchicalMemory,
+    MemoryConnector,
+    PatternDetector,
+    SecureMemoryBackend,
+)
+from nacre.recall_options import Asking, Scope
 from nacre.remember.validate import Changes, Fields
 from nacre.settings import Settings
 
+
+class OneTime:
+    """Makes a fresh iterator for each call, since one can be read only once."""
+
+    def __call__(self) -> Iterator[int]:
+        return iter([1])
+
+
 WRONG: tuple[object, ...] = (
-    None, 7, -1, 2**64, float("nan"), float("inf"), b"bytes", ["x"], [1], {"a": 1}, "\ud800", "\0", object(), "x", True,
+    None, 7, -1, 2**64, 10**5000, Fraction(10**400), float("nan"), float("inf"), b"bytes", ["x"], [1], {"a": 1},
+    "\ud800", "\0", object(), "x", True, np.array([1, 2]), OneTime(),
 )  # fmt: skip
 RIGHT = {"ids": "m1", "id": "m1", "text": "the well is deep", "query": "well", "old": "m1", "new": "m2"}
-NAMED = {each.__name__: tuple(each.__annotations__) for each in (Scope, Fields, Changes)}
+NAMED = {each.__name__: tuple(each.__annotations__) for each in (Scope, Asking, Fields, Changes)}
 
 
-def opened(_kind: type) -> MemoryStore | LessonBook:
-    store = MemoryStore(":memory:", settings=Settings(embedder="hashing"))
+def make_store(space: str = "default") -> MemoryStore:
+    store = MemoryStore(":memory:", settings=Settings(embedder="hashing", space=space))
     store.remember("the well is deep", id="m1")
     store.remember("the rope is short", id="m2")
-    return LessonBook(store=store) if _kind is LessonBook else store
+    return store
+
+
+CAPABILITIES = AgentCapabilities(ScopeLevel.SESSION_ONLY)
+SUBJECTS: dict[str, Callable[[], Any]] = {
+    "MemoryStore": make_store,
+    "LessonBook": lambda: LessonBook(store=make_store()),
+    "CognitiveMemory": lambda: CognitiveMemory("ann", store=make_store("ann")),
+    "HierarchicalMemory": lambda: HierarchicalMemory("ann", store=make_store("ann")),
+    "MemoryConnector": lambda: MemoryConnector("ann", store=make_store("ann")),
+    "ExperienceStore": lambda: ExperienceStore("ann", store=make_store("ann")),
+    "SecureMemoryBackend": lambda: SecureMemoryBackend("ann", CAPABILITIES, storage_path=":memory:"),
+    "PatternDetector": PatternDetector,
+    "CredentialScrubber": CredentialScrubber,
+}
+CLASSES = {each.__name__: each for each in (
+    MemoryStore, LessonBook, CognitiveMemory, HierarchicalMemory, MemoryConnector, ExperienceStore, SecureMemoryBackend,
+    PatternDetector, CredentialScrubber,
+)}  # fmt: skip
 
 
 def methods(kind: type) -> list[str]:
@@ -46,30 +86,32 @@ def calls(kind: type, method: str) -> Iterator[tuple[str, object, list[object], 
     own = [each.name for each in usual]
     extra = [name for name in extra if name not in own]
     for name in [*own, *extra]:
-        for wrong in WRONG:
+        for value in WRONG:
+            wrong = value() if isinstance(value, OneTime) else value
             positional: list[object] = []
             keywords: dict[str, object] = {name: wrong} if name in extra else {}
             for each in usual:
-                value = wrong if each.name == name else RIGHT.get(each.name, "x")
+                argument = wrong if each.name == name else RIGHT.get(each.name, "x")
                 if each.kind is each.KEYWORD_ONLY:
                     if each.name == name or each.default is each.empty:
-                        keywords[each.name] = value
+                        keywords[each.name] = argument
                 elif each.kind is each.VAR_POSITIONAL or each.default is each.empty:
-                    positional.append(value)
+                    positional.append(argument)
                 elif each.name == name:
                     keywords[name] = value
             yield name, wrong, positional, keywords
 
 
 @pytest.mark.parametrize(
-    ("kind", "method"), [(kind, method) for kind in (MemoryStore, LessonBook) for method in methods(kind)]
+    ("kind", "method"), [(name, method) for name, kind in CLASSES.items() for method in methods(kind)]
 )
 def test_a_wrong_kind_of_value_gives_one_of_our_errors(
-    kind: type, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # "x" is a path to some of them
-    subject = opened(kind)
-    for name, wrong, positional, keywords in calls(kind, method):
+    monkeypatch.setenv("NACRE_EMBEDDER", "hashing")
+    subject = SUBJECTS[kind]()
+    for name, wrong, positional, keywords in calls(CLASSES[kind], method):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -80,7 +122,7 @@ def test_a_wrong_kind_of_value_gives_one_of_our_errors(
             continue
         except Exception as error:  # noqa: BLE001 - exactly these are looked for
             pytest.fail(f"{method}({name}={wrong!r}) raises {type(error).__name__}: {error}")
-    subject.close()
+    getattr(subject, "close", lambda: None)()
 
 
 def test_the_message_names_the_parameter_and_what_it_takes() -> None:

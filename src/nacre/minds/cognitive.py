@@ -43,6 +43,7 @@ from nacre.minds.records import (
     word,
 )
 from nacre.model import Filter, Link, Memory
+from nacre.model.arguments import checks_arguments
 from nacre.model.journal import UNATTENDED
 from nacre.model.memory import Json
 from nacre.protocols import Order, Transaction
@@ -232,6 +233,7 @@ def most_urgent(memory: Memory) -> tuple[int, float]:
     return -priority(memory), memory.created_at
 
 
+@checks_arguments
 class CognitiveMemory(Mind):
     """Everything it keeps is a memory of the agent's space, which no other agent sees and every other face of the
     store does. Each method that writes is one act, which `store.undo()` takes back; only expired observations go for

@@ -24,6 +24,7 @@ from nacre.minds.experience import (
 from nacre.minds.mind import Mind, checked_name
 from nacre.minds.tally import EXPERIENCES, Ledger, footprint
 from nacre.model import Filter, Memory
+from nacre.model.arguments import checks_arguments
 from nacre.protocols import Store
 from nacre.remember.validate import fraction
 from nacre.settings import IN_MEMORY
@@ -101,6 +102,7 @@ class AddedExperience:
     left: tuple[str, ...] = ()
 
 
+@checks_arguments
 class MemoryConnector(Mind):
     """`storage_path` is a folder for the store's file; without one, the agent is a space of the configured store."""
 
@@ -143,7 +145,7 @@ class MemoryConnector(Mind):
         return experience_of(memory) if memory is not None and is_experience(memory) else None
 
     def retrieve_experiences(
-        self, limit: int = PAGE, experience_type: ExperienceType | None = None, min_confidence: float = 0.0
+        self, limit: int = PAGE, experience_type: ExperienceType | str | None = None, min_confidence: float = 0.0
     ) -> list[Experience]:
         """Newest first."""
         return self.search("", experience_type, min_confidence, limit)
@@ -151,7 +153,7 @@ class MemoryConnector(Mind):
     def search(
         self,
         query: str = "",
-        experience_type: ExperienceType | None = None,
+        experience_type: ExperienceType | str | None = None,
         min_confidence: float = 0.0,
         limit: int = 10,
     ) -> list[Experience]:

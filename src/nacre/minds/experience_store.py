@@ -15,6 +15,7 @@ from nacre.minds.experience import COMPRESSED, TYPE, Experience, ExperienceType,
 from nacre.minds.patterns import THRESHOLD, Discover, StoredPatterns, discoveries_of
 from nacre.minds.tally import EXPERIENCES
 from nacre.model import Filter, Memory
+from nacre.model.arguments import checks_arguments
 from nacre.model.instants import DAY
 
 COMPRESSED_AFTER_DAYS = 30.0
@@ -31,6 +32,7 @@ class Upkeep:
     compressing: Mapping[str, Memory] = field(default_factory=dict)
 
 
+@checks_arguments
 class ExperienceStore(MemoryConnector):
     """`max_age_days` and `max_experiences` keep the newest, and patterns of a confidence of 0.8 and more whatever their
     age; what leaves goes to the trash in the same act that adds. With `dedup`, what stands already in the same words is

@@ -74,8 +74,6 @@ class Raw:
 
 def read(store: MemoryStore, data: Mapping[str, Json]) -> Reading:
     """Raises `InvalidInput` for the first thing that is wrong."""
-    if not isinstance(data, Mapping):
-        raise refused(f"it is {type(data).__name__} and not a JSON object")
     if not any(name in data for name in NODES):
         raise refused("it has neither semantic_nodes nor episodic_nodes")
     raw = dict(raw_nodes(data))

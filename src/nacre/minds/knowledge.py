@@ -24,6 +24,7 @@ from nacre.minds.subgraph import (
     source_of,
 )
 from nacre.model import Filter, Memory
+from nacre.model.arguments import checks_arguments
 from nacre.model.memory import Json
 from nacre.text.similarity import content_words
 from nacre.text.tokens import stem, stems
@@ -237,6 +238,7 @@ def statistics(store: MemoryStore) -> dict[str, int]:
     return {**nodes, "total_nodes": sum(nodes.values()), **{name: ties[rel] for rel, name in COUNTED_TIES.items()}}
 
 
+@checks_arguments
 class HierarchicalMemory(Mind):
     """Facts are memories of the type `semantic`, episodes of the type `episodic`: every other face sees them too."""
 

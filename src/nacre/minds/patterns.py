@@ -22,6 +22,7 @@ from nacre.minds.experience import (
     kept_fields,
 )
 from nacre.model import Filter, Link, Memory
+from nacre.model.arguments import checks_arguments
 from nacre.model.memory import Json
 
 THRESHOLD = 3
@@ -53,6 +54,7 @@ class Pattern:
         return calculate_pattern_confidence(self.occurrences, threshold, self.successes, self.failures)
 
 
+@checks_arguments
 class PatternDetector:
     """Counts discoveries of one kind; from `threshold` on they are a pattern. A pattern answers to its key and to the
     type of its discoveries."""

@@ -18,6 +18,7 @@ from nacre.minds.connector import in_folder
 from nacre.minds.experience import LONGEST_CONTEXT, LONGEST_OUTCOME, Experience, ExperienceType
 from nacre.minds.experience_store import ExperienceStore
 from nacre.minds.mind import checked_name
+from nacre.model.arguments import checks_arguments
 from nacre.model.memory import Json
 from nacre.safety.secrets import DEFAULT, PLACEHOLDER, Policy, contains_secret, scrub, scrub_json
 
@@ -168,6 +169,7 @@ PEM = re.compile(
 )
 
 
+@checks_arguments
 class CredentialScrubber:
     """What stands in for a credential names its kind, `[REDACTED:password]`; with `named` False it is `[REDACTED]`."""
 
@@ -216,6 +218,7 @@ class CredentialScrubber:
         return text if self._named else PLACEHOLDER.sub(UNNAMED, text)
 
 
+@checks_arguments
 class SecureMemoryBackend(Closing):
     """An agent's experiences through its capabilities. They are enforced beneath it, by the engine, on every way in; it
     holds no other way to the store. Without a `session` it has one of its own, which ends with it.
@@ -253,7 +256,7 @@ class SecureMemoryBackend(Closing):
     def search(
         self,
         query: str = "",
-        experience_type: ExperienceType | None = None,
+        experience_type: ExperienceType | str | None = None,
         min_confidence: float = 0.0,
         limit: int = 10,
     ) -> list[Experience]:

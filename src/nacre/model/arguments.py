@@ -16,7 +16,7 @@ from nacre.errors import InvalidInput, UnknownName, WrongType
 from nacre.model.filter import LARGEST
 
 C = TypeVar("C")
-Check = Callable[[object], bool]
+CHECKED = "__checks_arguments__"  # marks a method, so that a subclass does not wrap it again
 HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 NAMES = {str: "text", int: "a whole number", float: "a number", Path: "a path", NoneType: "None"}
 
@@ -27,9 +27,9 @@ def checks_arguments(cls: type[C]) -> type[C]:
     A wrong number of arguments stays a `TypeError`, as everywhere in Python.
     """
     for name in dir(cls):
-        found = inspect.getattr_static(cls, name)
-        if not name.startswith("_") and isinstance(found, FunctionType):
-            setattr(cls, name, checked(found))
+        method = inspect.getattr_static(cls, name)
+        if not name.startswith("_") and isinstance(method, FunctionType) and not hasattr(method, CHECKED):
+            setattr(cls, name, checked(method))
     return cls
 
 
@@ -38,21 +38,35 @@ def checked(method: FunctionType) -> Callable[..., object]:
 
     @wraps(method)
     def call(*args: object, **kwargs: object) -> object:
-        for name, value, hint in given(method, signature.bind(*args, **kwargs)):
-            check(name, value, hint)
-        return method(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
+        hints = hints_of(method)
+        for name, value in bound.arguments.items():
+            kind = signature.parameters[name].kind
+            if kind is inspect.Parameter.VAR_KEYWORD:
+                for field, each in value.items():
+                    check_field(field, each)
+            elif name not in hints:
+                continue
+            elif kind is inspect.Parameter.VAR_POSITIONAL:
+                for each in value:
+                    check(name, each, hints[name])
+            else:
+                check(name, value, hints[name])
+                if isinstance(value, Iterator) and not hasattr(value, "read"):
+                    bound.arguments[name] = checked_items(name, value, hints[name])
+        return method(*bound.args, **bound.kwargs)
 
+    setattr(call, CHECKED, True)
     return call
 
 
-def given(method: FunctionType, bound: inspect.BoundArguments) -> Iterator[tuple[str, object, object]]:
-    hints = hints_of(method)
-    for name, value in bound.arguments.items():
-        kind = bound.signature.parameters[name].kind
-        if name not in hints or kind is inspect.Parameter.VAR_KEYWORD:
-            continue  # named fields are checked where their meaning is known
-        for each in value if kind is inspect.Parameter.VAR_POSITIONAL else (value,):
-            yield name, each, hints[name]
+def checked_items(name: str, values: Iterator[object], hint: object) -> Iterator[object]:
+    """Checks each item when the method reads it: an iterator can be read only once."""
+    item_kinds = [get_args(kind)[0] for kind in alternatives(hint) if len(get_args(kind)) == 1]
+    for value in values:
+        if item_kinds and not any(fits(value, each) for kind in item_kinds for each in alternatives(kind)):
+            raise WrongType(f"each item of {name}", " or ".join(dict.fromkeys(map(named, item_kinds))), value)
+        yield value
 
 
 @cache
@@ -68,18 +82,43 @@ def hints_of(method: FunctionType) -> Mapping[str, object]:
 
 
 def check(name: str, value: object, hint: object) -> None:
-    if isinstance(value, str) and HALF_A_PAIR.search(value):
-        raise InvalidInput(f"{name} holds half of a surrogate pair, which no text can; remove it.")
     kinds = alternatives(hint)
     if isinstance(value, str) and "\0" in value and Path in kinds:
         raise InvalidInput(f"{name} holds a NUL character, which no path can; remove it.")
-    if isinstance(value, Integral) and not -LARGEST <= int(value) <= LARGEST:
-        raise InvalidInput(f"{name} is too large a number; give one below 2**63.")
+    check_size(name, value)
     if not any(fits(value, kind) for kind in kinds):
         words = [each for kind in kinds if get_origin(kind) is Literal for each in get_args(kind)]
         if words and isinstance(value, str):
             raise UnknownName(name, value, words)
         raise WrongType(name, " or ".join(dict.fromkeys(map(named, kinds))), value)
+
+
+def check_field(name: str, value: object) -> None:
+    """A field given by name: its type is checked where its meaning is known, so here only what would fail there."""
+    check_size(name, value)
+    if not has_truth(value):
+        raise WrongType(name, "one plain value", value)
+
+
+def check_size(name: str, value: object) -> None:
+    if isinstance(value, str) and HALF_A_PAIR.search(value):
+        raise InvalidInput(f"{name} holds half of a surrogate pair, which no text can; remove it.")
+    try:
+        fits_store = not isinstance(value, Integral) or -LARGEST <= int(value) <= LARGEST
+        if isinstance(value, Real):
+            float(value)
+    except OverflowError:
+        fits_store = False
+    if not fits_store:
+        raise InvalidInput(f"{name} is too large a number; give one below 2**63.")
+
+
+def has_truth(value: object) -> bool:
+    """An array of several numbers is neither true nor false."""
+    try:
+        return not hasattr(type(value), "__bool__") or bool(value) in (True, False)
+    except (TypeError, ValueError, RuntimeError):
+        return False
 
 
 def alternatives(hint: object) -> tuple[object, ...]:
@@ -96,12 +135,10 @@ def fits(value: object, hint: object) -> bool:
         return isinstance(value, str | int) and value in inner
     if hint is NoneType or hint is None:
         return value is None
-    if hint is bool or hint is Any or isinstance(hint, str | TypeVar):
-        return True  # whatever is true or false; what cannot be known here
-    if hint is int:
-        return isinstance(value, Integral)
-    if hint is float:
-        return isinstance(value, Real) and not isnan(float(value))
+    if hint is Any or isinstance(hint, str | TypeVar):
+        return True  # what cannot be known here
+    if hint in (bool, int, float):
+        return fits_number(value, hint)
     if origin is IO or hint in (IO, TextIO, BinaryIO):
         return hasattr(value, "read") or hasattr(value, "write")
     if isinstance(origin, type):
@@ -111,6 +148,12 @@ def fits(value: object, hint: object) -> bool:
     if getattr(hint, "_is_protocol", False):
         return callable(value) or "__call__" not in vars(hint)
     return isinstance(value, hint)
+
+
+def fits_number(value: object, hint: object) -> bool:
+    if hint is bool:
+        return has_truth(value)
+    return isinstance(value, Integral) if hint is int else isinstance(value, Real) and not isnan(float(value))
 
 
 def fits_inside(value: object, inner: tuple[object, ...]) -> bool:

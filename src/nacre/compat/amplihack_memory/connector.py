@@ -50,7 +50,7 @@ class MemoryConnector(Placed, connector.MemoryConnector):
             return super().store_experience(experience)
 
     def retrieve_experiences(
-        self, limit: int | None = None, experience_type: ExperienceType | None = None, min_confidence: float = 0.0
+        self, limit: int | None = None, experience_type: ExperienceType | str | None = None, min_confidence: float = 0.0
     ) -> list[Experience]:
         """Newest first; all of them unless there is a limit."""
         return super().retrieve_experiences(ALL if limit is None else limit, experience_type, min_confidence)

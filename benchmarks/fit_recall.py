@@ -20,7 +20,7 @@ from nacre.factory import open_store
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Query
 from nacre.models.minilm import MiniLM
-from nacre.protocols import Embedder, Store
+from nacre.protocols import Backend, Embedder
 from nacre.recall import sessions
 from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Evidence, collect
 from nacre.recall.signals import signals
@@ -58,7 +58,7 @@ def cases(suite: Suite, folder: Path, embedder: Embedder) -> tuple[list[str], li
     return names, found
 
 
-def filled(corpus: Corpus, file: Path, embedder: Embedder) -> Store:
+def filled(corpus: Corpus, file: Path, embedder: Embedder) -> Backend:
     if not file.exists():
         with MemoryStore(file, embedder=embedder) as store:
             store.remember_many([fields(turn) for turn in corpus.turns])
@@ -66,7 +66,7 @@ def filled(corpus: Corpus, file: Path, embedder: Embedder) -> Store:
 
 
 def read(
-    question: Question, unit: str, store: Store, embedder: Embedder, fold: int, corpus: Corpus
+    question: Question, unit: str, store: Backend, embedder: Embedder, fold: int, corpus: Corpus
 ) -> tuple[list[str], Case]:
     asked_at = corpus.ended_at if question.asked_at is None else question.asked_at
     asked = understand(Query(question.text, WANTED, Filter(), asked_at=asked_at))

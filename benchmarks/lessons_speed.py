@@ -89,7 +89,7 @@ def fill(store: MemoryStore, size: int) -> None:
     )  # fmt: skip
     names = [f"{area}.{topic}" for area in AREAS for topic in TOPICS]
     aliases = {f"other-{number}": {"alias_of": names[number % len(names)]} for number in range(ALIASES)}
-    store.write("teach", words={("tag", name): lambda _, data=data: data for name, data in aliases.items()})  # type: ignore[misc]
+    store.write("teach", terms={("tag", name): lambda _, data=data: data for name, data in aliases.items()})  # type: ignore[misc]
 
 
 def measured(book: LessonBook, asked: list[str]) -> Times:

@@ -173,8 +173,8 @@ def undone(world: World, file: Path) -> Undone:
     world.tended.backup(file)
     since = world.clock.now - world.settings.trash_days * DAY + 1  # what is exactly so old was purged this night
     with world.opened(file) as copy:
-        entries = copy.journal(act="decay", actor=DECAY, since=since, limit=None)
-        acts = list(dict.fromkeys(entry.act.batch for entry in entries))
+        entries = copy.journal(operation="decay", actor=DECAY, since=since, limit=None)
+        acts = list(dict.fromkeys(entry.operation.batch for entry in entries))
         stood = {memory.id: memory for memory in copy.get_many([entry.memory_id for entry in entries])}
         before = {entry.memory_id: entry.before or {} for entry in entries}
         for act in acts:

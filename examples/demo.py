@@ -52,7 +52,7 @@ def story(store: MemoryStore) -> None:
 
     say("\nThe journal has it all:")
     for entry in reversed(store.journal(limit=4)):
-        say(f"    {entry.act.name:10} {entry.memory_id[:8]}  {entry.act.why}")
+        say(f"    {entry.operation.name:10} {entry.memory_id[:8]}  {entry.operation.why}")
 
 
 def main() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nacre.model import Act, JournalEntry, Memory
-from nacre.protocols import Chunk, Derived, Store, Vectors, Words
+from nacre.model import JournalEntry, Memory, Operation
+from nacre.protocols import Backend, Chunk, Derived, Vectors, Words
 
 DIMENSIONS = 8
 SPACE = "here"
@@ -36,13 +36,13 @@ def digest_of(piece: str) -> bytes:
 
 
 def entry(memory_id: str = "m1", *, batch: str = "b1", space: str = SPACE, **fields: Any) -> JournalEntry:
-    act = Act(fields.pop("act", "remember"), "tester", fields.pop("at", 1.0), batch, fields.pop("why", ""))
+    act = Operation(fields.pop("operation", "remember"), "tester", fields.pop("at", 1.0), batch, fields.pop("why", ""))
     return JournalEntry(
         fields.pop("seq", 0), act, space, memory_id, fields.pop("before", None), fields.pop("after", None)
     )
 
 
-def put(store: Store, *pairs: tuple[Memory, Derived | None] | Memory) -> None:
+def put(store: Backend, *pairs: tuple[Memory, Derived | None] | Memory) -> None:
     with store.transaction() as transaction:
         for pair in pairs:
             kept, found = pair if isinstance(pair, tuple) else (pair, None)

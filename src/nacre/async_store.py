@@ -65,7 +65,7 @@ class AsyncMemoryStore:
     history = off_loop(MemoryStore.history)
     diff = off_loop(MemoryStore.diff)
     compact = off_loop(MemoryStore.compact)
-    resolve_act = off_loop(MemoryStore.resolve_act)
+    resolve_operation = off_loop(MemoryStore.resolve_operation)
     find_conflicts = off_loop(MemoryStore.find_conflicts)
     note_conflicts = off_loop(MemoryStore.note_conflicts)
     review = off_loop(MemoryStore.review)
@@ -114,12 +114,12 @@ class AsyncMemoryStore:
         self,
         id: str | None = None,
         *,
-        act: str | None = None,
+        operation: str | None = None,
         actor: str | None = None,
         since: Instant | None = None,
         until: Instant | None = None,
     ) -> AsyncIterator[JournalEntry]:
-        entries = self.sync.iterate_journal(id, act=act, actor=actor, since=since, until=until)
+        entries = self.sync.iterate_journal(id, operation=operation, actor=actor, since=since, until=until)
         while (entry := await asyncio.to_thread(next, entries, None)) is not None:
             yield entry
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from nacre.errors import ConfigError, InvalidInput, PlainMirror, UnknownName
 from nacre.model import Memory
-from nacre.protocols import Derived, Embedder, JournalSink, LanguageModel, Reranker, Store
+from nacre.protocols import Backend, Derived, Embedder, JournalSink, LanguageModel, Reranker
 from nacre.remember.suggest import Suggester
 from nacre.settings import ADDRESS, STORE_FILE, Settings
 from nacre.settings import IN_MEMORY as IN_MEMORY
@@ -31,15 +31,15 @@ OPENAI = "https://api.openai.com/v1"
 EMBEDDERS = ("minilm", "hashing", "openai:MODEL", "sentence-transformers:MODEL")
 
 
-def open_store(path: Path | str, settings: Settings | None = None) -> Store:
+def open_store(path: Path | str, settings: Settings | None = None) -> Backend:
     """A directory gets a store of its own inside; `:memory:` is kept nowhere. The settings name the key, if any."""
     if str(path) == IN_MEMORY:
-        from nacre.storage.in_memory import InMemoryStore
+        from nacre.storage.in_memory import InMemoryBackend
 
-        return InMemoryStore()
-    from nacre.storage.sqlite import SQLiteStore
+        return InMemoryBackend()
+    from nacre.storage.sqlite import SQLiteBackend
 
-    return SQLiteStore(store_file(path), key_named(settings.key if settings else ""))
+    return SQLiteBackend(store_file(path), key_named(settings.key if settings else ""))
 
 
 def key_named(setting: str) -> Key | None:
@@ -116,11 +116,11 @@ def repair_store(path: Path | str, key: str, now: float) -> Repaired:
     return repair(store_file(path), key_named(key), now)
 
 
-def as_known(store: Store, space: str, stood: Mapping[str, Memory | None], derived: Mapping[str, Derived]) -> Store:
+def as_known(store: Backend, space: str, stood: Mapping[str, Memory | None], derived: Mapping[str, Derived]) -> Backend:
     """The store with some memories of a space as they once stood, for reading."""
-    from nacre.storage.overlaid import OverlaidStore
+    from nacre.storage.overlaid import OverlaidBackend
 
-    return OverlaidStore(store, space, stood, derived)
+    return OverlaidBackend(store, space, stood, derived)
 
 
 def store_file(path: Path | str) -> Path:
@@ -236,12 +236,12 @@ def make_access(
     return Access(agent, session, space, capabilities)
 
 
-def narrowed(store: Store, access: Access | None) -> Store:
+def narrowed(store: Backend, access: Access | None) -> Backend:
     if access is None:
         return store
-    from nacre.access.view import NarrowedStore
+    from nacre.access.view import RestrictedView
 
-    return NarrowedStore(store, access)
+    return RestrictedView(store, access)
 
 
 def check_mirror(settings: Settings, path: Path | str) -> None:

@@ -26,8 +26,8 @@ from nacre.engine import merge as merging
 from nacre.engine import remember as remembering
 from nacre.engine import review as reviewing
 from nacre.engine import undo as undoing
-from nacre.engine.changes import SPACE, SPACE_NAME, AnyChange, WordChange
-from nacre.engine.engine import Composed, Edit, Word, WordEdit, compose
+from nacre.engine.changes import SPACE, SPACE_NAME, AnyChange, TermChange
+from nacre.engine.engine import ChangeSet, Edit, Term, TermEdit, compose
 from nacre.engine.history import Past, difference_between, history, past
 from nacre.engine.links import WEAK
 from nacre.engine.links import check as check_links
@@ -73,6 +73,7 @@ from nacre.model import (
     History,
     JournalEntry,
     JournalExport,
+    JournalFilter,
     Link,
     Linked,
     Memory,
@@ -80,7 +81,6 @@ from nacre.model import (
     Pack,
     Recollection,
     RememberResult,
-    Told,
 )
 from nacre.model import Path as LinkPath
 from nacre.model.arguments import checks_arguments
@@ -90,6 +90,7 @@ from nacre.model.journal import to_line
 from nacre.model.memory import Json
 from nacre.model.review import KINDS, ReviewItem
 from nacre.protocols import (
+    Backend,
     Clock,
     Embedder,
     Health,
@@ -97,7 +98,6 @@ from nacre.protocols import (
     Order,
     Progress,
     Reranker,
-    Store,
     Tallied,
     Transaction,
     Vectors,
@@ -281,11 +281,11 @@ class MemoryStore(Closing):
         return self._settings
 
     def types(self) -> tuple[str, ...]:
-        return (*TYPES, *(name for name in self._store.words("type") if name not in TYPES))
+        return (*TYPES, *(name for name in self._store.terms("type") if name not in TYPES))
 
     def vocabulary(self, kind: str) -> dict[str, Mapping[str, Json]]:
         """The words of a kind that this space was taught (tags, sources, names), and what is told of each."""
-        return self._store.words(self._kind(kind))
+        return self._store.terms(self._kind(kind))
 
     def _kind(self, kind: str) -> str:
         return f"{kind}/{self.space}"
@@ -306,7 +306,7 @@ class MemoryStore(Closing):
         """The engine with another name in the journal: for what acts on the store of its own accord."""
         return self._engine if self._access is not None else replace(self._engine, actor=actor)
 
-    def signed(self, actor: str) -> Self:
+    def as_actor(self, actor: str) -> Self:
         """The same store, nothing opened twice, whose acts the journal tells under another name; a narrowed one keeps
         its own."""
         other = copy(self)
@@ -324,7 +324,7 @@ class MemoryStore(Closing):
     def _past(self, at: Instant) -> Past:
         return past(self._store, self.space, seconds(at))
 
-    def _known(self, at: Instant | None, *, searched: bool = False) -> Store:
+    def _known(self, at: Instant | None, *, searched: bool = False) -> Backend:
         """What to read from: the store as it is, or as it was known then; words and vectors only when `searched`."""
         if at is None:
             return self._store
@@ -395,7 +395,7 @@ class MemoryStore(Closing):
         self._catch_up()
         draft, notes = self._draft(given, suggesting=True)
         if replaces is not None:
-            written = self.write("remember", new=[draft], heirs={replaces: draft.id})
+            written = self.write("remember", new=[draft], successors={replaces: draft.id})
             heir = next(memory for memory in written if memory.id == draft.id)
             return RememberResult(heir, (), "superseded", notes)
         result = remembering.remember(self._engine, draft, self._handling(on_conflict, contradiction_fn))
@@ -431,12 +431,12 @@ class MemoryStore(Closing):
 
     def write(
         self,
-        act: str,
+        operation: str,
         *,
         new: Sequence[Memory] = (),
         edits: Mapping[str, Edit] | None = None,
-        heirs: Mapping[str, str] | None = None,
-        words: Mapping[tuple[str, str], WordEdit] | None = None,
+        successors: Mapping[str, str] | None = None,
+        terms: Mapping[tuple[str, str], TermEdit] | None = None,
         why: str = "",
     ) -> list[Memory]:
         """New memories (made by `draft`), edits of standing ones by id, successions (old id to new) and edits of the
@@ -444,13 +444,13 @@ class MemoryStore(Closing):
         the memories. Returns those that are new or have changed. Raises `MemoryNotFound` and `SecretRefused`."""
         kept = [self._guard.kept(memory, None) for memory in new]
         guarded = {id: partial(self._edited, edit) for id, edit in (edits or {}).items()}
-        spoken = {(self._kind(kind), name): partial(self._worded, edit) for (kind, name), edit in (words or {}).items()}
-        return compose(self._engine, self.space, act, Composed(kept, guarded, heirs or {}, spoken), why=why)
+        spoken = {(self._kind(kind), name): partial(self._worded, edit) for (kind, name), edit in (terms or {}).items()}
+        return compose(self._engine, self.space, operation, ChangeSet(kept, guarded, successors or {}, spoken), why=why)
 
     def _edited(self, edit: Edit, memory: Memory) -> Memory:
         return self._guard.kept(edit(memory), memory)
 
-    def _worded(self, edit: WordEdit, word: Word) -> Word:
+    def _worded(self, edit: TermEdit, word: Term) -> Term:
         after = edit(word)
         return self._guard.data(after) if after else after
 
@@ -808,13 +808,13 @@ class MemoryStore(Closing):
 
         return self._mark("bump", ids, edit, why)
 
-    def _mark(self, act: str, ids: Sequence[str], edit: Callable[[Memory], Memory], why: str) -> list[Memory]:
+    def _mark(self, operation: str, ids: Sequence[str], edit: Callable[[Memory], Memory], why: str) -> list[Memory]:
         present = [memory for memory in self._engine.existing(self.space, ids) if memory.status != "trashed"]
         changing = [memory.id for memory in present if edit(memory) != memory]
-        return self._engine.change(self.space, changing, act, edit, why=why) if changing else []
+        return self._engine.change(self.space, changing, operation, edit, why=why) if changing else []
 
     def _status_before(self, id: str) -> str:
-        told = map(status_before, self._store.journal(self.space, Told(memory_id=id)))
+        told = map(status_before, self._store.journal(self.space, JournalFilter(memory_id=id)))
         return next((status for status in told if status), UNTOLD)
 
     def history(self, id: str, *, as_of: Instant | None = None, valid_at: Instant | None = None) -> History:
@@ -842,7 +842,7 @@ class MemoryStore(Closing):
         self,
         id: str | None = None,
         *,
-        act: str | None = None,
+        operation: str | None = None,
         actor: str | None = None,
         batch: str | None = None,
         since: Instant | None = None,
@@ -851,7 +851,7 @@ class MemoryStore(Closing):
         newest_first: bool = True,
     ) -> list[JournalEntry]:
         """What was done; `batch` may be the first characters of one. A row that cannot be read is marked `damaged`."""
-        told = Told(id, batch, act, actor, instant(since), instant(until))
+        told = JournalFilter(id, batch, operation, actor, instant(since), instant(until))
         found = self._store.journal(self.space, told, newest_first=newest_first, limit=limit)
         return list(map(self._numbered, found))
 
@@ -859,19 +859,21 @@ class MemoryStore(Closing):
         self,
         id: str | None = None,
         *,
-        act: str | None = None,
+        operation: str | None = None,
         actor: str | None = None,
         since: Instant | None = None,
         until: Instant | None = None,
     ) -> Iterator[JournalEntry]:
         """Oldest first, however many there are, in bounded memory; what is written meanwhile is left out."""
-        return map(self._numbered, self._entries(Told(id, None, act, actor, instant(since), instant(until))))
+        return map(
+            self._numbered, self._entries(JournalFilter(id, None, operation, actor, instant(since), instant(until)))
+        )
 
     def export_journal(
         self,
         out: TextIO | Path | str,
         *,
-        act: str | None = None,
+        operation: str | None = None,
         actor: str | None = None,
         id: str | None = None,
         since: Instant | None = None,
@@ -879,20 +881,20 @@ class MemoryStore(Closing):
     ) -> JournalExport:
         """Writes what was done until now as lines of JSON, oldest first; to a path whole or not at all, and packed
         where its name ends in `.gz`. Raises `StorageError` when the path cannot be written."""
-        told = Told(id, None, act, actor, instant(since), instant(until))
+        told = JournalFilter(id, None, operation, actor, instant(since), instant(until))
         if isinstance(out, str | Path):
             with replacing(Path(out).expanduser()) as file:
                 return self._write_journal(file, told)
         return self._write_journal(out, told)
 
-    def _write_journal(self, out: TextIO, told: Told) -> JournalExport:
+    def _write_journal(self, out: TextIO, told: JournalFilter) -> JournalExport:
         count = damaged = 0
         for entry in self._entries(told):
             out.write(json.dumps(to_line(entry), ensure_ascii=False) + "\n")
             count, damaged = count + 1, damaged + entry.damaged
         return JournalExport(count, damaged)
 
-    def _entries(self, told: Told) -> Iterator[JournalEntry]:
+    def _entries(self, told: JournalFilter) -> Iterator[JournalEntry]:
         """A page at a time; what is written meanwhile is left out, or a busy store would never come to an end."""
         last = self._store.journal(self.space, limit=1)
         told = replace(told, upto=last[0].seq if last else 0)
@@ -911,7 +913,7 @@ class MemoryStore(Closing):
         if batch is not None and last is not None:
             raise InvalidInput("Name an act, or say how many to take back; not both.")
         if batch is not None:
-            meant = [batch.act.batch if isinstance(batch, JournalEntry) else self.resolve_act(batch)]
+            meant = [batch.operation.batch if isinstance(batch, JournalEntry) else self.resolve_operation(batch)]
         else:
             meant = self._last_acts(1 if last is None else last)
         done = self._engine.undo(self.space, meant, why=why)
@@ -919,12 +921,12 @@ class MemoryStore(Closing):
         self.space = next((entry.space for entry in done if entry.kind == SPACE_NAME), self.space)
         return list(map(self._numbered, done))
 
-    def resolve_act(self, prefix: str) -> str:
+    def resolve_operation(self, prefix: str) -> str:
         """The one act whose batch begins so. Raises `UndoRefused` or `InvalidInput`."""
         if len(prefix) >= WHOLE_BATCH:
             return prefix
-        entries = self._store.journal(self.space, Told(batch=prefix)) if prefix else []
-        acts = dict.fromkeys(entry.act.batch for entry in entries)
+        entries = self._store.journal(self.space, JournalFilter(batch=prefix)) if prefix else []
+        acts = dict.fromkeys(entry.operation.batch for entry in entries)
         if not acts:
             raise UndoRefused(f"There is no such act in the journal as {prefix!r}; `nacre journal` lists them.")
         if len(acts) > 1:
@@ -948,7 +950,7 @@ class MemoryStore(Closing):
     def _last_acts(self, wanted: int) -> list[str]:
         if wanted < 1:
             raise InvalidInput(f"{wanted} acts cannot be taken back; give 1 or more.")
-        mine = Told() if self._access is None else Told(actor=self.agent)
+        mine = JournalFilter() if self._access is None else JournalFilter(actor=self.agent)
         for limit in LOOKED_BACK:
             entries = self._store.journal(self.space, mine, limit=limit)
             found = undoing.last_standing(entries, wanted)
@@ -1058,7 +1060,7 @@ class MemoryStore(Closing):
 
     def space_notes(self) -> list[SpaceNote]:
         """Every space that holds a memory or was created, by name."""
-        counts, told = self._store.spaces(), self._store.words(SPACE)
+        counts, told = self._store.spaces(), self._store.terms(SPACE)
         names = sorted({*counts, *told})
         return [SpaceNote(name, counts.get(name, 0), str(told.get(name, {}).get(DESCRIPTION, ""))) for name in names]
 
@@ -1103,8 +1105,8 @@ class MemoryStore(Closing):
         word = required_label("type", name).lower()
 
         def plan(transaction: Transaction) -> list[AnyChange]:
-            known = transaction.word("type", word) is not None
-            return [] if known else [WordChange(self.space, "type", word, None, {})]
+            known = transaction.term("type", word) is not None
+            return [] if known else [TermChange(self.space, "type", word, None, {})]
 
         self._engine.commit("register", plan, "")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
-from nacre.model import Edge, Filter, JournalEntry, Memory, Told
+from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
 
@@ -180,16 +180,16 @@ class Transaction(Protocol):
         """Everything that is `old`'s is `new`'s from now on: records, what is derived from them, the journal, the words
         of its own kinds (`KIND/old`) and its own word of the kind `space`. Nothing may be remembered in `new`."""
 
-    def forget_words(self, space: str) -> None:
+    def forget_terms(self, space: str) -> None:
         """Takes the words of the space's own kinds (`KIND/space`) and its own word of the kind `space`."""
 
-    def word(self, kind: str, name: str) -> Mapping[str, Json] | None: ...
+    def term(self, kind: str, name: str) -> Mapping[str, Json] | None: ...
 
-    def put_word(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
+    def put_term(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
         """Sets what the store's own vocabulary tells of a name (`kind` is "type", "relation", …); None removes it."""
 
 
-class Store(Protocol):
+class Backend(Protocol):
     """Keeps records and finds them. Every call is narrowed to one space; another space's rows do not exist for it.
 
     Any number of threads and processes may use one store at once.
@@ -281,7 +281,7 @@ class Store(Protocol):
         """The identity that the store is bound to, or an empty string."""
 
     def journal(
-        self, space: str, told: Told = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
+        self, space: str, told: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
         """A row that cannot be read comes as an entry marked `damaged`, without before and after."""
 
@@ -294,7 +294,7 @@ class Store(Protocol):
     def journal_begins(self, space: str) -> tuple[int, float]:
         """The last entry that was dropped, and its time; (0, 0.0) when the journal is whole."""
 
-    def words(self, kind: str) -> dict[str, Mapping[str, Json]]:
+    def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
         """The names of a kind that the store's own vocabulary holds, and what it tells of each."""
 
     def health(self, *, thorough: bool = False) -> Health: ...

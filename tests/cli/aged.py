@@ -35,4 +35,4 @@ def remember_episodes(nacre: CommandLine, size: int = 3) -> None:
 
 def acts(nacre: CommandLine) -> int:
     with opened(nacre) as store:
-        return len({entry.act.batch for entry in store.journal(limit=None)})
+        return len({entry.operation.batch for entry in store.journal(limit=None)})

@@ -27,7 +27,12 @@ def test_what_is_remembered_is_what_is_kept(store: MemoryStore) -> None:
     assert (kept.space, kept.status, kept.type) == ("default", "short_term", "semantic")
     assert kept.created_at == kept.updated_at == kept.last_accessed
     entry = store.journal()[0]
-    assert (entry.act.name, entry.act.actor, entry.memory_id, entry.before) == ("remember", "tester", kept.id, None)
+    assert (entry.operation.name, entry.operation.actor, entry.memory_id, entry.before) == (
+        "remember",
+        "tester",
+        kept.id,
+        None,
+    )
 
 
 def test_identical_text_is_told_and_kept(store: MemoryStore) -> None:
@@ -153,7 +158,7 @@ def test_purging_leaves_neither_memory_nor_content_in_the_journal(store: MemoryS
     assert store.purge(kept.id, "nobody", kept.id) == 1
     assert store.get(kept.id) is None
     told = store.journal(kept.id)
-    assert [entry.act.name for entry in told] == ["purge", "edit", "remember"]
+    assert [entry.operation.name for entry in told] == ["purge", "edit", "remember"]
     assert all((e.before, e.after) == (None, None) for e in told)
     assert "secret" not in repr(told)
     assert held(store, other.id) == other

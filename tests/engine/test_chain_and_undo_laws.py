@@ -81,9 +81,9 @@ def test_two_changes_of_one_term_are_undone_together_and_come_back_together(stor
     store.register_relation("foretells", "second")
     store.undo(last=2)
     assert store.relations() == before
-    store.undo(store.journal()[0].act.batch)
+    store.undo(store.journal()[0].operation.batch)
     assert store.relations()["foretells"] == "second"
-    store.undo(store.journal()[0].act.batch)
+    store.undo(store.journal()[0].operation.batch)
     assert store.relations() == before
 
 
@@ -95,14 +95,14 @@ def test_several_changes_of_one_memory_are_undone_together_and_come_back_togethe
     last = held(store, "a")
     store.undo(last=2)
     assert held(store, "a") == before
-    store.undo(store.journal()[0].act.batch)
+    store.undo(store.journal()[0].operation.batch)
     assert held(store, "a") == last
 
 
 def test_a_change_of_a_term_and_its_removal_are_one_undo(store: MemoryStore) -> None:
     store.register_relation("foretells", "first")
     store.undo()
-    undone = store.journal()[0].act.batch
+    undone = store.journal()[0].operation.batch
     store.register_relation("foretells", "again")
     store.undo()
     assert "foretells" not in store.relations()

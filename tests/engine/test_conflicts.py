@@ -61,7 +61,7 @@ def held(store: MemoryStore, id: str) -> Memory:
 
 def acts(store: MemoryStore) -> list[str]:
     """Newest first, each once."""
-    return [act.name for act in dict.fromkeys(entry.act for entry in store.journal(limit=None))]
+    return [act.name for act in dict.fromkeys(entry.operation for entry in store.journal(limit=None))]
 
 
 def test_by_default_both_are_kept_and_the_conflict_is_noted_and_told(store: MemoryStore) -> None:

@@ -36,7 +36,7 @@ def damage(folder: Path, column: str, value: str) -> None:
 def test_a_damaged_row_is_marked_and_everything_else_works(
     store: MemoryStore, tmp_path: Path, column: str, value: str
 ) -> None:
-    began = store.journal("hurt")[-1].act.at
+    began = store.journal("hurt")[-1].operation.at
     damage(tmp_path, column, value)
     told = store.journal()
     assert [(entry.memory_id, entry.damaged) for entry in told] == [
@@ -58,7 +58,7 @@ def test_a_damaged_row_is_marked_and_everything_else_works(
 
 
 def test_what_stands_beside_a_damaged_row_can_be_undone_told_and_redacted(store: MemoryStore, tmp_path: Path) -> None:
-    began = store.journal("hurt")[-1].act.at
+    began = store.journal("hurt")[-1].operation.at
     damage(tmp_path, "before", "'{'")
     assert [each.id for each in store.history("hurt").versions] == ["hurt"]
     difference = store.diff(began)
@@ -74,7 +74,7 @@ def test_what_stands_beside_a_damaged_row_can_be_undone_told_and_redacted(store:
 
 
 def test_after_the_damage_the_past_can_be_told(store: MemoryStore, tmp_path: Path) -> None:
-    edited = store.journal("hurt")[0].act.at
+    edited = store.journal("hurt")[0].operation.at
     damage(tmp_path, "after", "'{'")
     store.edit("hurt", text="newest words")
     found = store.get("hurt", as_of=edited)

@@ -26,7 +26,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStor
 
 
 def words(store: MemoryStore) -> dict[str, object]:
-    return dict(store._store.words(kind_of(store.space)))
+    return dict(store._store.terms(kind_of(store.space)))
 
 
 def about(store: MemoryStore, name: str) -> list[str]:
@@ -57,7 +57,7 @@ def test_merged_names_are_one_entity_and_the_memories_stay_as_written(store: Mem
     ]
     assert store.list_recent() == before
     (told,) = store.journal(limit=1)
-    assert (told.act.name, told.act.why, told.memory_id) == ("merge_entities", "same berth", "Sarah Chen")
+    assert (told.operation.name, told.operation.why, told.memory_id) == ("merge_entities", "same berth", "Sarah Chen")
 
 
 def test_a_memory_that_has_two_of_the_names_counts_once(store: MemoryStore) -> None:
@@ -88,7 +88,7 @@ def test_merging_again_adds_up_and_the_last_name_given_stays(store: MemoryStore)
     assert list(words(store)) == ["Sarah Chen"]
     assert not store.merge_entities("Sarah Chen", "Sara C", "S. Chen")
     with pytest.raises(UndoBlocked):
-        store.undo(store.journal(act="merge_entities", newest_first=False)[0])
+        store.undo(store.journal(operation="merge_entities", newest_first=False)[0])
     store.undo()
     assert words(store) == {"S. Chen": {"aliases": ["Sara C"]}}
 
@@ -133,7 +133,7 @@ def test_a_judgement_holds_for_what_a_name_is_merged_with_later(store: MemorySto
     assert store.entity_suggestions() == []
     store.merge_entities("Sarah Jo Chen", "S. Chen")  # whoever merges them after all knows better
     assert store.entities()[0].count == 4
-    assert store._store.words(kind_of(store.space))["Sarah Jo Chen"].get("distinct") is None
+    assert store._store.terms(kind_of(store.space))["Sarah Jo Chen"].get("distinct") is None
 
 
 def test_the_review_queue_has_the_pairs_and_takes_the_decisions(store: MemoryStore) -> None:
@@ -161,7 +161,7 @@ def test_names_belong_to_their_space(tmp_path: Path) -> None:
         assert two.resolve_entity("S. Chen") == "S. Chen"
         assert two.entities() == [Entity("S. Chen", (), 1)]
         assert one.entities() == []
-        assert two.journal(act="merge_entities") == []
+        assert two.journal(operation="merge_entities") == []
 
 
 def test_the_past_is_asked_by_the_names_of_today(store: MemoryStore) -> None:

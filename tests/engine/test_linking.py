@@ -41,7 +41,7 @@ def stood(store: MemoryStore) -> list[Memory]:
 
 
 def acts(store: MemoryStore) -> int:
-    return len({entry.act.batch for entry in store.journal(limit=None)})
+    return len({entry.operation.batch for entry in store.journal(limit=None)})
 
 
 def test_a_link_is_kept_on_its_source_alone(three: MemoryStore) -> None:
@@ -50,7 +50,7 @@ def test_a_link_is_kept_on_its_source_alone(three: MemoryStore) -> None:
     assert made.link == Link("b", "refines", 0.7, {"by": "hand"})
     assert (links(three, "a"), links(three, "b")) == ((made.link,), ())
     entry = three.journal()[0]
-    assert (entry.act.name, entry.act.why, entry.memory_id) == ("link", "so it is", "a")
+    assert (entry.operation.name, entry.operation.why, entry.memory_id) == ("link", "so it is", "a")
 
 
 def test_repeating_a_link_changes_nothing_and_is_no_act(three: MemoryStore) -> None:

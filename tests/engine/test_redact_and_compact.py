@@ -72,8 +72,14 @@ def test_no_byte_is_left_in_the_store_its_log_the_mirror_or_its_archives(
     assert SECRET.encode() not in raw(tmp_path)
     assert mirrored.health(thorough=True).problems == ()
     last = list(JournalMirror(tmp_path / "mirror" / "acts.jsonl").read())[-1]
-    assert (last.act.name, last.act.why, last.memory_id, last.before, last.after) == (way, "the law", "s", None, None)
-    assert (mirrored.journal("s")[0].act.name, mirrored.journal("s")[0].act.why) == (way, "the law")
+    assert (last.operation.name, last.operation.why, last.memory_id, last.before, last.after) == (
+        way,
+        "the law",
+        "s",
+        None,
+        None,
+    )
+    assert (mirrored.journal("s")[0].operation.name, mirrored.journal("s")[0].operation.why) == (way, "the law")
     assert len(mirrored.recall("fellow", k=5)) == 5
     mirrored.close()
     assert SECRET.encode() not in raw(tmp_path)
@@ -101,9 +107,9 @@ def test_what_is_redacted_leaves_a_mark_with_its_ties_and_its_place_in_the_chain
 
 def test_what_is_redacted_comes_back_by_no_way(store: MemoryStore) -> None:
     store.remember(f"{SECRET} at first", id="s")
-    then = store.journal("s")[0].act.at
+    then = store.journal("s")[0].operation.at
     store.edit("s", text=f"{SECRET} later")
-    edited = store.journal("s")[0].act.batch
+    edited = store.journal("s")[0].operation.batch
     store.redact("s")
     stood, told = held(store, "s"), store.journal(limit=None)
     with pytest.raises(InvalidInput, match="redacted"):
@@ -119,7 +125,7 @@ def test_what_is_redacted_comes_back_by_no_way(store: MemoryStore) -> None:
     out = io.StringIO()
     store.export_journal(out)
     assert SECRET not in out.getvalue()
-    assert [entry.act.name for entry in store.journal("s")] == ["redact", "edit", "remember"]
+    assert [entry.operation.name for entry in store.journal("s")] == ["redact", "edit", "remember"]
 
 
 @pytest.mark.parametrize("ids", [("nobody",), ("a", "nobody")])
@@ -194,16 +200,16 @@ def test_purging_several_of_a_chain_closes_it_around_all_of_them(store: MemorySt
 
 def test_a_shortened_journal_tells_nothing_before_and_everything_after(store: MemoryStore, clock: Ticking) -> None:
     store.remember("first words", id="a")
-    early = store.journal("a")[0].act
+    early = store.journal("a")[0].operation
     clock.at += 10 * DAY
     store.edit("a", text="second words")
-    late = store.journal("a")[0].act
+    late = store.journal("a")[0].operation
     clock.at += DAY
     store.edit("a", text="third words")
     assert store.compact(older_than_days=5, why="enough") == 1
-    assert [entry.act.name for entry in store.journal()] == ["compact", "edit", "edit"]
+    assert [entry.operation.name for entry in store.journal()] == ["compact", "edit", "edit"]
     told = store.journal()[0]
-    assert (told.kind, told.act.why, told.after) == ("journal", "enough", {"dropped": 1})
+    assert (told.kind, told.operation.why, told.after) == ("journal", "enough", {"dropped": 1})
     for at in (early.at - 1, 0.0):
         for ask in (store.get, store.history):
             with pytest.raises(HistoryLost, match="compacted"):
@@ -228,7 +234,7 @@ def test_what_a_shortened_journal_no_longer_tells_cannot_be_undone_nor_the_short
     store.remember("second", id="b")
     late = store.journal("b")[0]
     store.compact(older_than_days=5)
-    for refused in (early, early.act.batch, None, store.journal()[0]):
+    for refused in (early, early.operation.batch, None, store.journal()[0]):
         with pytest.raises(UndoRefused):
             store.undo(refused)
     assert store.count() == 2
@@ -248,8 +254,8 @@ def test_shortening_is_of_one_space_and_of_nothing_is_no_act(tmp_path: Path, clo
         assert one.compact() == 0  # the setting: kept for ever
         clock.at += 10 * DAY
         assert one.compact(older_than_days=5) == 1
-        assert two.get("a", as_of=two.journal()[0].act.at) is not None
-        assert [entry.act.name for entry in two.journal()] == ["remember"]
+        assert two.get("a", as_of=two.journal()[0].operation.at) is not None
+        assert [entry.operation.name for entry in two.journal()] == ["remember"]
         with pytest.raises(InvalidInput):
             one.compact(older_than_days=-1)
 
@@ -267,7 +273,7 @@ def test_a_clock_that_runs_backwards_parts_no_act_and_keeps_the_order_of_writing
         store.supersede("a", "b")
         now[0] = 2_000.0
         store.edit("c", text="fact c, revised")
-        acts = [entry.act.name for entry in store.journal(limit=None, newest_first=False)]
+        acts = [entry.operation.name for entry in store.journal(limit=None, newest_first=False)]
         assert acts == ["remember"] * 5 + ["supersede"] * 2 + ["edit"]
         for at in (799.0, 800.0, 850.0, 900.0, 999.0, 1_000.0, 1_999.0, 2_000.0):
             known = {m.id: m for m in store.list_recent(9, as_of=at, include_superseded=True)}

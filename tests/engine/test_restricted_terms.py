@@ -26,10 +26,10 @@ def owner(tmp_path: Path) -> Iterator[MemoryStore]:
 def agent(owner: MemoryStore, tmp_path: Path) -> Iterator[MemoryStore]:
     """Sees and changes its own memories alone."""
     with owner._store.transaction() as transaction:
-        transaction.put_word("relation", "taught", {"meaning": "known to all"})
-        transaction.put_word("relation", "waiting", REVIEW)
-        transaction.put_word("source/default", "handbook", {"meaning": "a book"})
-        transaction.put_word("type", "recipe", {"meaning": "how to cook"})
+        transaction.put_term("relation", "taught", {"meaning": "known to all"})
+        transaction.put_term("relation", "waiting", REVIEW)
+        transaction.put_term("source/default", "handbook", {"meaning": "a book"})
+        transaction.put_term("type", "recipe", {"meaning": "how to cook"})
     can = AgentCapabilities(ScopeLevel.CROSS_SESSION_WRITE)
     with MemoryStore(tmp_path / "s.db", embedder=Moody(), agent="ann", capabilities=can) as opened:
         yield opened
@@ -48,24 +48,24 @@ def test_a_restricted_agent_is_shown_taught_relations_and_types_alone(
     agent: MemoryStore, kind: str, name: str, shown: bool
 ) -> None:
     with agent._store.transaction() as transaction:
-        assert (transaction.word(kind, name) is not None) is shown
+        assert (transaction.term(kind, name) is not None) is shown
 
 
 def test_a_relation_may_come_up_by_itself_and_go_again(owner: MemoryStore, agent: MemoryStore) -> None:
     with agent._store.transaction() as transaction:
-        transaction.put_word("relation", "foretells", REVIEW)
-    assert owner._store.words("relation")["foretells"] == REVIEW
+        transaction.put_term("relation", "foretells", REVIEW)
+    assert owner._store.terms("relation")["foretells"] == REVIEW
     with agent._store.transaction() as transaction:
-        transaction.put_word("relation", "foretells", None)
-    assert "foretells" not in owner._store.words("relation")
+        transaction.put_term("relation", "foretells", None)
+    assert "foretells" not in owner._store.terms("relation")
 
 
 def test_a_relation_that_still_ties_something_does_not_go(owner: MemoryStore, agent: MemoryStore) -> None:
     barn = agent.remember("The barn stores hay").id
     agent.remember("The cat sleeps", links=[Link(barn, "guards")], on_conflict="ignore")
     with agent._store.transaction() as transaction:
-        transaction.put_word("relation", "guards", None)
-    assert "guards" in owner._store.words("relation")
+        transaction.put_term("relation", "guards", None)
+    assert "guards" in owner._store.terms("relation")
 
 
 @pytest.mark.parametrize(
@@ -83,10 +83,10 @@ def test_a_relation_that_still_ties_something_does_not_go(owner: MemoryStore, ag
 def test_a_restricted_agent_does_not_change_what_is_everybodys(
     owner: MemoryStore, agent: MemoryStore, kind: str, name: str, data: dict[str, object] | None
 ) -> None:
-    before = owner._store.words(kind)
+    before = owner._store.terms(kind)
     with pytest.raises(AccessDenied, match="vocabulary"), agent._store.transaction() as transaction:
-        transaction.put_word(kind, name, data)  # type: ignore[arg-type]
-    assert owner._store.words(kind) == before
+        transaction.put_term(kind, name, data)  # type: ignore[arg-type]
+    assert owner._store.terms(kind) == before
 
 
 def test_walks_along_an_agents_own_links_are_counted_and_along_others_are_not(

@@ -24,11 +24,11 @@ def content(store: MemoryStore) -> dict[str, Memory]:
 
 
 def vocabulary(store: MemoryStore) -> list[object]:
-    return [store._store.words(kind) for kind in ("relation", kind_of(store.space))]
+    return [store._store.terms(kind) for kind in ("relation", kind_of(store.space))]
 
 
 def acts(store: MemoryStore) -> list[str]:
-    return [act.name for act in dict.fromkeys(entry.act for entry in store.journal(limit=None))]
+    return [act.name for act in dict.fromkeys(entry.operation for entry in store.journal(limit=None))]
 
 
 def held(store: MemoryStore, id: str) -> Memory:
@@ -111,7 +111,7 @@ def test_every_decision_is_one_act_settles_the_item_and_is_undone_by_one_undo(
     before, count, words = content(waiting), len(acts(waiting)), vocabulary(waiting)
     assert waiting.decide(ITEMS[kind], decision, into="refines" if kind == "word" else "", why="so decided")
     assert len(acts(waiting)) == count + 1
-    assert waiting.journal()[0].act.why == "so decided"
+    assert waiting.journal()[0].operation.why == "so decided"
     assert ITEMS[kind] not in [item.id for item in waiting.review()]
     assert (content(waiting), vocabulary(waiting)) != (before, words)
     waiting.undo()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Link, Memory, MemoryStore
-from nacre.engine.changes import AnyChange, Change, WordChange
+from nacre.engine.changes import AnyChange, Change, TermChange
 from nacre.engine.engine import STEP, carry_out
 from nacre.protocols import Transaction
 from nacre.remember.derive import derive
@@ -31,9 +31,9 @@ def test_it_is_one_batch_that_one_undo_takes_back(store: MemoryStore) -> None:
     batch = carry_out(engine, "default", "stream", lambda _: new(store, STEP + 10), why="to see")
     entries = store.journal(limit=None)
     assert len(entries) == STEP + 11, "each memory, and the relation that came up by itself"
-    assert {(each.act.batch, each.act.name, each.act.actor, each.act.why) for each in entries} == {
-        (batch, "stream", "someone", "to see")
-    }
+    assert {
+        (each.operation.batch, each.operation.name, each.operation.actor, each.operation.why) for each in entries
+    } == {(batch, "stream", "someone", "to see")}
     assert store.count() == STEP + 10 == store.health().vectors and "moors" in store.relations()
     store.undo()
     assert store.count() == 0 and "moors" not in store.relations()
@@ -43,8 +43,8 @@ def test_each_change_finds_those_before_it_carried_out(store: MemoryStore) -> No
     def flow(transaction: Transaction) -> Iterator[AnyChange]:
         yield from new(store, 2)
         assert transaction.get("default", "m1") is not None
-        yield WordChange("default", "type", "recipe", None, {})
-        assert transaction.word("type", "recipe") == {}
+        yield TermChange("default", "type", "recipe", None, {})
+        assert transaction.term("type", "recipe") == {}
 
     assert carry_out(store.acting_as("x"), "default", "stream", flow)
     assert "recipe" in store.types()

@@ -38,7 +38,7 @@ def test_the_new_truth_begins_when_it_was_learned_and_the_old_one_ends_then(stor
     assert old.valid_until == new.valid_from == new.created_at
     assert old.superseded_at is not None
     assert old.superseded_at > new.created_at
-    assert [(entry.memory_id, entry.act.name) for entry in store.journal()[:2]] == [
+    assert [(entry.memory_id, entry.operation.name) for entry in store.journal()[:2]] == [
         ("new", "supersede"),
         ("old", "supersede"),
     ]
@@ -175,7 +175,7 @@ def test_history_tells_edits_too_with_who_and_why(store: MemoryStore) -> None:
     store.remember("The port is 90", id="b", on_conflict="ignore")
     store.supersede("a", "b", why="moved")
     told = store.history("a")
-    assert [(each.old, each.new, each.before, each.after, each.act, each.why) for each in told.transitions] == [
+    assert [(each.old, each.new, each.before, each.after, each.operation, each.why) for each in told.transitions] == [
         ("a", "a", "The port is 80", "The port is 81", "edit", "a slip"),
         ("a", "b", "81", "90", "supersede", "moved"),
     ]

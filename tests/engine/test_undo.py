@@ -10,7 +10,7 @@ import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.errors import InvalidInput, UndoBlocked, UndoRefused
-from nacre.model import Act
+from nacre.model import Operation
 
 
 def content(store: MemoryStore) -> list[Memory]:
@@ -47,7 +47,7 @@ def test_each_act_can_be_undone_and_the_undo_too(filled: MemoryStore, name: str)
     assert after != before
     undone = filled.undo()
     assert content(filled) == before
-    filled.undo(undone[0].act.batch)
+    filled.undo(undone[0].operation.batch)
     assert content(filled) == after
     filled.undo()
     assert content(filled) == before
@@ -98,12 +98,12 @@ def test_a_recall_between_does_not_stand_in_the_way(filled: MemoryStore) -> None
 
 def test_an_act_that_later_ones_stand_on_is_not_undone(filled: MemoryStore) -> None:
     filled.edit("a", text="once")
-    first = filled.journal("a")[0].act.batch
+    first = filled.journal("a")[0].operation.batch
     filled.edit("a", importance=0.9)
     before = content(filled)
     with pytest.raises(UndoRefused, match="undo the later acts first"):
         filled.undo(first)
-    remembered = filled.journal("b")[-1].act.batch
+    remembered = filled.journal("b")[-1].operation.batch
     filled.forget("b")
     with pytest.raises(UndoRefused):
         filled.undo(remembered)
@@ -114,7 +114,7 @@ def test_an_act_that_later_ones_stand_on_is_not_undone(filled: MemoryStore) -> N
 def test_even_within_one_tick_of_the_clock_a_later_act_is_noticed() -> None:
     with MemoryStore(":memory:", embedder="hashing", clock=lambda: 5.0) as store:
         kept = store.remember("words")
-        remembered = store.journal()[0].act.batch
+        remembered = store.journal()[0].operation.batch
         store.edit(kept.id, title="later")
         with pytest.raises(UndoRefused):
             store.undo(remembered)
@@ -122,7 +122,7 @@ def test_even_within_one_tick_of_the_clock_a_later_act_is_noticed() -> None:
 
 def test_an_undone_act_is_not_undone_again(filled: MemoryStore) -> None:
     filled.edit("a", importance=0.9)
-    batch = filled.journal()[0].act.batch
+    batch = filled.journal()[0].operation.batch
     filled.undo(batch)
     with pytest.raises(UndoRefused):
         filled.undo(batch)
@@ -131,13 +131,13 @@ def test_an_undone_act_is_not_undone_again(filled: MemoryStore) -> None:
 def test_a_purge_cannot_be_undone(filled: MemoryStore) -> None:
     filled.purge("a")
     with pytest.raises(UndoRefused, match="gone for good"):
-        filled.undo(filled.journal()[0].act.batch)
+        filled.undo(filled.journal()[0].operation.batch)
     assert filled.get("a") is None
 
 
 def test_what_was_removed_by_an_undo_and_written_again_is_not_overwritten(store: MemoryStore) -> None:
     store.remember("first", id="a")
-    undone = store.undo()[0].act.batch
+    undone = store.undo()[0].operation.batch
     store.remember("again", id="a")
     with pytest.raises(UndoRefused, match="exists again"):
         store.undo(undone)
@@ -150,8 +150,8 @@ def test_an_unknown_act_is_refused(store: MemoryStore) -> None:
 
 def test_an_undo_names_the_act_it_takes_back_and_the_reason(filled: MemoryStore) -> None:
     filled.edit("a", importance=0.9)
-    batch = filled.journal()[0].act.batch
-    assert filled.undo(why="a slip")[0].act.why == f"{batch}: a slip"
+    batch = filled.journal()[0].operation.batch
+    assert filled.undo(why="a slip")[0].operation.why == f"{batch}: a slip"
 
 
 def test_the_last_act_is_found_behind_a_long_journal_of_undos(store: MemoryStore) -> None:
@@ -168,7 +168,7 @@ def test_an_act_is_undone_by_its_entry_by_its_batch_or_by_the_beginning_of_it(fi
     for way in range(3):
         filled.forget("a", "b")
         entry = filled.journal()[0]
-        filled.undo((entry, entry.act.batch, entry.act.batch[:10])[way])
+        filled.undo((entry, entry.operation.batch, entry.operation.batch[:10])[way])
         assert content(filled) == before
 
 
@@ -177,10 +177,10 @@ def test_the_last_few_acts_are_undone_as_one_act(filled: MemoryStore) -> None:
     for act in ("edit", "forget", "supersede"):
         ACTS[act](filled)
         states.append(content(filled))
-    count = len({entry.act.batch for entry in filled.journal(limit=None)})
+    count = len({entry.operation.batch for entry in filled.journal(limit=None)})
     undone = filled.undo(last=3, why="all of it")
     assert content(filled) == states[0]
-    assert len({entry.act.batch for entry in filled.journal(limit=None)}) == count + 1
+    assert len({entry.operation.batch for entry in filled.journal(limit=None)}) == count + 1
     filled.undo(undone[0])
     assert content(filled) == states[3]
     filled.undo(last=2)
@@ -205,15 +205,15 @@ def test_more_acts_than_there_are_are_not_undone(store: MemoryStore) -> None:
 def test_a_refused_undo_names_the_later_acts_and_once_they_are_undone_it_goes_through(filled: MemoryStore) -> None:
     before = content(filled)
     filled.edit("a", text="once")
-    first = filled.journal("a")[0].act
+    first = filled.journal("a")[0].operation
     filled.edit("a", text="twice")
     filled.forget("a")
     with pytest.raises(UndoBlocked) as caught:
         filled.undo(first.batch)
-    later = [act for act in caught.value.later if isinstance(act, Act)]
+    later = [act for act in caught.value.later if isinstance(act, Operation)]
     assert [act.name for act in later] == ["forget", "edit"]
     assert f"forget {later[0].batch[:8]}" in str(caught.value)
-    assert filled.journal("a")[0].act.name == "forget"
+    assert filled.journal("a")[0].operation.name == "forget"
     for act in later:
         filled.undo(act.batch)
     filled.undo(first.batch)
@@ -222,12 +222,12 @@ def test_a_refused_undo_names_the_later_acts_and_once_they_are_undone_it_goes_th
 
 def test_any_later_act_on_the_same_memory_stands_in_the_way_and_none_on_another(filled: MemoryStore) -> None:
     filled.link("a", "b")
-    linked = filled.journal()[0].act.batch
+    linked = filled.journal()[0].operation.batch
     filled.edit("b", text="other words")
     filled.link("a", "new", "refines")
     with pytest.raises(UndoBlocked) as caught:
         filled.undo(linked)
-    assert [act.name for act in caught.value.later if isinstance(act, Act)] == ["link"]
+    assert [act.name for act in caught.value.later if isinstance(act, Operation)] == ["link"]
     filled.undo()
     filled.undo(linked)
     assert [link.to for memory in content(filled) if memory.id == "a" for link in memory.links] == []
@@ -235,7 +235,7 @@ def test_any_later_act_on_the_same_memory_stands_in_the_way_and_none_on_another(
 
 def test_a_word_that_was_changed_since_blocks_the_undo(store: MemoryStore) -> None:
     store.register_relation("foretells", "first")
-    first = store.journal()[0].act.batch
+    first = store.journal()[0].operation.batch
     store.register_relation("foretells", "second")
     with pytest.raises(UndoBlocked, match="foretells"):
         store.undo(first)
@@ -249,7 +249,7 @@ def test_after_a_purge_the_last_act_is_named_and_not_stepped_over(filled: Memory
     filled.purge("a")
     with pytest.raises(UndoRefused, match="purge"):
         filled.undo()
-    filled.undo(filled.journal("b")[0].act.batch)
+    filled.undo(filled.journal("b")[0].operation.batch)
     found = filled.get("b")
     assert found is not None
     assert found.importance == 0.5
@@ -259,7 +259,7 @@ def test_a_beginning_that_fits_several_acts_or_none_is_refused(filled: MemorySto
     for _ in range(20):
         filled.edit("a", importance=0.9)
         filled.edit("a", importance=0.1)
-    beginnings = [entry.act.batch[0] for entry in filled.journal(limit=None)]
+    beginnings = [entry.operation.batch[0] for entry in filled.journal(limit=None)]
     several = next(letter for letter in beginnings if beginnings.count(letter) > 1)
     with pytest.raises(InvalidInput, match="more characters"):
         filled.undo(several)
@@ -272,12 +272,12 @@ def test_the_journal_is_narrowed_by_what_is_asked(filled: MemoryStore) -> None:
     filled.edit("a", importance=0.9)
     edited = filled.journal(limit=1)[0]
     filled.forget("a", "b")
-    assert {entry.act.name for entry in filled.journal("a")} == {"remember", "edit", "forget"}
-    assert filled.journal(act="edit") == [edited]
-    assert filled.journal(batch=edited.act.batch[:12]) == [edited]
+    assert {entry.operation.name for entry in filled.journal("a")} == {"remember", "edit", "forget"}
+    assert filled.journal(operation="edit") == [edited]
+    assert filled.journal(batch=edited.operation.batch[:12]) == [edited]
     assert filled.journal(actor="tester", limit=None) == filled.journal(limit=None)
     assert filled.journal(actor="somebody") == []
-    assert filled.journal(since=edited.act.at, until=edited.act.at) == [edited]
-    assert [entry.act.name for entry in filled.journal(since=edited.act.at)] == ["forget", "forget", "edit"]
-    assert filled.journal(newest_first=False)[0].act.name == "remember"
+    assert filled.journal(since=edited.operation.at, until=edited.operation.at) == [edited]
+    assert [entry.operation.name for entry in filled.journal(since=edited.operation.at)] == ["forget", "forget", "edit"]
+    assert filled.journal(newest_first=False)[0].operation.name == "remember"
     assert len(filled.journal(limit=2)) == 2

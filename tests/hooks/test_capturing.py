@@ -38,7 +38,7 @@ def test_what_is_left_at_the_time_limit_waits_for_the_next_time(
     assert read_positions(store)[str(transcript)].turns == 2
     assert capture(store, transcript) == 3
     assert texts(store) == [f"turn {number}" for number in range(5)]
-    assert len({entry.act.batch for entry in store.journal(act="capture", limit=None)}) == 3
+    assert len({entry.operation.batch for entry in store.journal(operation="capture", limit=None)}) == 3
 
 
 def test_who_was_overtaken_writes_nothing(store: MemoryStore, transcript: Path) -> None:

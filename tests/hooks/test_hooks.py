@@ -132,10 +132,12 @@ def test_only_what_was_added_is_read_again(client: Client) -> None:
     assert client.kept() == ["one", "two"]
     with MemoryStore(client.store, space=client.space, embedder="hashing") as store:
         assert [memory.position for memory in store.list_recent(order="oldest")] == [0, 1]
-        acts = store.journal(act="capture", limit=None)
-        assert {entry.act.actor for entry in acts} == {"hook"}
-        told = {entry.act.batch: {each.kind.partition("/")[0] for each in acts if each.act.batch == entry.act.batch}
-                for entry in acts}  # fmt: skip
+        acts = store.journal(operation="capture", limit=None)
+        assert {entry.operation.actor for entry in acts} == {"hook"}
+        told = {
+            batch: {each.kind.partition("/")[0] for each in acts if each.operation.batch == batch}
+            for batch in dict.fromkeys(entry.operation.batch for entry in acts)
+        }
         assert list(told.values()) == [{"memory", "transcript"}] * 2
 
 

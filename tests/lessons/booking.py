@@ -35,7 +35,7 @@ def titles(answer: Answer[tuple[Found, ...]] | Answer[tuple[Lesson, ...]]) -> se
 
 def taught(book: LessonBook, kind: str, **words: Mapping[str, Any]) -> None:
     """Puts words into the vocabulary as they are given."""
-    book.store.write("teach", words={(kind, name): lambda _, data=data: data for name, data in words.items()})  # type: ignore[misc]
+    book.store.write("teach", terms={(kind, name): lambda _, data=data: data for name, data in words.items()})  # type: ignore[misc]
 
 
 def file_of(*lessons: dict[str, Any], **more: Any) -> io.StringIO:

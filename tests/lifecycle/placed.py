@@ -58,7 +58,7 @@ def whole(store: MemoryStore) -> dict[str, str]:
 
 def acts(store: MemoryStore) -> list[str]:
     """The names of the acts, oldest first, each once."""
-    return list({e.act.batch: e.act.name for e in store.journal(limit=None, newest_first=False)}.values())
+    return list({e.operation.batch: e.operation.name for e in store.journal(limit=None, newest_first=False)}.values())
 
 
 def recalled(store: MemoryStore, angle: int = 0, **asking: object) -> list[str]:

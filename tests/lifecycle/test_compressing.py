@@ -145,7 +145,7 @@ def test_an_edit_writes_it_out_again_and_the_journal_tells_the_whole_text(
         store.edit("said", text="other words")
         assert (held(store, "tagged").text, held(store, "tagged").tags) == (LONG, ("new",))
         assert packed(file) == set()
-        [entry] = store.journal("said", act="edit")
+        [entry] = store.journal("said", operation="edit")
         assert entry.before is not None and entry.before["text"] == LONG
         store.undo()
         assert held(store, "said").text == LONG

@@ -145,9 +145,9 @@ def test_fading_is_one_act_and_undo_takes_it_back(store: MemoryStore, clock: Tur
     clock.at += DAY
     decay = ConfidenceDecay(store)
     assert decay.apply(decay.plan(), why="yearly") == 2
-    entries = store.journal(act="fade")
-    assert {(entry.act.actor, entry.act.why) for entry in entries} == {("confidence", "yearly")}
-    assert len({entry.act.batch for entry in entries}) == 1
+    entries = store.journal(operation="fade")
+    assert {(entry.operation.actor, entry.operation.why) for entry in entries} == {("confidence", "yearly")}
+    assert len({entry.operation.batch for entry in entries}) == 1
     store.undo()
     assert whole(store) == before
     assert decay.apply(()) == 0

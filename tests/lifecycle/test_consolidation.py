@@ -120,8 +120,8 @@ def test_the_worthiest_of_a_cluster_is_promoted_and_the_others_stand_behind_it(
     assert (store.vectors(["first"])["first"] == vectors).all()
     assert recalled(store) == ["first"]
     assert (report.memories_promoted, report.memories_archived, report.memories_skipped) == (1, 2, 0)
-    entries = store.journal(act="consolidate")
-    assert {(entry.act.actor, entry.memory_id) for entry in entries} == {
+    entries = store.journal(operation="consolidate")
+    assert {(entry.operation.actor, entry.memory_id) for entry in entries} == {
         ("consolidation", id) for id in ("first", "second", "third")
     }
     store.undo()

@@ -123,9 +123,9 @@ def test_letting_go_is_one_act_of_its_own_actor_and_undo_brings_all_back(store: 
     gone = DecayEngine(store).prune()
     assert {memory.status for memory in gone} == {"short_term"}
     assert (store.count(), store.count(status="trashed")) == (0, 4)
-    entries = store.journal(act="decay")
-    assert {entry.act.actor for entry in entries} == {"decay"}
-    assert len({entry.act.batch for entry in entries}) == 1
+    entries = store.journal(operation="decay")
+    assert {entry.operation.actor for entry in entries} == {"decay"}
+    assert len({entry.operation.batch for entry in entries}) == 1
     store.undo()
     assert whole(store) == before
 
@@ -149,7 +149,7 @@ def test_what_was_used_changed_or_left_between_the_plan_and_the_act_stays(store:
     assert {id: told for id, told in whole(store).items() if id != "left"} == {
         id: told for id, told in at_rest.items() if id != "left"
     }
-    assert [entry.act.why for entry in store.journal(act="decay")] == ["night"]
+    assert [entry.operation.why for entry in store.journal(operation="decay")] == ["night"]
     store.undo()
     assert whole(store) == at_rest
 

@@ -36,7 +36,7 @@ def settings(tmp_path: Path) -> Settings:
 
 def acts(store: MemoryStore) -> list[str]:
     """The names of the acts, oldest first, each once."""
-    return list({e.act.batch: e.act.name for e in store.journal(limit=None, newest_first=False)}.values())
+    return list({e.operation.batch: e.operation.name for e in store.journal(limit=None, newest_first=False)}.values())
 
 
 def run(name: str, store: MemoryStore, settings: Settings, *, dry_run: bool = False, now: float = NOW) -> JobResult:

@@ -35,7 +35,7 @@ def write(store: MemoryStore, clock: Turned, **given: Json) -> None:
     me = this_process()
     told: dict[str, Json] = {"owner": "x", "pid": me.pid, "host": me.host, "born": me.born, "until": clock.at + 60}
     with store.acting_as("test").store.transaction() as transaction:
-        transaction.put_word(LEASE_KIND, "maintenance", {**told, **given})
+        transaction.put_term(LEASE_KIND, "maintenance", {**told, **given})
 
 
 def dead() -> int:
@@ -133,7 +133,7 @@ def test_who_loses_it_is_told(store: MemoryStore) -> None:
     lease, other = Lease(store, seconds=0.2), Lease(store)
     with lease.held():
         with store.acting_as("test").store.transaction() as transaction:
-            transaction.put_word(LEASE_KIND, "maintenance", None)
+            transaction.put_term(LEASE_KIND, "maintenance", None)
         assert other.acquire()
         assert lease.lost.wait(60)
     assert other.holder() is not None  # what another holds is not released

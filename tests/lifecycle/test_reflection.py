@@ -229,9 +229,9 @@ def test_all_groups_together_are_one_act_and_undo_takes_it_back(
     before = whole(store)
     clock.at += DAY
     assert len(ReflectionEngine(store).reflect(consolidate=consolidate)) == 2
-    entries = store.journal(act="reflect")
-    assert {entry.act.actor for entry in entries} == {"reflection"}
-    assert len({entry.act.batch for entry in entries}) == 1
+    entries = store.journal(operation="reflect")
+    assert {entry.operation.actor for entry in entries} == {"reflection"}
+    assert len({entry.operation.batch for entry in entries}) == 1
     store.undo()
     assert whole(store) == before
     assert store.health(thorough=True).problems == ()

@@ -169,9 +169,9 @@ def test_carrying_out_is_one_act_and_undo_takes_it_back(store: MemoryStore, cloc
     clock.at += DAY
     retention = bounded(store, max_age_days=90, max_count=1)
     assert len(retention.apply(retention.plan(), why="tidy")) == 3
-    entries = store.journal(act="retain")
-    assert {(entry.act.actor, entry.act.why) for entry in entries} == {("retention", "tidy")}
-    assert len({entry.act.batch for entry in entries}) == 1
+    entries = store.journal(operation="retain")
+    assert {(entry.operation.actor, entry.operation.why) for entry in entries} == {("retention", "tidy")}
+    assert len({entry.operation.batch for entry in entries}) == 1
     store.undo()
     assert whole(store) == before
     assert retention.apply(()) == []

@@ -93,9 +93,9 @@ def test_emptying_is_one_act_that_says_why_and_has_no_way_back(store: MemoryStor
     store.forget("a", "b", "c")
     clock.at += 31 * DAY
     assert Trash(store).apply(Trash(store).plan()) == 3
-    entries = store.journal(act="purge")
-    assert len(entries) == 3 and len({entry.act.batch for entry in entries}) == 1
-    assert {(entry.act.actor, entry.act.why) for entry in entries} == {("trash", "30 days in the trash")}
+    entries = store.journal(operation="purge")
+    assert len(entries) == 3 and len({entry.operation.batch for entry in entries}) == 1
+    assert {(entry.operation.actor, entry.operation.why) for entry in entries} == {("trash", "30 days in the trash")}
     assert all(entry.before is None and entry.after is None for entry in store.journal(limit=None))
     with pytest.raises(UndoRefused):
         store.undo()

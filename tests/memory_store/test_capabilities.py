@@ -95,7 +95,7 @@ def test_a_narrowed_agent_does_not_choose_ids_or_the_name_it_acts_under(path: Pa
     assert store.remember("Mine", id_prefix="sem_").id.startswith("sem_")
     store.acting_as("somebody").change(store.space, [MINE], "edit", lambda memory: memory, why="")
     store.pin(MINE)
-    assert {entry.act.actor for entry in store.journal(MINE, act="pin")} == {"ada"}
+    assert {entry.operation.actor for entry in store.journal(MINE, operation="pin")} == {"ada"}
 
 
 def test_allowed_types_are_all_that_is_seen_and_written(path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_memory_that_changed_hands_shows_nothing_of_its_earlier_life(path: Pat
 def test_an_act_that_touched_others_too_cannot_be_taken_back_in_part(path: Path) -> None:
     with MemoryStore(path, embedder="hashing") as store:
         store.pin(MINE, HERS)
-        batch = store.journal(MINE, limit=1)[0].act.batch
+        batch = store.journal(MINE, limit=1)[0].operation.batch
     ada = opened(path, ScopeLevel.SESSION_ONLY)
     with pytest.raises(RuntimeError, match="no such act"):
         ada.undo(batch)

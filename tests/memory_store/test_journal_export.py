@@ -45,8 +45,8 @@ def test_every_entry_is_a_line_oldest_first(store: MemoryStore) -> None:
     out = io.StringIO()
     assert store.export_journal(out) == JournalExport(8)
     told = [from_line(line) for line in lines(out.getvalue())]
-    assert [(e.act.name, e.memory_id) for e in told[:3]] == [("remember", "a"), ("edit", "a"), ("remember", "m0")]
-    assert (told[1].act.why, told[1].act.actor) == ("because", "tester")
+    assert [(e.operation.name, e.memory_id) for e in told[:3]] == [("remember", "a"), ("edit", "a"), ("remember", "m0")]
+    assert (told[1].operation.why, told[1].operation.actor) == ("because", "tester")
     assert told[1].before is not None
     assert told[1].before["text"] == "first ü\u2028 line"
     assert told == [replace(entry, seq=0) for entry in store.journal(limit=None, newest_first=False)]
@@ -83,9 +83,9 @@ def test_it_can_be_narrowed(store: MemoryStore) -> None:
         return [(line["act"], line["memory_id"]) for line in found]
 
     assert told(id="a") == [("remember", "a"), ("edit", "a")]
-    assert told(act="purge") == [("purge", "m0")]
+    assert told(operation="purge") == [("purge", "m0")]
     assert told(actor="nobody") == []
-    edited = store.journal(act="edit")[0].act.at
+    edited = store.journal(operation="edit")[0].operation.at
     assert told(since=edited, until=edited) == [("edit", "a")]
     assert len(told(until=edited)) == 2
 

@@ -20,7 +20,7 @@ def store() -> MemoryStore:
 
 def test_pinning_is_one_act_and_what_is_pinned_is_left_alone(store: MemoryStore) -> None:
     assert [memory.id for memory in store.pin("a", "b", why="dear")] == ["a", "b"]
-    assert len({entry.act.batch for entry in store.journal(act="pin")}) == 1
+    assert len({entry.operation.batch for entry in store.journal(operation="pin")}) == 1
     assert store.pin("a") == []
     assert [memory.pinned for memory in store.unpin("a", "b")] == [False, False]
 

@@ -41,7 +41,7 @@ def test_a_purged_space_leaves_no_word_and_no_tale(store: MemoryStore) -> None:
     assert store.delete_space(purge=True) == 2
     told = f"{store.vocabulary('entity')} {store.space_notes()} {store.journal(limit=None)}"
     assert "Smith" not in told and "harbour" not in told
-    assert [entry.act.name for entry in store.journal(limit=None)] == ["purge", "purge"]
+    assert [entry.operation.name for entry in store.journal(limit=None)] == ["purge", "purge"]
 
 
 def test_a_store_goes_with_its_space_when_a_rename_is_taken_back(store: MemoryStore) -> None:

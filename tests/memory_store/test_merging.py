@@ -48,7 +48,7 @@ def test_an_importance_stays_within_0_and_1(store: MemoryStore) -> None:
 def test_tagging_is_one_act_for_all_of_them(store: MemoryStore) -> None:
     ids = [store.remember(text).id for text in ("one", "two")]
     store.tag(*ids, add=["a"])
-    assert len({entry.act.batch for entry in store.journal(act="tag")}) == 1
+    assert len({entry.operation.batch for entry in store.journal(operation="tag")}) == 1
     store.undo()
     assert store.count(tag="a") == 0
     with pytest.raises(InvalidInput):
@@ -113,4 +113,4 @@ def test_what_no_longer_stands_cannot_be_merged(store: MemoryStore) -> None:
             store.merge(one.id, *others)
     with pytest.raises(MemoryNotFound):
         store.merge(one.id, "nobody")
-    assert store.journal(act="merge") == []
+    assert store.journal(operation="merge") == []

@@ -10,8 +10,8 @@ import apsw
 import pytest
 
 from nacre import MemoryStore
-from nacre.model import Edge, Link, Memory, Told
-from nacre.storage.sqlite import SQLiteStore
+from nacre.model import Edge, JournalFilter, Link, Memory
+from nacre.storage.sqlite import SQLiteBackend
 from nacre.storage.sqlite import connection as schema
 from nacre.storage.sqlite.rows import COLUMNS, to_row
 from tests.embedders import WordBag
@@ -84,7 +84,7 @@ def opened(path: Path) -> MemoryStore:
 @pytest.mark.accepts("L1.7", "L9.3")
 def test_the_first_schema_is_brought_up_to_the_present_one_and_stays_so(old: Path) -> None:
     for _ in range(2):
-        store = SQLiteStore(old)
+        store = SQLiteBackend(old)
         assert store.health().schema == schema.CURRENT
         assert store.get("default", ["a", "b", "old"]) == [A, B, OLD]
         assert store.health(thorough=True).problems == ()
@@ -92,12 +92,12 @@ def test_the_first_schema_is_brought_up_to_the_present_one_and_stays_so(old: Pat
 
 
 def test_what_the_first_schema_kept_answers_every_new_question(old: Path) -> None:
-    store = SQLiteStore(old)
+    store = SQLiteBackend(old)
     assert store.edges("default") == [Edge("a", "b", "refines", 0.5), Edge("a", "nobody", "related")]
     assert store.edges("default", into=["b"], rels=["refines"]) == [Edge("a", "b", "refines", 0.5)]
     assert store.replaced_by("default", "a") == [OLD]
-    assert store.words("type") == {"omen": {}}
-    told = store.journal("default", Told(memory_id="a"))
+    assert store.terms("type") == {"omen": {}}
+    told = store.journal("default", JournalFilter(memory_id="a"))
     assert [(e.seq, e.kind, e.damaged) for e in told] == [(5, "memory", False), (4, "memory", False),
                                                           (3, "memory", False), (1, "memory", False)]  # fmt: skip
     assert store.written_by("default", RELINKED) == 4
@@ -150,7 +150,7 @@ def test_a_store_of_a_later_schema_is_refused_untouched(old: Path) -> None:
     connection.pragma("user_version", schema.CURRENT + 1)
     connection.close()
     with pytest.raises(OSError, match="Upgrade"):
-        SQLiteStore(old)
+        SQLiteBackend(old)
 
 
 def links(store: MemoryStore, id: str) -> tuple[Link, ...]:

@@ -24,7 +24,7 @@ UNTOLD = {
     "now",
     "embedder",
     "acting_as",
-    "signed",
+    "as_actor",
     "may_teach",
     "settings",
     "shown",
@@ -72,7 +72,7 @@ CALLS: dict[str, Call] = {
     "journal": lambda s: (s.journal(limit=None), [s.journal(id) for id in FOREIGN]),
     "iterate_journal": lambda s: list(s.iterate_journal()),
     "export_journal": exported,
-    "resolve_act": lambda s: [outcome(s.resolve_act, p) for p in ("", "zzz")],
+    "resolve_operation": lambda s: [outcome(s.resolve_operation, p) for p in ("", "zzz")],
     "review": lambda s: s.review(),
     "entities": lambda s: s.entities(),
     "resolve_entity": lambda s: s.resolve_entity("Pier"),
@@ -157,10 +157,10 @@ def opened(path: Path | str, clock: Clock) -> MemoryStore:
 
 def narrowed_in_place(store: MemoryStore, clock: Clock) -> MemoryStore:
     """What is kept in memory cannot be opened again: the narrowed one is given the other's backend."""
-    from nacre.access.view import NarrowedStore
+    from nacre.access.view import RestrictedView
 
     ada = opened(":memory:", clock)
-    assert isinstance(ada._store, NarrowedStore)
+    assert isinstance(ada._store, RestrictedView)
     ada._store.__init__(store._store, ada._access)  # type: ignore[misc]
     return ada
 
@@ -222,7 +222,7 @@ def test_nothing_of_the_others_changes_whatever_the_agent_tries(tmp_path: Path) 
     for call in CALLS.values():
         outcome(call, ada)
     assert {id: whole.get(id) for id in FOREIGN} == before
-    assert not [entry for id in FOREIGN for entry in whole.journal(id) if entry.act.actor == "ada"]
+    assert not [entry for id in FOREIGN for entry in whole.journal(id) if entry.operation.actor == "ada"]
 
 
 def test_what_concerns_the_whole_store_is_refused(tmp_path: Path) -> None:

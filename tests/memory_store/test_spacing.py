@@ -84,13 +84,13 @@ def test_a_renamed_space_keeps_its_memories_its_journal_and_its_past(store: Memo
     ids = filled(store)
     store.create_space("old", "boats")
     store.merge_entities("Quay", "Pier")
-    told = [(entry.act.name, entry.memory_id) for entry in store.journal(limit=None)]
+    told = [(entry.operation.name, entry.memory_id) for entry in store.journal(limit=None)]
     moment = store.now()
     store.rename_space("new")
     assert store.space == "new"
     assert store.spaces() == {"new": 3}
     assert store.space_notes() == [SpaceNote("new", 3, "boats")]
-    assert [(entry.act.name, entry.memory_id) for entry in store.journal(limit=None)][1:] == told
+    assert [(entry.operation.name, entry.memory_id) for entry in store.journal(limit=None)][1:] == told
     assert [hit.memory.id for hit in store.recall("quay", k=1)] == [ids[0]]
     assert [memory.space for memory in store.iterate(as_of=moment)] == ["new", "new"]
     assert store.resolve_entity("Pier") == "Quay"
@@ -102,7 +102,7 @@ def test_a_new_name_can_be_taken_back_even_after_later_acts(store: MemoryStore) 
     filled(store)
     store.rename_space("new")
     later = store.remember("written under the new name")
-    store.undo(store.journal(act="rename_space")[0])
+    store.undo(store.journal(operation="rename_space")[0])
     back = within(store, "old")
     assert back.spaces() == {"old": 4}
     assert back.get(later.id) is not None
@@ -114,7 +114,7 @@ def test_what_was_removed_before_a_renaming_comes_back_under_the_new_name(store:
     store.undo()
     store.rename_space("new") if store.spaces() else store.create_space("old")
     store.rename_space("newer")
-    undone = store.journal(act="undo")[0]
+    undone = store.journal(operation="undo")[0]
     store.undo(undone)
     assert store.get(memory.id) is not None and store.spaces() == {"newer": 1}
 

@@ -129,7 +129,7 @@ def test_spaces_do_not_see_each_other(store: MemoryStore, tmp_path: Path) -> Non
         store.purge("same")
         assert other.get("same") == theirs
         with pytest.raises(Exception, match="no such act"):
-            store.undo(other.journal()[0].act.batch)
+            store.undo(other.journal()[0].operation.batch)
         assert store.spaces() == {"default": 1, "other": 1}
 
 

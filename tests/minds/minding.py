@@ -25,4 +25,4 @@ def mind_at(path: Path | str, watch: Watch, agent: str = "planner") -> Cognitive
 
 
 def acts(mind: CognitiveMemory) -> int:
-    return len({entry.act.batch for entry in mind.store.journal(limit=None)})
+    return len({entry.operation.batch for entry in mind.store.journal(limit=None)})

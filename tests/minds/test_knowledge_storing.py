@@ -29,7 +29,7 @@ def ties(mind: HierarchicalMemory, id: str, rel: str) -> dict[str, Link]:
 
 
 def acts(mind: HierarchicalMemory) -> int:
-    return len({entry.act.batch for entry in mind.store.journal(limit=None)})
+    return len({entry.operation.batch for entry in mind.store.journal(limit=None)})
 
 
 @pytest.mark.accepts("A2.1")

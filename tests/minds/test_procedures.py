@@ -168,5 +168,5 @@ def test_a_mind_closes_its_own_store_and_leaves_a_lent_one_open(
 def test_the_journal_names_the_agent_and_each_act(mind: CognitiveMemory) -> None:
     mind.store_episode("an event", "s")
     mind.push_working("goal", "x", "task")
-    told = [(entry.act.name, entry.act.actor) for entry in mind.store.journal(newest_first=False)]
+    told = [(entry.operation.name, entry.operation.actor) for entry in mind.store.journal(newest_first=False)]
     assert told == [("store_episode", "planner"), ("push_working", "planner")]

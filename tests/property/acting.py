@@ -128,7 +128,7 @@ def unlink(store: MemoryStore, _: Ids, choice: Choice) -> object:
 
 
 def undo(store: MemoryStore, _: Ids, choice: Choice) -> object:
-    acts = list(dict.fromkeys(entry.act.batch for entry in store.journal(limit=None)))
+    acts = list(dict.fromkeys(entry.operation.batch for entry in store.journal(limit=None)))
     if choice.first % 3 and acts:
         return store.undo(acts[choice.second % min(3, len(acts))])
     return store.undo(last=1 + choice.second % 3)

@@ -25,7 +25,7 @@ SOME = settings().max_examples // 2
 
 def state(store: MemoryStore) -> tuple[object, ...]:
     return (
-        dict(store._store.words(kind_of(store.space))),
+        dict(store._store.terms(kind_of(store.space))),
         store.entities(),
         store.entity_suggestions(None),
         [store.resolve_entity(name) for name in NAMES],

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.model import Filter, Memory
-from nacre.storage.sqlite import SQLiteStore
+from nacre.storage.sqlite import SQLiteBackend
 from tests.property.strategies import filters, from_memory, memories
 from tests.samples import put
 
@@ -18,13 +18,13 @@ SPACE = "here"
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SQLiteStore]:
-    opened = SQLiteStore(tmp_path_factory.mktemp("filters") / Path("store.db"))
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SQLiteBackend]:
+    opened = SQLiteBackend(tmp_path_factory.mktemp("filters") / Path("store.db"))
     yield opened
     opened.close()
 
 
-def fill(store: SQLiteStore, several: list[Memory]) -> None:
+def fill(store: SQLiteBackend, several: list[Memory]) -> None:
     with store.transaction() as transaction:
         for found in store.select(SPACE, Filter()):
             transaction.remove(SPACE, found.id)
@@ -37,7 +37,7 @@ def fill(store: SQLiteStore, several: list[Memory]) -> None:
     asked=st.lists(filters, min_size=10, max_size=20),
 )
 def test_sqlite_admits_what_the_filter_admits(
-    store: SQLiteStore, several: tuple[Memory, ...], asked: list[Filter]
+    store: SQLiteBackend, several: tuple[Memory, ...], asked: list[Filter]
 ) -> None:
     fill(store, list(several))
     for where in asked:
@@ -47,7 +47,7 @@ def test_sqlite_admits_what_the_filter_admits(
 
 @given(several=st.tuples(*(memories(id) for id in ("m1", "m2", "m3"))))
 def test_sqlite_agrees_on_conditions_made_from_the_values_themselves(
-    store: SQLiteStore, several: tuple[Memory, ...]
+    store: SQLiteBackend, several: tuple[Memory, ...]
 ) -> None:
     fill(store, list(several))
     for condition in from_memory(several[0]):

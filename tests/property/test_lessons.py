@@ -30,7 +30,7 @@ levels = st.sampled_from(NAMES)
 
 
 @dataclass(frozen=True)
-class Told:
+class JournalFilter:
     tags: tuple[str, ...]
     contexts: tuple[str, ...]
     anti_contexts: tuple[str, ...]
@@ -39,7 +39,7 @@ class Told:
 
 
 several = st.lists(contexts, max_size=2, unique=True).map(tuple)
-told = st.builds(Told, st.lists(tags, max_size=3, unique=True).map(tuple), several, several, sources, levels)
+told = st.builds(JournalFilter, st.lists(tags, max_size=3, unique=True).map(tuple), several, several, sources, levels)
 asked = st.fixed_dictionaries(
     {},
     optional={
@@ -54,7 +54,7 @@ def under(name: str, above: str) -> bool:
     return name == above or name.startswith(f"{above}.")
 
 
-def admits(lesson: Told, wanted: dict[str, Any]) -> bool:
+def admits(lesson: JournalFilter, wanted: dict[str, Any]) -> bool:
     """What the filters mean, said once more in other words."""
     chosen = all if wanted.get("match") == "all" else any
     here = wanted.get("contexts", [])
@@ -69,7 +69,7 @@ def admits(lesson: Told, wanted: dict[str, Any]) -> bool:
 
 @given(st.lists(told, min_size=1, max_size=12), asked, st.sampled_from(["semantic", "hybrid"]))
 def test_a_recall_finds_exactly_the_lessons_that_its_filters_admit(
-    lessons: list[Told], wanted: dict[str, Any], strategy: str
+    lessons: list[JournalFilter], wanted: dict[str, Any], strategy: str
 ) -> None:
     book = new_book()
     for number, each in enumerate(lessons):
@@ -115,7 +115,7 @@ def books(draw: st.DrawFn) -> LessonBook:
     for kind, name, other in spoken:
         if name != other:
             data = {"synonyms": [other], "description": draw(st.text(characters, max_size=9))}
-            book.store.write("teach", words={(kind, name): lambda _, data=data: data})  # type: ignore[misc]
+            book.store.write("teach", terms={(kind, name): lambda _, data=data: data})  # type: ignore[misc]
     return book
 
 

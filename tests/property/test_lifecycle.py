@@ -85,7 +85,7 @@ def content(store: MemoryStore) -> dict[str, str]:
 
 
 def batches(store: MemoryStore) -> list[str]:
-    return list(dict.fromkeys(entry.act.batch for entry in store.journal(limit=None, newest_first=False)))
+    return list(dict.fromkeys(entry.operation.batch for entry in store.journal(limit=None, newest_first=False)))
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def test_plans_that_are_carried_out_and_undone_leave_the_store_as_it_was(
     place: Place, lives: list[Choice], wanted: list[tuple[str, int]]
 ) -> None:
     with lived(place, lives) as (store, clock):
-        words = dict(store._store.words("relation"))
+        words = dict(store._store.terms("relation"))
         moments = [content(store)]
         for kind, number in wanted:
             before = batches(store)
@@ -121,7 +121,7 @@ def test_plans_that_are_carried_out_and_undone_leave_the_store_as_it_was(
         for moment in reversed(moments[:-1]):
             store.undo()
             assert content(store) == moment
-        assert dict(store._store.words("relation")) == words
+        assert dict(store._store.terms("relation")) == words
         health = store.health(thorough=True)
         assert (health.problems, health.pending) == ((), 0)
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre.model import Filter, Link, Memory
-from nacre.protocols import Derived, Keys, Order, Store
-from nacre.storage.in_memory import ORDERS, InMemoryStore
-from nacre.storage.overlaid import OverlaidStore
-from nacre.storage.sqlite import SQLiteStore
+from nacre.protocols import Backend, Derived, Keys, Order
+from nacre.storage.in_memory import ORDERS, InMemoryBackend
+from nacre.storage.overlaid import OverlaidBackend
+from nacre.storage.sqlite import SQLiteBackend
 from tests.property.strategies import filters, memories
 from tests.samples import SPACE, derived, put, unit
 
@@ -69,14 +69,14 @@ then = st.dictionaries(st.sampled_from(NAMES), st.booleans(), max_size=5).flatma
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    overlaid: Store
-    plain: Store
+    overlaid: Backend
+    plain: Backend
 
 
 @pytest.fixture(scope="module", params=["sqlite", "in_memory"])
-def below(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def below(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
     folder = tmp_path_factory.mktemp("overlaid")
-    opened: Store = SQLiteStore(folder / Path("s.db")) if request.param == "sqlite" else InMemoryStore()
+    opened: Backend = SQLiteBackend(folder / Path("s.db")) if request.param == "sqlite" else InMemoryBackend()
     with opened.transaction() as transaction:
         transaction.claim_embedder("samples", 8)
     yield opened
@@ -84,26 +84,26 @@ def below(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def paired(
-    below: Store, now: Mapping[str, Standing], then: Mapping[str, Standing | None], other: Sequence[Standing]
+    below: Backend, now: Mapping[str, Standing], then: Mapping[str, Standing | None], other: Sequence[Standing]
 ) -> Pair:
     with below.transaction() as transaction:
         for space in (SPACE, ELSEWHERE):
             for stood in below.select(space, EVERYTHING):
                 transaction.remove(space, stood.id)
     put(below, *now.values(), *other)
-    plain = InMemoryStore()
+    plain = InMemoryBackend()
     with plain.transaction() as transaction:
         transaction.claim_embedder("samples", 8)
     put(plain, *(found for found in {**now, **then}.values() if found is not None), *other)
     changed = {id: None if found is None else found[0] for id, found in then.items()}
     words = {id: found[1] for id, found in then.items() if found is not None}
-    return Pair(OverlaidStore(below, SPACE, changed, words), plain)
+    return Pair(OverlaidBackend(below, SPACE, changed, words), plain)
 
 
 pairs = {"now": now, "then": then, "other": st.lists(standing("m1", ELSEWHERE), max_size=1)}
 
 
-def named(store: Store, keys: Keys) -> list[str]:
+def named(store: Backend, keys: Keys) -> list[str]:
     """Keys are each backend's own: `space/id` names what is meant."""
     found = {
         place.key: f"{space}/{place.id}"
@@ -116,7 +116,7 @@ def named(store: Store, keys: Keys) -> list[str]:
 @settings(max_examples=SOME)
 @given(**pairs, where=filters, prefix=st.sampled_from(["", "m", "m1", "x"]), limit=st.integers(0, 4))
 def test_records_are_read_counted_and_listed_alike(
-    below: Store, where: Filter, prefix: str, limit: int, **given: Any
+    below: Backend, where: Filter, prefix: str, limit: int, **given: Any
 ) -> None:
     pair = paired(below, **given)
     asked = [*reversed(NAMES), "nobody", *NAMES]
@@ -136,7 +136,7 @@ def test_records_are_read_counted_and_listed_alike(
 @settings(max_examples=SOME)
 @given(**pairs, where=filters, limit=st.none() | st.integers(0, 4), offset=st.integers(0, 3))
 def test_every_order_is_kept_and_cut_alike(
-    below: Store, where: Filter, limit: int | None, offset: int, **given: Any
+    below: Backend, where: Filter, limit: int | None, offset: int, **given: Any
 ) -> None:
     """Among equals either may come first."""
     pair = paired(below, **given)
@@ -151,7 +151,7 @@ def test_every_order_is_kept_and_cut_alike(
 
 @settings(max_examples=SOME)
 @given(**pairs, where=filters, asked=vectors, limit=st.integers(1, 4))
-def test_nearness_is_measured_alike(below: Store, where: Filter, asked: Any, limit: int, **given: Any) -> None:
+def test_nearness_is_measured_alike(below: Backend, where: Filter, asked: Any, limit: int, **given: Any) -> None:
     pair = paired(below, **given)
     for narrowed in (EVERYTHING, where):
         whole, expected = (
@@ -172,13 +172,13 @@ def test_nearness_is_measured_alike(below: Store, where: Filter, asked: Any, lim
     assert measured == pytest.approx(expected_measures, abs=ROUGHLY)
 
 
-def nearest(store: Store, asked: Any, only: Filter | None, limit: int) -> dict[str, float]:
+def nearest(store: Backend, asked: Any, only: Filter | None, limit: int) -> dict[str, float]:
     keys, found = store.near(SPACE, asked, limit, None if only is None else store.allowed(SPACE, only))
     assert found.tolist() == sorted(found.tolist(), reverse=True)
     return dict(zip(named(store, keys), found.tolist(), strict=True))
 
 
-def cosines(store: Store, asked: Any) -> dict[str, float]:
+def cosines(store: Backend, asked: Any) -> dict[str, float]:
     keys = store.allowed(SPACE, EVERYTHING)[::-1]
     return dict(zip(named(store, keys), store.cosines(SPACE, asked, keys).tolist(), strict=True))
 
@@ -191,7 +191,7 @@ def cosines(store: Store, asked: Any) -> dict[str, float]:
     reach=st.integers(0, 2),
 )
 def test_places_and_postings_are_told_alike(
-    below: Store, where: Filter, spots: list[tuple[str, int]], reach: int, **given: Any
+    below: Backend, where: Filter, spots: list[tuple[str, int]], reach: int, **given: Any
 ) -> None:
     pair = paired(below, **given)
     for narrowed in (EVERYTHING, where):
@@ -207,11 +207,11 @@ def test_places_and_postings_are_told_alike(
     assert posted(pair.overlaid, terms) == posted(pair.plain, terms)
 
 
-def placed(store: Store, where: Filter) -> list[Any]:
+def placed(store: Backend, where: Filter) -> list[Any]:
     return store.places(SPACE, store.allowed(SPACE, where), EVERYTHING)
 
 
-def posted(store: Store, terms: Sequence[str]) -> dict[str, list[str]]:
+def posted(store: Backend, terms: Sequence[str]) -> dict[str, list[str]]:
     found = store.postings(terms)
     for posting in found.values():
         assert posting.keys.tolist() == sorted(posting.keys.tolist())
@@ -227,7 +227,7 @@ def posted(store: Store, terms: Sequence[str]) -> dict[str, list[str]]:
     rels=st.none() | st.lists(st.sampled_from(["related", "needs"]), max_size=2),
 )
 def test_ties_and_chains_are_told_alike(
-    below: Store, out_of: list[str] | None, into: list[str] | None, rels: list[str] | None, **given: Any
+    below: Backend, out_of: list[str] | None, into: list[str] | None, rels: list[str] | None, **given: Any
 ) -> None:
     pair = paired(below, **given)
     for space in (SPACE, ELSEWHERE):
@@ -246,7 +246,7 @@ def test_ties_and_chains_are_told_alike(
 
 @settings(max_examples=SOME)
 @given(**pairs)
-def test_what_is_overlaid_can_only_be_read(below: Store, **given: Any) -> None:
+def test_what_is_overlaid_can_only_be_read(below: Backend, **given: Any) -> None:
     overlaid = paired(below, **given).overlaid
     before = below.select(SPACE, EVERYTHING, order="oldest"), below.edges(SPACE)
     with pytest.raises(OSError, match="not changed"):

@@ -10,14 +10,14 @@ from hypothesis import given
 
 from nacre.engine.changes import difference, set_back, stands_as
 from nacre.model import Memory
-from nacre.storage.sqlite import SQLiteStore
+from nacre.storage.sqlite import SQLiteBackend
 from tests.property.strategies import memories
 from tests.samples import put
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SQLiteStore]:
-    opened = SQLiteStore(tmp_path_factory.mktemp("records") / "store.db")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SQLiteBackend]:
+    opened = SQLiteBackend(tmp_path_factory.mktemp("records") / "store.db")
     yield opened
     opened.close()
 
@@ -29,7 +29,7 @@ def test_a_record_survives_its_dictionary_and_json(memory: Memory) -> None:
 
 
 @given(memory=memories())
-def test_a_record_survives_the_file(store: SQLiteStore, memory: Memory) -> None:
+def test_a_record_survives_the_file(store: SQLiteBackend, memory: Memory) -> None:
     put(store, memory)
     assert store.get("here", ["m"]) == [memory]
 

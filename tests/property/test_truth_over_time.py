@@ -43,11 +43,11 @@ def content(store: MemoryStore, at: float | None = None) -> dict[str, str]:
 
 def batches(store: MemoryStore) -> list[str]:
     """Oldest first."""
-    return list(dict.fromkeys(entry.act.batch for entry in store.journal(limit=None, newest_first=False)))
+    return list(dict.fromkeys(entry.operation.batch for entry in store.journal(limit=None, newest_first=False)))
 
 
 def now(store: MemoryStore, clock: Rising) -> Moment:
-    return Moment(clock(), len(batches(store)), content(store), dict(store._store.words("relation")))
+    return Moment(clock(), len(batches(store)), content(store), dict(store._store.terms("relation")))
 
 
 def lived(store: MemoryStore, clock: Rising, acts: list[Choice]) -> list[Moment]:
@@ -94,4 +94,4 @@ def test_undoing_act_by_act_goes_back_through_every_moment_to_the_start(place: P
 def assert_stands(store: MemoryStore, moment: Moment | None) -> None:
     if moment is not None:
         assert content(store) == moment.memories
-        assert dict(store._store.words("relation")) == moment.words
+        assert dict(store._store.terms("relation")) == moment.words

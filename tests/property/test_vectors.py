@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from nacre.model import Filter
 from nacre.protocols import Chunk, Derived, Vectors, Words
-from nacre.storage.sqlite import SQLiteStore, vectors
+from nacre.storage.sqlite import SQLiteBackend, vectors
 from nacre.storage.sqlite.vectors import RESCORED, SignIndex
 from tests.samples import digest_of, memory
 
@@ -80,7 +80,7 @@ class TwoReaders(RuleBasedStateMachine):
         self.random = np.random.default_rng(seed)
         self.folder = tempfile.TemporaryDirectory()
         path = Path(self.folder.name) / "store.db"
-        self.writer, self.reader = SQLiteStore(path), SQLiteStore(path)
+        self.writer, self.reader = SQLiteBackend(path), SQLiteBackend(path)
         self.model: dict[tuple[str, str], Vectors] = {}
 
     @rule(
@@ -131,7 +131,7 @@ class TwoReaders(RuleBasedStateMachine):
             for space in SPACES:
                 self.compare(self.writer, space)
 
-    def compare(self, store: SQLiteStore, space: str) -> None:
+    def compare(self, store: SQLiteBackend, space: str) -> None:
         asked = random_rows(self.random, 1)[0]
         halves = {
             id: rows.astype(np.float16).astype(np.float32)

@@ -16,7 +16,7 @@ from nacre.lifecycle import doctor
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.settings import Settings
-from nacre.storage.sqlite import SQLiteStore
+from nacre.storage.sqlite import SQLiteBackend
 from nacre.storage.sqlite.damage import damaged_rows
 from nacre.transfer.export import export_archive
 
@@ -203,7 +203,7 @@ def test_whatever_is_damaged_only_our_errors_come_and_a_repair_keeps_what_is_sou
 def directly_readable(file: Path) -> set[str]:
     """The records that the file gives one by one, whatever else is wrong with it."""
     try:
-        store = SQLiteStore(file)
+        store = SQLiteBackend(file)
         connection = store._connections.get()
         bad = damaged_rows(connection)
         rows = connection.execute("SELECT row, CAST(id AS BLOB) FROM memory NOT INDEXED").fetchall()

@@ -58,9 +58,14 @@ def test_an_act_is_lines_that_tell_everything_and_read_back_the_same(tmp_path: P
     sink: JournalSink = mirror(tmp_path / "deep" / "er")
     acts = [
         entry(
-            "m1", act="edit", at=1_700_000_000.5, why='says "so"\n', before={"text": "a\u2028b"}, after={"text": "ü"}
+            "m1",
+            operation="edit",
+            at=1_700_000_000.5,
+            why='says "so"\n',
+            before={"text": "a\u2028b"},
+            after={"text": "ü"},
         ),
-        entry("m2", batch="b2", act="purge"),
+        entry("m2", batch="b2", operation="purge"),
     ]
     sink(acts)
     file = tmp_path / "deep" / "er" / "journal.jsonl"
@@ -181,16 +186,18 @@ def test_reading_where_nothing_is_finds_nothing_and_makes_nothing(tmp_path: Path
 def test_scrubbing_takes_the_content_of_these_memories_out_of_all_files(tmp_path: Path) -> None:
     for number in range(3):  # two archives and the live file
         sink = mirror(tmp_path, rotate_mb=1e-6 if number < 2 else 64)
-        sink([told("gone", SECRET, act="edit", why=SECRET, at=number), told("stays", "kept"), told("too", SECRET)])
+        sink(
+            [told("gone", SECRET, operation="edit", why=SECRET, at=number), told("stays", "kept"), told("too", SECRET)]
+        )
         sink([told("gone", "of another space", space="elsewhere")])
     assert content(tmp_path).count(SECRET.encode()) == 9
     sink.scrub(SPACE, ["gone", "too"])
     assert SECRET.encode() not in content(tmp_path)
     found = list(sink.read())
     assert [each.memory_id for each in found] == ["gone", "stays", "too", "gone"] * 3
-    assert [(e.act.name, e.act.at, e.act.why, e.before, e.after) for e in found if e.memory_id == "gone"][:1] == [
-        ("edit", 0.0, "", None, None)
-    ]
+    assert [
+        (e.operation.name, e.operation.at, e.operation.why, e.before, e.after) for e in found if e.memory_id == "gone"
+    ][:1] == [("edit", 0.0, "", None, None)]
     assert all(each.after is not None for each in found if each.memory_id == "stays" or each.space == "elsewhere")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from nacre.errors import NotAStore, NotEncrypted, WrongKey
 from nacre.model import Filter
-from nacre.storage.sqlite import Key, SQLiteStore
+from nacre.storage.sqlite import Key, SQLiteBackend
 from nacre.storage.sqlite import connection as schema
 from nacre.storage.sqlite.connection import derived
 from tests.samples import SPACE, ids, memory, put
@@ -35,7 +35,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def filled(file: Path, key: Key | None, text: str = TOLD) -> Path:
-    store = SQLiteStore(file, key)
+    store = SQLiteBackend(file, key)
     put(store, memory("a", text))
     store.close()
     return file
@@ -47,7 +47,7 @@ def killed_during(sql: str, file: Path, key: Key | None) -> None:
 
 
 def texts(file: Path, key: Key | None) -> list[str]:
-    store = SQLiteStore(file, key)
+    store = SQLiteBackend(file, key)
     try:
         return [each.text for each in store.select(SPACE, Filter())]
     finally:
@@ -56,7 +56,7 @@ def texts(file: Path, key: Key | None) -> list[str]:
 
 @pytest.mark.parametrize("key", [RAW, WORDS], ids=["raw", "passphrase"])
 def test_neither_the_file_nor_its_log_tells_what_is_remembered(tmp_path: Path, key: Key) -> None:
-    store = SQLiteStore(tmp_path / "s.db", key)
+    store = SQLiteBackend(tmp_path / "s.db", key)
     put(store, memory("a", TOLD))
     parts = {part.name: part.read_bytes() for part in tmp_path.iterdir()}
     assert len(parts["s.db-wal"]) > 4096
@@ -77,7 +77,7 @@ def test_a_passphrase_may_be_any_text(tmp_path: Path, secret: str) -> None:
     file = filled(tmp_path / "s.db", Key(secret))
     assert texts(file, Key(secret)) == [TOLD]
     with pytest.raises(WrongKey):
-        SQLiteStore(file, RAW)
+        SQLiteBackend(file, RAW)
 
 
 def test_the_drivers_own_derivation_opens_a_file_with_a_passphrase(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_the_drivers_own_derivation_opens_a_file_with_a_passphrase(tmp_path: Pat
 
 def test_a_passphrase_is_derived_once_a_process_and_not_for_every_thread(tmp_path: Path) -> None:
     file = filled(tmp_path / "s.db", WORDS)
-    store = SQLiteStore(file, WORDS)
+    store = SQLiteBackend(file, WORDS)
     before, found = derived.cache_info().misses, list[int]()
     threads = [threading.Thread(target=lambda: found.append(store.size())) for _ in range(4)]
     for thread in threads:
@@ -119,7 +119,7 @@ def test_what_does_not_open_is_one_clear_sentence_and_changes_nothing(
     file = filled(tmp_path / "s.db", kept)
     content = file.read_bytes()
     with pytest.raises(error, match=said) as caught:
-        SQLiteStore(file, given)
+        SQLiteBackend(file, given)
     for key in (kept, given):
         assert key is None or key.secret not in str(caught.value)
     assert file.read_bytes() == content
@@ -135,7 +135,7 @@ def test_another_file_is_no_store_whatever_the_key(tmp_path: Path, content: byte
     file.write_bytes(content)
     for key in (RAW, WORDS, None):
         with pytest.raises(NotAStore):
-            SQLiteStore(file, key)
+            SQLiteBackend(file, key)
         assert file.read_bytes() == content
 
 
@@ -153,7 +153,7 @@ def test_what_a_killed_writer_left_in_the_log_outlives_a_wrong_key(
     killed_during("UPDATE memory SET text = 'changed'", file, kept)
     assert (tmp_path / "s.db-wal").stat().st_size > 0
     with pytest.raises((WrongKey, NotEncrypted)):
-        SQLiteStore(file, tried)
+        SQLiteBackend(file, tried)
     assert texts(file, kept) == ["changed"]
 
 
@@ -168,20 +168,20 @@ def test_what_a_crash_left_to_be_rolled_back_is_rolled_back_after_a_wrong_key(
     killed_during(f"{half} INSERT INTO t SELECT randomblob(3000) FROM n", file, kept)
     assert (tmp_path / "s.db-journal").stat().st_size > 0
     with pytest.raises((WrongKey, NotEncrypted)):
-        SQLiteStore(file, tried)
+        SQLiteBackend(file, tried)
     assert texts(file, kept) == ["as it was"]
     assert not (tmp_path / "s.db-journal").exists()
 
 
 @pytest.mark.parametrize("key", [RAW, WORDS], ids=["raw", "passphrase"])
 def test_a_copy_is_encrypted_and_opens_with_the_same_key(tmp_path: Path, key: Key) -> None:
-    store = SQLiteStore(filled(tmp_path / "s.db", key), key)
+    store = SQLiteBackend(filled(tmp_path / "s.db", key), key)
     store.copy_to(tmp_path / "copy.db")
     store.close()
     assert TOLD.encode() not in (tmp_path / "copy.db").read_bytes()
     assert texts(tmp_path / "copy.db", key) == [TOLD]
     with pytest.raises(WrongKey):
-        SQLiteStore(tmp_path / "copy.db")
+        SQLiteBackend(tmp_path / "copy.db")
 
 
 def test_an_encrypted_file_of_the_first_schema_is_brought_up_to_date(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_an_encrypted_file_of_the_first_schema_is_brought_up_to_date(tmp_path: P
     connection.pragma("application_id", schema.APPLICATION_ID)
     connection.pragma("user_version", 1)
     connection.close()
-    store = SQLiteStore(tmp_path / "s.db", WORDS)
+    store = SQLiteBackend(tmp_path / "s.db", WORDS)
     put(store, memory("a"))
     assert store.health(thorough=True).schema == schema.CURRENT
     assert ids(store.select(SPACE, Filter())) == ["a"]

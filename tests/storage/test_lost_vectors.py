@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.storage.sqlite import SQLiteStore, vectors
+from nacre.storage.sqlite import SQLiteBackend, vectors
 from tests.embedders import WordBag
 from tests.samples import SPACE, derived, digest_of, memory, put, unit
 
 
 @pytest.mark.parametrize("lost", [0, 1, 2])
 def test_a_lost_vector_is_not_replaced_by_another_of_its_block(tmp_path: Path, lost: int) -> None:
-    store = SQLiteStore(tmp_path / "s.db")
+    store = SQLiteBackend(tmp_path / "s.db")
     put(
         store,
         *((memory(id), derived(id, unit(*row))) for id, row in zip("abc", ((1,), (0, 1), (0, 0, 1)), strict=True)),

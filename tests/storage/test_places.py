@@ -14,7 +14,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import NotAStore, SchemaTooNew, StorageError, StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable
-from nacre.storage.sqlite import SQLiteStore, connection
+from nacre.storage.sqlite import SQLiteBackend, connection
 from tests.embedders import WordBag
 
 
@@ -39,7 +39,7 @@ def test_a_directory_gets_a_store_inside(tmp_path: Path) -> None:
 
 def test_the_backend_itself_refuses_a_directory(tmp_path: Path) -> None:
     with pytest.raises(StoreUnreachable, match="it is a directory"):
-        SQLiteStore(tmp_path)
+        SQLiteBackend(tmp_path)
 
 
 def test_missing_folders_are_made(tmp_path: Path) -> None:

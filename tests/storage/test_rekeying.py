@@ -12,7 +12,7 @@ import pytest
 
 from nacre.errors import NotAStore, NotEncrypted, StorageError, StoreBusy, StoreUnreachable, WrongKey
 from nacre.model import Filter
-from nacre.storage.sqlite import Key, SQLiteStore, connection
+from nacre.storage.sqlite import Key, SQLiteBackend, connection
 from nacre.storage.sqlite import backup as rekeying
 from nacre.storage.sqlite import connection as schema
 from nacre.storage.sqlite.backup import encrypted, rekey
@@ -26,13 +26,13 @@ EVERYTHING = Filter()
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    store = SQLiteStore(tmp_path / "s.db")
+    store = SQLiteBackend(tmp_path / "s.db")
     with store.transaction() as transaction:
         transaction.claim_embedder("first", 8)
         transaction.put(memory("a", TOLD, tags=("x",)), derived("old word", unit(1)))
         transaction.put(memory("b", "b" * 9000), derived("new word", unit(0, 1)))
         transaction.append([entry("a")])
-        transaction.put_word("type", "dream", {"seen": 1})
+        transaction.put_term("type", "dream", {"seen": 1})
     put(store, memory("c"))
     with store.transaction() as transaction:
         transaction.remove(SPACE, "c")  # leaves a gap in the numbers of rows
@@ -41,13 +41,13 @@ def file(tmp_path: Path) -> Path:
 
 
 def told(file: Path, key: Key | None) -> tuple[object, ...]:
-    store = SQLiteStore(file, key)
+    store = SQLiteBackend(file, key)
     try:
         assert store.health(thorough=True).problems == ()
         return (
             store.select(SPACE, EVERYTHING),
             store.journal(SPACE),
-            store.words("type"),
+            store.terms("type"),
             ids(store.by_words(SPACE, ["old"], EVERYTHING, 5)),
             ids(store.by_vector(SPACE, unit(0, 1), EVERYTHING, 5)),
         )
@@ -64,12 +64,12 @@ def test_nothing_is_lost_on_the_way_to_a_key_to_another_and_back(file: Path) -> 
         assert (TOLD.encode() in file.read_bytes()) is (new is None)
         assert told(file, new) == before
         with pytest.raises((WrongKey, NotEncrypted)):
-            SQLiteStore(file, old)
+            SQLiteBackend(file, old)
 
 
 def test_the_new_file_is_shared_by_many_again(file: Path) -> None:
     rekey(file, None, SECOND)
-    first, second = SQLiteStore(file, SECOND), SQLiteStore(file, SECOND)
+    first, second = SQLiteBackend(file, SECOND), SQLiteBackend(file, SECOND)
     put(first, (memory("d"), derived("word")))
     assert second.size() == first.size() == 3
     assert (file.parent / "s.db-wal").exists()
@@ -90,7 +90,7 @@ def test_the_old_key_must_be_right(file: Path, old: Key | None, error: type[Exce
 
 def test_a_store_that_is_open_is_busy_and_stays_as_it_is(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "BUSY_SECONDS", 0.1)
-    store = SQLiteStore(file)
+    store = SQLiteBackend(file)
     with pytest.raises(StoreBusy, match="nothing was changed"):
         rekey(file, None, FIRST)
     put(store, (memory("d"), derived("word")))
@@ -107,7 +107,7 @@ def test_who_was_about_to_open_the_old_file_does_not_rely_on_it(
     rekey(file, None, old)
     while_opening(monkeypatch, file, old, moment, lambda: rekey(file, old, new))
     with pytest.raises((WrongKey, NotEncrypted)):
-        SQLiteStore(file, old)
+        SQLiteBackend(file, old)
     assert len(told(file, new)[0]) == 2  # type: ignore[arg-type]
 
 
@@ -118,7 +118,7 @@ def test_who_was_about_to_open_the_old_file_writes_to_the_new_one(
     rekey(file, None, SECOND)
     before = file.stat().st_ino
     while_opening(monkeypatch, file, SECOND, moment, lambda: rekey(file, SECOND, Key(SECOND.secret.upper())))
-    store = SQLiteStore(file, SECOND)
+    store = SQLiteBackend(file, SECOND)
     assert file.stat().st_ino != before
     put(store, (memory("d"), derived("word")))
     store.close()
@@ -150,7 +150,7 @@ def test_a_store_left_out_of_wal_mode_by_a_crash_is_shared_again(file: Path) -> 
     raw = apsw.Connection(str(file))
     assert raw.pragma("journal_mode", "delete") == "delete"
     raw.close()
-    store = SQLiteStore(file)
+    store = SQLiteBackend(file)
     put(store, (memory("d"), derived("word")))
     assert (file.parent / "s.db-wal").exists()
     store.close()

@@ -9,7 +9,7 @@ import pytest
 
 from nacre.errors import InvalidInput, NotAStore, StoreBusy, StoreUnreachable, WrongKey
 from nacre.model import Filter
-from nacre.storage.sqlite import Key, SQLiteStore, connection
+from nacre.storage.sqlite import Key, SQLiteBackend, connection
 from nacre.storage.sqlite import backup as restoring
 from nacre.storage.sqlite.backup import restore, verify
 from tests.samples import SPACE, derived, entry, memory, put, unit
@@ -18,7 +18,7 @@ KEY, OTHER = Key("walnut under the snow"), Key("5a" * 32)
 
 
 def written(path: Path, key: Key | None, *ids: str) -> Path:
-    store = SQLiteStore(path, key)
+    store = SQLiteBackend(path, key)
     put(store, *((memory(id), derived(id, unit(1))) for id in ids))
     with store.transaction() as transaction:
         transaction.append([entry(ids[0])])
@@ -27,7 +27,7 @@ def written(path: Path, key: Key | None, *ids: str) -> Path:
 
 
 def held(path: Path, key: Key | None) -> list[str]:
-    store = SQLiteStore(path, key)
+    store = SQLiteBackend(path, key)
     try:
         assert store.health(thorough=True).problems == ()
         return sorted(each.id for each in store.select(SPACE, Filter()))
@@ -67,7 +67,7 @@ def test_a_damaged_store_is_replaced_and_kept_as_it_is(tmp_path: Path, damage: b
 def test_nothing_is_changed_while_somebody_has_the_store_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "BUSY_SECONDS", 0.1)
     store, copy = written(tmp_path / "s.db", None, "now"), written(tmp_path / "copy.db", None, "then")
-    other = SQLiteStore(store)
+    other = SQLiteBackend(store)
     with pytest.raises(StoreBusy):
         restore(store, copy, tmp_path / "kept.db", None, None)
     assert [each.id for each in other.select(SPACE, Filter())] == ["now"]
@@ -119,7 +119,7 @@ def test_a_check_tells_what_is_there_and_leaves_no_trace(tmp_path: Path) -> None
 
 
 def test_a_store_in_use_is_checked_with_what_its_log_holds(tmp_path: Path) -> None:
-    store = SQLiteStore(tmp_path / "s.db")
+    store = SQLiteBackend(tmp_path / "s.db")
     put(store, memory("a"))
     assert verify(tmp_path / "s.db", None).memories == 1
     store.close()

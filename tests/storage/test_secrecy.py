@@ -12,7 +12,7 @@ from nacre.errors import PlainMirror, WeakKey
 from nacre.lifecycle.daemon import write_pid
 from nacre.memory_store import MemoryStore
 from nacre.settings import Settings
-from nacre.storage.sqlite import Key, SQLiteStore
+from nacre.storage.sqlite import Key, SQLiteBackend
 from nacre.storage.sqlite import connection as key
 from nacre.storage.sqlite.backup import rekey
 
@@ -29,20 +29,20 @@ def test_a_passphrase_is_derived_with_the_rounds_that_are_advised_and_a_raw_key_
 
 @pytest.mark.parametrize("short", ["a", "sevenly", "       a        "])
 def test_a_short_passphrase_is_refused_and_nothing_is_changed(tmp_path: Path, short: str) -> None:
-    SQLiteStore(tmp_path / "s.db").close()
+    SQLiteBackend(tmp_path / "s.db").close()
     before = (tmp_path / "s.db").read_bytes()
     with pytest.raises(WeakKey, match="at least 8 characters"):
         rekey(tmp_path / "s.db", None, Key(short))
     assert (tmp_path / "s.db").read_bytes() == before
     with pytest.raises(WeakKey):
-        SQLiteStore(tmp_path / "new.db", Key(short))
+        SQLiteBackend(tmp_path / "new.db", Key(short))
 
 
 def test_a_store_that_has_a_short_passphrase_still_opens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as lax:
         lax.setattr(key, "LEAST_CHARACTERS", 1)
-        SQLiteStore(tmp_path / "s.db", Key("abc")).close()
-    SQLiteStore(tmp_path / "s.db", Key("abc")).close()
+        SQLiteBackend(tmp_path / "s.db", Key("abc")).close()
+    SQLiteBackend(tmp_path / "s.db", Key("abc")).close()
 
 
 def test_an_encrypted_store_does_not_open_with_a_mirror_of_its_journal(tmp_path: Path) -> None:

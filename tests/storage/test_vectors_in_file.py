@@ -10,7 +10,7 @@ import pytest
 from nacre.model import Filter, Memory
 from nacre.protocols import Chunk, Derived, Vectors, Words
 from nacre.storage.sqlite import store as transaction_module
-from nacre.storage.sqlite.store import SQLiteStore, SQLiteTransaction
+from nacre.storage.sqlite.store import SQLiteBackend, SQLiteTransaction
 
 SPACE = "default"
 HELD = 320  # vectors that a transaction holds back, here
@@ -28,9 +28,9 @@ def put(transaction: SQLiteTransaction, id: str, seed: int, pieces: int = 1) -> 
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SQLiteStore:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SQLiteBackend:
     monkeypatch.setattr(transaction_module, "VECTORS_HELD", HELD)
-    store = SQLiteStore(tmp_path / "store.db")
+    store = SQLiteBackend(tmp_path / "store.db")
     with store.transaction() as transaction:
         transaction.claim_embedder("test", 8)
         for number in range(HELD + 500):
@@ -45,7 +45,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SQLiteStore:
     return store
 
 
-def test_both_ways_to_read_give_the_same(store: SQLiteStore) -> None:
+def test_both_ways_to_read_give_the_same(store: SQLiteBackend) -> None:
     ids = [memory.id for memory in store.iterate(SPACE, Filter())]
     assert store._mirrors == {}
     from_file = store.vectors(SPACE, ids)
@@ -56,7 +56,7 @@ def test_both_ways_to_read_give_the_same(store: SQLiteStore) -> None:
     assert all(np.array_equal(from_file[id], from_memory[id]) for id in ids)
 
 
-def test_what_was_written_last_counts(store: SQLiteStore) -> None:
+def test_what_was_written_last_counts(store: SQLiteBackend) -> None:
     found = store.vectors(SPACE, ["m200", "m7", "m100", "m8", f"m{HELD + 14}", "nobody"])
     assert set(found) == {"m200", "m7", f"m{HELD + 14}"}
     assert np.array_equal(found["m200"], rows(7, 4))
@@ -65,4 +65,4 @@ def test_what_was_written_last_counts(store: SQLiteStore) -> None:
 
 
 def test_a_store_without_vectors_has_none(tmp_path: Path) -> None:
-    assert SQLiteStore(tmp_path / "empty.db").vectors(SPACE, ["m"]) == {}
+    assert SQLiteBackend(tmp_path / "empty.db").vectors(SPACE, ["m"]) == {}

@@ -137,6 +137,6 @@ def observed(store: MemoryStore) -> State:
     }
     told: dict[str, tuple[str, tuple[str, ...]]] = {}
     for entry in reversed(store.journal(limit=None)):
-        ids = told[entry.act.batch][1] if entry.act.batch in told else ()
-        told[entry.act.batch] = (entry.act.name, (*ids, entry.memory_id))
+        ids = told[entry.operation.batch][1] if entry.operation.batch in told else ()
+        told[entry.operation.batch] = (entry.operation.name, (*ids, entry.memory_id))
     return State(memories, tuple(told.values()))

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 from nacre.errors import NotEncrypted, StoreBusy, WrongKey
-from nacre.storage.sqlite import Key, SQLiteStore
+from nacre.storage.sqlite import Key, SQLiteBackend
 from nacre.storage.sqlite.backup import rekey
 from tests.samples import derived, memory, put
 from tests.torture.crowd import together
@@ -22,11 +22,11 @@ PAUSE_SECONDS = 0.005
 PAUSES = 4
 
 
-def opened(path: str) -> tuple[SQLiteStore, int]:
+def opened(path: str) -> tuple[SQLiteBackend, int]:
     """The store and which key it was."""
     for number, key in enumerate(KEYS):
         try:
-            return SQLiteStore(Path(path), key), number
+            return SQLiteBackend(Path(path), key), number
         except (WrongKey, NotEncrypted):
             continue
     raise AssertionError("the store opens with none of its keys")
@@ -65,7 +65,7 @@ def wait_for_a_write(path: str, key: Key | None, before: int) -> int:
     """How many memories there are, once they are more than `before`."""
     deadline = time.monotonic() + TURN_SECONDS
     while time.monotonic() < deadline:
-        store = SQLiteStore(Path(path), key)
+        store = SQLiteBackend(Path(path), key)
         try:
             now = store.size()
         finally:
@@ -106,7 +106,7 @@ def create_encrypted(paths: list[str], name: str) -> list[str]:
     """One memory in each store, in step with everyone else who does the same."""
     for path in paths:
         together()
-        store = SQLiteStore(Path(path), PASSPHRASE)
+        store = SQLiteBackend(Path(path), PASSPHRASE)
         put(store, (memory(name), derived("word")))
         store.close()
     return [name]

@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from nacre.errors import StoreBusy
-from nacre.storage.sqlite import SQLiteStore
+from nacre.storage.sqlite import SQLiteBackend
 from nacre.storage.sqlite.backup import restore
 from tests.samples import derived, memory, put
 
@@ -42,7 +42,7 @@ def write_and_leave(store: str, name: str, seconds: float) -> list[str]:
         if time.monotonic() > end:
             return written
         try:
-            opened = SQLiteStore(Path(store))
+            opened = SQLiteBackend(Path(store))
         except StoreBusy:
             continue
         put(opened, (memory(f"{name}-{number}"), derived("word")))

@@ -70,7 +70,7 @@ def test_twenty_thousand_are_one_act_and_gone_with_one_undo(tmp_path: Path) -> N
     store = MemoryStore(tmp_path / "two.db", embedder="hashing")
     done = import_archive(store, path)
     assert done.imported == store.count() == store.health().vectors == 20_000
-    assert len({entry.act.batch for entry in store.journal(limit=None)}) == 1
+    assert len({entry.operation.batch for entry in store.journal(limit=None)}) == 1
     store.undo()
     assert store.count() == 0 and store.health().vectors == 0
     assert store.health(thorough=True).problems == ()

@@ -56,7 +56,7 @@ def sizes_of_acts(path: str, name: str) -> list[int]:
     """How many entries each act of this name has in the journal."""
     with opened(path) as store:
         assert store.health(thorough=True).problems == ()
-        told = [entry.act.batch for entry in store.journal(act=name, limit=None)] if name else []
+        told = [entry.operation.batch for entry in store.journal(operation=name, limit=None)] if name else []
     return [told.count(batch) for batch in dict.fromkeys(told)]
 
 
@@ -70,11 +70,11 @@ def check_copies(path: str) -> None:
 def check_round(path: str, job: str, moment: float) -> None:
     chore, told = CHORES[job], f"{job} killed after {moment:.4f} s"
     killed(path, job, moment)
-    assert sizes_of_acts(path, chore.act) in ([], [chore.entries] if chore.act else []), told
+    assert sizes_of_acts(path, chore.operation) in ([], [chore.entries] if chore.operation else []), told
     check_copies(path)
     after = ticked(path, job)
     assert not after.held_by and not any(each.error for each in after.results), f"{told}: {after.summary()}"
-    assert sizes_of_acts(path, chore.act) == ([chore.entries] if chore.act else []), told
+    assert sizes_of_acts(path, chore.operation) == ([chore.entries] if chore.operation else []), told
     assert ticked(path, job) == TickResult(), told
     assert len(copies(path)) == (1 if job == "backup" else 0), told
     with opened(path) as store:
@@ -107,7 +107,7 @@ def test_of_several_maintenances_at_once_one_does_the_job_and_the_others_nothing
     fill(path, job)
     results = at_once([(ticked, (path, job))] * 4)
     assert [each.error for result in results for each in result.results] == [""]
-    assert sizes_of_acts(path, CHORES[job].act) == ([CHORES[job].entries] if CHORES[job].act else [])
+    assert sizes_of_acts(path, CHORES[job].operation) == ([CHORES[job].entries] if CHORES[job].operation else [])
     assert len(copies(path)) == (1 if job == "backup" else 0)
 
 

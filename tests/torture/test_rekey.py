@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from nacre.model import Filter
-from nacre.storage.sqlite import SQLiteStore
+from nacre.storage.sqlite import SQLiteBackend
 from tests.samples import SPACE, derived, ids, memory, put
 from tests.torture.crowd import PROCESSES, Call, at_once, started
 from tests.torture.rekeyers import (
@@ -66,7 +66,7 @@ def succession(first: int, seed: int, length: int) -> list[int]:
 
 def check_rounds(folder: Path, rounds: int) -> set[int]:
     path, random, key, seen = str(folder / "s.db"), Random(rounds), 0, set[int]()
-    store = SQLiteStore(Path(path))
+    store = SQLiteBackend(Path(path))
     put(store, *((memory(f"m{number}", "x" * LETTERS), derived("word")) for number in range(TEXTS)))
     everything = store.select(SPACE, Filter())
     store.close()
@@ -96,7 +96,7 @@ def test_two_hundred_kills_leave_the_whole_store_with_one_of_the_keys(tmp_path: 
 
 def check_writers(folder: Path, changes: int) -> None:
     path = str(folder / "s.db")
-    SQLiteStore(Path(path), KEYS[1]).close()
+    SQLiteBackend(Path(path), KEYS[1]).close()
     calls: list[Call[list[str]]] = [(rekey_beside_writers, (path, changes))]
     calls += [(write_with_whatever_key, (path, f"w{number}")) for number in range(WRITERS)]
     changed, *kept = at_once(calls)
@@ -120,6 +120,6 @@ def test_processes_that_create_a_store_with_a_passphrase_at_once_agree_on_its_sa
     paths = [str(tmp_path / f"{number}.db") for number in range(8)]
     made = at_once([(create_encrypted, (paths, f"p{number}")) for number in range(4)])
     for path in paths:
-        store = SQLiteStore(Path(path), PASSPHRASE)
+        store = SQLiteBackend(Path(path), PASSPHRASE)
         assert sorted(ids(store.select(SPACE, Filter()))) == [name for (name,) in made]
         store.close()

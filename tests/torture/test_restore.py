@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from nacre.model import Filter
-from nacre.storage.sqlite import SQLiteStore
+from nacre.storage.sqlite import SQLiteBackend
 from tests.samples import SPACE, derived, memory, put
 from tests.torture.crowd import PROCESSES, Call, at_once, started
 from tests.torture.restorers import restore_beside_writers, restore_until_killed, write_and_leave
@@ -25,14 +25,14 @@ needs_kill = pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL on 
 
 
 def made(path: Path, letter: str) -> Path:
-    store = SQLiteStore(path)
+    store = SQLiteBackend(path)
     put(store, *((memory(f"{letter}{number}", letter * LETTERS), derived("word")) for number in range(TEXTS)))
     store.close()
     return path
 
 
 def held(path: Path) -> set[str]:
-    store = SQLiteStore(path)
+    store = SQLiteBackend(path)
     try:
         assert store.health(thorough=True).problems == ()
         return {each.id for each in store.select(SPACE, Filter())}
@@ -59,7 +59,7 @@ def check_kills(folder: Path, rounds: int) -> None:
 
 def check_writers(folder: Path, seconds: float, rounds: int) -> None:
     store, copy = folder / "s.db", made(folder / "copy.db", "c")
-    SQLiteStore(store).close()
+    SQLiteBackend(store).close()
     calls: list[Call[list[str]]] = [(restore_beside_writers, (str(store), str(copy), rounds))]
     calls += [(write_and_leave, (str(store), f"w{number}", seconds)) for number in range(WRITERS)]
     kept, *written = at_once(calls)

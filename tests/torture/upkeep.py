@@ -25,7 +25,7 @@ class Chore:
     """`act` is the name of its act, and `entries` how many the journal tells of it; both empty where it is none."""
 
     prepare: Callable[[MemoryStore], None]
-    act: str = ""
+    operation: str = ""
     entries: int = 0
 
 

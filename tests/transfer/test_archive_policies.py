@@ -117,8 +117,8 @@ def test_undo_takes_all_of_an_import_back(store: MemoryStore, archive: Path, pol
     store.remember("Something else", id="a", tags=["x"])
     before, words = everything(store), store.relations()
     done = import_archive(store, archive, on_conflict=policy)
-    assert {entry.act.batch for entry in store.journal(act="import", limit=None)} == {done.batch}
-    assert {entry.act.actor for entry in store.journal(act="import", limit=None)} == {"import"}
+    assert {entry.operation.batch for entry in store.journal(operation="import", limit=None)} == {done.batch}
+    assert {entry.operation.actor for entry in store.journal(operation="import", limit=None)} == {"import"}
     back = store.undo(done.batch)
     assert everything(store) == before and store.relations() == words
     store.undo(back[0])
@@ -145,7 +145,7 @@ def test_thousands_are_one_act_and_gone_with_one_undo(tmp_path: Path) -> None:
     export_archive(source, path)
     done = import_archive(store, path)
     assert done.imported == store.count() == store.health().vectors == count
-    assert len({entry.act.batch for entry in store.journal(limit=None)}) == 1
+    assert len({entry.operation.batch for entry in store.journal(limit=None)}) == 1
     store.undo()
     assert store.count() == 0 and store.health().vectors == 0
     assert store.health(thorough=True).problems == ()

@@ -198,7 +198,7 @@ def test_it_goes_into_the_space_that_is_open(store: MemoryStore, tmp_path: Path)
 def test_the_words_of_a_space_go_with_it(store: MemoryStore, tmp_path: Path) -> None:
     store.remember("The pier is long", entities=["Pier", "Jetty"], tags=["quay"])
     store.merge_entities("Pier", "Jetty")
-    store.write("teach", words={("tag", "quay"): lambda _: {"description": "where ships lie"}})
+    store.write("teach", terms={("tag", "quay"): lambda _: {"description": "where ships lie"}})
     other = MemoryStore(":memory:", space="elsewhere", embedder="hashing")
     import_archive(other, exported(store, tmp_path))
     assert other.vocabulary("tag") == {"quay": {"description": "where ships lie"}}

@@ -43,7 +43,7 @@ def test_an_export_read_twice_changes_nothing(store: MemoryStore, tmp_path: Path
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps(told))
     assert (ingest(store, path).new, ingest(store, path).unchanged, store.count()) == (2, 2, 2)
-    assert len({entry.act.batch for entry in store.journal(limit=None)}) == 1
+    assert len({entry.operation.batch for entry in store.journal(limit=None)}) == 1
 
 
 def test_a_transcript_that_grew_gives_only_what_is_new(store: MemoryStore, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_what_was_forgotten_is_not_kept_again(store: MemoryStore, tmp_path: Path
 
 def test_an_ingest_is_an_act_that_can_be_taken_back(store: MemoryStore, tmp_path: Path) -> None:
     ingest(store, write_lines(tmp_path / "x.jsonl", [turn(number, f"turn {number}") for number in range(30)]))
-    assert {(entry.act.name, entry.act.why) for entry in store.journal(limit=None)} == {
+    assert {(entry.operation.name, entry.operation.why) for entry in store.journal(limit=None)} == {
         ("ingest", "claude-code: x.jsonl")
     }
     store.undo()
@@ -89,7 +89,7 @@ def test_many_turns_are_kept_in_batches_without_reading_all_first(
     format = detect(path)
     assert format is not None
     Ingest(store, format, path).run(progress=lambda done, total, _what: told.append((done, total)))
-    assert len({entry.act.batch for entry in store.journal(limit=None)}) == 3
+    assert len({entry.operation.batch for entry in store.journal(limit=None)}) == 3
     assert len(told) == 3 and told[-1] == (path.stat().st_size,) * 2
     assert sorted(memory.position or 0 for memory in store.list_recent(50)) == list(range(25))
 

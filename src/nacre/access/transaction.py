@@ -10,7 +10,7 @@ from nacre.engine.engine import FOR_REVIEW, RELATION
 from nacre.errors import AccessDenied, QuotaExceeded
 from nacre.model import Filter, JournalEntry, Memory
 from nacre.model.memory import Json, size
-from nacre.protocols import Derived, Store, Transaction
+from nacre.protocols import Backend, Derived, Transaction
 
 MEGABYTE = 1_000_000
 COUNTED_ANEW = 100  # a hundredth of the quota may be written before others' writing is counted again
@@ -19,7 +19,7 @@ COUNTED_ANEW = 100  # a hundredth of the quota may be written before others' wri
 class Quota:
     """How much the agent holds, counted now and then: other processes may write in its name as well."""
 
-    def __init__(self, below: Store, access: Access) -> None:
+    def __init__(self, below: Backend, access: Access) -> None:
         megabytes = access.capabilities.memory_quota_mb
         self._limit = None if megabytes is None else megabytes * MEGABYTE
         self._below = below
@@ -47,8 +47,8 @@ class Quota:
         self._uncounted = 0
 
 
-class NarrowedTransaction:
-    def __init__(self, below: Transaction, access: Access, quota: Quota, store: Store) -> None:
+class RestrictedTransaction:
+    def __init__(self, below: Transaction, access: Access, quota: Quota, store: Backend) -> None:
         self._below = below
         self._access = access
         self._quota = quota
@@ -104,24 +104,24 @@ class NarrowedTransaction:
         self._access.demand("rename a space")
         self._below.rename_space(old, new)
 
-    def forget_words(self, space: str) -> None:
+    def forget_terms(self, space: str) -> None:
         self._access.demand("delete a space")
-        self._below.forget_words(space)
+        self._below.forget_terms(space)
 
-    def word(self, kind: str, name: str) -> Mapping[str, Json] | None:
-        found = self._below.word(kind, name)
+    def term(self, kind: str, name: str) -> Mapping[str, Json] | None:
+        found = self._below.term(kind, name)
         taught = kind == RELATION and not (found or {}).get(FOR_REVIEW)
         hidden = not taught and not self._access.tells_words(kind)
         return None if hidden else found
 
-    def put_word(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
+    def put_term(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
         """A relation may come up by itself; what it came to mean, and all other words, are everybody's."""
-        stood = self._below.word(kind, name) or {}
+        stood = self._below.term(kind, name) or {}
         learned = kind == RELATION and (data is None or FOR_REVIEW in data) and (not stood or FOR_REVIEW in stood)
         if not learned:
             self._access.demand("change the store's vocabulary")
         if data is not None or not self._store.edges(self._access.space, rels=[name]):
-            self._below.put_word(kind, name, data)
+            self._below.put_term(kind, name, data)
 
     def _writes(self, memory: Memory | None) -> bool:
         return memory is not None and memory.space == self._access.space and self._access.writable.admits(memory)

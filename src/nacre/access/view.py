@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from nacre.access.capabilities import Access, ScopeLevel
-from nacre.access.transaction import NarrowedTransaction, Quota
+from nacre.access.transaction import Quota, RestrictedTransaction
 from nacre.engine.changes import SPACE, set_back
 from nacre.engine.engine import FOR_REVIEW, RELATION
 from nacre.errors import QueryCostExceeded
-from nacre.model import Edge, Filter, JournalEntry, Memory, Told
+from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import Json
-from nacre.protocols import Health, Keys, Match, Order, Place, Posting, Store, Tallied, Transaction, Vectors
+from nacre.protocols import Backend, Health, Keys, Match, Order, Place, Posting, Tallied, Transaction, Vectors
 from nacre.remember.derive import indexed_words
 
 BASE = 1
@@ -35,7 +35,7 @@ READ = 2_000
 USUAL_WEIGHT = 1.0
 
 
-def postings_within(store: Store, space: str, terms: Sequence[str], where: Filter) -> dict[str, Posting]:
+def postings_within(store: Backend, space: str, terms: Sequence[str], where: Filter) -> dict[str, Posting]:
     holders = {term: [m.id for m in store.by_words(space, [term], where, READ)] for term in dict.fromkeys(terms)}
     found: dict[str, Posting] = {}
     read = 0
@@ -48,7 +48,7 @@ def postings_within(store: Store, space: str, terms: Sequence[str], where: Filte
     return found
 
 
-def posting_of(store: Store, space: str, term: str, ids: Sequence[str]) -> Posting:
+def posting_of(store: Backend, space: str, term: str, ids: Sequence[str]) -> Posting:
     from nacre.storage.counted_words import padded, posting, weights
 
     keys = store.allowed(space, Filter.where(id__in=ids))
@@ -89,11 +89,11 @@ PAGE = 500
 
 
 class SeenJournal:
-    def __init__(self, below: Store, access: Access) -> None:
+    def __init__(self, below: Backend, access: Access) -> None:
         self._below = below
         self._access = access
 
-    def read(self, told: Told, *, newest_first: bool, limit: int | None) -> list[JournalEntry]:
+    def read(self, told: JournalFilter, *, newest_first: bool, limit: int | None) -> list[JournalEntry]:
         space = self._access.space
         if self._access.sees_all:
             return self._below.journal(space, told, newest_first=newest_first, limit=limit)
@@ -108,8 +108,8 @@ class SeenJournal:
             told = replace(told, upto=page[-1].seq - 1) if newest_first else replace(told, after=page[-1].seq)
         return found[:limit]
 
-    def _whole(self, told: Told) -> bool:
-        entries = self._below.journal(self._access.space, Told(batch=told.batch))
+    def _whole(self, told: JournalFilter) -> bool:
+        entries = self._below.journal(self._access.space, JournalFilter(batch=told.batch))
         return len(self._seen(entries)) == len(entries)
 
     def _seen(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
@@ -122,13 +122,13 @@ class SeenJournal:
     def _shows(self, entry: JournalEntry, since: dict[str, int]) -> bool:
         if entry.kind != MEMORY:
             across = self._access.capabilities.scope.includes(ScopeLevel.CROSS_SESSION_READ)
-            return across and entry.act.actor == self._access.agent
+            return across and entry.operation.actor == self._access.agent
         return entry.memory_id in since and entry.seq > since[entry.memory_id]
 
     def _seen_since(self, memory: Memory) -> int:
         """The number of the last entry before which it was not this agent's to see; 0 when it always was."""
         stood = memory
-        for entry in newest_first(self._below.journal(self._access.space, Told(memory_id=memory.id))):
+        for entry in newest_first(self._below.journal(self._access.space, JournalFilter(memory_id=memory.id))):
             if entry.damaged or entry.after is None:
                 return entry.seq
             if entry.before is None:
@@ -143,8 +143,8 @@ def newest_first(entries: Iterable[JournalEntry]) -> list[JournalEntry]:
     return sorted((entry for entry in entries if entry.kind == MEMORY), key=lambda entry: -entry.seq)
 
 
-class NarrowedStore:
-    def __init__(self, below: Store, access: Access) -> None:
+class RestrictedView:
+    def __init__(self, below: Backend, access: Access) -> None:
         self._below = below
         self._access = access
         self._seen = SeenJournal(below, access)
@@ -153,7 +153,7 @@ class NarrowedStore:
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         with self._below.transaction() as transaction:
-            yield NarrowedTransaction(transaction, self._access, self._quota, self._below)
+            yield RestrictedTransaction(transaction, self._access, self._quota, self._below)
 
     def get(self, space: str, ids: Sequence[str]) -> list[Memory]:
         if space != self._access.space:
@@ -272,7 +272,7 @@ class NarrowedStore:
         return self._below.embedder()
 
     def journal(
-        self, space: str, told: Told = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
+        self, space: str, told: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
         return [] if space != self._access.space else self._seen.read(told, newest_first=newest_first, limit=limit)
 
@@ -282,9 +282,9 @@ class NarrowedStore:
     def journal_begins(self, space: str) -> tuple[int, float]:
         return self._below.journal_begins(space)
 
-    def words(self, kind: str) -> dict[str, Mapping[str, Json]]:
+    def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
         """What was taught on purpose, and the relations that the agent itself came up with."""
-        known = self._below.words(kind)
+        known = self._below.terms(kind)
         if self._access.tells_words(kind):
             return known
         if kind != RELATION:

@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 from nacre.errors import EmbeddingError
 from nacre.model import Conflict, Filter, Memory
 from nacre.model.review import Verdict
-from nacre.protocols import Embedder, Store, Vectors
+from nacre.protocols import Backend, Embedder, Vectors
 
 ConflictFn: TypeAlias = Callable[[Memory, Memory], bool]
 Alike: TypeAlias = Callable[[str, str], float]
@@ -38,7 +38,7 @@ class Judge(Protocol):
 class Comparison:
     """Compares with what `where` admits. `contradiction_fn` is asked only when the rules see no contradiction."""
 
-    store: Store
+    store: Backend
     where: Filter
     alike: Alike | None = None
     threshold: float = THRESHOLD

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from nacre.errors import InvalidInput
-from nacre.model import Act, JournalEntry, Link, Memory
+from nacre.model import JournalEntry, Link, Memory, Operation
 from nacre.model.memory import NAMES, Json, plain, typed
 from nacre.protocols import Derived, Transaction
 
@@ -42,11 +42,11 @@ class Change:
         else:
             transaction.put(self.after, self.derived)
 
-    def told(self, act: Act) -> JournalEntry:
+    def told(self, operation: Operation) -> JournalEntry:
         before, after = self.before, self.after
         return JournalEntry(
             seq=0,
-            act=act,
+            operation=operation,
             space=self.subject.space,
             memory_id=self.subject.id,
             before=None if before is None else before.to_dict() if after is None else difference(before, after),
@@ -55,7 +55,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class WordChange:
+class TermChange:
     """A word of the store's vocabulary; None where it is not there. `space` is the one whose journal tells it."""
 
     space: str
@@ -66,10 +66,10 @@ class WordChange:
     embeds: bool = False
 
     def carry_out(self, transaction: Transaction) -> None:
-        transaction.put_word(self.kind, self.name, self.after)
+        transaction.put_term(self.kind, self.name, self.after)
 
-    def told(self, act: Act) -> JournalEntry:
-        return JournalEntry(0, act, self.space, self.name, self.before, self.after, self.kind)
+    def told(self, operation: Operation) -> JournalEntry:
+        return JournalEntry(0, operation, self.space, self.name, self.before, self.after, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +82,15 @@ class SpaceRenamed:
 
     def carry_out(self, transaction: Transaction) -> None:
         transaction.rename_space(self.old, self.new)
-        known = transaction.word(SPACE, self.new) or {}
+        known = transaction.term(SPACE, self.new) or {}
         former = [name for name in (*listed(known.get(FORMERLY)), self.old) if name != self.new]
-        transaction.put_word(SPACE, self.new, {**known, FORMERLY: list(dict.fromkeys(map(str, former)))})
+        transaction.put_term(SPACE, self.new, {**known, FORMERLY: list(dict.fromkeys(map(str, former)))})
 
-    def told(self, act: Act) -> JournalEntry:
-        return JournalEntry(0, act, self.new, self.new, {"name": self.old}, {"name": self.new}, SPACE_NAME)
+    def told(self, operation: Operation) -> JournalEntry:
+        return JournalEntry(0, operation, self.new, self.new, {"name": self.old}, {"name": self.new}, SPACE_NAME)
 
 
-AnyChange: TypeAlias = Change | WordChange | SpaceRenamed
+AnyChange: TypeAlias = Change | TermChange | SpaceRenamed
 
 
 def difference(one: Memory, other: Memory) -> dict[str, Json]:

@@ -9,13 +9,13 @@ from typing import TypeAlias
 from uuid import uuid4
 
 from nacre.engine import undo as undoing
-from nacre.engine.changes import FORMERLY, SPACE, AnyChange, Change, WordChange, new_only
+from nacre.engine.changes import FORMERLY, SPACE, AnyChange, Change, TermChange, new_only
 from nacre.engine.supersede import closed_up, restored, superseded
 from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, UndoRefused
-from nacre.model import Act, JournalEntry, Memory, Told
+from nacre.model import JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
 from nacre.model.memory import Json
-from nacre.protocols import Clock, Derived, Embedder, JournalSink, Store, Transaction
+from nacre.protocols import Backend, Clock, Derived, Embedder, JournalSink, Transaction
 from nacre.remember.derive import derive_or_defer, indexed_words, same_derived_input
 from nacre.remember.validate import storable_text
 
@@ -23,14 +23,14 @@ RELATION = "relation"
 FOR_REVIEW = "review"  # in a word's data: nobody has confirmed it yet
 
 
-def learned(changes: Sequence[AnyChange], transaction: Transaction) -> list[WordChange]:
-    found: dict[str, WordChange] = {}
+def learned(changes: Sequence[AnyChange], transaction: Transaction) -> list[TermChange]:
+    found: dict[str, TermChange] = {}
     for change in changes:
         if isinstance(change, Change) and change.after is not None and change.after.links:
             had = {link.rel for link in change.before.links} if change.before is not None else set()
             for rel in {link.rel for link in change.after.links} - had - RELATIONS.keys() - found.keys():
-                if transaction.word(RELATION, rel) is None:
-                    found[rel] = WordChange(change.subject.space, RELATION, rel, None, {FOR_REVIEW: True})
+                if transaction.term(RELATION, rel) is None:
+                    found[rel] = TermChange(change.subject.space, RELATION, rel, None, {FOR_REVIEW: True})
     return list(found.values())
 
 
@@ -72,7 +72,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    store: Store
+    store: Backend
     embedder: Embedder
     clock: Clock
     actor: str = "lib"
@@ -89,18 +89,18 @@ class Engine:
         return found, (f"Kept, and found by its words; its vector follows when the model is there. {waits}",)
 
     def change(
-        self, space: str, ids: Sequence[str], act: str, edit: Callable[[Memory], Memory], *, why: str = ""
+        self, space: str, ids: Sequence[str], operation: str, edit: Callable[[Memory], Memory], *, why: str = ""
     ) -> list[Memory]:
         """Edits memories that exist; an edit that changes nothing is not an act."""
         while True:
             planned = self.prepared([(memory, edit(memory)) for memory in self.existing(space, ids)])
-            done = self._try_change(space, ids, act, edit, planned, why)
+            done = self._try_change(space, ids, operation, edit, planned, why)
             if done is not None:
                 return done
             # Someone wrote between the reading and the transaction: read again.
 
     def change_present(
-        self, space: str, ids: Sequence[str], act: str, edit: Callable[[Memory], Memory], *, why: str = ""
+        self, space: str, ids: Sequence[str], operation: str, edit: Callable[[Memory], Memory], *, why: str = ""
     ) -> list[Memory]:
         """Edits those that are there, where an edit leaves words as they are; returns those that it changed.
 
@@ -117,14 +117,14 @@ class Engine:
             done.extend(change.subject for change in changes)
             return changes
 
-        self.commit(act, plan, why)
+        self.commit(operation, plan, why)
         return done
 
     def _try_change(
         self,
         space: str,
         ids: Sequence[str],
-        act: str,
+        operation: str,
         edit: Callable[[Memory], Memory],
         planned: Mapping[str, Prepared],
         why: str,
@@ -144,7 +144,7 @@ class Engine:
                 done.append(after)
             return changes
 
-        return None if self.commit(act, plan, why) is None else done
+        return None if self.commit(operation, plan, why) is None else done
 
     def purge(
         self, space: str, ids: Sequence[str], *, only: Callable[[Memory], bool] | None = None, why: str = ""
@@ -186,12 +186,12 @@ class Engine:
 
     def removing(self, name: str, space: str, plan: Plan, gone: Sequence[str], why: str) -> None:
         """One act whose subjects the journal names and tells nothing of."""
-        act = self.act(name, why)
+        operation = self.operation(name, why)
         with self.store.transaction() as transaction:
-            entries = [change.told(act) for change in plan(transaction) or ()]
+            entries = [change.told(operation) for change in plan(transaction) or ()]
             for id in gone:
                 transaction.scrub_journal(space, id)
-            entries += [JournalEntry(0, act, space, id, None, None) for id in gone]
+            entries += [JournalEntry(0, operation, space, id, None, None) for id in gone]
             transaction.append(entries)
         if self.sink is not None and gone:
             for name in (space, *former_names(self.store, space)):
@@ -201,10 +201,10 @@ class Engine:
     def compact(self, space: str, before: float, *, why: str = "") -> int:
         """Drops what the journal tells of earlier times; returns how many entries. Nothing brings them back."""
         upto = self.store.written_by(space, before)
-        act = self.act("compact", why)
+        operation = self.operation("compact", why)
         with self.store.transaction() as transaction:
             dropped = transaction.forget_journal(space, upto) if upto else 0
-            entries = [JournalEntry(0, act, space, "", None, {"dropped": dropped}, "journal")] if dropped else []
+            entries = [JournalEntry(0, operation, space, "", None, {"dropped": dropped}, "journal")] if dropped else []
             transaction.append(entries)
         self._tell(entries)
         return dropped
@@ -213,8 +213,8 @@ class Engine:
         """Marks `old` as replaced by `new`; repeating it changes nothing."""
 
         def plan(transaction: Transaction) -> list[Change]:
-            former, heir = self.found(transaction, space, old), self.found(transaction, space, new)
-            return superseded(transaction, former, heir, self.clock())
+            former, successor = self.found(transaction, space, old), self.found(transaction, space, new)
+            return superseded(transaction, former, successor, self.clock())
 
         self.commit("supersede", plan, why)
 
@@ -237,12 +237,12 @@ class Engine:
 
     def undo(self, space: str, batches: Sequence[str], *, why: str = "") -> list[JournalEntry]:
         """Writes the inverse of acts, the newest first, as one new act; refuses when something later stands on them."""
-        told = (entry for batch in batches for entry in self.store.journal(space, Told(batch=batch)))
-        entries = [entry for entry in told if entry.act.batch in batches]
+        told = (entry for batch in batches for entry in self.store.journal(space, JournalFilter(batch=batch)))
+        entries = [entry for entry in told if entry.operation.batch in batches]
         if not entries:
             raise UndoRefused("There is no such act in the journal; `nacre journal` shows what can be undone.")
         entries.sort(key=lambda entry: -entry.seq)
-        final = next((entry.act for entry in entries if entry.act.name in undoing.FINAL), None)
+        final = next((entry.operation for entry in entries if entry.operation.name in undoing.FINAL), None)
         if final is not None:
             raise UndoRefused(f"A {final.name} cannot be undone; what it took is gone for good. A backup may have it.")
         targets = undoing.Undoing(entries, self.store, self._stored).memories()
@@ -253,7 +253,7 @@ class Engine:
             again = undoing.Undoing(entries, self.store, transaction.get)
             return undoing.changes(again, transaction, derived)
 
-        named = list(dict.fromkeys(entry.act.batch for entry in entries))
+        named = list(dict.fromkeys(entry.operation.batch for entry in entries))
         return self.commit(undoing.UNDO, plan, undoing.reason(named, why)) or []
 
     def _stored(self, space: str, id: str) -> Memory | None:
@@ -261,7 +261,7 @@ class Engine:
 
     def commit(self, name: str, plan: Plan, why: str) -> list[JournalEntry] | None:
         """One transaction for what the plan finds to do; None when the plan withdraws."""
-        act = self.act(name, why)
+        operation = self.operation(name, why)
         with self.store.transaction() as transaction:
             changes = plan(transaction)
             if changes is None:
@@ -272,7 +272,7 @@ class Engine:
                 transaction.claim_embedder(self.embedder.identity, self.embedder.dimensions)
             for change in changes:
                 change.carry_out(transaction)
-            entries = [change.told(act) for change in changes]
+            entries = [change.told(operation) for change in changes]
             transaction.append(entries)
         self._tell(entries)
         return entries
@@ -281,8 +281,8 @@ class Engine:
         if self.sink is not None and entries:
             self.sink(entries)
 
-    def act(self, name: str, why: str) -> Act:
-        return Act(name, self.actor, self.clock(), uuid4().hex, self.clean(storable_text("why", why)))
+    def operation(self, name: str, why: str) -> Operation:
+        return Operation(name, self.actor, self.clock(), uuid4().hex, self.clean(storable_text("why", why)))
 
     def existing(self, space: str, ids: Sequence[str]) -> list[Memory]:
         found = {memory.id: memory for memory in self.store.get(space, ids)}
@@ -312,9 +312,9 @@ class Engine:
         return memory
 
 
-def former_names(store: Store, space: str) -> list[str]:
+def former_names(store: Backend, space: str) -> list[str]:
     """A mirror of the journal may know the space by these."""
-    told = store.words(SPACE).get(space, {}).get(FORMERLY)
+    told = store.terms(SPACE).get(space, {}).get(FORMERLY)
     return [str(name) for name in told] if isinstance(told, list) else []
 
 
@@ -335,7 +335,7 @@ def carry_out(engine: Engine, space: str, name: str, flow: Flow, *, why: str = "
     `flow` is asked for its changes one after the other; each finds those before it carried out, and an error that it
     raises takes all of them back. Returns the batch that the journal knows the act by, empty when nothing changed.
     """
-    act = engine.act(name, why)
+    operation = engine.operation(name, why)
     changed = claimed = False
     entries: list[JournalEntry] = []
     with engine.store.transaction() as transaction:
@@ -345,74 +345,74 @@ def carry_out(engine: Engine, space: str, name: str, flow: Flow, *, why: str = "
                     transaction.claim_embedder(engine.embedder.identity, engine.embedder.dimensions)
                     claimed = True
                 each.carry_out(transaction)
-                entries.append(each.told(act))
+                entries.append(each.told(operation))
             changed = True
             if len(entries) >= STEP:
                 transaction.append(entries)
                 entries = []
         transaction.append(entries)
     if changed:
-        tell(engine, space, act)
-    return act.batch if changed else ""
+        tell(engine, space, operation)
+    return operation.batch if changed else ""
 
 
-def tell(engine: Engine, space: str, act: Act) -> None:
+def tell(engine: Engine, space: str, operation: Operation) -> None:
     """The sink hears of it after the act, as of every other, and a page at a time: from the journal itself."""
     if engine.sink is None:
         return
-    told = Told(batch=act.batch)
+    told = JournalFilter(batch=operation.batch)
     while page := engine.store.journal(space, told, newest_first=False, limit=PAGE):
         engine.sink(page)
         told = replace(told, after=page[-1].seq)
 
 
 Edit: TypeAlias = Callable[[Memory], Memory]
-Word: TypeAlias = Mapping[str, Json] | None
-WordEdit: TypeAlias = Callable[[Word], Word]
+Term: TypeAlias = Mapping[str, Json] | None
+TermEdit: TypeAlias = Callable[[Term], Term]
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
-    """`edits` are by id; `heirs` names for each memory that is replaced the one that takes its place; `words` are
-    edits of the vocabulary by kind and name, None where there is no such word."""
+class ChangeSet:
+    """`edits` are by id; `successors` names for each memory that is replaced the one that takes its place; `terms` are
+    edits of the vocabulary by kind and name, None where there is no such term."""
 
     new: Sequence[Memory] = ()
     edits: Mapping[str, Edit] = field(default_factory=dict)
-    heirs: Mapping[str, str] = field(default_factory=dict)
-    words: Mapping[tuple[str, str], WordEdit] = field(default_factory=dict)
+    successors: Mapping[str, str] = field(default_factory=dict)
+    terms: Mapping[tuple[str, str], TermEdit] = field(default_factory=dict)
 
 
-def compose(engine: Engine, space: str, act: str, composed: Composed, *, why: str = "") -> list[Memory]:
+def compose(engine: Engine, space: str, operation: str, change_set: ChangeSet, *, why: str = "") -> list[Memory]:
     """All or nothing; returns what is new or has changed, as it stands then. Raises `MemoryNotFound`."""
-    derived, _ = engine.derived(composed.new) if composed.new else ([], ())
+    derived, _ = engine.derived(change_set.new) if change_set.new else ([], ())
     while True:
-        standing = engine.existing(space, list(composed.edits))
-        planned = engine.prepared([(memory, composed.edits[memory.id](memory)) for memory in standing])
+        standing = engine.existing(space, list(change_set.edits))
+        planned = engine.prepared([(memory, change_set.edits[memory.id](memory)) for memory in standing])
         found: dict[str, Change] = {}
 
         def plan(
             transaction: Transaction, found: dict[str, Change] = found, planned: Mapping[str, Prepared] = planned
         ) -> list[AnyChange] | None:
-            whole = changes(engine, space, composed, derived, planned, transaction)
+            whole = changes(engine, space, change_set, derived, planned, transaction)
             found |= whole or {}
-            return None if whole is None else [*whole.values(), *word_changes(space, composed, transaction)]
+            return None if whole is None else [*whole.values(), *term_changes(space, change_set, transaction)]
 
-        if engine.commit(act, plan, why) is not None:
+        if engine.commit(operation, plan, why) is not None:
             return [change.subject for change in found.values()]
 
 
 def changes(
     engine: Engine,
     space: str,
-    composed: Composed,
+    change_set: ChangeSet,
     derived: Sequence[Derived],
     planned: Mapping[str, Prepared],
     transaction: Transaction,
 ) -> dict[str, Change] | None:
     """None when somebody wrote between the reading and the transaction, so that it must be prepared again."""
     now = engine.clock()
-    found = {change.subject.id: change for change in new_only(composed.new, derived, transaction)}
-    for id, edit in composed.edits.items():
+    found = {change.subject.id: change for change in new_only(change_set.new, derived, transaction)}
+    for id, edit in change_set.edits.items():
         before = engine.found(transaction, space, id)
         after = edit(before)
         if not fits(planned.get(id), before, after):
@@ -424,18 +424,18 @@ def changes(
     def latest(id: str) -> Memory:
         return found[id].subject if id in found else engine.found(transaction, space, id)
 
-    for old, heir in composed.heirs.items():
-        for change in superseded(transaction, latest(old), latest(heir), now):
+    for old, successor in change_set.successors.items():
+        for change in superseded(transaction, latest(old), latest(successor), now):
             id = change.subject.id
             found[id] = replace(found[id], after=change.after) if id in found else change
     return found
 
 
-def word_changes(space: str, composed: Composed, transaction: Transaction) -> list[WordChange]:
+def term_changes(space: str, change_set: ChangeSet, transaction: Transaction) -> list[TermChange]:
     found = []
-    for (kind, name), edit in composed.words.items():
-        before = transaction.word(kind, name)
+    for (kind, name), edit in change_set.terms.items():
+        before = transaction.term(kind, name)
         after = edit(before)
         if after != before:
-            found.append(WordChange(space, kind, name, before, after))
+            found.append(TermChange(space, kind, name, before, after))
     return found

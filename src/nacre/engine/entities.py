@@ -10,14 +10,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nacre.engine.changes import AnyChange, WordChange
+from nacre.engine.changes import AnyChange, TermChange
 from nacre.engine.engine import Engine
 from nacre.errors import InvalidInput
 from nacre.model import Filter
 from nacre.model.graph import Entity, EntityPair
 from nacre.model.memory import Json
 from nacre.model.review import ReviewItem
-from nacre.protocols import Store, Transaction
+from nacre.protocols import Backend, Transaction
 from nacre.remember.validate import label
 from nacre.text.names import normalized_name, similar_names
 
@@ -39,8 +39,8 @@ class Resolved:
     by_form: Mapping[str, str]
 
     @classmethod
-    def of(cls, store: Store, space: str) -> Resolved:
-        words = store.words(kind_of(space))
+    def of(cls, store: Backend, space: str) -> Resolved:
+        words = store.terms(kind_of(space))
         aliases = {normalized_name(alias): name for name, data in words.items() for alias in listed(data, ALIASES)}
         return cls(words, {**aliases, **{normalized_name(name): name for name in words}})
 
@@ -70,7 +70,7 @@ def listed(data: Mapping[str, Json], key: str) -> list[str]:
     return [str(each) for each in found] if isinstance(found, list) else []
 
 
-def entities(store: Store, space: str, live: Filter) -> list[Entity]:
+def entities(store: Backend, space: str, live: Filter) -> list[Entity]:
     """Those that a live memory names, the most mentioned first."""
     resolved = Resolved.of(store, space)
     spelled: dict[str, dict[str, int]] = defaultdict(dict)
@@ -89,7 +89,7 @@ def entity(resolved: Resolved, spellings: Mapping[str, int], count: int) -> Enti
     return Entity(name, tuple(dict.fromkeys(others)), count)
 
 
-def counted_anew(store: Store, space: str, live: Filter, spelled: Mapping[str, Mapping[str, int]]) -> Counter[str]:
+def counted_anew(store: Backend, space: str, live: Filter, spelled: Mapping[str, Mapping[str, int]]) -> Counter[str]:
     """Of entities with several spellings: one memory may have more than one of them and is still one."""
     several = {name: form for form, names in spelled.items() if len(names) > 1 for name in names}
     if not several:
@@ -101,14 +101,14 @@ def counted_anew(store: Store, space: str, live: Filter, spelled: Mapping[str, M
     return Counter(form for each in forms for form in each)
 
 
-def spellings(store: Store, space: str, name: str, where: Filter) -> list[str]:
+def spellings(store: Backend, space: str, name: str, where: Filter) -> list[str]:
     """Every way in which admitted memories write this entity's name, and its aliases."""
     resolved = Resolved.of(store, space)
     meant = resolved.form(name)
     return [each for each in store.tally(space, "entities", where) if resolved.form(each) == meant]
 
 
-def suggestions(store: Store, space: str, live: Filter) -> list[EntityPair]:
+def suggestions(store: Backend, space: str, live: Filter) -> list[EntityPair]:
     """Entities that may be one and that nobody has judged, the surest and then the most mentioned first."""
     resolved = Resolved.of(store, space)
     apart = resolved.apart()
@@ -200,5 +200,5 @@ def told(aliases: Sequence[str], distinct: Sequence[str]) -> dict[str, Json] | N
     return data or None
 
 
-def changed(space: str, name: str, before: Mapping[str, Json] | None, after: Mapping[str, Json] | None) -> WordChange:
-    return WordChange(space, kind_of(space), name, before, after)
+def changed(space: str, name: str, before: Mapping[str, Json] | None, after: Mapping[str, Json] | None) -> TermChange:
+    return TermChange(space, kind_of(space), name, before, after)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from nacre.engine.changes import TOLD, set_back
 from nacre.errors import HistoryLost, MemoryNotFound
-from nacre.model import Changed, Difference, History, JournalEntry, Memory, Told, Transition
+from nacre.model import Changed, Difference, History, JournalEntry, JournalFilter, Memory, Transition
 from nacre.model.instants import iso
 from nacre.model.journal import MEMORY
 from nacre.model.memory import Json, plain
-from nacre.protocols import Store
+from nacre.protocols import Backend
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Past:
     illegible: tuple[str, ...] = ()
 
 
-def past(store: Store, space: str, at: float, ids: Sequence[str] | None = None) -> Past:
+def past(store: Backend, space: str, at: float, ids: Sequence[str] | None = None) -> Past:
     """Of all that changed since, or of these ids alone. Uses (`last_accessed`, `access_count`) are as they are now.
 
     Raises `HistoryLost` when the journal no longer reaches back so far.
@@ -35,7 +35,7 @@ def past(store: Store, space: str, at: float, ids: Sequence[str] | None = None) 
     since = [
         entry
         for id in (ids if ids is not None else [None])
-        for entry in store.journal(space, Told(memory_id=id, after=upto))
+        for entry in store.journal(space, JournalFilter(memory_id=id, after=upto))
         if entry.kind == MEMORY
     ]
     changed = dict.fromkeys(entry.memory_id for entry in since)
@@ -51,7 +51,7 @@ def past(store: Store, space: str, at: float, ids: Sequence[str] | None = None) 
     return Past(upto, stood, tuple(illegible))
 
 
-def reachable(store: Store, space: str, at: float) -> int:
+def reachable(store: Backend, space: str, at: float) -> int:
     dropped, dropped_at = store.journal_begins(space)
     upto = store.written_by(space, at)
     if dropped and (at < dropped_at or upto < dropped):
@@ -62,17 +62,17 @@ def reachable(store: Store, space: str, at: float) -> int:
     return upto
 
 
-def creations(store: Store, space: str, since: Sequence[JournalEntry]) -> set[int]:
+def creations(store: Backend, space: str, since: Sequence[JournalEntry]) -> set[int]:
     """The numbers of the scrubbed entries that created their memory.
 
     A scrubbed entry no longer says what it did. The first entry of a memory created it, whatever the operation was
     called, unless the journal was compacted: then the first entry that is left may be a later one.
     """
     scrubbed = [entry for entry in since if entry.before is None and entry.after is None]
-    found = {entry.seq for entry in scrubbed if entry.act.name == "remember"}
+    found = {entry.seq for entry in scrubbed if entry.operation.name == "remember"}
     if not store.journal_begins(space)[0]:
         for id in dict.fromkeys(entry.memory_id for entry in scrubbed):
-            first = store.journal(space, Told(memory_id=id), newest_first=False, limit=1)
+            first = store.journal(space, JournalFilter(memory_id=id), newest_first=False, limit=1)
             found |= {entry.seq for entry in first}
     return found
 
@@ -89,7 +89,7 @@ def before(entry: JournalEntry, after: Memory | None) -> Memory | None:
     return None if after is None else set_back(after, entry.before, entry.after)
 
 
-def difference_between(store: Store, space: str, earlier: float, later: float) -> Difference:
+def difference_between(store: Backend, space: str, earlier: float, later: float) -> Difference:
     """What the store knew at the later time and not at the earlier, and the other way round."""
     if earlier > later:
         earlier, later = later, earlier
@@ -115,16 +115,16 @@ def apart(one: Memory, other: Memory) -> dict[str, tuple[Json, Json]]:
     return {name: (plain(name, getattr(one, name)), plain(name, getattr(other, name))) for name in told}
 
 
-def history(store: Store, space: str, id: str, *, upto: int | None = None) -> History:
+def history(store: Backend, space: str, id: str, *, upto: int | None = None) -> History:
     """`store` may be one as it was known earlier; `upto` then is the last entry that it knew."""
     head = head_of(store, space, id)
     versions = lineage(store, head)
-    acts = [entry for each in versions for entry in store.journal(space, Told(memory_id=each.id, upto=upto))]
+    acts = [entry for each in versions for entry in store.journal(space, JournalFilter(memory_id=each.id, upto=upto))]
     told = [*successions(versions, acts), *edits(acts)]
     return History(tuple(versions), tuple(sorted(told, key=lambda each: each.at)))
 
 
-def head_of(store: Store, space: str, id: str) -> Memory:
+def head_of(store: Backend, space: str, id: str) -> Memory:
     asked = store.get(space, [id])
     if not asked:
         raise MemoryNotFound(id, space)
@@ -139,7 +139,7 @@ def head_of(store: Store, space: str, id: str) -> Memory:
     return found
 
 
-def lineage(store: Store, head: Memory) -> list[Memory]:
+def lineage(store: Backend, head: Memory) -> list[Memory]:
     """Everything that the head stands for in the end, what was replaced before what replaced it."""
     generations, seen = [[head]], {head.id}
     while generations[-1]:
@@ -151,15 +151,15 @@ def lineage(store: Store, head: Memory) -> list[Memory]:
 
 def successions(versions: list[Memory], acts: list[JournalEntry]) -> Iterator[Transition]:
     known = {memory.id: memory for memory in versions}
-    told = {(entry.memory_id, (entry.after or {}).get("superseded_by")): entry.act for entry in reversed(acts)}
+    told = {(entry.memory_id, (entry.after or {}).get("superseded_by")): entry.operation for entry in reversed(acts)}
     for former in versions:
         heir = known.get(former.superseded_by)
         if heir is not None:
-            act = told.get((former.id, heir.id))
+            operation = told.get((former.id, heir.id))
             before, after = values(former, heir)
             ends = (former.valid_until, former.superseded_at, heir.created_at)
             at = next(moment for moment in ends if moment is not None)
-            yield Transition(former.id, heir.id, before, after, at, "supersede", act.why if act else "")
+            yield Transition(former.id, heir.id, before, after, at, "supersede", operation.why if operation else "")
 
 
 def values(former: Memory, heir: Memory) -> tuple[str, str]:
@@ -175,5 +175,7 @@ def edits(acts: list[JournalEntry]) -> Iterator[Transition]:
     for entry in acts:
         before, after = (entry.before or {}).get("text"), (entry.after or {}).get("text")
         if isinstance(before, str) and isinstance(after, str):
-            act = entry.act
-            yield Transition(entry.memory_id, entry.memory_id, before, after, act.at, act.name, act.why)
+            operation = entry.operation
+            yield Transition(
+                entry.memory_id, entry.memory_id, before, after, operation.at, operation.name, operation.why
+            )

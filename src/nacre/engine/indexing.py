@@ -68,14 +68,14 @@ def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None 
     if restart or interrupted(engine) != identity or not engine.store.pending(1):
         with engine.store.transaction() as transaction:
             transaction.change_embedder(identity, engine.embedder.dimensions)
-            transaction.put_word(UPKEEP, UNDER_WAY, {"embedder": identity})
+            transaction.put_term(UPKEEP, UNDER_WAY, {"embedder": identity})
     done = catch_up_all(engine, progress=progress)
     with engine.store.transaction() as transaction:
-        transaction.put_word(UPKEEP, UNDER_WAY, None)
+        transaction.put_term(UPKEEP, UNDER_WAY, None)
     return done
 
 
 def interrupted(engine: Engine) -> str:
     """The identity of the embedder with which a reindexing was begun and not ended; empty when there is none."""
-    told = engine.store.words(UPKEEP).get(UNDER_WAY, {})
+    told = engine.store.terms(UPKEEP).get(UNDER_WAY, {})
     return str(told.get("embedder", ""))

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from nacre.engine.changes import AnyChange, Change, WordChange
+from nacre.engine.changes import AnyChange, Change, TermChange
 from nacre.engine.engine import RELATION, Engine
 from nacre.engine.supersede import SUPERSEDES, released, superseded
 from nacre.errors import LinkRefused, MemoryNotFound, UnknownName
 from nacre.model import Edge, Link, Linked, Memory
 from nacre.model.graph import RELATIONS
 from nacre.model.memory import Json
-from nacre.protocols import Store, Transaction
+from nacre.protocols import Backend, Transaction
 from nacre.remember.validate import link_tuple
 
 WEAK = 0.3  # below this a tie that never led anywhere may be pruned
@@ -51,7 +51,7 @@ def link(engine: Engine, space: str, source: str, tie: Link, *, strict: bool, wh
     return Linked(tie, new, near_miss(tie.rel, known))
 
 
-def check(store: Store, space: str, source: str, links: Sequence[Link], *, strict: bool) -> None:
+def check(store: Backend, space: str, source: str, links: Sequence[Link], *, strict: bool) -> None:
     """Raises `LinkRefused` for a tie to itself; where links are strict, also for what the store does not know."""
     if any(each.to == source for each in links):
         raise LinkRefused(f"{source} cannot be tied to itself; give another memory.")
@@ -71,16 +71,16 @@ def near_miss(rel: str, known: Mapping[str, str]) -> tuple[str, ...]:
     return (f"The relation {rel!r} is new here; did you mean {near[0]!r}?",) if near else ()
 
 
-def relations(store: Store) -> dict[str, str]:
+def relations(store: Backend) -> dict[str, str]:
     """Every relation with what it means; of a learned one that may be nothing."""
-    return {**RELATIONS, **{name: str(data.get("description", "")) for name, data in store.words(RELATION).items()}}
+    return {**RELATIONS, **{name: str(data.get("description", "")) for name, data in store.terms(RELATION).items()}}
 
 
 def register(engine: Engine, space: str, name: str, description: str) -> None:
     def plan(transaction: Transaction) -> list[AnyChange]:
-        stood = transaction.word(RELATION, name)
+        stood = transaction.term(RELATION, name)
         data: dict[str, Json] = {"description": description}
-        return [] if stood == data else [WordChange(space, RELATION, name, stood, data)]
+        return [] if stood == data else [TermChange(space, RELATION, name, stood, data)]
 
     engine.commit("register", plan, "")
 
@@ -106,7 +106,7 @@ def unlink(engine: Engine, space: str, source: str, target: str, rel: str | None
     return removed
 
 
-def prunable(store: Store, space: str, *, below: float = WEAK, walks: int = 0) -> list[Edge]:
+def prunable(store: Backend, space: str, *, below: float = WEAK, walks: int = 0) -> list[Edge]:
     """Ties so weak, and walked so seldom, that nobody would miss them; those with a meaning of their own stay."""
     lasting = ("supersedes", "contradicts", "derived_from", "conflicts", "distinct_from", "transitioned_to")
     return [

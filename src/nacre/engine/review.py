@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 
 from nacre.conflicts.candidates import Comparison, gravity
-from nacre.engine.changes import AnyChange, Change, WordChange
+from nacre.engine.changes import AnyChange, Change, TermChange
 from nacre.engine.engine import FOR_REVIEW, RELATION, Engine, Prepared, fits
 from nacre.engine.links import near_miss, relations, renamed
 from nacre.engine.remember import CONFLICTS, noted, states
@@ -128,7 +128,7 @@ class Queue:
 
     def words(self) -> Iterator[ReviewItem]:
         known = relations(self.engine.store)
-        for name, data in self.engine.store.words(RELATION).items():
+        for name, data in self.engine.store.terms(RELATION).items():
             if data.get(FOR_REVIEW):
                 others = {other: line for other, line in known.items() if other != name}
                 hint = " ".join(near_miss(name, others)) or f"The relation {name!r} is new here."
@@ -266,17 +266,17 @@ def word_decided(engine: Engine, space: str, name: str, decision: str, into: str
         raise UnknownName("relation to merge into", into, [other for other in known if other != name])
 
     def plan(transaction: Transaction) -> list[AnyChange]:
-        stood = transaction.word(RELATION, name)
+        stood = transaction.term(RELATION, name)
         if stood is None:
             raise InvalidInput(f"The relation {name!r} is no longer there; `nacre review` lists what waits.")
         if decision == "keep":
             kept = {key: value for key, value in stood.items() if key != FOR_REVIEW}
-            return [WordChange(space, RELATION, name, stood, kept)]
+            return [TermChange(space, RELATION, name, stood, kept)]
         edges = engine.store.edges(space, rels=[name])
         tied = [transaction.get(space, id) for id in dict.fromkeys(edge.source for edge in edges)]
         moved = renamed([memory for memory in tied if memory is not None], name, into, engine.clock())
         elsewhere = any(engine.store.edges(other, rels=[name]) for other in engine.store.spaces() if other != space)
-        return moved if elsewhere else [*moved, WordChange(space, RELATION, name, stood, None)]
+        return moved if elsewhere else [*moved, TermChange(space, RELATION, name, stood, None)]
 
     return bool(engine.commit(f"{decision}_{RELATION}", plan, why))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from nacre.engine.changes import SPACE, AnyChange, Change, SpaceRenamed, WordChange
+from nacre.engine.changes import SPACE, AnyChange, Change, SpaceRenamed, TermChange
 from nacre.engine.engine import Engine, is_redacted
 from nacre.engine.review import trashed
 from nacre.errors import InvalidInput
@@ -16,16 +16,16 @@ DESCRIPTION = "description"
 
 
 def known(engine: Engine) -> set[str]:
-    return {*engine.store.spaces(), *engine.store.words(SPACE)}
+    return {*engine.store.spaces(), *engine.store.terms(SPACE)}
 
 
 def create(engine: Engine, space: str, description: str, *, why: str = "") -> bool:
     """Notes the space, so that it is listed before anything is remembered in it; False when it is noted so already."""
 
     def plan(transaction: Transaction) -> list[AnyChange]:
-        before = transaction.word(SPACE, space)
+        before = transaction.term(SPACE, space)
         after = {**(before or {}), **({DESCRIPTION: description} if description else {})}
-        return [] if before == after else [WordChange(space, SPACE, space, before, after)]
+        return [] if before == after else [TermChange(space, SPACE, space, before, after)]
 
     return bool(engine.commit("create_space", plan, why))
 
@@ -83,7 +83,7 @@ def purge(engine: Engine, space: str, *, why: str = "") -> int:
         for memory in list(engine.store.iterate(space, Filter())):
             transaction.remove(space, memory.id)
             gone.append(memory.id)
-        transaction.forget_words(space)
+        transaction.forget_terms(space)
         last = engine.store.journal(space, limit=1)
         if last:
             transaction.forget_journal(space, last[0].seq)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from nacre.model import Filter
 from nacre.model.instants import DAY, iso
-from nacre.protocols import Store
+from nacre.protocols import Backend
 
 TOP_TAGS = 15
 GROWTH_WEEKS = 26  # half a year: as many columns as a line of text has room for
@@ -34,7 +34,7 @@ class Stats:
     growth: Mapping[str, int] = field(default_factory=dict)
 
 
-def gather_stats(store: Store, space: str, now: float) -> Stats:
+def gather_stats(store: Backend, space: str, now: float) -> Stats:
     live, health = Filter.live(now), store.health()
     tags = store.tally(space, "tags", live)
     return Stats(
@@ -53,7 +53,7 @@ def gather_stats(store: Store, space: str, now: float) -> Stats:
     )
 
 
-def growth(store: Store, space: str, live: Filter, now: float) -> dict[str, int]:
+def growth(store: Backend, space: str, live: Filter, now: float) -> dict[str, int]:
     """Every week from the first that has some, the empty ones too: a gap is part of the picture."""
     last = now - (now - MONDAY) % WEEK
     weeks = [last - back * WEEK for back in reversed(range(GROWTH_WEEKS))]

@@ -10,15 +10,15 @@ from nacre.engine.changes import (
     AnyChange,
     Change,
     SpaceRenamed,
-    WordChange,
+    TermChange,
     difference,
     set_back,
     stands_as,
 )
 from nacre.errors import UndoBlocked, UndoRefused
-from nacre.model import Act, JournalEntry, Memory, Told
+from nacre.model import JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import MEMORY, UNATTENDED
-from nacre.protocols import Derived, Store, Transaction
+from nacre.protocols import Backend, Derived, Transaction
 
 UNDO = "undo"
 FINAL = ("purge", "redact", "compact")  # acts that are meant to leave no way back
@@ -30,21 +30,21 @@ def reason(batches: Sequence[str], why: str) -> str:
     return f"{named}: {why}" if why else named
 
 
-def takes_back(act: Act) -> list[str]:
-    return act.why.partition(":")[0].split(",") if act.name == UNDO else []
+def takes_back(operation: Operation) -> list[str]:
+    return operation.why.partition(":")[0].split(",") if operation.name == UNDO else []
 
 
-def standing(entries: Iterable[JournalEntry]) -> list[Act]:
+def standing(entries: Iterable[JournalEntry]) -> list[Operation]:
     """The acts, of entries newest first, that no standing undo has taken back; undos themselves left out."""
     taken: set[str] = set()
     found = []
-    for act in dict.fromkeys(entry.act for entry in entries):
-        if act.batch in taken:
+    for operation in dict.fromkeys(entry.operation for entry in entries):
+        if operation.batch in taken:
             continue
-        if act.name == UNDO:
-            taken.update(takes_back(act))
+        if operation.name == UNDO:
+            taken.update(takes_back(operation))
         else:
-            found.append(act)
+            found.append(operation)
     return found
 
 
@@ -54,16 +54,20 @@ def last_standing(entries: Sequence[JournalEntry], wanted: int) -> list[str]:
     What the store removed of its own accord is passed over, with all that was ever done to it: it may have come
     between a person's act and their undo.
     """
-    told = {entry.act for entry in entries if entry.damaged or (entry.before, entry.after) != (None, None)}
-    found = [act for act in standing(entries) if (act.why != UNATTENDED if act.name in FINAL else act in told)]
+    told = {entry.operation for entry in entries if entry.damaged or (entry.before, entry.after) != (None, None)}
+    found = [
+        operation
+        for operation in standing(entries)
+        if (operation.why != UNATTENDED if operation.name in FINAL else operation in told)
+    ]
     found = found[:wanted]
-    final = next((act for act in found if act.name in FINAL), None)
+    final = next((operation for operation in found if operation.name in FINAL), None)
     if final is not None:
         raise UndoRefused(
             f"The last act was a {final.name} ({final.batch[:8]}), which cannot be undone; "
             "name the act that you mean: `nacre journal` lists them."
         )
-    return [act.batch for act in found]
+    return [operation.batch for operation in found]
 
 
 @dataclass(slots=True)
@@ -71,7 +75,7 @@ class Undoing:
     """Goes back entry by entry from how things stand, and refuses at the first that something later stands on."""
 
     entries: Sequence[JournalEntry]  # newest first
-    store: Store
+    store: Backend
     memory: Callable[[str, str], Memory | None]
     found: dict[str, Memory | None] = field(default_factory=dict)
     now: dict[str, Memory | None] = field(default_factory=dict)
@@ -102,8 +106,8 @@ class Undoing:
             raise UndoBlocked(entry.memory_id, self._later(entry), there=current is not None)
         return None if entry.before is None else set_back(current, entry.before, entry.after)
 
-    def _later(self, entry: JournalEntry) -> list[Act]:
-        told = Told(memory_id=entry.memory_id, after=entry.seq)
+    def _later(self, entry: JournalEntry) -> list[Operation]:
+        told = JournalFilter(memory_id=entry.memory_id, after=entry.seq)
         return standing(self.store.journal(entry.space, told))
 
     def renamed(self) -> list[AnyChange]:
@@ -121,15 +125,15 @@ class Undoing:
         return [SpaceRenamed(new, old)]
 
     def words(self, transaction: Transaction) -> list[AnyChange]:
-        now: dict[tuple[str, str], WordChange] = {}
+        now: dict[tuple[str, str], TermChange] = {}
         for entry in self.entries:
             if entry.kind not in (MEMORY, SPACE_NAME):
                 key = (entry.kind, entry.memory_id)
-                stood = now[key].before if key in now else transaction.word(*key)
+                stood = now[key].before if key in now else transaction.term(*key)
                 current = now[key].after if key in now else stood
                 if current != entry.after:
                     raise UndoBlocked(f"The {entry.kind} {entry.memory_id!r}", self._later(entry), there=True)
-                now[key] = WordChange(entry.space, *key, stood, entry.before)
+                now[key] = TermChange(entry.space, *key, stood, entry.before)
         return list(now.values())
 
 

@@ -81,7 +81,7 @@ def step(store: MemoryStore, transcript: Path, word: Mapping[str, Json] | None, 
         return None
     after = ReadPosition(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now())
     terms = {(KIND, str(transcript)): advance(word, after)}
-    return store_new(store, "capture", drafts, words=terms, why=claude_code.CLAUDE_CODE)
+    return store_new(store, "capture", drafts, terms=terms, why=claude_code.CLAUDE_CODE)
 
 
 def resume_position(reached: ReadPosition, transcript: Path) -> ReadPosition | None:

@@ -11,7 +11,7 @@ from nacre.hooks.request import Request
 from nacre.model import Filter, Hit, Memory, Pack, Query, Recollection
 from nacre.model.instants import DAY
 from nacre.model.memory import Json
-from nacre.protocols import Store
+from nacre.protocols import Backend
 from nacre.recall.pack import pack
 from nacre.recall.understand import understand
 from nacre.text.tokens import sentence_spans, stems
@@ -42,27 +42,27 @@ class Injected:
         if not new or not self.session or not self.store.may_teach:
             return
         with self._backend().transaction() as transaction:
-            whole: dict[str, Json] = {**ids_of(transaction.word(self._kind(), self.session)), **new}
+            whole: dict[str, Json] = {**ids_of(transaction.term(self._kind(), self.session)), **new}
             kept = dict(list(whole.items())[-MOST:])
-            transaction.put_word(self._kind(), self.session, {"at": self.store.now(), "ids": kept})
+            transaction.put_term(self._kind(), self.session, {"at": self.store.now(), "ids": kept})
 
     def forget(self) -> None:
         """The client has lost what it was given, by a summary or a fresh start; old sessions go on the way."""
-        known = self._backend().words(self._kind())
+        known = self._backend().terms(self._kind())
         before = self.store.now() - KEPT_DAYS * DAY
         gone = [name for name, told in known.items() if name == self.session or at(told) < before]
         if gone and self.store.may_teach:
             with self._backend().transaction() as transaction:
                 for name in gone:
-                    transaction.put_word(self._kind(), name, None)
+                    transaction.put_term(self._kind(), name, None)
 
     def _given(self) -> Mapping[str, str]:
-        return ids_of(self._backend().words(self._kind()).get(self.session)) if self.session else {}
+        return ids_of(self._backend().terms(self._kind()).get(self.session)) if self.session else {}
 
     def _kind(self) -> str:
         return f"{KIND}/{self.store.space}"
 
-    def _backend(self) -> Store:
+    def _backend(self) -> Backend:
         return self.store.acting_as(ACTOR).store
 
 

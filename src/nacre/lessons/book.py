@@ -161,7 +161,7 @@ class LessonBook(Face):
         if id is not None:
             values["id"] = id
         draft = self.store.draft(type=LESSON, **values)
-        (memory,) = self.store.write("learn", new=[draft], words=validator.new_terms())
+        (memory,) = self.store.write("learn", new=[draft], terms=validator.new_terms())
         suggestions = dict(validator.suggestions)
         if not memory.contexts:
             text = f"{memory.title}\n{memory.text}"
@@ -184,7 +184,7 @@ class LessonBook(Face):
         if "tags" in values:  # the author's tag cannot be changed
             values["tags"] = (*values["tags"], *(tag for tag in memory.tags if tag.startswith(AGENT_TAG)))
         edits = {id: self.store.editing(**values)}
-        (after,) = self.store.write("update", edits=edits, words=validator.new_terms()) or [memory]
+        (after,) = self.store.write("update", edits=edits, terms=validator.new_terms()) or [memory]
         return Answer(self._lesson(after), tuple(validator.warnings), validator.suggestions)
 
     def delete(self, id: str, *, why: str = "") -> Answer[bool]:
@@ -539,7 +539,7 @@ class LessonBook(Face):
         self, operation: str, terms: TermEdits, edits: Mapping[str, Edit] | None = None, why: str = ""
     ) -> list[Memory]:  # type: ignore[valid-type]
         words = {(kind, name): with_builtin(kind, name, edit) for (kind, name), edit in terms.items()}
-        return self.store.write(operation, edits=edits, words=words, why=why)
+        return self.store.write(operation, edits=edits, terms=words, why=why)
 
     def _relate(self, kind: str, name: str, other: str, relation: str) -> Answer[bool]:
         if relation not in RELATIONS:
@@ -735,7 +735,7 @@ class LessonBook(Face):
         if not dry_run and (plan.new or plan.replaced or plan.terms):
             self._register_type()
             self.store.write(
-                "import", new=[*plan.new.values()], edits=plan.edits(), heirs=plan.successors, words=plan.terms
+                "import", new=[*plan.new.values()], edits=plan.edits(), successors=plan.successors, words=plan.terms
             )
         return Answer(report)
 

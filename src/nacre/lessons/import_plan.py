@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from nacre.engine.engine import Edit, WordEdit
+from nacre.engine.engine import Edit, TermEdit
 from nacre.errors import AccessDenied, UnknownName
 from nacre.lessons.document import import_error
 from nacre.lessons.parse import ParsedDocument
@@ -37,7 +37,7 @@ class ImportPlan:
     new: dict[str, Memory] = field(default_factory=dict)
     replaced: dict[str, Memory] = field(default_factory=dict)
     successors: dict[str, str] = field(default_factory=dict)
-    terms: dict[tuple[str, str], WordEdit] = field(default_factory=dict)
+    terms: dict[tuple[str, str], TermEdit] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def choose_lessons(self, policy: str) -> None:
@@ -181,7 +181,7 @@ def plan_import(store: MemoryStore, document: ParsedDocument, policy: str) -> Im
     return plan
 
 
-def set_term(data: Mapping[str, Json], *, overwrite: bool) -> WordEdit:
+def set_term(data: Mapping[str, Json], *, overwrite: bool) -> TermEdit:
     return lambda current: data if overwrite or current is None else current
 
 

@@ -34,9 +34,9 @@ def last_checked(store: MemoryStore, memory: Memory, before: float) -> float:
     at = max(memory.created_at, memory.last_validated_at or 0.0)
     if memory.updated_at <= before:  # no change at all since then
         return at
-    entries = (entry for entry in store.journal(memory.id, limit=None) if entry.act.name != FADE)
+    entries = (entry for entry in store.journal(memory.id, limit=None) if entry.operation.name != FADE)
     times = (
-        entry.act.at
+        entry.operation.at
         for entry in entries
         if entry.before and any(name in (entry.after or {}) for name in CHECKED_FIELDS)
     )

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from nacre.engine.engine import Edit, WordEdit
-from nacre.engine.engine import Word as Data
+from nacre.engine.engine import Edit, TermEdit
+from nacre.engine.engine import Term as Data
 from nacre.errors import InvalidInput, UnknownName
 from nacre.lessons.lesson import AGENT_TAG
 from nacre.lessons.vocabulary import (
@@ -31,7 +31,7 @@ from nacre.model.filter import is_under
 from nacre.model.memory import Json
 
 Rename: TypeAlias = Callable[[str], str]
-TermEdits: TypeAlias = dict[tuple[str, str], WordEdit]
+TermEdits: TypeAlias = dict[tuple[str, str], TermEdit]
 SYNONYM, CHILD_OF = "synonym", "child_of"
 RELATIONS = {SYNONYM: SYNONYMS, CHILD_OF: PARENTS}
 RELATION_KEYS = (SYNONYMS, PARENTS, DISTINCT)  # keys of a term's data that list other terms
@@ -149,16 +149,16 @@ def without_empty(data: Mapping[str, Json]) -> Data:
     return {key: value for key, value in data.items() if value not in (None, "", [])} or None
 
 
-def set_keys(changes: Mapping[str, Json]) -> WordEdit:
+def set_keys(changes: Mapping[str, Json]) -> TermEdit:
     """None removes a key."""
     return lambda data: without_empty({**(data or {}), **changes})
 
 
-def add_listed(key: str, other: str) -> WordEdit:
+def add_listed(key: str, other: str) -> TermEdit:
     return lambda data: without_empty({**(data or {}), key: [*dict.fromkeys((*listed_in(data, key), other))]})
 
 
-def remove_listed(other: str) -> WordEdit:
+def remove_listed(other: str) -> TermEdit:
     """Removes every relation to the other term, "distinct" included."""
 
     def edit(data: Data) -> Data:
@@ -171,12 +171,12 @@ def remove_listed(other: str) -> WordEdit:
     return edit
 
 
-def make_alias(target: str) -> WordEdit:
+def make_alias(target: str) -> TermEdit:
     """An alias has no other data."""
     return lambda _: {ALIAS_OF: target}
 
 
-def rename_listed(own: str, rename: Rename) -> WordEdit:
+def rename_listed(own: str, rename: Rename) -> TermEdit:
     """Renames the terms that this one refers to; a reference to itself is dropped."""
 
     def edit(data: Data) -> Data:
@@ -188,7 +188,7 @@ def rename_listed(own: str, rename: Rename) -> WordEdit:
     return edit
 
 
-def absorb(old: Mapping[str, Json], own: str, rename: Rename) -> WordEdit:
+def absorb(old: Mapping[str, Json], own: str, rename: Rename) -> TermEdit:
     """Takes over the relations of a merged term, and its description where this one has none."""
 
     def edit(data: Data) -> Data:
@@ -206,7 +206,7 @@ def renamed(names: Iterable[str], own: str, rename: Rename) -> list[Json]:
     return [each for each in dict.fromkeys(map(rename, names)) if each != own]
 
 
-def with_builtin(kind: str, name: str, edit: WordEdit) -> WordEdit:
+def with_builtin(kind: str, name: str, edit: TermEdit) -> TermEdit:
     """Starts from the built-in data: a built-in source is not stored until somebody changes it."""
     if kind != SOURCE or name not in builtin_sources():
         return edit

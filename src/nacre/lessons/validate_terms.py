@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from nacre.engine.engine import WordEdit
+from nacre.engine.engine import TermEdit
 from nacre.errors import AccessDenied, InvalidInput
 from nacre.lessons.vocabulary import (
     CONTEXT,
@@ -99,7 +99,7 @@ class TermValidator:
             raise InvalidInput(f"A confidence is a level such as 'high', or a number from 0 to 1, not {value!r}.")
         return float(value) if isinstance(value, int | float) else level_named(value or typical).value
 
-    def new_terms(self) -> Mapping[tuple[str, str], WordEdit]:
+    def new_terms(self) -> Mapping[tuple[str, str], TermEdit]:
         """Edits that add the new sources, to be committed with the lesson that names them."""
         if self.new_sources and not self.store.may_teach:
             raise AccessDenied(

@@ -205,7 +205,7 @@ class ConfidenceDecay:
     def _said_at(self, memory: Memory) -> float:
         """When an act last changed how firmly it is held; 0 when the journal knows of none."""
         acts = self.store.journal(memory.id, limit=None)
-        said = (entry.act.at for entry in acts if entry.before and "confidence" in (entry.after or {}))
+        said = (entry.operation.at for entry in acts if entry.before and "confidence" in (entry.after or {}))
         return next(said, 0.0)
 
     def plan(self, now: float | None = None) -> tuple[FadedConfidence, ...]:

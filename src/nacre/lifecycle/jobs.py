@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from nacre.errors import InvalidInput, UnknownName
 from nacre.factory import store_file
-from nacre.model import Told
+from nacre.model import JournalFilter
 from nacre.model.instants import DAY
 from nacre.model.journal import UNATTENDED
 from nacre.settings import IN_MEMORY, Settings
@@ -141,7 +141,7 @@ def compact(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
         return JobResult("compact", note="The journal is kept for ever; the setting journal_days says for how long.")
     engine, before = store.acting_as(ACTOR), now - settings.journal_days * DAY
     if dry_run:
-        done = len(engine.store.journal(store.space, Told(upto=engine.store.written_by(store.space, before))))
+        done = len(engine.store.journal(store.space, JournalFilter(upto=engine.store.written_by(store.space, before))))
     else:
         done = engine.compact(store.space, before, why=WHY)
     return result_of("compact", done, "dropped from the journal", dry_run, ("entry", "entries"))

@@ -36,7 +36,7 @@ class Trash:
     def _moved_since(self, memory: Memory, edge: float) -> bool:
         """Whoever undid an undo of a `forget` brought back the time of the first, too; the journal has the last."""
         acts = self.store.journal(memory.id, limit=1)
-        return bool(acts) and acts[0].act.at > edge
+        return bool(acts) and acts[0].operation.at > edge
 
     def apply(self, plan: Sequence[Memory], *, why: str = "") -> int:
         """Deletes for good what has lain there untouched since the plan; returns how many."""

@@ -19,7 +19,7 @@ from nacre.lifecycle.jobs import JOBS, Job, JobResult, job_named
 from nacre.lifecycle.state import FileHistories, Histories, JobHistory, StoredHistories
 from nacre.model.instants import DAY, iso, parse_duration
 from nacre.model.memory import Json
-from nacre.protocols import Clock, Store
+from nacre.protocols import Backend, Clock
 from nacre.settings import Settings
 
 if TYPE_CHECKING:
@@ -60,16 +60,16 @@ class Lease:
 
     def holder(self) -> Holder | None:
         """Who holds it now; one whose time is over or who is gone does not."""
-        return self._holding(self._backend().words(LEASE_KIND).get(self.name))
+        return self._holding(self._backend().terms(LEASE_KIND).get(self.name))
 
     def acquire(self) -> bool:
         """Takes it, or makes it last longer; False when another one holds it."""
         me = this_process()
         with self._backend().transaction() as transaction:
-            other = self._holding(transaction.word(LEASE_KIND, self.name))
+            other = self._holding(transaction.term(LEASE_KIND, self.name))
             if other is not None and other.owner != self.owner:
                 return False
-            transaction.put_word(LEASE_KIND, self.name, {
+            transaction.put_term(LEASE_KIND, self.name, {
                 "owner": self.owner, "pid": me.pid, "host": me.host, "born": me.born,
                 "until": self.clock() + self.seconds,
             })  # fmt: skip
@@ -77,9 +77,9 @@ class Lease:
 
     def release(self) -> None:
         with self._backend().transaction() as transaction:
-            stored = holder_of(transaction.word(LEASE_KIND, self.name))
+            stored = holder_of(transaction.term(LEASE_KIND, self.name))
             if stored is not None and stored.owner == self.owner:
-                transaction.put_word(LEASE_KIND, self.name, None)
+                transaction.put_term(LEASE_KIND, self.name, None)
 
     @contextmanager
     def held(self) -> Iterator[bool]:
@@ -115,7 +115,7 @@ class Lease:
         found = holder_of(stored)
         return found if found is not None and found.holds(self.clock()) else None
 
-    def _backend(self) -> Store:
+    def _backend(self) -> Backend:
         return self.store.acting_as(LEASE_KIND).store
 
 

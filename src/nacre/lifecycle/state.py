@@ -121,11 +121,11 @@ class StoredHistories:
     store: MemoryStore
 
     def history(self, key: str) -> JobHistory:
-        return history_of(self.store.acting_as(HISTORY_KIND).store.words(HISTORY_KIND).get(key) or {})
+        return history_of(self.store.acting_as(HISTORY_KIND).store.terms(HISTORY_KIND).get(key) or {})
 
     def note(self, key: str, history: JobHistory) -> None:
         with self.store.acting_as(HISTORY_KIND).store.transaction() as transaction:
-            transaction.put_word(HISTORY_KIND, key, asdict(history))
+            transaction.put_term(HISTORY_KIND, key, asdict(history))
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,10 +94,10 @@ def review_record(item: ReviewItem) -> dict[str, Json]:
 
 def entry_record(entry: JournalEntry) -> dict[str, Json]:
     return {
-        "act": entry.act.batch,
-        "what": entry.act.name,
-        "at": iso(entry.act.at),
-        "actor": entry.act.actor,
+        "act": entry.operation.batch,
+        "what": entry.operation.name,
+        "at": iso(entry.operation.at),
+        "actor": entry.operation.actor,
         "memory": entry.memory_id,
-        "why": entry.act.why,
+        "why": entry.operation.why,
     }

@@ -111,7 +111,7 @@ class StoreProvider:
             opened = self._opened
         if self.embedder is not None:
             self.embedder.start()
-        return opened.signed(actor_of(client))
+        return opened.as_actor(actor_of(client))
 
     def greet(self) -> None:
         """A client is here: opens the store and loads the model behind its back, once."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from nacre.engine.changes import Change
-from nacre.engine.engine import Composed, changes
+from nacre.engine.engine import ChangeSet, changes
 from nacre.engine.review import trashed
 from nacre.errors import InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
@@ -261,8 +261,8 @@ class CognitiveMemory(Mind):
             expires_at=self.store.now() + lasting,
         )
 
-        def decide() -> Composed:
-            return Composed(new=[numbered(draft, highest(self.store, SENSORY, OBSERVATIONS), self.store.now())])
+        def decide() -> ChangeSet:
+            return ChangeSet(new=[numbered(draft, highest(self.store, SENSORY, OBSERVATIONS), self.store.now())])
 
         return self._act("record_sensory", [draft], decide)[0].id
 
@@ -284,10 +284,10 @@ class CognitiveMemory(Mind):
         def attended(memory: Memory) -> Memory:
             return replace(memory, links=(*memory.links, Link(episode.id, ATTENDED_TO)))
 
-        def decide() -> Composed | None:
+        def decide() -> ChangeSet | None:
             if self._perceived(sensory_id) is None:
                 return None
-            return Composed(new=[self._next_episode(episode)], edits={sensory_id: attended})
+            return ChangeSet(new=[self._next_episode(episode)], edits={sensory_id: attended})
 
         return episode.id if self._act("attend", [episode], decide) else None
 
@@ -323,9 +323,9 @@ class CognitiveMemory(Mind):
             importance=min(1.0, max(0.0, weight)),
         )
 
-        def decide() -> Composed:
+        def decide() -> ChangeSet:
             leaving = self._slots(task)[self.WORKING_MEMORY_CAPACITY - 1 :]
-            return Composed(new=[draft], edits={memory.id: trashed for memory in leaving})
+            return ChangeSet(new=[draft], edits={memory.id: trashed for memory in leaving})
 
         self._act("push_working", [draft], decide)
         return draft.id
@@ -338,8 +338,8 @@ class CognitiveMemory(Mind):
         """Moves a task's slots to the trash, in one act; returns how many."""
         task = required_label("task_id", task_id)
 
-        def decide() -> Composed:
-            return Composed(edits={memory.id: trashed for memory in self._slots(task)})
+        def decide() -> ChangeSet:
+            return ChangeSet(edits={memory.id: trashed for memory in self._slots(task)})
 
         return len(self._act("clear_working", [], decide))
 
@@ -357,7 +357,7 @@ class CognitiveMemory(Mind):
         """Without an index it gets the one after the highest, whichever process wrote that."""
         wanted = None if temporal_index is None else natural_number("temporal_index", temporal_index)
         draft = self._episode_draft(content, source_label, metadata)
-        return self._act("store_episode", [draft], lambda: Composed(new=[self._next_episode(draft, wanted)]))[0].id
+        return self._act("store_episode", [draft], lambda: ChangeSet(new=[self._next_episode(draft, wanted)]))[0].id
 
     def get_episodes(self, limit: int = 20, include_compressed: bool = False) -> list[EpisodicMemory]:
         """By index, highest first; those that a consolidation stands for only when asked for."""
@@ -414,14 +414,14 @@ class CognitiveMemory(Mind):
             links=[Link(memory.id, CONSOLIDATES) for memory in episodes],
         )
 
-    def _consolidation(self, episodes: Sequence[Memory], summary: Memory) -> Composed | None:
+    def _consolidation(self, episodes: Sequence[Memory], summary: Memory) -> ChangeSet | None:
         """None when one of the episodes has changed, gone or been consolidated since it was read."""
         ids = [memory.id for memory in episodes]
         live = Filter.live(self.store.now())
         now = {memory.id: memory.text for memory in self.store.get_many(ids) if live.admits(memory)}
         if any(now.get(memory.id) != memory.text for memory in episodes):
             return None
-        return Composed(new=[summary], edits=dict.fromkeys(ids, compressed))
+        return ChangeSet(new=[summary], edits=dict.fromkeys(ids, compressed))
 
     def store_fact(
         self,
@@ -445,7 +445,7 @@ class CognitiveMemory(Mind):
         )
         learned = [Link(draft.source, DERIVED_FROM)] if draft.source and self.store.get(draft.source) else []
         fact = replace(draft, links=(*self._resembling(draft), *learned))
-        self._act("store_fact", [fact], lambda: Composed(new=[fact]))
+        self._act("store_fact", [fact], lambda: ChangeSet(new=[fact]))
         return fact.id
 
     def search_facts(
@@ -497,7 +497,7 @@ class CognitiveMemory(Mind):
             metadata={STEPS: [*told], PREREQUISITES: [*needed]},
             links=[Link(source, PROCEDURE_DERIVES_FROM)] if source and self.store.get(source) else (),
         )
-        self._act("store_procedure", [draft], lambda: Composed(new=[draft]))
+        self._act("store_procedure", [draft], lambda: ChangeSet(new=[draft]))
         return draft.id
 
     def recall_procedure(self, query: str, limit: int = 5) -> list[ProceduralMemory]:
@@ -540,7 +540,7 @@ class CognitiveMemory(Mind):
         )
         # Of the trigger as it is kept: what was a secret in it must not come back word by word.
         waiting = replace(draft, contexts=tuple(signs(word(draft, TRIGGER))))
-        self._act("store_prospective", [waiting], lambda: Composed(new=[waiting]))
+        self._act("store_prospective", [waiting], lambda: ChangeSet(new=[waiting]))
         return draft.id
 
     def check_triggers(self, content: str) -> list[ProspectiveMemory]:
@@ -553,9 +553,9 @@ class CognitiveMemory(Mind):
         if not said:
             return []
 
-        def decide() -> Composed:
+        def decide() -> ChangeSet:
             due = self.store.list_recent(ALL, where=WAITING & Filter.where(contexts__any=tuple(said)))
-            return Composed(edits={memory.id: triggered for memory in due})
+            return ChangeSet(edits={memory.id: triggered for memory in due})
 
         done = sorted(self._act("trigger", [], decide), key=most_urgent)
         return [ProspectiveMemory.of(memory) for memory in done]
@@ -563,11 +563,11 @@ class CognitiveMemory(Mind):
     def resolve_prospective(self, node_id: str) -> bool:
         """False when there is no such intention, or it was resolved already."""
 
-        def decide() -> Composed | None:
+        def decide() -> ChangeSet | None:
             memory = self.store.get(node_id)
             if memory is None or memory.type != PROSPECTIVE or memory.status == "trashed":
                 return None
-            return Composed(edits={node_id: resolved})
+            return ChangeSet(edits={node_id: resolved})
 
         return bool(self._act("resolve", [], decide))
 
@@ -577,7 +577,7 @@ class CognitiveMemory(Mind):
         return [ProspectiveMemory.of(memory) for memory in sorted(found, key=most_urgent)]
 
     def _act(
-        self, name: str, drafts: Sequence[Memory], decide: Callable[[], Composed | None], *, why: str = ""
+        self, name: str, drafts: Sequence[Memory], decide: Callable[[], ChangeSet | None], *, why: str = ""
     ) -> list[Memory]:
         """One act, decided when every other writer waits; None changes nothing. Returns what is new or has changed.
 

@@ -292,7 +292,7 @@ class Importing:
     held: Mapping[str, Memory]
     kept: frozenset[str]
     nodes: dict[str, Memory]
-    heirs: dict[str, str] = field(default_factory=dict)
+    successors: dict[str, str] = field(default_factory=dict)
     standing: dict[str, str] = field(default_factory=dict)  # successions that the records themselves tell
     passed_over: int = 0
 
@@ -301,7 +301,7 @@ class Importing:
             if old in self.kept and self.held[old].superseded_by:
                 self.passed_over += self.held[old].superseded_by != passed.heir
             elif passed.at is None or {old, passed.heir} & self.kept:
-                self.heirs[old] = passed.heir
+                self.successors[old] = passed.heir
             else:
                 heir = self.nodes[passed.heir]
                 self.nodes[old] = replace(self.nodes[old], superseded_by=passed.heir, superseded_at=passed.at)
@@ -310,7 +310,7 @@ class Importing:
 
     def refuse_rings(self) -> None:
         clear: set[str] = set()
-        for id in (*self.heirs, *self.standing):
+        for id in (*self.successors, *self.standing):
             way: dict[str, None] = {}
             while id and id not in clear:
                 if id in way:
@@ -320,7 +320,7 @@ class Importing:
             clear |= way.keys()
 
     def heir_of(self, id: str) -> str:
-        if known := self.heirs.get(id) or self.standing.get(id):
+        if known := self.successors.get(id) or self.standing.get(id):
             return known
         stands = None if id in self.nodes and id not in self.kept else self.store.get(id)
         return stands.superseded_by if stands is not None else ""
@@ -333,7 +333,7 @@ class Importing:
             if id not in self.kept:
                 edits[id] = becoming(self.nodes[id])
             else:
-                edits[id] = extended(missing_ties(self.nodes[id], stands), passed=id in self.heirs)
+                edits[id] = extended(missing_ties(self.nodes[id], stands), passed=id in self.successors)
         return edits
 
 
@@ -346,7 +346,7 @@ def imported(store: MemoryStore, data: Mapping[str, Json], *, merge: bool) -> di
     plan.decide_successions()
     plan.refuse_rings()
     fresh = [memory for id, memory in plan.nodes.items() if id not in held]
-    store.write("import_graph", new=fresh, edits=plan.edits(merge=merge), heirs=plan.heirs)
+    store.write("import_graph", new=fresh, edits=plan.edits(merge=merge), successors=plan.successors)
     came = [memory.type for id, memory in plan.nodes.items() if id not in kept]
     return {
         "semantic_nodes_imported": came.count("semantic"),

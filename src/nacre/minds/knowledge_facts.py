@@ -45,7 +45,7 @@ class Storing:
 
     fact: Memory
     edits: dict[str, Edit] = field(default_factory=dict)
-    heirs: dict[str, str] = field(default_factory=dict)
+    successors: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def stored(store: MemoryStore, fact: Memory) -> None:
     while True:
         plan = planned(store, fact)
         try:
-            store.write("store_knowledge", new=[plan.fact], edits=plan.edits, heirs=plan.heirs)
+            store.write("store_knowledge", new=[plan.fact], edits=plan.edits, successors=plan.successors)
             return
         except (Overtaken, MemoryNotFound):
             continue
@@ -112,12 +112,12 @@ def planned(store: MemoryStore, fact: Memory) -> Storing:
     ties = [each.link() for each in passed if each.newer is fact]
     whole = Storing(replace(fact, links=(*fact.links, *ties, *resemblances(fact, recent))))
     for each in passed:
-        whole.heirs[each.older.id] = each.newer.id
+        whole.successors[each.older.id] = each.newer.id
         if each.newer is fact:
             whole.edits[each.older.id] = if_standing(doubted)
         else:
             whole.edits[each.newer.id] = if_standing(tied_by(each.link()))
-    outdated = fact.id in whole.heirs
+    outdated = fact.id in whole.successors
     return replace(whole, fact=doubted(whole.fact)) if outdated else whole
 
 

@@ -11,10 +11,10 @@ from typing import cast
 from nacre.engine.changes import set_back
 from nacre.errors import AccessDenied, StorageError
 from nacre.minds.experience import COMPRESSED, PREFIX, TYPE, ExperienceType, is_experience
-from nacre.model import Filter, JournalEntry, Memory, Told
+from nacre.model import Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import MEMORY
 from nacre.model.memory import Json, size
-from nacre.protocols import Store
+from nacre.protocols import Backend
 
 # The word in a space's own vocabulary that keeps a tally; a kind with a blank in it is none that an archive carries.
 WORD, NAME = "experience tally", "kept"
@@ -67,7 +67,7 @@ class Ledger:
     where the journal no longer reaches back to it, tells too much or not enough, all is counted anew.
     """
 
-    store: Store
+    store: Backend
     space: str
     known: Tally | None = None
     unkept: int = 0  # entries read since a tally was kept
@@ -90,7 +90,7 @@ class Ledger:
             if last < known.seq or self.store.journal_begins(self.space)[0] > known.seq:
                 return None
             entries = self.store.journal(
-                self.space, Told(after=known.seq, upto=last), newest_first=True, limit=LONGEST_WAY + 1
+                self.space, JournalFilter(after=known.seq, upto=last), newest_first=True, limit=LONGEST_WAY + 1
             )
             if len(entries) > LONGEST_WAY:
                 return None
@@ -126,7 +126,7 @@ class Ledger:
         return newest[0].seq if newest else 0
 
     def _kept(self) -> Tally | None:
-        told = self.store.words(self._kind()).get(NAME)
+        told = self.store.terms(self._kind()).get(NAME)
         if told is None:
             return None
         seq, room, compressed = (int(cast(int, told[name])) for name in ("seq", "bytes", "compressed"))
@@ -138,7 +138,7 @@ class Ledger:
         if self.unkept >= KEPT_EVERY:
             self.unkept = 0
             with suppress(StorageError, AccessDenied), self.store.transaction() as transaction:
-                transaction.put_word(self._kind(), NAME, tally.to_dict())
+                transaction.put_term(self._kind(), NAME, tally.to_dict())
 
     def _kind(self) -> str:
         """One that goes by the space's name, so that it goes along when the space gets another."""

@@ -2,7 +2,16 @@
 
 from nacre.model.filter import Condition, Filter
 from nacre.model.graph import Direction, Edge, Graph, Linked, Neighbor, Neighborhood, Path
-from nacre.model.journal import Act, Changed, Difference, History, JournalEntry, JournalExport, Told, Transition
+from nacre.model.journal import (
+    Changed,
+    Difference,
+    History,
+    JournalEntry,
+    JournalExport,
+    JournalFilter,
+    Operation,
+    Transition,
+)
 from nacre.model.memory import GENERIC_ROLES, LIVE_STATUSES, STATUSES, TYPES, Link, Memory
 from nacre.model.recollection import (
     ExpandSpec,
@@ -23,7 +32,6 @@ __all__ = [
     "LIVE_STATUSES",
     "STATUSES",
     "TYPES",
-    "Act",
     "Changed",
     "Condition",
     "Conflict",
@@ -38,11 +46,13 @@ __all__ = [
     "HybridWeights",
     "JournalEntry",
     "JournalExport",
+    "JournalFilter",
     "Link",
     "Linked",
     "Memory",
     "Neighbor",
     "Neighborhood",
+    "Operation",
     "Pack",
     "PackedMemory",
     "Path",
@@ -52,6 +62,5 @@ __all__ = [
     "Recollection",
     "RememberResult",
     "SessionHit",
-    "Told",
     "Transition",
 ]

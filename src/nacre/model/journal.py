@@ -14,7 +14,7 @@ UNATTENDED = "maintenance"
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class Operation:
     """One deed of one actor; it may change several memories, and all its entries share its `batch`."""
 
     name: str
@@ -33,7 +33,7 @@ class JournalEntry:
     """
 
     seq: int
-    act: Act
+    operation: Operation
     space: str
     memory_id: str
     before: Mapping[str, Json] | None
@@ -43,12 +43,12 @@ class JournalEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class JournalFilter:
     """Which entries are meant; None leaves a part free. `batch` may be its first characters."""
 
     memory_id: str | None = None
     batch: str | None = None
-    act: str | None = None
+    operation: str | None = None
     actor: str | None = None
     since: float | None = None
     until: float | None = None
@@ -56,7 +56,7 @@ class Told:
     upto: int | None = None  # only entries written no later than this one
 
 
-EVERYTHING = Told()
+EVERYTHING = JournalFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +72,17 @@ def to_line(entry: JournalEntry) -> dict[str, Json]:
 
     Of whom it tells stands before what it tells, so that a line that was cut short betrays nobody unnamed.
     """
-    act = entry.act
+    operation = entry.operation
     line: dict[str, Json] = {
-        "ts": act.at,
-        "at": iso(act.at),
-        "act": act.name,
-        "actor": act.actor,
-        "batch": act.batch,
+        "ts": operation.at,
+        "at": iso(operation.at),
+        "act": operation.name,
+        "actor": operation.actor,
+        "batch": operation.batch,
         "space": entry.space,
         "kind": entry.kind,
         "memory_id": entry.memory_id,
-        "why": act.why,
+        "why": operation.why,
         "before": None if entry.before is None else dict(entry.before),
         "after": None if entry.after is None else dict(entry.after),
     }
@@ -99,9 +99,9 @@ def from_line(line: Json) -> JournalEntry:
     at = line.get("ts")
     if isinstance(at, bool) or not isinstance(at, int | float):
         raise ValueError(f"{at!r} is no time")
-    act = Act(name, actor, float(at), batch, why)
+    operation = Operation(name, actor, float(at), batch, why)
     before, after = image(line, "before"), image(line, "after")
-    return JournalEntry(0, act, space, memory_id, before, after, kind, line.get("damaged") is True)
+    return JournalEntry(0, operation, space, memory_id, before, after, kind, line.get("damaged") is True)
 
 
 def worded(line: Mapping[str, Json], key: str) -> str:
@@ -130,7 +130,7 @@ class Transition:
     before: str
     after: str
     at: float
-    act: str
+    operation: str
     why: str = ""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nacre.model import Filter
-from nacre.protocols import Place, Posting, Store, Vectors
+from nacre.protocols import Backend, Place, Posting, Vectors
 from nacre.recall.understand import Question
 from nacre.text.dates import Window
 
@@ -42,7 +42,7 @@ class Evidence:
     session: NDArray[np.int64]  # memories outside a conversation each have a number of their own
 
 
-def collect(asked: Question, vector: Vectors | None, *, space: str, store: Store, pool: int, reach: int) -> Evidence:
+def collect(asked: Question, vector: Vectors | None, *, space: str, store: Backend, pool: int, reach: int) -> Evidence:
     """The filter holds for every place; a narrow one does not cost any candidate."""
     import numpy as np
 
@@ -66,7 +66,7 @@ def keys_of(places: Sequence[Place]) -> Keys:
 
 
 def known_cosines(
-    vector: Vectors | None, places: Sequence[Place], known: Mapping[int, float], *, space: str, store: Store
+    vector: Vectors | None, places: Sequence[Place], known: Mapping[int, float], *, space: str, store: Backend
 ) -> dict[int, float]:
     """Asks only for those that are not known yet."""
     missing = [place for place in places if place.key not in known]
@@ -92,7 +92,7 @@ def candidates(
     vector: Vectors | None,
     *,
     space: str,
-    store: Store,
+    store: Backend,
     pool: int,
 ) -> list[Place]:
     """Each channel brings at least half of its pool, or all that the filter leaves it."""
@@ -113,7 +113,7 @@ def candidates(
 
 
 def in_time(
-    asked: Question, vector: Vectors, known: Sequence[Place], *, space: str, store: Store, pool: int
+    asked: Question, vector: Vectors, known: Sequence[Place], *, space: str, store: Backend, pool: int
 ) -> list[Place]:
     """The nearest among what happened when the question says, which may be far from the nearest of all."""
     here = {place.key for place in known}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
 from nacre.model.recollection import RECENCY_BASES
-from nacre.protocols import Embedder, Reranker, Store
+from nacre.protocols import Backend, Embedder, Reranker
 from nacre.recall.select import choose, weigh
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import judged
@@ -26,7 +26,7 @@ def clean_recollection(found: Recollection, clean: Callable[[Memory], Memory]) -
     return replace(found, hits=tuple(map(hit, found.hits)), sessions=sessions)
 
 
-def expand(hits: Sequence[Hit], spec: ExpandSpec | None, where: Filter, *, space: str, store: Store) -> list[Hit]:
+def expand(hits: Sequence[Hit], spec: ExpandSpec | None, where: Filter, *, space: str, store: Backend) -> list[Hit]:
     """Appends what the links lead to, hop by hop, up to the cap; what the filter hides neither shows nor leads on."""
     if spec is None:
         return list(hits)
@@ -84,7 +84,7 @@ WIDE, WIDER, WIDEST = 3, 8, 16
 
 
 def recall(
-    query: Query, *, space: str, store: Store, embedder: Embedder, reranker: Reranker | None = None
+    query: Query, *, space: str, store: Backend, embedder: Embedder, reranker: Reranker | None = None
 ) -> Recollection:
     """Nothing is touched here: whether a hit counts as a use is the caller's to say."""
     check(query)

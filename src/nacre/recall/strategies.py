@@ -11,7 +11,7 @@ from typing import TypeAlias
 from nacre.errors import EmbeddingError, UnknownName
 from nacre.model import Link, Memory, Query, Reason
 from nacre.model.instants import DAY
-from nacre.protocols import Embedder, Match, Store, Vectors
+from nacre.protocols import Backend, Embedder, Match, Vectors
 from nacre.recall import signals as relevance
 from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Evidence, collect
 from nacre.recall.signals import FULL_SCORE, WEIGHTS, signals, weighed
@@ -51,7 +51,7 @@ LOCAL_K1, LOCAL_B = 1.5, 0.75  # of the published hybrid formula, whose BM25 kno
 @dataclass(frozen=True, slots=True)
 class Sources:
     space: str
-    store: Store
+    store: Backend
     embedder: Embedder
 
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from nacre.errors import MemoryNotFound, UnknownName
 from nacre.model import Direction, Edge, Filter, Graph, Memory, Neighbor, Neighborhood, Path
 from nacre.model.graph import DIRECTIONS
-from nacre.protocols import Store
+from nacre.protocols import Backend
 
 FARTHEST = 32  # ties that a search for a path walks from either end; no chain of thought is longer
 
@@ -27,7 +27,7 @@ class Step(NamedTuple):
 class Walk:
     """Goes out from some memories hop by hop and meets each once, however the ties may turn back."""
 
-    store: Store
+    store: Backend
     space: str
     direction: Direction = "both"
     rels: Sequence[str] | None = None

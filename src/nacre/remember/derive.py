@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 from nacre.errors import EmbeddingError
 from nacre.model import GENERIC_ROLES, Memory
-from nacre.protocols import Chunk, Derived, Embedder, Store, Vectors, Words
+from nacre.protocols import Backend, Chunk, Derived, Embedder, Vectors, Words
 from nacre.text.tokens import joined_stems, sentence_spans, word_spans
 
 Span = tuple[int, int]
@@ -57,7 +57,7 @@ def join_spans(spans: Sequence[tuple[Span, int]], room: int) -> list[Span]:
 DIGEST_BYTES = 16
 
 
-def derive(memories: Sequence[Memory], embedder: Embedder, store: Store) -> list[Derived]:
+def derive(memories: Sequence[Memory], embedder: Embedder, store: Backend) -> list[Derived]:
     """In order. Raises `EmbeddingError` when the embedder cannot answer."""
     cut = [chunk_memory(memory, embedder) for memory in memories]
     known = vectors_of([piece for _, pieces in cut for piece in pieces], embedder, store)
@@ -67,7 +67,7 @@ def derive(memories: Sequence[Memory], embedder: Embedder, store: Store) -> list
     ]
 
 
-def derive_or_defer(memories: Sequence[Memory], embedder: Embedder, store: Store) -> tuple[list[Derived], str]:
+def derive_or_defer(memories: Sequence[Memory], embedder: Embedder, store: Backend) -> tuple[list[Derived], str]:
     """Without the embedder a memory is kept and found by its words; the second value says why, if so."""
     try:
         return derive(memories, embedder, store), ""
@@ -108,7 +108,7 @@ def digest(piece: str) -> bytes:
     return blake2b(piece.encode(), digest_size=DIGEST_BYTES).digest()
 
 
-def vectors_of(pieces: Sequence[str], embedder: Embedder, store: Store) -> dict[bytes, Vectors]:
+def vectors_of(pieces: Sequence[str], embedder: Embedder, store: Backend) -> dict[bytes, Vectors]:
     wanted = {digest(piece): piece for piece in pieces}
     known = store.vectors_for(list(wanted)) if store.embedder() == embedder.identity else {}
     missing = {key: piece for key, piece in wanted.items() if key not in known}

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from nacre.errors import EmbeddingMismatch, StorageError
-from nacre.model import Edge, Filter, JournalEntry, Memory, Told
+from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import Json
 from nacre.protocols import Derived, Health, Keys, Match, Order, Place, Posting, Tallied, Vectors
@@ -106,13 +106,15 @@ class InMemoryTransaction:
         ]
         for place in told:
             entry = self._state.journal[place]
-            self._state.journal[place] = replace(entry, before=None, after=None, act=replace(entry.act, why=""))
+            self._state.journal[place] = replace(
+                entry, before=None, after=None, operation=replace(entry.operation, why="")
+            )
         return len(told)
 
     def forget_journal(self, space: str, upto: int) -> int:
         gone = [entry for entry in self._state.journal if entry.space == space and entry.seq <= upto]
         if gone:
-            self._state.dropped[space] = (gone[-1].seq, gone[-1].act.at)
+            self._state.dropped[space] = (gone[-1].seq, gone[-1].operation.at)
             self._state.journal = [e for e in self._state.journal if e.space != space or e.seq > upto]
         return len(gone)
 
@@ -138,15 +140,15 @@ class InMemoryTransaction:
             for (kind, name), data in state.vocabulary.items()
         }
 
-    def forget_words(self, space: str) -> None:
+    def forget_terms(self, space: str) -> None:
         words = self._state.vocabulary
         own = [(k, n) for k, n in words if k.partition("/")[2] == space or (k, n) == ("space", space)]
         self._state.vocabulary = {key: data for key, data in words.items() if key not in own}
 
-    def word(self, kind: str, name: str) -> Mapping[str, Json] | None:
+    def term(self, kind: str, name: str) -> Mapping[str, Json] | None:
         return self._state.vocabulary.get((kind, name))
 
-    def put_word(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
+    def put_term(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
         if data is None:
             self._state.vocabulary.pop((kind, name), None)
         else:
@@ -157,7 +159,7 @@ class InMemoryTransaction:
         return {(space, id, link.to, link.rel) for link in stood.links} if stood else set()
 
 
-class InMemoryStore:
+class InMemoryBackend:
     def __init__(self) -> None:
         self._state = State()
         self._numbers: dict[Key, int] = {}  # never given twice, so that a number outlives the memory's neighbours
@@ -313,19 +315,19 @@ class InMemoryStore:
         return self._state.embedder
 
     def journal(
-        self, space: str, told: Told = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
+        self, space: str, told: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
         found = [entry for entry in self._state.journal if entry.space == space and meant(entry, told)]
         return (found[::-1] if newest_first else found)[:limit]
 
     def written_by(self, space: str, at: float) -> int:
-        written = (e.seq for e in self._state.journal if e.space == space and e.act.at <= at)
+        written = (e.seq for e in self._state.journal if e.space == space and e.operation.at <= at)
         return max(written, default=self.journal_begins(space)[0])
 
     def journal_begins(self, space: str) -> tuple[int, float]:
         return self._state.dropped.get(space, (0, 0.0))
 
-    def words(self, kind: str) -> dict[str, Mapping[str, Json]]:
+    def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
         return {name: data for (of, name), data in sorted(self._state.vocabulary.items()) if of == kind}
 
     def health(self, *, thorough: bool = False) -> Health:  # noqa: ARG002
@@ -383,14 +385,14 @@ def replaced_by(state: State, space: str, id: str) -> list[Memory]:
     return sorted(found, key=lambda memory: memory.created_at)
 
 
-def meant(entry: JournalEntry, told: Told) -> bool:
+def meant(entry: JournalEntry, told: JournalFilter) -> bool:
     return (
         told.memory_id in (None, entry.memory_id)
-        and (told.batch is None or entry.act.batch.startswith(told.batch))
-        and told.act in (None, entry.act.name)
-        and told.actor in (None, entry.act.actor)
-        and (told.since is None or entry.act.at >= told.since)
-        and (told.until is None or entry.act.at <= told.until)
+        and (told.batch is None or entry.operation.batch.startswith(told.batch))
+        and told.operation in (None, entry.operation.name)
+        and told.actor in (None, entry.operation.actor)
+        and (told.since is None or entry.operation.at >= told.since)
+        and (told.until is None or entry.operation.at <= told.until)
         and (told.after is None or entry.seq > told.after)
         and (told.upto is None or entry.seq <= told.upto)
     )

@@ -249,7 +249,7 @@ def scrubbed(line: bytes, space: str, ids: Container[bytes]) -> bytes:
         entry = from_line(told)
     except (ValueError, RecursionError):
         return b""
-    bare = entry.before is None and entry.after is None and not entry.act.why
+    bare = entry.before is None and entry.after is None and not entry.operation.why
     if bare or (entry.space, entry.kind) != (space, MEMORY):
         return line
     return as_bytes({**told, "why": "", "before": None, "after": None})

@@ -13,11 +13,11 @@ from typing import TypeAlias
 import numpy as np
 
 from nacre.errors import StorageError
-from nacre.model import Edge, Filter, JournalEntry, Memory, Told
+from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
-from nacre.protocols import Derived, Health, Keys, Match, Order, Place, Posting, Store, Tallied, Transaction, Vectors
-from nacre.storage.in_memory import ORDERS, InMemoryStore
+from nacre.protocols import Backend, Derived, Health, Keys, Match, Order, Place, Posting, Tallied, Transaction, Vectors
+from nacre.storage.in_memory import ORDERS, InMemoryBackend
 
 Other: TypeAlias = Mapping[str, Memory | None]
 
@@ -25,15 +25,15 @@ OWN = 1 << 40  # added to the keys of what stands otherwise; no backend numbers 
 FEW = 1_000  # up to so many hidden memories are simply left out of a longer list of the nearest
 
 
-class OverlaidStore:
+class OverlaidBackend:
     """`other` says how memories of `space` stand, None where one is not there; all else is as in the store below."""
 
-    def __init__(self, below: Store, space: str, other: Other, derived: Mapping[str, Derived]) -> None:
+    def __init__(self, below: Backend, space: str, other: Other, derived: Mapping[str, Derived]) -> None:
         self._below = below
         self._space = space
         self._changed = sorted(other)
         self._unchanged = Filter.where(id__not_in=self._changed) if self._changed else Filter()
-        self._above = InMemoryStore()
+        self._above = InMemoryBackend()
         with self._above.transaction() as transaction:
             for memory in filter(None, other.values()):
                 transaction.put(memory, derived.get(memory.id))
@@ -181,7 +181,7 @@ class OverlaidStore:
         return self._below.embedder()
 
     def journal(
-        self, space: str, told: Told = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
+        self, space: str, told: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
         return self._below.journal(space, told, newest_first=newest_first, limit=limit)
 
@@ -191,8 +191,8 @@ class OverlaidStore:
     def journal_begins(self, space: str) -> tuple[int, float]:
         return self._below.journal_begins(space)
 
-    def words(self, kind: str) -> dict[str, Mapping[str, Json]]:
-        return self._below.words(kind)
+    def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
+        return self._below.terms(kind)
 
     def health(self, *, thorough: bool = False) -> Health:
         return self._below.health(thorough=thorough)

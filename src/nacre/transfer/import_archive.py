@@ -16,7 +16,7 @@ from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.memory import Json
-from nacre.protocols import Derived, Embedder, Progress, Store
+from nacre.protocols import Backend, Derived, Embedder, Progress
 from nacre.remember.derive import chunk_memory, indexed_words
 from nacre.remember.guard import Guard
 from nacre.transfer.archive import AHKAI, MOST_NAMED, NACRE, ImportSummary, unpack_vectors
@@ -88,16 +88,16 @@ def import_rows(
 class StoreLookup:
     """What stands, for a dry run: read from the store, without a transaction that would make others wait."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Backend) -> None:
         self._store = store
         self._words: dict[str, Mapping[str, Mapping[str, Json]]] = {}
 
     def get(self, space: str, id: str) -> Memory | None:
         return next(iter(self._store.get(space, [id])), None)
 
-    def word(self, kind: str, name: str) -> Mapping[str, Json] | None:
+    def term(self, kind: str, name: str) -> Mapping[str, Json] | None:
         if kind not in self._words:
-            self._words[kind] = self._store.words(kind)
+            self._words[kind] = self._store.terms(kind)
         return self._words[kind].get(name)
 
 

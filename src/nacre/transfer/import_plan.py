@@ -108,7 +108,7 @@ class Lookup(Protocol):
 
     def get(self, space: str, id: str) -> Memory | None: ...
 
-    def word(self, kind: str, name: str) -> Mapping[str, Json] | None: ...
+    def term(self, kind: str, name: str) -> Mapping[str, Json] | None: ...
 
 
 @dataclass(slots=True)
@@ -153,7 +153,7 @@ class ImportPlanner:
 
     def spoken(self, words: list[Term]) -> Iterator[AnyChange]:
         for word in words:
-            stood = self.standing.word(word.kind, word.name)
+            stood = self.standing.term(word.kind, word.name)
             change = word.change(self.space, stood, overwrite=self.policy == "overwrite")
             if change is not None:
                 self.counts.words += 1

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from nacre.engine.changes import WordChange
+from nacre.engine.changes import TermChange
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
 from nacre.model import TYPES, Memory
@@ -37,7 +37,7 @@ class ExportedVocabulary:
 
     def __post_init__(self) -> None:
         backend = self.store.acting_as("export").store
-        self.known = {kind: dict(backend.words(kind)) for kind in STORE_WIDE}
+        self.known = {kind: dict(backend.terms(kind)) for kind in STORE_WIDE}
         self.known |= {kind: dict(self.store.vocabulary(kind)) for kind in OF_A_SPACE}
 
     def note(self, memory: Memory) -> None:
@@ -95,11 +95,11 @@ class Term:
     name: str
     data: Mapping[str, Json]
 
-    def change(self, space: str, stood: Mapping[str, Json] | None, *, overwrite: bool) -> WordChange | None:
+    def change(self, space: str, stood: Mapping[str, Json] | None, *, overwrite: bool) -> TermChange | None:
         """Words that stand stay as they are, unless everything is overwritten."""
         if stood is not None and (not overwrite or dict(stood) == dict(self.data)):
             return None
-        return WordChange(space, self.kind, self.name, stood, self.data)
+        return TermChange(space, self.kind, self.name, stood, self.data)
 
 
 def checked_term(row: TermRow, space: str, guard: Guard) -> Term:

@@ -1,4 +1,4 @@
-"""Every backend that a Store can have; a new one is added here and nowhere else."""
+"""Every backend that a Backend can have; a new one is added here and nowhere else."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from nacre.protocols import Store
-from nacre.storage.in_memory import InMemoryStore
-from nacre.storage.sqlite import Key, SQLiteStore
+from nacre.protocols import Backend
+from nacre.storage.in_memory import InMemoryBackend
+from nacre.storage.sqlite import Key, SQLiteBackend
 
 KEY = Key("0f" * 32)
 
-BACKENDS: Mapping[str, Callable[[Path], Store]] = {
-    "sqlite": lambda folder: SQLiteStore(folder / "store.db"),
-    "sqlite_encrypted": lambda folder: SQLiteStore(folder / "store.db", KEY),
-    "in_memory": lambda _: InMemoryStore(),
+BACKENDS: Mapping[str, Callable[[Path], Backend]] = {
+    "sqlite": lambda folder: SQLiteBackend(folder / "store.db"),
+    "sqlite_encrypted": lambda folder: SQLiteBackend(folder / "store.db", KEY),
+    "in_memory": lambda _: InMemoryBackend(),
 }
 
 
 @pytest.fixture
-def key(request: pytest.FixtureRequest, store: Store) -> Key | None:  # noqa: ARG001
+def key(request: pytest.FixtureRequest, store: Backend) -> Key | None:  # noqa: ARG001
     """What a copy of the store opens with."""
     return KEY if "sqlite_encrypted" in request.node.name else None
 
 
 @pytest.fixture(params=BACKENDS)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
     opened = BACKENDS[request.param](tmp_path)
     yield opened
     opened.close()

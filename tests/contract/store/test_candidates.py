@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nacre.model import Filter
-from nacre.protocols import Chunk, Derived, Keys, Place, Store, Words
+from nacre.protocols import Backend, Chunk, Derived, Keys, Place, Words
 from tests.samples import SPACE, derived, digest_of, ids, memory, put, unit
 
 EVERYTHING = Filter()
@@ -16,16 +16,16 @@ LIVE = Filter.live(1_000.0)
 NOBODY: Keys = np.empty(0, np.int64)
 
 
-def everyone(store: Store, space: str = SPACE) -> dict[str, int]:
+def everyone(store: Backend, space: str = SPACE) -> dict[str, int]:
     return {place.id: place.key for place in store.places(space, store.allowed(space, EVERYTHING), EVERYTHING)}
 
 
-def keys(store: Store, *wanted: str) -> Keys:
+def keys(store: Backend, *wanted: str) -> Keys:
     known = everyone(store)
     return np.array([known[id] for id in wanted], np.int64)
 
 
-def owners(store: Store, found: Keys, space: str = SPACE) -> list[str]:
+def owners(store: Backend, found: Keys, space: str = SPACE) -> list[str]:
     known = {key: id for id, key in everyone(store, space).items()}
     return [known[key] for key in found.tolist()]
 
@@ -37,7 +37,7 @@ def standing(at: int, **fields: object) -> tuple[object, Derived]:
 # postings
 
 
-def test_a_posting_names_every_memory_that_holds_the_stem_and_rises(store: Store) -> None:
+def test_a_posting_names_every_memory_that_holds_the_stem_and_rises(store: Backend) -> None:
     put(store, *((memory(f"m{i}"), derived("tea " * (i % 3) + f"pad pad{i}", unit(1, i))) for i in range(30)))
     found = store.postings(["tea", "pad7", "absent"])
     assert set(found) == {"tea", "pad7"}
@@ -52,7 +52,7 @@ def test_a_posting_names_every_memory_that_holds_the_stem_and_rises(store: Store
 
 @pytest.mark.parametrize("others", [0, 1, 2, 3, 4, 40])
 def test_a_posting_s_weight_grows_with_the_count_and_shrinks_with_the_length_not_with_rarity(
-    store: Store, others: int
+    store: Backend, others: int
 ) -> None:
     put(
         store,
@@ -66,7 +66,7 @@ def test_a_posting_s_weight_grows_with_the_count_and_shrinks_with_the_length_not
     assert 2.2 > weight["often"] > weight["once"] > weight["long"] > 0.2
 
 
-def test_a_posting_is_told_once_and_a_phrase_has_its_own(store: Store) -> None:
+def test_a_posting_is_told_once_and_a_phrase_has_its_own(store: Backend) -> None:
     put(
         store,
         (memory("phrase"), derived("new york city")),
@@ -78,7 +78,7 @@ def test_a_posting_is_told_once_and_a_phrase_has_its_own(store: Store) -> None:
     assert owners(store, found["new york"].keys) == ["phrase"]
 
 
-def test_postings_follow_edits_and_removals(store: Store) -> None:
+def test_postings_follow_edits_and_removals(store: Backend) -> None:
     put(store, (memory("a"), derived("tea")), (memory("b"), derived("tea coffee")), (memory("c"), derived("milk")))
     put(store, (memory("a"), derived("water")))
     with store.transaction() as transaction:
@@ -89,7 +89,7 @@ def test_postings_follow_edits_and_removals(store: Store) -> None:
 
 
 @pytest.mark.parametrize("term", ['"', "AND", "NEAR(a b)", "*", "a*", "text:a", "(", "-", "", " ", 'a"b', "😀", "\\"])
-def test_a_posting_s_term_is_never_an_operator(store: Store, term: str) -> None:
+def test_a_posting_s_term_is_never_an_operator(store: Backend, term: str) -> None:
     put(store, (memory("a"), derived("text word")))
     assert set(store.postings([term, "word"])) == {"word"}
 
@@ -97,7 +97,7 @@ def test_a_posting_s_term_is_never_an_operator(store: Store, term: str) -> None:
 # near, cosines
 
 
-def test_the_nearest_come_best_first_with_their_cosines_and_at_most_so_many(store: Store) -> None:
+def test_the_nearest_come_best_first_with_their_cosines_and_at_most_so_many(store: Backend) -> None:
     put(store, *((memory(f"m{i}"), derived(f"m{i}", unit(1, i))) for i in range(9)), (memory("w"), derived("waits")))
     found, cosines = store.near(SPACE, unit(1), 4)
     assert owners(store, found) == ["m0", "m1", "m2", "m3"]
@@ -107,14 +107,14 @@ def test_the_nearest_come_best_first_with_their_cosines_and_at_most_so_many(stor
     assert [len(part) for part in store.near("nowhere", unit(1), 5)] == [0, 0]
 
 
-def test_the_nearest_are_narrowed_before_they_are_cut(store: Store) -> None:
+def test_the_nearest_are_narrowed_before_they_are_cut(store: Backend) -> None:
     put(store, *((memory(f"m{i}"), derived(f"m{i}", unit(1, i / 100))) for i in range(500)))
     only = np.sort(keys(store, "m480", "m3", "m490"))
     assert owners(store, store.near(SPACE, unit(1), 2, only)[0]) == ["m3", "m480"]
     assert len(store.near(SPACE, unit(1), 5, NOBODY)[0]) == 0
 
 
-def test_many_chunks_of_one_memory_do_not_crowd_the_nearest(store: Store) -> None:
+def test_many_chunks_of_one_memory_do_not_crowd_the_nearest(store: Backend) -> None:
     rows = np.stack([unit(1, i / 5000) for i in range(900)])
     long = Derived(Words(), tuple(Chunk(i, i + 1, digest_of(str(i))) for i in range(900)), rows)
     put(store, (memory("long"), long), *((memory(f"m{i}"), derived(f"m{i}", unit(1, 1, i))) for i in range(5)))
@@ -123,7 +123,7 @@ def test_many_chunks_of_one_memory_do_not_crowd_the_nearest(store: Store) -> Non
     assert cosines[0] == pytest.approx(1.0, abs=2e-3)
 
 
-def test_cosines_are_of_the_best_chunk_in_the_order_asked_for_and_0_without_one(store: Store) -> None:
+def test_cosines_are_of_the_best_chunk_in_the_order_asked_for_and_0_without_one(store: Backend) -> None:
     put(
         store,
         (memory("two"), derived("two", unit(0, 1), unit(1, 1))),
@@ -136,7 +136,7 @@ def test_cosines_are_of_the_best_chunk_in_the_order_asked_for_and_0_without_one(
     assert len(store.cosines(SPACE, unit(1), NOBODY)) == 0
 
 
-def test_a_removed_memory_has_no_cosine_and_an_edited_one_its_new_one(store: Store) -> None:
+def test_a_removed_memory_has_no_cosine_and_an_edited_one_its_new_one(store: Backend) -> None:
     put(store, (memory("a"), derived("a", unit(1))), (memory("b"), derived("b", unit(1))))
     asked = keys(store, "a", "b")
     put(store, (memory("a"), derived("new", unit(0, 1))))
@@ -149,7 +149,7 @@ def test_a_removed_memory_has_no_cosine_and_an_edited_one_its_new_one(store: Sto
 # places, around, allowed
 
 
-def test_a_place_tells_what_a_ranking_must_know(store: Store) -> None:
+def test_a_place_tells_what_a_ranking_must_know(store: Backend) -> None:
     put(
         store,
         (memory("turn", "Is it so?", session="s", position=4, role="Anna", created_at=7.0), derived("x")),
@@ -164,7 +164,7 @@ def test_a_place_tells_what_a_ranking_must_know(store: Store) -> None:
     assert isinstance(found["turn"], Place)
 
 
-def test_places_rise_by_key_and_only_the_admitted_are_told(store: Store) -> None:
+def test_places_rise_by_key_and_only_the_admitted_are_told(store: Backend) -> None:
     put(
         store,
         *((memory(f"m{i}", status="trashed" if i % 2 else "long_term"), derived("x")) for i in range(10)),
@@ -181,7 +181,7 @@ def test_places_rise_by_key_and_only_the_admitted_are_told(store: Store) -> None
     assert store.allowed(SPACE, Filter.where(tags="none")).tolist() == []
 
 
-def test_around_finds_those_within_reach_of_each_spot_once(store: Store) -> None:
+def test_around_finds_those_within_reach_of_each_spot_once(store: Backend) -> None:
     put(
         store,
         *(standing(at) for at in range(10)),  # type: ignore[arg-type]
@@ -197,7 +197,7 @@ def test_around_finds_those_within_reach_of_each_spot_once(store: Store) -> None
     assert store.around(SPACE, [("", 5), ("s", 99), ("s'", 5)], 2, EVERYTHING) == []
 
 
-def test_around_admits_whom_the_filter_admits(store: Store) -> None:
+def test_around_admits_whom_the_filter_admits(store: Backend) -> None:
     put(
         store,
         standing(1, status="trashed"),  # type: ignore[arg-type]
@@ -209,7 +209,7 @@ def test_around_admits_whom_the_filter_admits(store: Store) -> None:
     assert ids(store.around(SPACE, [("s", 4)], 2, LIVE & Filter.where(tags="a"))) == ["m2"]
 
 
-def test_a_key_stays_while_others_come_and_go(store: Store) -> None:
+def test_a_key_stays_while_others_come_and_go(store: Backend) -> None:
     put(store, *((memory(id), derived(id, unit(1))) for id in "abc"))
     before = everyone(store)
     with store.transaction() as transaction:
@@ -227,7 +227,7 @@ def spread_over(spaces: Sequence[str]) -> list[tuple[object, Derived]]:
     ]
 
 
-def test_another_space_lends_nothing_but_its_postings(store: Store) -> None:
+def test_another_space_lends_nothing_but_its_postings(store: Backend) -> None:
     put(store, *spread_over(["here", "there"]))  # type: ignore[arg-type]
     both = store.postings(["word"])["word"].keys
     assert len(both) == 2

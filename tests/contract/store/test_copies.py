@@ -9,9 +9,9 @@ import pytest
 
 from nacre.errors import InvalidInput, StorageError
 from nacre.model import Filter
-from nacre.protocols import Store
-from nacre.storage.in_memory import InMemoryStore
-from nacre.storage.sqlite import Key, SQLiteStore
+from nacre.protocols import Backend
+from nacre.storage.in_memory import InMemoryBackend
+from nacre.storage.sqlite import Key, SQLiteBackend
 from tests.samples import SPACE, derived, entry, ids, memory, put, unit
 
 EVERYTHING = Filter()
@@ -19,33 +19,33 @@ PAIRS = 300
 
 
 @pytest.fixture
-def copied(store: Store) -> Store:
-    if isinstance(store, InMemoryStore):
+def copied(store: Backend) -> Backend:
+    if isinstance(store, InMemoryBackend):
         pytest.skip("kept nowhere")
     return store
 
 
-def test_a_store_that_is_kept_nowhere_says_so(store: Store, tmp_path: Path) -> None:
-    if isinstance(store, InMemoryStore):
+def test_a_store_that_is_kept_nowhere_says_so(store: Backend, tmp_path: Path) -> None:
+    if isinstance(store, InMemoryBackend):
         with pytest.raises(StorageError, match="kept nowhere"):
             store.copy_to(tmp_path / "copy.db")
 
 
-def test_a_copy_holds_all_that_the_store_holds(copied: Store, key: Key | None, tmp_path: Path) -> None:
+def test_a_copy_holds_all_that_the_store_holds(copied: Backend, key: Key | None, tmp_path: Path) -> None:
     with copied.transaction() as transaction:
         transaction.claim_embedder("first", 8)
         transaction.put(memory("a", tags=("x",)), derived("old word", unit(1)))
         transaction.put(memory("a", space="there"), derived("new word", unit(0, 1)))
         transaction.append([entry("a")])
-        transaction.put_word("type", "dream", {"seen": 1})
+        transaction.put_term("type", "dream", {"seen": 1})
     copied.copy_to(tmp_path / "deep" / "copy.db")
     assert [file.name for file in (tmp_path / "deep").iterdir()] == ["copy.db"]
-    copy = SQLiteStore(tmp_path / "deep" / "copy.db", key)
+    copy = SQLiteBackend(tmp_path / "deep" / "copy.db", key)
     try:
         for space in (SPACE, "there"):
             assert copy.select(space, EVERYTHING) == copied.select(space, EVERYTHING)
         assert copy.journal(SPACE) == copied.journal(SPACE)
-        assert (copy.words("type"), copy.embedder()) == ({"dream": {"seen": 1}}, "first")
+        assert (copy.terms("type"), copy.embedder()) == ({"dream": {"seen": 1}}, "first")
         assert ids(copy.by_words(SPACE, ["old"], EVERYTHING, 5)) == ["a"]
         assert ids(copy.by_vector(SPACE, unit(1), EVERYTHING, 5)) == ["a"]
         assert copy.health(thorough=True).problems == ()
@@ -55,7 +55,7 @@ def test_a_copy_holds_all_that_the_store_holds(copied: Store, key: Key | None, t
         copy.close()
 
 
-def test_a_copy_made_while_others_write_parts_no_transaction(copied: Store, key: Key | None, tmp_path: Path) -> None:
+def test_a_copy_made_while_others_write_parts_no_transaction(copied: Backend, key: Key | None, tmp_path: Path) -> None:
     written, stop = threading.Event(), threading.Event()
 
     def write() -> None:
@@ -76,7 +76,7 @@ def test_a_copy_made_while_others_write_parts_no_transaction(copied: Store, key:
         writer.join()
     counts = []
     for number in range(5):
-        copy = SQLiteStore(tmp_path / f"copy-{number}.db", key)
+        copy = SQLiteBackend(tmp_path / f"copy-{number}.db", key)
         kept = ids(copy.select(SPACE, EVERYTHING))
         assert {id[:-1] + "b" for id in kept if id.endswith("a")} == {id for id in kept if id.endswith("b")}
         assert copy.health(thorough=True).problems == ()
@@ -85,7 +85,7 @@ def test_a_copy_made_while_others_write_parts_no_transaction(copied: Store, key:
     assert counts[0] > 0 and counts == sorted(counts)
 
 
-def test_a_copy_never_replaces_anything(copied: Store, tmp_path: Path) -> None:
+def test_a_copy_never_replaces_anything(copied: Backend, tmp_path: Path) -> None:
     for name in ("other.db", "other.db-wal"):
         (tmp_path / name).write_text("of somebody")
         with pytest.raises(InvalidInput, match="never replaces"):
@@ -94,7 +94,7 @@ def test_a_copy_never_replaces_anything(copied: Store, tmp_path: Path) -> None:
         (tmp_path / name).unlink()
 
 
-def test_a_copy_that_cannot_be_made_leaves_nothing_behind(copied: Store, tmp_path: Path) -> None:
+def test_a_copy_that_cannot_be_made_leaves_nothing_behind(copied: Backend, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageError):
         copied.copy_to(tmp_path / "file" / "copy.db")

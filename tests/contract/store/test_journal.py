@@ -4,81 +4,83 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nacre.model import Act, JournalEntry, Told
+from nacre.model import JournalEntry, JournalFilter, Operation
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
-from nacre.protocols import Store
+from nacre.protocols import Backend
 from tests.samples import SPACE, entry
 
 
-def batches(store: Store, told: Told, *, newest_first: bool = True, limit: int | None = None) -> list[str]:
-    return [e.act.batch for e in store.journal(SPACE, told, newest_first=newest_first, limit=limit)]
+def batches(store: Backend, told: JournalFilter, *, newest_first: bool = True, limit: int | None = None) -> list[str]:
+    return [e.operation.batch for e in store.journal(SPACE, told, newest_first=newest_first, limit=limit)]
 
 
-def acted(act: Act) -> JournalEntry:
-    return replace(entry(), act=act)
+def acted(act: Operation) -> JournalEntry:
+    return replace(entry(), operation=act)
 
 
-def test_entries_come_back_as_they_were_written_newest_first_and_numbered_by_the_store(store: Store) -> None:
+def test_entries_come_back_as_they_were_written_newest_first_and_numbered_by_the_store(store: Backend) -> None:
     first = entry("a", batch="b1", at=1.5, after={"text": "x", "tags": ["t"], "links": [{"to": "y"}]}, seq=99)
     second = entry(
-        "b", batch="b2", act="edit", at=2.5, before={"importance": 0.5}, after={"importance": 0.75}, why="so"
+        "b", batch="b2", operation="edit", at=2.5, before={"importance": 0.5}, after={"importance": 0.75}, why="so"
     )
     with store.transaction() as transaction:
         transaction.append([first, second])
     found = store.journal(SPACE)
     assert [e.memory_id for e in found] == ["b", "a"]
     assert found[0].seq > found[1].seq
-    assert (found[0].act, found[0].before, found[0].after) == (second.act, second.before, second.after)
-    assert (found[1].act, found[1].before, found[1].after) == (first.act, None, first.after)
+    assert (found[0].operation, found[0].before, found[0].after) == (second.operation, second.before, second.after)
+    assert (found[1].operation, found[1].before, found[1].after) == (first.operation, None, first.after)
 
 
-def test_the_journal_is_narrowed_by_memory_and_batch_and_cut_by_limit(store: Store) -> None:
+def test_the_journal_is_narrowed_by_memory_and_batch_and_cut_by_limit(store: Backend) -> None:
     with store.transaction() as transaction:
         transaction.append([entry("a", batch="b1"), entry("b", batch="b1"), entry("a", batch="b2")])
-    assert batches(store, Told(memory_id="a")) == ["b2", "b1"]
-    assert [e.memory_id for e in store.journal(SPACE, Told(batch="b1"), newest_first=False)] == ["a", "b"]
-    assert batches(store, Told(memory_id="a", batch="b1")) == ["b1"]
+    assert batches(store, JournalFilter(memory_id="a")) == ["b2", "b1"]
+    assert [e.memory_id for e in store.journal(SPACE, JournalFilter(batch="b1"), newest_first=False)] == ["a", "b"]
+    assert batches(store, JournalFilter(memory_id="a", batch="b1")) == ["b1"]
     assert batches(store, EVERYTHING, limit=1) == ["b2"]
-    assert batches(store, Told(memory_id="a"), newest_first=False, limit=1) == ["b1"]
-    assert batches(store, Told(batch="nothing")) == []
+    assert batches(store, JournalFilter(memory_id="a"), newest_first=False, limit=1) == ["b1"]
+    assert batches(store, JournalFilter(batch="nothing")) == []
 
 
-def test_a_batch_is_found_by_its_first_characters(store: Store) -> None:
+def test_a_batch_is_found_by_its_first_characters(store: Backend) -> None:
     with store.transaction() as transaction:
         transaction.append([entry(batch=batch) for batch in ("ab", "abc", "abd", "b", "a%", "a_", "A", "é1")])
-    assert batches(store, Told(batch="ab")) == ["abd", "abc", "ab"]
-    assert batches(store, Told(batch="abc")) == ["abc"]
-    assert batches(store, Told(batch="a%")) == ["a%"]
-    assert batches(store, Told(batch="a_")) == ["a_"]
-    assert batches(store, Told(batch="é")) == ["é1"]
-    assert len(batches(store, Told(batch=""))) == 8
+    assert batches(store, JournalFilter(batch="ab")) == ["abd", "abc", "ab"]
+    assert batches(store, JournalFilter(batch="abc")) == ["abc"]
+    assert batches(store, JournalFilter(batch="a%")) == ["a%"]
+    assert batches(store, JournalFilter(batch="a_")) == ["a_"]
+    assert batches(store, JournalFilter(batch="é")) == ["é1"]
+    assert len(batches(store, JournalFilter(batch=""))) == 8
 
 
-def test_the_journal_is_narrowed_by_act_and_actor_and_time(store: Store) -> None:
+def test_the_journal_is_narrowed_by_act_and_actor_and_time(store: Backend) -> None:
     acts = [("remember", "lib", 1.0), ("edit", "cli", 2.0), ("edit", "lib", 3.0), ("forget", "cli", 3.0)]
     with store.transaction() as transaction:
-        transaction.append([acted(Act(name, actor, at, f"b{number}")) for number, (name, actor, at) in enumerate(acts)])
-    assert batches(store, Told(act="edit")) == ["b2", "b1"]
-    assert batches(store, Told(actor="cli")) == ["b3", "b1"]
-    assert batches(store, Told(act="edit", actor="cli")) == ["b1"]
-    assert batches(store, Told(since=2.0)) == ["b3", "b2", "b1"]
-    assert batches(store, Told(until=2.0)) == ["b1", "b0"]
-    assert batches(store, Told(since=2.5, until=2.9)) == []
-    assert batches(store, Told(since=3.0, until=3.0, act="forget")) == ["b3"]
+        transaction.append(
+            [acted(Operation(name, actor, at, f"b{number}")) for number, (name, actor, at) in enumerate(acts)]
+        )
+    assert batches(store, JournalFilter(operation="edit")) == ["b2", "b1"]
+    assert batches(store, JournalFilter(actor="cli")) == ["b3", "b1"]
+    assert batches(store, JournalFilter(operation="edit", actor="cli")) == ["b1"]
+    assert batches(store, JournalFilter(since=2.0)) == ["b3", "b2", "b1"]
+    assert batches(store, JournalFilter(until=2.0)) == ["b1", "b0"]
+    assert batches(store, JournalFilter(since=2.5, until=2.9)) == []
+    assert batches(store, JournalFilter(since=3.0, until=3.0, operation="forget")) == ["b3"]
 
 
-def test_after_and_upto_go_by_the_order_of_writing(store: Store) -> None:
+def test_after_and_upto_go_by_the_order_of_writing(store: Backend) -> None:
     with store.transaction() as transaction:
         transaction.append([entry(batch=f"b{number}", at=float(9 - number)) for number in range(4)])
     numbers = [e.seq for e in store.journal(SPACE, newest_first=False)]
-    assert batches(store, Told(after=numbers[1])) == ["b3", "b2"]
-    assert batches(store, Told(upto=numbers[1])) == ["b1", "b0"]
-    assert batches(store, Told(after=numbers[0], upto=numbers[2])) == ["b2", "b1"]
-    assert batches(store, Told(after=numbers[3])) == batches(store, Told(upto=numbers[0] - 1)) == []
+    assert batches(store, JournalFilter(after=numbers[1])) == ["b3", "b2"]
+    assert batches(store, JournalFilter(upto=numbers[1])) == ["b1", "b0"]
+    assert batches(store, JournalFilter(after=numbers[0], upto=numbers[2])) == ["b2", "b1"]
+    assert batches(store, JournalFilter(after=numbers[3])) == batches(store, JournalFilter(upto=numbers[0] - 1)) == []
 
 
-def test_an_entry_tells_what_kind_of_thing_it_is_about(store: Store) -> None:
+def test_an_entry_tells_what_kind_of_thing_it_is_about(store: Backend) -> None:
     about = [entry("omen"), replace(entry("omen", after={"description": "x"}), kind="relation")]
     with store.transaction() as transaction:
         transaction.append(about)
@@ -86,10 +88,10 @@ def test_an_entry_tells_what_kind_of_thing_it_is_about(store: Store) -> None:
         ("omen", "memory"),
         ("omen", "relation"),
     ]
-    assert len(store.journal(SPACE, Told(memory_id="omen"))) == 2
+    assert len(store.journal(SPACE, JournalFilter(memory_id="omen"))) == 2
 
 
-def test_numbers_rise_over_transactions(store: Store) -> None:
+def test_numbers_rise_over_transactions(store: Backend) -> None:
     for batch in ("b1", "b2", "b3"):
         with store.transaction() as transaction:
             transaction.append([entry("a", batch=batch)])
@@ -97,23 +99,23 @@ def test_numbers_rise_over_transactions(store: Store) -> None:
     assert numbers == sorted(set(numbers))
 
 
-def test_scrubbing_takes_the_content_and_the_reason_but_keeps_that_something_was_done(store: Store) -> None:
+def test_scrubbing_takes_the_content_and_the_reason_but_keeps_that_something_was_done(store: Backend) -> None:
     with store.transaction() as transaction:
         transaction.append([entry("a", after={"text": "secret"}, why="secret too", at=4.0), entry("b", after={"x": 1})])
         assert transaction.scrub_journal(SPACE, "a") == 1
         assert transaction.scrub_journal(SPACE, "nobody") == 0
     a, b = store.journal(SPACE, newest_first=False)
-    assert (a.before, a.after, a.act.why, a.act.at, a.act.name) == (None, None, "", 4.0, "remember")
+    assert (a.before, a.after, a.operation.why, a.operation.at, a.operation.name) == (None, None, "", 4.0, "remember")
     assert b.after == {"x": 1}
 
 
-def test_an_empty_difference_is_not_a_missing_one(store: Store) -> None:
+def test_an_empty_difference_is_not_a_missing_one(store: Backend) -> None:
     with store.transaction() as transaction:
         transaction.append([entry("a", before={}, after={})])
     assert (store.journal(SPACE)[0].before, store.journal(SPACE)[0].after) == ({}, {})
 
 
-def test_scrubbing_a_memory_leaves_a_word_of_the_same_name_alone(store: Store) -> None:
+def test_scrubbing_a_memory_leaves_a_word_of_the_same_name_alone(store: Backend) -> None:
     with store.transaction() as transaction:
         transaction.append(
             [entry("omen", after={"text": "x"}), replace(entry("omen", after={"y": 1}), kind="relation")]
@@ -122,7 +124,7 @@ def test_scrubbing_a_memory_leaves_a_word_of_the_same_name_alone(store: Store) -
     assert [e.after for e in store.journal(SPACE, newest_first=False)] == [None, {"y": 1}]
 
 
-def test_what_was_written_by_a_time_is_everything_up_to_the_last_entry_of_that_time(store: Store) -> None:
+def test_what_was_written_by_a_time_is_everything_up_to_the_last_entry_of_that_time(store: Backend) -> None:
     """The clock ran backwards between the second and the third: what stands before an entry was there with it."""
     with store.transaction() as transaction:
         transaction.append([entry(batch=f"b{at:g}", at=at) for at in (10.0, 30.0, 20.0, 40.0)])
@@ -135,7 +137,7 @@ def test_what_was_written_by_a_time_is_everything_up_to_the_last_entry_of_that_t
     assert store.written_by("elsewhere", 1e12) == 0
 
 
-def test_a_whole_journal_begins_with_nothing(store: Store) -> None:
+def test_a_whole_journal_begins_with_nothing(store: Backend) -> None:
     assert store.journal_begins(SPACE) == (0, 0.0)
     with store.transaction() as transaction:
         transaction.append([entry(at=5.0)])
@@ -143,7 +145,7 @@ def test_a_whole_journal_begins_with_nothing(store: Store) -> None:
     assert store.journal_begins(SPACE) == (0, 0.0)
 
 
-def test_a_forgotten_journal_says_where_it_begins_and_goes_on_counting(store: Store) -> None:
+def test_a_forgotten_journal_says_where_it_begins_and_goes_on_counting(store: Backend) -> None:
     with store.transaction() as transaction:
         transaction.append([entry(batch=f"b{at}", at=float(at)) for at in range(1, 5)])
         transaction.append([entry("other", space="there", batch="theirs", at=1.0)])
@@ -154,7 +156,7 @@ def test_a_forgotten_journal_says_where_it_begins_and_goes_on_counting(store: St
     assert batches(store, EVERYTHING) == ["b4", "b3"]
     assert store.journal_begins(SPACE) == (numbers[1], 2.0)
     assert store.written_by(SPACE, 0.5) == store.written_by(SPACE, 2.5) == numbers[1]
-    assert [e.act.batch for e in store.journal("there")] == ["theirs"]
+    assert [e.operation.batch for e in store.journal("there")] == ["theirs"]
     assert store.journal_begins("there") == (0, 0.0)
     with store.transaction() as transaction:
         assert transaction.forget_journal(SPACE, numbers[3] + 100) == 2
@@ -164,32 +166,32 @@ def test_a_forgotten_journal_says_where_it_begins_and_goes_on_counting(store: St
     assert store.written_by(SPACE, 4.5) == numbers[3]
 
 
-def test_the_vocabulary_keeps_each_word_once_by_kind_with_what_is_told_of_it(store: Store) -> None:
+def test_the_vocabulary_keeps_each_word_once_by_kind_with_what_is_told_of_it(store: Backend) -> None:
     with store.transaction() as transaction:
-        assert transaction.word("type", "omen") is None
+        assert transaction.term("type", "omen") is None
         for kind, name in (("type", "omen"), ("type", "dream"), ("type", "omen"), ("relation", "omen")):
-            transaction.put_word(kind, name, {})
-        transaction.put_word("relation", "omen", {"description": "“foretells”", "review": True, "n": [1, None]})
-        assert transaction.word("type", "omen") == {}
-        assert transaction.word("relation", "omen") == {"description": "“foretells”", "review": True, "n": [1, None]}
-    assert list(store.words("type").items()) == [("dream", {}), ("omen", {})]
-    assert store.words("relation") == {"omen": {"description": "“foretells”", "review": True, "n": [1, None]}}
-    assert store.words("nothing") == {}
+            transaction.put_term(kind, name, {})
+        transaction.put_term("relation", "omen", {"description": "“foretells”", "review": True, "n": [1, None]})
+        assert transaction.term("type", "omen") == {}
+        assert transaction.term("relation", "omen") == {"description": "“foretells”", "review": True, "n": [1, None]}
+    assert list(store.terms("type").items()) == [("dream", {}), ("omen", {})]
+    assert store.terms("relation") == {"omen": {"description": "“foretells”", "review": True, "n": [1, None]}}
+    assert store.terms("nothing") == {}
 
 
-def test_a_word_that_is_put_as_none_is_gone(store: Store) -> None:
+def test_a_word_that_is_put_as_none_is_gone(store: Backend) -> None:
     with store.transaction() as transaction:
-        transaction.put_word("relation", "a", {"x": 1})
-        transaction.put_word("relation", "b", {})
-        transaction.put_word("relation", "a", None)
-        transaction.put_word("relation", "nobody", None)
-        assert transaction.word("relation", "a") is None
-    assert store.words("relation") == {"b": {}}
+        transaction.put_term("relation", "a", {"x": 1})
+        transaction.put_term("relation", "b", {})
+        transaction.put_term("relation", "a", None)
+        transaction.put_term("relation", "nobody", None)
+        assert transaction.term("relation", "a") is None
+    assert store.terms("relation") == {"b": {}}
 
 
-def test_a_word_is_its_own_whatever_happens_to_what_was_given(store: Store) -> None:
+def test_a_word_is_its_own_whatever_happens_to_what_was_given(store: Backend) -> None:
     given: dict[str, Json] = {"description": "first"}
     with store.transaction() as transaction:
-        transaction.put_word("relation", "a", given)
+        transaction.put_term("relation", "a", given)
     given["description"] = "changed"
-    assert store.words("relation") == {"a": {"description": "first"}}
+    assert store.terms("relation") == {"a": {"description": "first"}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.model import Edge, Filter, Link
-from nacre.protocols import Store
+from nacre.protocols import Backend
 from tests.samples import SPACE, derived, ids, memory, put, unit
 
 
@@ -13,12 +13,12 @@ def ends(found: list[Edge]) -> list[tuple[str, str, str]]:
     return [edge[:3] for edge in found]
 
 
-def walks(store: Store) -> dict[tuple[str, str, str], int]:
+def walks(store: Backend) -> dict[tuple[str, str, str], int]:
     return {edge[:3]: edge.walks for edge in store.edges(SPACE)}
 
 
 @pytest.fixture
-def tied(store: Store) -> Store:
+def tied(store: Backend) -> Backend:
     put(
         store,
         memory("b", links=(Link("c", "needs", 0.5), Link("a"), Link("a", "needs"))),
@@ -29,7 +29,7 @@ def tied(store: Store) -> Store:
     return store
 
 
-def test_all_ties_come_in_the_order_of_their_sources_writing_then_target_then_relation(tied: Store) -> None:
+def test_all_ties_come_in_the_order_of_their_sources_writing_then_target_then_relation(tied: Backend) -> None:
     assert tied.edges(SPACE) == [
         Edge("b", "a", "needs"),
         Edge("b", "a", "related"),
@@ -39,7 +39,7 @@ def test_all_ties_come_in_the_order_of_their_sources_writing_then_target_then_re
     ]
 
 
-def test_ties_are_found_by_source_by_target_and_by_relation(tied: Store) -> None:
+def test_ties_are_found_by_source_by_target_and_by_relation(tied: Backend) -> None:
     assert ends(tied.edges(SPACE, out_of=["a"])) == [("a", "b", "related"), ("a", "nobody", "names")]
     assert ends(tied.edges(SPACE, into=["a"])) == [("b", "a", "needs"), ("b", "a", "related")]
     assert ends(tied.edges(SPACE, into=["nobody"])) == [("a", "nobody", "names")]
@@ -54,24 +54,24 @@ def test_ties_are_found_by_source_by_target_and_by_relation(tied: Store) -> None
     assert tied.edges(SPACE, out_of=["a"], into=["a"]) == []
 
 
-def test_an_empty_list_means_none_of_them(tied: Store) -> None:
+def test_an_empty_list_means_none_of_them(tied: Backend) -> None:
     assert tied.edges(SPACE, out_of=[]) == tied.edges(SPACE, into=[]) == tied.edges(SPACE, rels=[]) == []
     assert tied.edges(SPACE, out_of=["a"], rels=[]) == []
 
 
-def test_a_name_asked_for_twice_gives_its_ties_once(tied: Store) -> None:
+def test_a_name_asked_for_twice_gives_its_ties_once(tied: Backend) -> None:
     assert ends(tied.edges(SPACE, out_of=["a", "a"], into=["b", "b"], rels=["related", "related"])) == [
         ("a", "b", "related")
     ]
 
 
-def test_ties_of_another_space_do_not_exist(tied: Store) -> None:
+def test_ties_of_another_space_do_not_exist(tied: Backend) -> None:
     assert ends(tied.edges("there")) == ends(tied.edges("there", into=["c"])) == [("a", "c", "theirs")]
     assert tied.edges("there", into=["a", "b"]) == tied.edges("none") == []
     assert tied.edges(SPACE, rels=["theirs"]) == []
 
 
-def test_ties_follow_what_is_put_and_go_with_what_is_removed(tied: Store) -> None:
+def test_ties_follow_what_is_put_and_go_with_what_is_removed(tied: Backend) -> None:
     put(tied, memory("b", links=(Link("c", "needs", 0.9),)))
     assert tied.edges(SPACE, out_of=["b"]) == [Edge("b", "c", "needs", 0.9)]
     assert tied.edges(SPACE, into=["a"]) == []
@@ -81,12 +81,12 @@ def test_ties_follow_what_is_put_and_go_with_what_is_removed(tied: Store) -> Non
     assert ends(tied.edges(SPACE, into=["b"])) == [("a", "b", "related")]
 
 
-def test_a_source_that_is_written_again_keeps_its_place(tied: Store) -> None:
+def test_a_source_that_is_written_again_keeps_its_place(tied: Backend) -> None:
     put(tied, memory("b", "otherwise", links=(Link("a"),)))
     assert [edge.source for edge in tied.edges(SPACE)] == ["b", "a", "a"]
 
 
-def test_words_of_any_characters_name_ties(store: Store) -> None:
+def test_words_of_any_characters_name_ties(store: Backend) -> None:
     awkward = ("'; DROP TABLE link; --", '"', "%", "_", "5", "é", "🙂", "a\nb", "\\")
     put(store, memory("x", links=tuple(Link(name, name) for name in awkward)))
     for name in awkward:
@@ -94,7 +94,7 @@ def test_words_of_any_characters_name_ties(store: Store) -> None:
         assert ends(store.edges(SPACE, out_of=["x"], into=[name])) == [("x", name, name)]
 
 
-def test_each_walk_counts_once_for_each_tie_it_took(tied: Store) -> None:
+def test_each_walk_counts_once_for_each_tie_it_took(tied: Backend) -> None:
     tied.walked(SPACE, [Edge("a", "b", "related"), Edge("b", "c", "needs"), Edge("a", "b", "related")])
     tied.walked(SPACE, [Edge("a", "b", "related", 0.2, 99)])
     tied.walked(SPACE, [])
@@ -104,14 +104,14 @@ def test_each_walk_counts_once_for_each_tie_it_took(tied: Store) -> None:
     }  # fmt: skip
 
 
-def test_a_walk_of_a_tie_that_is_not_there_counts_nowhere(tied: Store) -> None:
+def test_a_walk_of_a_tie_that_is_not_there_counts_nowhere(tied: Backend) -> None:
     before = tied.edges(SPACE), tied.edges("there")
     tied.walked(SPACE, [Edge("a", "b", "needs"), Edge("a", "c", "theirs"), Edge("nobody", "a", "related")])
     tied.walked("there", [Edge("b", "a", "needs")])
     assert (tied.edges(SPACE), tied.edges("there")) == before
 
 
-def test_a_tie_that_stays_keeps_its_walks_whatever_else_is_put(tied: Store) -> None:
+def test_a_tie_that_stays_keeps_its_walks_whatever_else_is_put(tied: Backend) -> None:
     tied.walked(SPACE, tied.edges(SPACE, out_of=["b"]))
     put(
         tied,
@@ -121,7 +121,7 @@ def test_a_tie_that_stays_keeps_its_walks_whatever_else_is_put(tied: Store) -> N
     assert walks(tied)["b", "x", "related"] == 0
 
 
-def test_a_tie_that_was_gone_between_begins_again_at_nothing(tied: Store) -> None:
+def test_a_tie_that_was_gone_between_begins_again_at_nothing(tied: Backend) -> None:
     tied.walked(SPACE, tied.edges(SPACE))
     put(tied, memory("a"))
     put(tied, memory("a", links=(Link("b"),)))
@@ -132,7 +132,7 @@ def test_a_tie_that_was_gone_between_begins_again_at_nothing(tied: Store) -> Non
     assert walks(tied)["b", "a", "related"] == 0
 
 
-def test_walks_within_a_transaction_that_fails_are_as_if_never_put(tied: Store) -> None:
+def test_walks_within_a_transaction_that_fails_are_as_if_never_put(tied: Backend) -> None:
     tied.walked(SPACE, tied.edges(SPACE, out_of=["a"]))
     before = tied.edges(SPACE)
     with pytest.raises(RuntimeError), tied.transaction() as transaction:
@@ -142,7 +142,7 @@ def test_walks_within_a_transaction_that_fails_are_as_if_never_put(tied: Store) 
     assert tied.edges(SPACE) == before
 
 
-def test_what_a_memory_replaced_is_told_oldest_first(store: Store) -> None:
+def test_what_a_memory_replaced_is_told_oldest_first(store: Backend) -> None:
     put(
         store,
         memory("late", superseded_by="heir", created_at=3.0),
@@ -164,14 +164,14 @@ def test_what_a_memory_replaced_is_told_oldest_first(store: Store) -> None:
     assert ids(store.replaced_by(SPACE, "heir")) == ["early"]
 
 
-def test_nothing_was_replaced_by_nobody(store: Store) -> None:
+def test_nothing_was_replaced_by_nobody(store: Backend) -> None:
     put(store, memory("a"), memory("b"))
     assert store.replaced_by(SPACE, "") == []
     with store.transaction() as transaction:
         assert transaction.replaced_by(SPACE, "") == []
 
 
-def test_lists_of_thousands_of_ids_are_answered_whole(store: Store) -> None:
+def test_lists_of_thousands_of_ids_are_answered_whole(store: Backend) -> None:
     names = [f"m{number}" for number in range(1500)]
     put(
         store,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.model import Filter, Link, Memory
-from nacre.protocols import Order, Store
+from nacre.protocols import Backend, Order
 from tests.samples import SPACE, derived, digest_of, ids, memory, put, unit
 
 EVERYTHING = Filter()
@@ -20,7 +20,7 @@ WHOLE = Memory(
 )  # fmt: skip
 
 
-def test_a_record_comes_back_exactly_as_it_was_put(store: Store) -> None:
+def test_a_record_comes_back_exactly_as_it_was_put(store: Backend) -> None:
     put(store, WHOLE)
     assert store.get(SPACE, ["whole"]) == [WHOLE]
     assert store.select(SPACE, EVERYTHING) == [WHOLE]
@@ -28,7 +28,7 @@ def test_a_record_comes_back_exactly_as_it_was_put(store: Store) -> None:
         assert transaction.get(SPACE, "whole") == WHOLE
 
 
-def test_a_record_put_again_is_replaced_in_every_field(store: Store) -> None:
+def test_a_record_put_again_is_replaced_in_every_field(store: Backend) -> None:
     put(store, WHOLE)
     bare = Memory(id="whole", text="bare", space=SPACE)
     put(store, bare)
@@ -38,13 +38,13 @@ def test_a_record_put_again_is_replaced_in_every_field(store: Store) -> None:
     assert store.count(SPACE, Filter.where(contexts="work")) == 0
 
 
-def test_get_keeps_the_order_asked_for_gives_each_once_and_leaves_out_the_unknown(store: Store) -> None:
+def test_get_keeps_the_order_asked_for_gives_each_once_and_leaves_out_the_unknown(store: Backend) -> None:
     put(store, memory("a"), memory("b"), memory("c"))
     assert ids(store.get(SPACE, ["c", "nobody", "a", "c"])) == ["c", "a"]
     assert store.get(SPACE, []) == []
 
 
-def test_ids_like_gives_ids_that_begin_so_and_no_others(store: Store) -> None:
+def test_ids_like_gives_ids_that_begin_so_and_no_others(store: Backend) -> None:
     put(store, *(memory(id) for id in ("ab1", "ab2", "ab%", "AB3", "b_1", "bx1")))
     assert store.ids_like(SPACE, "ab", 10) == ["ab%", "ab1", "ab2"]
     assert store.ids_like(SPACE, "b_", 10) == ["b_1"]
@@ -54,7 +54,7 @@ def test_ids_like_gives_ids_that_begin_so_and_no_others(store: Store) -> None:
 
 
 @pytest.fixture
-def various(store: Store) -> Store:
+def various(store: Backend) -> Backend:
     put(
         store,
         memory(
@@ -79,27 +79,27 @@ def various(store: Store) -> Store:
     ],
 )
 def test_select_orders_and_the_later_write_comes_first_among_equals(
-    various: Store, order: Order, expected: list[str]
+    various: Backend, order: Order, expected: list[str]
 ) -> None:
     assert ids(various.select(SPACE, EVERYTHING, order=order)) == expected
     assert ids(various.select(SPACE, EVERYTHING, order=order, limit=2, offset=1)) == expected[1:3]
 
 
-def test_select_pages_through_without_repeating_or_losing_any(various: Store) -> None:
+def test_select_pages_through_without_repeating_or_losing_any(various: Backend) -> None:
     pages = [ids(various.select(SPACE, EVERYTHING, limit=1, offset=at)) for at in range(5)]
     assert pages == [["late"], ["twin"], ["middle"], ["early"], []]
     assert various.select(SPACE, EVERYTHING, limit=0) == []
     assert ids(various.select(SPACE, EVERYTHING, offset=3)) == ["early"]
 
 
-def test_iterate_goes_from_the_oldest_however_many_there_are(store: Store) -> None:
+def test_iterate_goes_from_the_oldest_however_many_there_are(store: Backend) -> None:
     put(store, *(memory(f"m{i:04}", created_at=float(2000 - i // 2)) for i in range(1203)))
     found = list(store.iterate(SPACE, EVERYTHING))
     assert found == store.select(SPACE, EVERYTHING, order="oldest")
     assert len(found) == 1203
 
 
-def test_iterate_survives_writes_between_its_steps(store: Store) -> None:
+def test_iterate_survives_writes_between_its_steps(store: Backend) -> None:
     put(store, *(memory(f"m{i:03}", created_at=float(i)) for i in range(600)))
     seen = []
     for found in store.iterate(SPACE, EVERYTHING):
@@ -111,21 +111,21 @@ def test_iterate_survives_writes_between_its_steps(store: Store) -> None:
     assert seen == [f"m{i:03}" for i in range(600)]
 
 
-def test_filters_narrow_select_iterate_and_count_alike(various: Store) -> None:
+def test_filters_narrow_select_iterate_and_count_alike(various: Backend) -> None:
     where = Filter.where(tags="x", importance__lt=0.5)
     assert ids(various.select(SPACE, where)) == ids(list(various.iterate(SPACE, where))) == ["late"]
     assert various.count(SPACE, where) == 1
     assert various.count(SPACE, EVERYTHING) == 4
 
 
-def test_tally_counts_by_type_status_and_tag_most_frequent_first(various: Store) -> None:
+def test_tally_counts_by_type_status_and_tag_most_frequent_first(various: Backend) -> None:
     assert list(various.tally(SPACE, "type", EVERYTHING).items()) == [("semantic", 3), ("episodic", 1)]
     assert list(various.tally(SPACE, "status", EVERYTHING).items()) == [("short_term", 3), ("long_term", 1)]
     assert list(various.tally(SPACE, "tags", EVERYTHING).items()) == [("x", 2), ("y", 1)]
     assert various.tally(SPACE, "tags", Filter.where(importance__lt=0.5)) == {"x": 1}
 
 
-def test_tally_counts_the_memories_that_name_an_entity(store: Store) -> None:
+def test_tally_counts_the_memories_that_name_an_entity(store: Backend) -> None:
     put(
         store,
         memory("a", entities=("Zoë Ek", "Bo", "Bo"), importance=0.9),
@@ -139,7 +139,7 @@ def test_tally_counts_the_memories_that_name_an_entity(store: Store) -> None:
     assert store.tally("elsewhere", "entities", EVERYTHING) == {}
 
 
-def test_tally_counts_sources_and_contexts_that_apply_or_do_not(store: Store) -> None:
+def test_tally_counts_sources_and_contexts_that_apply_or_do_not(store: Backend) -> None:
     put(
         store,
         memory("a", source="tested", contexts=("team", "ci"), anti_contexts=("alone",)),
@@ -151,7 +151,7 @@ def test_tally_counts_sources_and_contexts_that_apply_or_do_not(store: Store) ->
     assert store.tally(SPACE, "anti_contexts", EVERYTHING) == {"alone": 1, "ci": 1}
 
 
-def test_touch_counts_each_use_and_never_turns_the_clock_back(store: Store) -> None:
+def test_touch_counts_each_use_and_never_turns_the_clock_back(store: Backend) -> None:
     put(store, memory("a", last_accessed=5.0), memory("b"))
     store.touch(SPACE, ["a", "nobody"], 9.0)
     store.touch(SPACE, ["a"], 7.0)
@@ -161,7 +161,7 @@ def test_touch_counts_each_use_and_never_turns_the_clock_back(store: Store) -> N
     assert store.journal(SPACE) == []
 
 
-def test_touching_leaves_words_and_vectors_alone(store: Store) -> None:
+def test_touching_leaves_words_and_vectors_alone(store: Backend) -> None:
     put(store, (memory("a"), derived("word", unit(1))))
     store.touch(SPACE, ["a"], 9.0)
     assert ids(store.by_words(SPACE, ["word"], EVERYTHING, 5)) == ["a"]
@@ -169,7 +169,7 @@ def test_touching_leaves_words_and_vectors_alone(store: Store) -> None:
     assert store.pending(5) == []
 
 
-def test_deleting_a_memory_takes_its_words_vector_and_links(store: Store) -> None:
+def test_deleting_a_memory_takes_its_words_vector_and_links(store: Backend) -> None:
     put(store, (memory("a", tags=("t",), links=(Link("b"),)), derived("word", unit(1))))
     with store.transaction() as transaction:
         assert transaction.remove(SPACE, "a")
@@ -184,7 +184,7 @@ def test_deleting_a_memory_takes_its_words_vector_and_links(store: Store) -> Non
     assert store.health(thorough=True).problems == ()
 
 
-def test_a_deleted_id_can_be_used_again_without_inheriting_anything(store: Store) -> None:
+def test_a_deleted_id_can_be_used_again_without_inheriting_anything(store: Backend) -> None:
     put(store, (memory("a", tags=("t",), links=(Link("b"),)), derived("word", unit(1))))
     with store.transaction() as transaction:
         transaction.remove(SPACE, "a")

@@ -5,25 +5,25 @@ from __future__ import annotations
 import pytest
 
 from nacre.model import Filter, Link
-from nacre.protocols import Store
+from nacre.protocols import Backend
 from tests.samples import SPACE, derived, entry, ids, memory, unit
 
 EVERYTHING = Filter()
 
 
-def filled(store: Store) -> None:
+def filled(store: Backend) -> None:
     with store.transaction() as transaction:
         transaction.claim_embedder("first", 8)
         transaction.put(memory("a", "text", tags=("x",), links=(Link("b"),)), derived("old word", unit(1)))
         transaction.put(memory("b", "other"), derived("new word", unit(0, 1)))
         transaction.append([entry("a")])
-        transaction.put_word(f"tag/{SPACE}", "x", {"told": 1})
-        transaction.put_word(f"tag/deep/{SPACE}", "x", {"told": 2})
-        transaction.put_word("type", SPACE, {})
-        transaction.put_word("space", SPACE, {"description": "d"})
+        transaction.put_term(f"tag/{SPACE}", "x", {"told": 1})
+        transaction.put_term(f"tag/deep/{SPACE}", "x", {"told": 2})
+        transaction.put_term("type", SPACE, {})
+        transaction.put_term("space", SPACE, {"description": "d"})
 
 
-def test_all_that_was_its_own_is_found_under_the_new_name(store: Store) -> None:
+def test_all_that_was_its_own_is_found_under_the_new_name(store: Backend) -> None:
     filled(store)
     store.walked(SPACE, store.edges(SPACE))
     with store.transaction() as transaction:
@@ -38,17 +38,17 @@ def test_all_that_was_its_own_is_found_under_the_new_name(store: Store) -> None:
     assert store.health(thorough=True).problems == ()
 
 
-def test_words_of_other_spaces_and_kinds_stay(store: Store) -> None:
+def test_words_of_other_spaces_and_kinds_stay(store: Backend) -> None:
     filled(store)
     with store.transaction() as transaction:
         transaction.rename_space(SPACE, "new")
-    assert store.words("tag/new") == {"x": {"told": 1}} and store.words(f"tag/{SPACE}") == {}
-    assert store.words(f"tag/deep/{SPACE}") == {"x": {"told": 2}}
-    assert store.words("type") == {SPACE: {}}
-    assert store.words("space") == {"new": {"description": "d"}}
+    assert store.terms("tag/new") == {"x": {"told": 1}} and store.terms(f"tag/{SPACE}") == {}
+    assert store.terms(f"tag/deep/{SPACE}") == {"x": {"told": 2}}
+    assert store.terms("type") == {SPACE: {}}
+    assert store.terms("space") == {"new": {"description": "d"}}
 
 
-def test_a_renaming_that_fails_leaves_the_old_name(store: Store) -> None:
+def test_a_renaming_that_fails_leaves_the_old_name(store: Backend) -> None:
     filled(store)
 
     def fail() -> None:
@@ -62,7 +62,7 @@ def test_a_renaming_that_fails_leaves_the_old_name(store: Store) -> None:
     assert ids(store.by_vector(SPACE, unit(0, 1), EVERYTHING, 1)) == ["b"]
 
 
-def test_another_space_is_not_touched(store: Store) -> None:
+def test_another_space_is_not_touched(store: Backend) -> None:
     filled(store)
     with store.transaction() as transaction:
         transaction.put(memory("a", "elsewhere", space="third"), derived("third word", unit(1)))

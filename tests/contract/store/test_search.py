@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from nacre.model import Filter
-from nacre.protocols import Chunk, Derived, Store, Words
+from nacre.protocols import Backend, Chunk, Derived, Words
 from tests.samples import DIMENSIONS, SPACE, derived, digest_of, ids, memory, put, unit
 
 EVERYTHING = Filter()
 
 
-def test_any_of_the_words_finds_and_more_of_them_ranks_higher(store: Store) -> None:
+def test_any_of_the_words_finds_and_more_of_them_ranks_higher(store: Backend) -> None:
     put(
         store,
         (memory("one"), derived("red house garden path")),
@@ -24,14 +24,14 @@ def test_any_of_the_words_finds_and_more_of_them_ranks_higher(store: Store) -> N
     assert store.by_words(SPACE, ["absent"], EVERYTHING, 10) == []
 
 
-def test_scores_fall_from_the_best(store: Store) -> None:
+def test_scores_fall_from_the_best(store: Backend) -> None:
     put(store, *((memory(f"m{i}"), derived("rare " * i + "filler " * 20)) for i in range(1, 5)))
     scores = [match.score for match in store.by_words(SPACE, ["rare"], EVERYTHING, 10)]
     assert len(scores) == 4
     assert scores == sorted(scores, reverse=True)
 
 
-def test_words_are_found_in_title_tags_and_entities_too(store: Store) -> None:
+def test_words_are_found_in_title_tags_and_entities_too(store: Backend) -> None:
     put(
         store,
         (memory("title"), Derived(Words(title="zebra"))),
@@ -41,7 +41,7 @@ def test_words_are_found_in_title_tags_and_entities_too(store: Store) -> None:
     assert sorted(ids(store.by_words(SPACE, ["zebra"], EVERYTHING, 10))) == ["entities", "tags", "title"]
 
 
-def test_a_term_with_spaces_is_a_phrase_within_one_field(store: Store) -> None:
+def test_a_term_with_spaces_is_a_phrase_within_one_field(store: Backend) -> None:
     put(
         store,
         (memory("phrase"), derived("new york city")),
@@ -51,12 +51,12 @@ def test_a_term_with_spaces_is_a_phrase_within_one_field(store: Store) -> None:
     assert ids(store.by_words(SPACE, ["new york"], EVERYTHING, 10)) == ["phrase"]
 
 
-def test_a_word_is_matched_whole(store: Store) -> None:
+def test_a_word_is_matched_whole(store: Backend) -> None:
     put(store, (memory("long"), derived("category concatenate")), (memory("short"), derived("cat")))
     assert ids(store.by_words(SPACE, ["cat"], EVERYTHING, 10)) == ["short"]
 
 
-def test_every_memory_of_the_corpus_can_be_found_by_its_word(store: Store) -> None:
+def test_every_memory_of_the_corpus_can_be_found_by_its_word(store: Backend) -> None:
     put(store, *((memory(f"m{i}"), derived(f"common needle{i}")) for i in range(300)))
     assert ids(store.by_words(SPACE, ["needle7"], EVERYTHING, 5)) == ["m7"]
     assert len(store.by_words(SPACE, ["common"], EVERYTHING, 1000)) == 300
@@ -65,7 +65,7 @@ def test_every_memory_of_the_corpus_can_be_found_by_its_word(store: Store) -> No
 
 
 @pytest.mark.parametrize("where", [Filter.where(tags="rare"), Filter.where(importance__gt=0.9)])
-def test_a_very_selective_filter_holds_in_both_searches_and_loses_nobody(store: Store, where: Filter) -> None:
+def test_a_very_selective_filter_holds_in_both_searches_and_loses_nobody(store: Backend, where: Filter) -> None:
     pairs = [(memory(f"m{i}"), derived("common", unit(1, i / 1000))) for i in range(600)]
     far = [
         (memory(f"far{i}", tags=("rare",), importance=0.95), derived("common pad pad", unit(0.1, 1, i)))
@@ -81,17 +81,17 @@ def test_a_very_selective_filter_holds_in_both_searches_and_loses_nobody(store: 
 @pytest.mark.parametrize(
     "term", ['"', "AND", "OR", "NOT", "NEAR(a b)", "*", "a*", "^a", "text:a", "(", "-", "", 'a"b', "😀", "\\"]
 )
-def test_a_term_is_never_an_operator(store: Store, term: str) -> None:
+def test_a_term_is_never_an_operator(store: Backend, term: str) -> None:
     put(store, (memory("a"), derived("text word")))
     assert ids(store.by_words(SPACE, [term, "word"], EVERYTHING, 10)) == ["a"]
 
 
-def test_a_question_of_thousands_of_words_is_answered(store: Store) -> None:
+def test_a_question_of_thousands_of_words_is_answered(store: Backend) -> None:
     put(store, (memory("a"), derived("w17 w4000")))
     assert ids(store.by_words(SPACE, [f"w{i}" for i in range(6000)], EVERYTHING, 10)) == ["a"]
 
 
-def test_what_is_not_put_anew_stays_found(store: Store) -> None:
+def test_what_is_not_put_anew_stays_found(store: Backend) -> None:
     put(store, (memory("a"), derived("word", unit(1))))
     put(store, memory("a", importance=0.9))
     assert ids(store.by_words(SPACE, ["word"], EVERYTHING, 10)) == ["a"]
@@ -99,7 +99,7 @@ def test_what_is_not_put_anew_stays_found(store: Store) -> None:
     assert store.pending(5) == []
 
 
-def test_a_memory_scores_as_its_best_chunk_and_names_it(store: Store) -> None:
+def test_a_memory_scores_as_its_best_chunk_and_names_it(store: Backend) -> None:
     put(store, (memory("a"), derived("a", unit(0, 1), unit(1), unit(0, 0, 1))), (memory("b"), derived("b", unit(1, 1))))
     first, second = store.by_vector(SPACE, unit(1), EVERYTHING, 10)
     assert (first.id, first.span) == ("a", (10, 20))
@@ -108,20 +108,20 @@ def test_a_memory_scores_as_its_best_chunk_and_names_it(store: Store) -> None:
     assert second.score == pytest.approx(0.7071, abs=2e-3)
 
 
-def test_many_chunks_of_one_memory_do_not_crowd_out_the_others(store: Store) -> None:
+def test_many_chunks_of_one_memory_do_not_crowd_out_the_others(store: Backend) -> None:
     rows = [unit(1, i / 5000) for i in range(900)]
     long = Derived(Words(), tuple(Chunk(i, i + 1, digest_of(str(i))) for i in range(900)), np.stack(rows))
     put(store, (memory("long"), long), *((memory(f"m{i}"), derived(f"m{i}", unit(1, 1, i))) for i in range(5)))
     assert ids(store.by_vector(SPACE, unit(1), EVERYTHING, 6)) == ["long", "m0", "m1", "m2", "m3", "m4"]
 
 
-def test_the_limit_cuts_after_the_best(store: Store) -> None:
+def test_the_limit_cuts_after_the_best(store: Backend) -> None:
     put(store, *((memory(f"m{i}"), derived(f"m{i}", unit(1, i))) for i in range(9)))
     assert ids(store.by_vector(SPACE, unit(1), EVERYTHING, 3)) == ["m0", "m1", "m2"]
     assert store.by_vector(SPACE, unit(1), EVERYTHING, 0) == []
 
 
-def test_a_deleted_memory_is_no_longer_near(store: Store) -> None:
+def test_a_deleted_memory_is_no_longer_near(store: Backend) -> None:
     put(store, (memory("a"), derived("a", unit(1))), (memory("b"), derived("b", unit(1, 1))))
     assert ids(store.by_vector(SPACE, unit(1), EVERYTHING, 5)) == ["a", "b"]
     with store.transaction() as transaction:
@@ -129,7 +129,7 @@ def test_a_deleted_memory_is_no_longer_near(store: Store) -> None:
     assert ids(store.by_vector(SPACE, unit(1), EVERYTHING, 5)) == ["b"]
 
 
-def test_after_an_edit_the_new_vector_is_found_and_the_old_one_is_not(store: Store) -> None:
+def test_after_an_edit_the_new_vector_is_found_and_the_old_one_is_not(store: Backend) -> None:
     put(store, (memory("a"), derived("old", unit(1))), (memory("b"), derived("b", unit(0, 0, 1))))
     assert ids(store.by_vector(SPACE, unit(1), EVERYTHING, 1)) == ["a"]
     put(store, (memory("a"), derived("new", unit(0, 1))))
@@ -138,7 +138,7 @@ def test_after_an_edit_the_new_vector_is_found_and_the_old_one_is_not(store: Sto
     assert store.by_words(SPACE, ["old"], EVERYTHING, 5) == []
 
 
-def test_losing_its_vectors_makes_a_memory_pending_and_unseen_by_vector(store: Store) -> None:
+def test_losing_its_vectors_makes_a_memory_pending_and_unseen_by_vector(store: Backend) -> None:
     put(store, (memory("a"), derived("word", unit(1))))
     put(store, (memory("a"), derived("word")))
     assert store.by_vector(SPACE, unit(1), EVERYTHING, 5) == []
@@ -146,14 +146,14 @@ def test_losing_its_vectors_makes_a_memory_pending_and_unseen_by_vector(store: S
     assert ids(store.by_words(SPACE, ["word"], EVERYTHING, 5)) == ["a"]
 
 
-def test_pending_reaches_over_spaces_and_keeps_its_limit(store: Store) -> None:
+def test_pending_reaches_over_spaces_and_keeps_its_limit(store: Backend) -> None:
     put(store, memory("a"), memory("b", space="there"), (memory("c"), derived("c", unit(1))))
     assert sorted(ids(store.pending(5))) == ["a", "b"]
     assert len(store.pending(1)) == 1
     assert store.health().pending == 2
 
 
-def test_vectors_are_known_again_by_the_exact_words(store: Store) -> None:
+def test_vectors_are_known_again_by_the_exact_words(store: Backend) -> None:
     put(store, (memory("a"), derived("text", unit(1), unit(0, 1))), (memory("w"), derived("waits")))
     found = store.vectors_for([digest_of("text/1"), digest_of("unknown"), digest_of("text/0"), digest_of("waits/0")])
     assert set(found) == {digest_of("text/0"), digest_of("text/1")}
@@ -162,7 +162,7 @@ def test_vectors_are_known_again_by_the_exact_words(store: Store) -> None:
     assert store.vectors_for([]) == {}
 
 
-def test_known_vectors_survive_the_gathering_of_many_small_writes(store: Store) -> None:
+def test_known_vectors_survive_the_gathering_of_many_small_writes(store: Backend) -> None:
     for i in range(150):
         put(store, (memory(f"m{i}"), derived(f"t{i}", unit(1, i))))
     with store.transaction() as transaction:

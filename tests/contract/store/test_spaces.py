@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.model import Filter, Told
-from nacre.protocols import Store
+from nacre.model import Filter, JournalFilter
+from nacre.protocols import Backend
 from tests.samples import derived, entry, ids, memory, put, unit
 
 EVERYTHING = Filter()
 
 
 @pytest.fixture
-def two(store: Store) -> Store:
+def two(store: Backend) -> Backend:
     """The same id in two spaces, and a memory that only the second has."""
     put(
         store,
@@ -25,7 +25,7 @@ def two(store: Store) -> Store:
     return store
 
 
-def test_the_same_id_lives_apart_in_two_spaces(two: Store) -> None:
+def test_the_same_id_lives_apart_in_two_spaces(two: Backend) -> None:
     assert [m.text for m in two.get("one", ["same", "other"])] == ["of one"]
     assert [m.text for m in two.get("two", ["same"])] == ["of two"]
     with two.transaction() as transaction:
@@ -33,7 +33,7 @@ def test_the_same_id_lives_apart_in_two_spaces(two: Store) -> None:
         assert not transaction.remove("one", "other")
 
 
-def test_no_question_in_one_space_is_answered_from_another(two: Store) -> None:
+def test_no_question_in_one_space_is_answered_from_another(two: Backend) -> None:
     assert ids(two.select("one", EVERYTHING)) == ["same"]
     assert [m.text for m in two.iterate("one", EVERYTHING)] == ["of one"]
     assert two.ids_like("one", "", 10) == ["same"]
@@ -42,24 +42,24 @@ def test_no_question_in_one_space_is_answered_from_another(two: Store) -> None:
     assert ids(two.by_words("one", ["share", "shared"], EVERYTHING, 10)) == ["same"]
     assert ids(two.by_vector("one", unit(1), EVERYTHING, 10)) == ["same"]
     assert [e.memory_id for e in two.journal("one")] == ["same"]
-    assert two.journal("one", Told(memory_id="other")) == []
+    assert two.journal("one", JournalFilter(memory_id="other")) == []
 
 
-def test_a_filter_that_names_another_space_finds_nothing(two: Store) -> None:
+def test_a_filter_that_names_another_space_finds_nothing(two: Backend) -> None:
     where = Filter.where(space="two")
     assert two.select("one", where) == []
     assert two.by_words("one", ["shared"], where, 10) == []
     assert two.by_vector("one", unit(1), where, 10) == []
 
 
-def test_a_space_nobody_wrote_to_is_empty(two: Store) -> None:
+def test_a_space_nobody_wrote_to_is_empty(two: Backend) -> None:
     assert two.select("none", EVERYTHING) == []
     assert two.by_words("none", ["shared"], EVERYTHING, 10) == []
     assert two.by_vector("none", unit(1), EVERYTHING, 10) == []
     assert two.journal("none") == []
 
 
-def test_touching_and_removing_reach_only_their_space(two: Store) -> None:
+def test_touching_and_removing_reach_only_their_space(two: Backend) -> None:
     two.touch("one", ["same", "other"], 9.0)
     with two.transaction() as transaction:
         transaction.remove("one", "same")
@@ -69,7 +69,7 @@ def test_touching_and_removing_reach_only_their_space(two: Store) -> None:
     assert sorted(ids(two.by_words("two", ["shared"], EVERYTHING, 10))) == ["other", "same"]
 
 
-def test_scrubbing_reaches_only_its_space(store: Store) -> None:
+def test_scrubbing_reaches_only_its_space(store: Backend) -> None:
     with store.transaction() as transaction:
         transaction.append([entry("same", space=space, after={"text": "secret"}) for space in ("one", "two")])
         assert transaction.scrub_journal("one", "same") == 1
@@ -77,5 +77,5 @@ def test_scrubbing_reaches_only_its_space(store: Store) -> None:
     assert store.journal("two")[0].after == {"text": "secret"}
 
 
-def test_spaces_are_counted(two: Store) -> None:
+def test_spaces_are_counted(two: Backend) -> None:
     assert two.spaces() == {"one": 1, "two": 2}

@@ -9,7 +9,7 @@ import pytest
 
 from nacre.errors import EmbeddingMismatch
 from nacre.model import Filter, Link
-from nacre.protocols import Store, Transaction
+from nacre.protocols import Backend, Transaction
 from tests.samples import SPACE, derived, digest_of, entry, ids, memory, put, unit
 
 EVERYTHING = Filter()
@@ -19,14 +19,14 @@ class Interrupted(Exception):
     pass
 
 
-def snapshot(store: Store) -> tuple[object, ...]:
+def snapshot(store: Backend) -> tuple[object, ...]:
     """All that a store can be asked, so that what must not change can be compared whole."""
     return (
         store.select(SPACE, EVERYTHING, order="oldest"),
         store.by_words(SPACE, ["old", "new", "word"], EVERYTHING, 10),
         store.by_vector(SPACE, unit(1, 1, 1), EVERYTHING, 10),
         store.journal(SPACE),
-        store.words("type"),
+        store.terms("type"),
         store.embedder(),
         store.tally(SPACE, "tags", EVERYTHING),
         store.count(SPACE, Filter.where(links__to="other")),
@@ -34,7 +34,7 @@ def snapshot(store: Store) -> tuple[object, ...]:
         store.edges(SPACE),
         ids(store.replaced_by(SPACE, "heir")),
         store.journal_begins(SPACE),
-        store.words("relation"),
+        store.terms("relation"),
         store.written_by(SPACE, 9.0),
         sorted(store.vectors_for([digest_of(f"{text}/0") for text in ("old word", "new word")])),
         store.spaces(),
@@ -49,24 +49,24 @@ def write_everything(transaction: Transaction) -> None:
     transaction.append([entry("a", batch="b2")])
     transaction.scrub_journal(SPACE, "a")
     transaction.forget_journal(SPACE, 1)
-    transaction.put_word("type", "dream", {})
-    transaction.put_word("relation", "needs", None)
+    transaction.put_term("type", "dream", {})
+    transaction.put_term("relation", "needs", None)
     transaction.change_embedder("another", 8)
 
 
 @pytest.fixture
-def filled(store: Store) -> Store:
+def filled(store: Backend) -> Backend:
     with store.transaction() as transaction:
         transaction.claim_embedder("first", 8)
         transaction.put(memory("a", tags=("kept",)), derived("old word", unit(1)))
         transaction.put(memory("b", links=(Link("other"),)), derived("old word", unit(0, 1)))
         transaction.append([entry("a", after={"text": "x"}, why="because")])
-        transaction.put_word("type", "omen", {})
-        transaction.put_word("relation", "needs", {"description": "cannot do without"})
+        transaction.put_term("type", "omen", {})
+        transaction.put_term("relation", "needs", {"description": "cannot do without"})
     return store
 
 
-def test_an_exception_inside_a_transaction_changes_nothing_at_all(filled: Store) -> None:
+def test_an_exception_inside_a_transaction_changes_nothing_at_all(filled: Backend) -> None:
     before = snapshot(filled)
     with pytest.raises(Interrupted), filled.transaction() as transaction:
         write_everything(transaction)
@@ -74,14 +74,14 @@ def test_an_exception_inside_a_transaction_changes_nothing_at_all(filled: Store)
     assert snapshot(filled) == before
 
 
-def test_the_same_writes_without_an_exception_change_all_of_it(filled: Store) -> None:
+def test_the_same_writes_without_an_exception_change_all_of_it(filled: Backend) -> None:
     before = snapshot(filled)
     with filled.transaction() as transaction:
         write_everything(transaction)
     assert all(was != now for was, now in zip(before[:14], snapshot(filled)[:14], strict=True))
 
 
-def test_a_store_can_be_written_after_a_transaction_that_failed(filled: Store) -> None:
+def test_a_store_can_be_written_after_a_transaction_that_failed(filled: Backend) -> None:
     with pytest.raises(Interrupted), filled.transaction() as transaction:
         transaction.put(memory("lost"), derived("lost", unit(1)))
         raise Interrupted
@@ -90,7 +90,7 @@ def test_a_store_can_be_written_after_a_transaction_that_failed(filled: Store) -
     assert ids(filled.by_words(SPACE, ["lost", "kept"], EVERYTHING, 5)) == ["kept"]
 
 
-def test_vectors_looked_up_inside_a_failing_transaction_do_not_haunt_the_store(filled: Store) -> None:
+def test_vectors_looked_up_inside_a_failing_transaction_do_not_haunt_the_store(filled: Backend) -> None:
     with pytest.raises(Interrupted), filled.transaction() as transaction:
         for _ in range(2):  # the second writes the first one's vectors out
             transaction.put(memory("ghost"), derived("ghost", unit(0, 0, 1)))
@@ -101,7 +101,7 @@ def test_vectors_looked_up_inside_a_failing_transaction_do_not_haunt_the_store(f
     assert (best.id, round(best.score, 2)) == ("real", 0.71)
 
 
-def test_a_transaction_reads_its_own_writes(store: Store) -> None:
+def test_a_transaction_reads_its_own_writes(store: Backend) -> None:
     with store.transaction() as transaction:
         transaction.put(memory("a", "first"))
         assert transaction.get(SPACE, "a") == memory("a", "first")
@@ -111,7 +111,7 @@ def test_a_transaction_reads_its_own_writes(store: Store) -> None:
         assert transaction.get(SPACE, "a") is None
 
 
-def test_another_thread_sees_nothing_of_an_open_transaction(filled: Store) -> None:
+def test_another_thread_sees_nothing_of_an_open_transaction(filled: Backend) -> None:
     seen: list[tuple[object, ...]] = []
     before = snapshot(filled)
     with filled.transaction() as transaction:
@@ -122,7 +122,7 @@ def test_another_thread_sees_nothing_of_an_open_transaction(filled: Store) -> No
     assert seen == [before]
 
 
-def test_transactions_of_many_threads_come_one_after_the_other(store: Store) -> None:
+def test_transactions_of_many_threads_come_one_after_the_other(store: Backend) -> None:
     put(store, memory("counter", access_count=0))
 
     def count_up() -> None:
@@ -140,7 +140,7 @@ def test_transactions_of_many_threads_come_one_after_the_other(store: Store) -> 
     assert store.get(SPACE, ["counter"])[0].access_count == 40
 
 
-def test_putting_a_memory_twice_in_one_transaction_keeps_the_second(store: Store) -> None:
+def test_putting_a_memory_twice_in_one_transaction_keeps_the_second(store: Backend) -> None:
     put(store, (memory("a"), derived("first", unit(1))), (memory("a", "later"), derived("second", unit(0, 1))))
     assert store.get(SPACE, ["a"])[0].text == "later"
     assert store.by_words(SPACE, ["first"], EVERYTHING, 5) == []
@@ -148,7 +148,7 @@ def test_putting_a_memory_twice_in_one_transaction_keeps_the_second(store: Store
     assert store.health().problems == ()
 
 
-def test_putting_and_removing_in_one_transaction_leaves_nothing(store: Store) -> None:
+def test_putting_and_removing_in_one_transaction_leaves_nothing(store: Backend) -> None:
     with store.transaction() as transaction:
         transaction.put(memory("a", tags=("t",)), derived("word", unit(1)))
         transaction.remove(SPACE, "a")
@@ -157,7 +157,7 @@ def test_putting_and_removing_in_one_transaction_leaves_nothing(store: Store) ->
     assert (store.health().chunks, store.health().vectors, store.health().problems) == (0, 0, ())
 
 
-def test_the_first_claim_binds_the_store_and_another_identity_is_refused(store: Store) -> None:
+def test_the_first_claim_binds_the_store_and_another_identity_is_refused(store: Backend) -> None:
     assert store.embedder() == ""
     with store.transaction() as transaction:
         transaction.claim_embedder("first", 8)
@@ -167,7 +167,7 @@ def test_the_first_claim_binds_the_store_and_another_identity_is_refused(store: 
     assert store.embedder() == "first"
 
 
-def test_changing_the_embedder_forgets_every_vector_and_makes_all_pending(filled: Store) -> None:
+def test_changing_the_embedder_forgets_every_vector_and_makes_all_pending(filled: Backend) -> None:
     put(filled, (memory("elsewhere", space="there"), derived("old word", unit(1))))
     with filled.transaction() as transaction:
         transaction.change_embedder("second", 4)
@@ -178,7 +178,7 @@ def test_changing_the_embedder_forgets_every_vector_and_makes_all_pending(filled
     assert ids(filled.by_words(SPACE, ["old"], EVERYTHING, 5)) != []
 
 
-def test_vectors_put_before_the_change_of_embedder_in_one_transaction_are_forgotten_too(store: Store) -> None:
+def test_vectors_put_before_the_change_of_embedder_in_one_transaction_are_forgotten_too(store: Backend) -> None:
     with store.transaction() as transaction:
         transaction.put(memory("a"), derived("word", unit(1)))
         transaction.change_embedder("second", 8)
@@ -187,7 +187,7 @@ def test_vectors_put_before_the_change_of_embedder_in_one_transaction_are_forgot
     assert store.health().problems == ()
 
 
-def test_after_a_change_vectors_of_the_new_size_are_found(filled: Store) -> None:
+def test_after_a_change_vectors_of_the_new_size_are_found(filled: Backend) -> None:
     assert filled.by_vector(SPACE, unit(1), EVERYTHING, 5)
     with filled.transaction() as transaction:
         transaction.change_embedder("second", 4)

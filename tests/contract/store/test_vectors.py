@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacre.protocols import Store, Vectors
+from nacre.protocols import Backend, Vectors
 from tests.samples import SPACE, derived, memory, put, unit
 
 
@@ -18,7 +18,7 @@ def expected(*given: Vectors) -> list[list[float]]:
 
 
 @pytest.fixture
-def filled(store: Store) -> Store:
+def filled(store: Backend) -> Backend:
     with store.transaction() as transaction:
         transaction.claim_embedder("first", 8)
     put(
@@ -32,28 +32,28 @@ def filled(store: Store) -> Store:
     return store
 
 
-def test_each_memory_gives_its_vectors_in_the_order_of_its_chunks(filled: Store) -> None:
+def test_each_memory_gives_its_vectors_in_the_order_of_its_chunks(filled: Backend) -> None:
     assert rows(filled.vectors(SPACE, ["three", "one"])) == {
         "one": expected(unit(1)),
         "three": expected(unit(0, 1), unit(1), unit(0, 0, 1)),
     }
 
 
-def test_what_has_no_vector_is_left_out(filled: Store) -> None:
+def test_what_has_no_vector_is_left_out(filled: Backend) -> None:
     assert sorted(filled.vectors(SPACE, ["waits", "bare", "nobody", "one"])) == ["one"]
     assert filled.vectors(SPACE, []) == filled.vectors("none", ["one"]) == {}
 
 
-def test_a_store_that_never_met_a_model_has_no_vectors(store: Store) -> None:
+def test_a_store_that_never_met_a_model_has_no_vectors(store: Backend) -> None:
     put(store, memory("a"))
     assert store.vectors(SPACE, ["a"]) == {}
 
 
-def test_each_space_has_its_own(filled: Store) -> None:
+def test_each_space_has_its_own(filled: Backend) -> None:
     assert rows(filled.vectors("there", ["one", "three"])) == {"one": expected(unit(0, 0, 0, 1))}
 
 
-def test_vectors_follow_what_is_put_and_go_with_what_is_removed(filled: Store) -> None:
+def test_vectors_follow_what_is_put_and_go_with_what_is_removed(filled: Backend) -> None:
     assert filled.vectors(SPACE, ["one"])  # whatever is kept in memory must learn of the change
     put(filled, (memory("one"), derived("other", unit(0, 1), unit(0, 0, 1))), (memory("late"), derived("l", unit(1))))
     put(filled, memory("three", "otherwise"))
@@ -69,7 +69,7 @@ def test_vectors_follow_what_is_put_and_go_with_what_is_removed(filled: Store) -
     assert filled.vectors(SPACE, ["one", "late", "three"]) == {}
 
 
-def test_thousands_of_memories_give_theirs_at_once(store: Store) -> None:
+def test_thousands_of_memories_give_theirs_at_once(store: Backend) -> None:
     names = [f"m{number}" for number in range(1200)]
     with store.transaction() as transaction:
         transaction.claim_embedder("first", 8)

@@ -57,7 +57,8 @@ def rows(told: History) -> list[list[str]]:
         ["version", each.id, iso(begun(each)), iso(each.valid_until), "", each.text, "", ""] for each in told.versions
     ]
     changes = [
-        ["change", each.new, iso(each.at), "", each.before, each.after, each.act, each.why] for each in told.transitions
+        ["change", each.new, iso(each.at), "", each.before, each.after, each.operation, each.why]
+        for each in told.transitions
     ]
     return versions + changes
 
@@ -94,7 +95,7 @@ def day(at: float) -> str:
 def change_columns(now: float) -> list[Column[Transition]]:
     return [
         Column("changed", None, lambda each: f"{day(each.at)} ({age(each.at, now)})"),
-        Column("by", None, lambda each: f"{each.act} {short(each.new)}", style="magenta"),
+        Column("by", None, lambda each: f"{each.operation} {short(each.new)}", style="magenta"),
         Column("what", None, value_change, wide=True, wraps=True),
     ]
 

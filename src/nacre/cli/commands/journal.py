@@ -43,7 +43,7 @@ class TailByDefault(click.Group):
 
 class Which(TypedDict):
     about: str | None
-    act: str | None
+    operation: str | None
     actor: str | None
     since: str | None
     until: str | None
@@ -52,7 +52,7 @@ class Which(TypedDict):
 def which(command: F) -> F:
     return combine(
         click.option("--id", "about", metavar="ID", help="What was done to this memory."),
-        click.option("--act", metavar="NAME", help="Acts of this name: remember, edit, forget, …"),
+        click.option("--act", "operation", metavar="NAME", help="Operations of this name: remember, edit, forget, …"),
         click.option("--actor", metavar="NAME", help="What this actor did: cli, lib, mcp, …"),
         click.option("--since", metavar="WHEN", help="Done since: 30m, 2h, 7d, 4w, or a date (UTC)."),
         click.option("--until", metavar="WHEN", help="Done until: 7d, or a date, whose whole day counts."),
@@ -107,7 +107,7 @@ def show(cli: CliContext, batch: str, form: str | None) -> None:
     """Show one act whole: every memory that it changed, field by field, before and after."""
     with cli.open() as store:
         try:
-            found = store.journal(batch=store.resolve_act(batch), limit=None, newest_first=False)
+            found = store.journal(batch=store.resolve_operation(batch), limit=None, newest_first=False)
         except UndoRefused as error:
             raise NotFound(str(error)) from error
     if not found:
@@ -177,7 +177,7 @@ def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> Non
 
 
 class Chosen(TypedDict):
-    act: str | None
+    operation: str | None
     actor: str | None
     since: float | None
     until: float | None
@@ -186,7 +186,7 @@ class Chosen(TypedDict):
 def chosen_of(store: MemoryStore, given: Which, now: float) -> tuple[str | None, Chosen]:
     about = resolve_id(store, given["about"]) if given["about"] is not None else None
     return about, {
-        "act": given["act"],
+        "operation": given["operation"],
         "actor": given["actor"],
         "since": since(given["since"], now) if given["since"] else None,
         "until": until(given["until"], now) if given["until"] else None,
@@ -204,17 +204,17 @@ def write(entries: Iterable[JournalEntry], out: IO[bytes], *, packed: bool) -> i
 
 def columns(now: float) -> list[Column[JournalEntry]]:
     return [
-        Column("batch", lambda entry: entry.act.batch, lambda entry: short(entry.act.batch), style="cyan"),
-        Column("when", lambda entry: iso(entry.act.at), lambda entry: age(entry.act.at, now)),
-        Column("actor", lambda entry: entry.act.actor, lambda entry: entry.act.actor),
-        Column("act", lambda entry: entry.act.name, lambda entry: entry.act.name, style="magenta"),
+        Column("batch", lambda entry: entry.operation.batch, lambda entry: short(entry.operation.batch), style="cyan"),
+        Column("when", lambda entry: iso(entry.operation.at), lambda entry: age(entry.operation.at, now)),
+        Column("actor", lambda entry: entry.operation.actor, lambda entry: entry.operation.actor),
+        Column("act", lambda entry: entry.operation.name, lambda entry: entry.operation.name, style="magenta"),
         Column("memory", lambda entry: entry.memory_id, entry_subject),
         Column("what", entry_summary, lambda entry: one_line(entry_summary(entry)), wide=True),
     ]
 
 
 def lines(entries: list[JournalEntry], now: float) -> Iterator[str]:
-    act = entries[0].act
+    act = entries[0].operation
     yield one_line(f"{act.batch}  {act.name} by {act.actor}, {iso(act.at)} ({age(act.at, now)})")
     if act.why:
         yield one_line(operation_reason(act))

@@ -31,7 +31,7 @@ class Shown:
     """`heirs` replaced the memory, the next one first; `near` are the memories that a tie joins it to."""
 
     memory: Memory
-    heirs: list[Memory]
+    successors: list[Memory]
     near: Mapping[str, Memory]
     inward: list[Edge]
     history: list[JournalEntry]
@@ -77,7 +77,7 @@ def heirs_of(store: MemoryStore, memory: Memory, as_of: float | None) -> Iterato
 def record(shown: Shown) -> dict[str, object]:
     return {
         **memory_record(shown.memory),
-        "chain": [heir.id for heir in shown.heirs],
+        "chain": [heir.id for heir in shown.successors],
         "links_in": [edge_record(edge) for edge in shown.inward],
         "waits_for_review": shown.waiting(),
         "journal": [entry_record(entry) for entry in shown.history],
@@ -88,7 +88,7 @@ def lines(shown: Shown, now: float) -> Iterator[str]:
     memory = shown.memory
     yield label_line("id", memory.id)
     yield from (label_line(name, value) for name, value in fields(memory, now))
-    for heir in shown.heirs:
+    for heir in shown.successors:
         yield label_line("superseded by", f"{short(heir.id)}  {excerpt(heir)}")
     yield from ties(shown)
     for id in shown.waiting():
@@ -98,7 +98,7 @@ def lines(shown: Shown, now: float) -> Iterator[str]:
     if shown.history:
         yield ""
     for entry in shown.history:
-        yield click.style(f"{short(entry.act.batch)}  {told(entry, now)}", dim=True)
+        yield click.style(f"{short(entry.operation.batch)}  {told(entry, now)}", dim=True)
 
 
 def ties(shown: Shown) -> Iterator[str]:
@@ -130,4 +130,7 @@ def label_line(name: str, value: str) -> str:
 
 
 def told(entry: JournalEntry, now: float) -> str:
-    return shortened(f"{age(entry.act.at, now)}, {entry.act.name} by {entry.act.actor}: {entry_summary(entry)}", 100)
+    return shortened(
+        f"{age(entry.operation.at, now)}, {entry.operation.name} by {entry.operation.actor}: {entry_summary(entry)}",
+        100,
+    )

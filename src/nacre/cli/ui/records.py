@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from nacre.cli.ui.columns import short
 from nacre.cli.ui.output import shortened
-from nacre.model import Act, Conflict, Edge, Hit, JournalEntry, Memory
+from nacre.model import Conflict, Edge, Hit, JournalEntry, Memory, Operation
 from nacre.model.instants import iso
 from nacre.model.journal import MEMORY
 from nacre.model.memory import NAMES, Json, plain
@@ -46,11 +46,11 @@ def hit_record(hit: Hit) -> dict[str, Json]:
 def entry_record(entry: JournalEntry) -> dict[str, Json]:
     return {
         "seq": entry.seq,
-        "at": iso(entry.act.at),
-        "act": entry.act.name,
-        "actor": entry.act.actor,
-        "batch": entry.act.batch,
-        "why": entry.act.why,
+        "at": iso(entry.operation.at),
+        "act": entry.operation.name,
+        "actor": entry.operation.actor,
+        "batch": entry.operation.batch,
+        "why": entry.operation.why,
         "space": entry.space,
         "kind": entry.kind,
         "memory_id": entry.memory_id,
@@ -114,7 +114,7 @@ def entry_summary(entry: JournalEntry) -> str:
     """The text of a memory that came or went; of anything else that changed, what became of it."""
     if entry.damaged:
         return "(cannot be read)"
-    why = f"({operation_reason(entry.act)}) " if entry.act.why else ""
+    why = f"({operation_reason(entry.operation)}) " if entry.operation.why else ""
     whole = entry.after if entry.before is None else entry.before if entry.after is None else None
     if whole is not None and entry.kind == MEMORY:
         return why + str(whole.get("text", ""))
@@ -123,7 +123,7 @@ def entry_summary(entry: JournalEntry) -> str:
     return why + "; ".join(f"{name}: {became}" for name, (_, became) in field_changes(entry).items())
 
 
-def operation_reason(act: Act) -> str:
+def operation_reason(act: Operation) -> str:
     """An undo names the acts that it took back before the reason."""
     if act.name != "undo":
         return act.why

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from nacre.compat.amplihack_memory._base import Embedding, Placed, bare, usual_place
-from nacre.engine.engine import Composed
+from nacre.engine.engine import ChangeSet
 from nacre.minds import records
 from nacre.minds.cognitive import CAPACITY, KEYWORDS, RECENT, SIMILAR
 from nacre.minds.cognitive import CognitiveMemory as Native
@@ -56,7 +56,7 @@ class CognitiveMemory(Placed, Native):
         super().__init__(agent, self.db_path)
 
     def _act(
-        self, name: str, drafts: Sequence[Memory], decide: Callable[[], Composed | None], *, why: str = ""
+        self, name: str, drafts: Sequence[Memory], decide: Callable[[], ChangeSet | None], *, why: str = ""
     ) -> list[Memory]:
         done = super()._act(name, drafts, decide, why=why)
         if given_up := [memory.id for memory in done if memory.status == "trashed"]:

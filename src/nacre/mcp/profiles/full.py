@@ -127,7 +127,7 @@ def journal(
     limit: int = 20,
 ) -> dict[str, Json]:
     entries = session.store.journal(
-        id and once(session, id), act=act_name, actor=actor, since=since, limit=core.bounded("limit", limit)
+        id and once(session, id), operation=act_name, actor=actor, since=since, limit=core.bounded("limit", limit)
     )
     return {"acts": [entry_record(entry) for entry in entries]}
 

@@ -193,17 +193,17 @@ def journal_tail(
     session: ToolSession, n: int = 20, op: str | None = None, since_seconds: float | None = None
 ) -> list[Json]:
     since = None if since_seconds is None else session.store.now() - since_seconds
-    return [entry(each) for each in session.store.journal(act=op, since=since, limit=max(0, n))]
+    return [entry(each) for each in session.store.journal(operation=op, since=since, limit=max(0, n))]
 
 
 def entry(each: JournalEntry) -> Json:
     return {
-        "ts": each.act.at,
-        "op": each.act.name,
-        "actor": each.act.actor,
+        "ts": each.operation.at,
+        "op": each.operation.name,
+        "actor": each.operation.actor,
         "id": each.memory_id,
-        "summary": f"{each.act.name} {each.memory_id[:8]} by {each.act.actor}",
-        "meta": {"batch": each.act.batch, "why": each.act.why},
+        "summary": f"{each.operation.name} {each.memory_id[:8]} by {each.operation.actor}",
+        "meta": {"batch": each.operation.batch, "why": each.operation.why},
     }
 
 

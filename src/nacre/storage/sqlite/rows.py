@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import apsw
 
-from nacre.model import Act, Edge, JournalEntry, Link, Memory, Told
+from nacre.model import Edge, JournalEntry, JournalFilter, Link, Memory, Operation
 from nacre.model.filter import SCALAR_FIELDS
 from nacre.model.instants import FIRST, LAST
 from nacre.model.memory import LISTS, Json
@@ -185,7 +185,7 @@ def rename(connection: apsw.Connection, old: str, new: str) -> None:
     connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'vector_epoch'")
 
 
-def forget_words(connection: apsw.Connection, space: str) -> None:
+def forget_terms(connection: apsw.Connection, space: str) -> None:
     own = f"({OWN_KIND}) OR (kind = 'space' AND name = :old)"
     connection.execute(f"DELETE FROM vocabulary WHERE {own}", {"old": space})
 
@@ -197,7 +197,7 @@ INSERT = f"INSERT INTO journal({ENTRY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 
 CONDITIONS = {
     "memory_id": "memory_id = ?",
     "batch": "batch >= ? AND batch < ?",
-    "act": "act = ?",
+    "operation": "act = ?",
     "actor": "actor = ?",
     "since": "at >= ?",
     "until": "at <= ?",
@@ -212,7 +212,7 @@ def append(connection: apsw.Connection, entries: Sequence[JournalEntry]) -> None
 
 
 def read(
-    connection: apsw.Connection, space: str, told: Told, *, newest_first: bool, limit: int | None
+    connection: apsw.Connection, space: str, told: JournalFilter, *, newest_first: bool, limit: int | None
 ) -> list[JournalEntry]:
     parts, values = ["space = ?"], [space]
     given: list[SQLValue] = list(values)
@@ -261,7 +261,7 @@ def drop(connection: apsw.Connection, space: str, upto: int) -> int:
 
 
 def entry_to_row(entry: JournalEntry) -> tuple[SQLValue, ...]:
-    act = entry.act
+    act = entry.operation
     images = (as_json(entry.before), as_json(entry.after))
     return entry.space, entry.memory_id, act.name, act.actor, act.at, act.batch, act.why, *images, entry.kind
 
@@ -282,7 +282,7 @@ def entry_from_row(row: Sequence[SQLValue]) -> JournalEntry:
             damaged = True
     return JournalEntry(
         seq=int(seq),  # type: ignore[arg-type]
-        act=Act(shown(name), shown(actor), number(at), shown(batch), shown(why)),
+        operation=Operation(shown(name), shown(actor), number(at), shown(batch), shown(why)),
         space=shown(space),
         memory_id=shown(memory_id),
         before=None if damaged else images[0],

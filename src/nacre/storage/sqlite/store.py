@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 import apsw
 
 from nacre.errors import EmbeddingMismatch, StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
-from nacre.model import Edge, Filter, JournalEntry, Memory, Told
+from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
 from nacre.protocols import Derived, Health, Keys, Match, Order, Place, Posting, Tallied, Vectors
@@ -134,14 +134,14 @@ class SQLiteTransaction:
         self.flush()
         renaming.rename(self._connection, old, new)
 
-    def forget_words(self, space: str) -> None:
+    def forget_terms(self, space: str) -> None:
         self._scrubbed = True
-        renaming.forget_words(self._connection, space)
+        renaming.forget_terms(self._connection, space)
 
-    def word(self, kind: str, name: str) -> Mapping[str, Json] | None:
+    def term(self, kind: str, name: str) -> Mapping[str, Json] | None:
         return words_of(self._connection, kind, name).get(name)
 
-    def put_word(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
+    def put_term(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
         if data is None:
             self._connection.execute("DELETE FROM vocabulary WHERE kind = ? AND name = ?", (kind, name))
         else:
@@ -250,12 +250,12 @@ Found = TypeVar("Found")
 
 
 def without_damaged(
-    read: Callable[Concatenate[SQLiteStore, Given], Found],
-) -> Callable[Concatenate[SQLiteStore, Given], Found]:
+    read: Callable[Concatenate[SQLiteBackend, Given], Found],
+) -> Callable[Concatenate[SQLiteBackend, Given], Found]:
     """One damaged record must not hide all others: it is named, left out, and the question is asked again."""
 
     @wraps(read)
-    def asked(store: SQLiteStore, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
+    def asked(store: SQLiteBackend, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
         try:
             return read(store, *args, **kwargs)
         except StoreDamaged:
@@ -266,7 +266,7 @@ def without_damaged(
     return asked
 
 
-class SQLiteStore:
+class SQLiteBackend:
     def __init__(self, path: Path, key: Key | None = None) -> None:
         self.path = path
         self._connections = Connections(path, key)
@@ -460,7 +460,7 @@ class SQLiteStore:
 
     @without_damaged
     def journal(
-        self, space: str, told: Told = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
+        self, space: str, told: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
         with self._reading() as connection:
             return journal.read(connection, space, told, newest_first=newest_first, limit=limit)
@@ -475,7 +475,7 @@ class SQLiteStore:
             return journal.begins(connection, space)
 
     @without_damaged
-    def words(self, kind: str) -> dict[str, Mapping[str, Json]]:
+    def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
         with self._reading() as connection:
             return words_of(connection, kind)
 

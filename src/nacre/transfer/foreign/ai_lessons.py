@@ -61,7 +61,7 @@ class Edges:
     """Of all lessons, by the id that they start from; `heirs` are of those that another lesson supersedes."""
 
     links: dict[str, list[Json]] = field(default_factory=dict)
-    heirs: dict[str, tuple[str, object]] = field(default_factory=dict)
+    successors: dict[str, tuple[str, object]] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -111,8 +111,8 @@ class AiLessons(ForeignSource):
         made = lesson.get("created_at")
         if made:
             fields |= {"created_at": made, "last_accessed": made, "updated_at": lesson.get("updated_at") or made}
-        if id in ties.heirs:
-            heir, since = ties.heirs[id]
+        if id in ties.successors:
+            heir, since = ties.successors[id]
             fields |= {"superseded_by": heir, "superseded_at": since or fields.get("updated_at")}
         return fields
 
@@ -137,7 +137,7 @@ class AiLessons(ForeignSource):
                 continue
             rel = normal(edge["relation"]).replace("-", "_")
             rel = RELATIONS.get(rel, rel)
-            if rel == SUPERSEDES and ties.heirs.setdefault(end, (start, edge["since"]))[0] != start:
+            if rel == SUPERSEDES and ties.successors.setdefault(end, (start, edge["since"]))[0] != start:
                 rel = "related"
             ties.links.setdefault(start, []).append({"to": end, "rel": rel})
         return ties

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
-from nacre.engine.engine import Edit, WordEdit
+from nacre.engine.engine import Edit, TermEdit
 from nacre.engine.review import trashed
 from nacre.errors import AccessDenied, InvalidInput, SecretRefused
 from nacre.model import Memory
@@ -252,16 +252,16 @@ def store_new(
     act: str,
     drafts: Sequence[Memory],
     *,
-    words: Mapping[tuple[str, str], WordEdit] | None = None,
+    terms: Mapping[tuple[str, str], TermEdit] | None = None,
     why: str = "",
 ) -> int:
     """Those that are not there yet, trashed ones counting as there, in one act; returns how many."""
     for _ in range(TRIES):
         new = not_stored(store, drafts)
-        if not new and not words:
+        if not new and not terms:
             return 0
         try:
-            store.write(act, new=new, words=words, why=why)
+            store.write(act, new=new, terms=terms, why=why)
             return len(new)
         except InvalidInput:
             if len(not_stored(store, new)) == len(new):

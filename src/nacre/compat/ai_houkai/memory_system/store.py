@@ -274,7 +274,7 @@ class MemoryStore:
     def as_actor(self, name: str) -> Iterator[None]:
         """Within it, the journals tell what is done under this name."""
         own, native = self.actor, self.native
-        self.actor, self.native = name, native.signed(name)
+        self.actor, self.native = name, native.as_actor(name)
         try:
             yield
         finally:
@@ -338,7 +338,7 @@ class MemoryStore:
         if found and policy == "raise":
             raise ConflictError(found)
         replaced = {each.b.id: draft.id for each in found} if policy == "supersede" else {}
-        self.native.write("remember", new=[draft], heirs=replaced)
+        self.native.write("remember", new=[draft], successors=replaced)
         kept = self._existing(draft.id)
         self._log("remember", kept.id, after=kept.to_dict())
         for old in replaced:

@@ -735,7 +735,7 @@ class LessonBook(Face):
         if not dry_run and (plan.new or plan.replaced or plan.terms):
             self._register_type()
             self.store.write(
-                "import", new=[*plan.new.values()], edits=plan.edits(), successors=plan.successors, words=plan.terms
+                "import", new=[*plan.new.values()], edits=plan.edits(), successors=plan.successors, terms=plan.terms
             )
         return Answer(report)
 

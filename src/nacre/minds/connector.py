@@ -25,7 +25,7 @@ from nacre.minds.mind import Mind, checked_name
 from nacre.minds.tally import EXPERIENCES, Ledger, footprint
 from nacre.model import Filter, Memory
 from nacre.model.arguments import checks_arguments
-from nacre.protocols import Store
+from nacre.protocols import Backend
 from nacre.remember.validate import fraction
 from nacre.settings import IN_MEMORY
 from nacre.text.tokens import content_stems, stems
@@ -38,7 +38,7 @@ NewestFirst = Callable[[int, int], list[Memory]]  # limit, offset
 
 
 def with_words(
-    store: Store, space: str, query: str, where: Filter, limit: int, newest_first: NewestFirst
+    store: Backend, space: str, query: str, where: Filter, limit: int, newest_first: NewestFirst
 ) -> list[Memory]:
     """Those that hold every word of the query in some form, the newest of them. Exact; only where each of the words is
     on many experiences, and few have them all, is more read than a few pages."""
@@ -73,7 +73,7 @@ def holds(memory: Memory, terms: list[str]) -> bool:
     }
 
 
-def saying_the_same(store: Store, draft: Memory, live: Filter, limit: int) -> list[Memory]:
+def saying_the_same(store: Backend, draft: Memory, live: Filter, limit: int) -> list[Memory]:
     """Experiences of the same type with the same context and outcome, found through the words in a row."""
     same = live & Filter.where(title=draft.title, text=draft.text, **{f"metadata__{TYPE}": draft.metadata[TYPE]})
     phrase = " ".join((stems(draft.title) or stems(draft.text))[:PHRASE])

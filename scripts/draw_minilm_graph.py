@@ -21,7 +21,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper
 
-from nacre.models.minilm import layout
+from nacre.models.minilm import embedder as layout
 from nacre.models.minilm.convert import folded, read_float_tensors, write_weights
 from nacre.models.wordpiece import WordPiece
 

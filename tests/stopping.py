@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from nacre.cli.main import run
-from nacre.models.hashing import Hashing
+from nacre.models.embedders import Hashing
 from nacre.protocols import Vectors
 
 BATCHES = 2  # that are embedded before it stops

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.models.minilm.layout import models_directory
+from nacre.models.minilm.embedder import models_directory
 from nacre.models.onnx_session import TELEMETRY_SWITCH
 from nacre.settings import STORE_FILE
 

@@ -141,15 +141,15 @@ def make_embedder(settings: Settings) -> Embedder:
 
         return MiniLM()
     if kind == "hashing":
-        from nacre.models.hashing import Hashing
+        from nacre.models.embedders import Hashing
 
         return Hashing()
     if kind == "openai" and model:
-        from nacre.models.openai_embedder import OpenAICompatible
+        from nacre.models.services import OpenAIEmbedder
 
-        return OpenAICompatible(settings.embedder_url, model, service_key(settings, "embedder_key") or None)
+        return OpenAIEmbedder(settings.embedder_url, model, service_key(settings, "embedder_key") or None)
     if kind == "sentence-transformers" and model:
-        from nacre.models.sentence_transformers import SentenceTransformers
+        from nacre.models.embedders import SentenceTransformers
 
         return SentenceTransformers(model)
     raise UnknownName("embedder", settings.embedder, EMBEDDERS)
@@ -163,9 +163,9 @@ def embedder_from(given: Embedder | EmbedFunction | str | None, settings: Settin
         return make_embedder(settings if given is None else replace(settings, embedder=given))
     if not callable(given):
         return given
-    from nacre.models.embedding_function import FromCallable
+    from nacre.models.embedders import FunctionEmbedder
 
-    return FromCallable(given, identity=f"callable:{getattr(given, '__name__', type(given).__name__)}")
+    return FunctionEmbedder(given, identity=f"callable:{getattr(given, '__name__', type(given).__name__)}")
 
 
 def make_language_model(settings: Settings) -> LanguageModel | None:
@@ -174,13 +174,13 @@ def make_language_model(settings: Settings) -> LanguageModel | None:
         return None
     url, key = settings.language_model_url, service_key(settings, "language_model_key")
     if kind == "openai" and model:
-        from nacre.models.openai_language_model import OpenAICompatible
+        from nacre.models.services import OpenAILanguageModel
 
-        return OpenAICompatible(url or OPENAI, model, key or None)
+        return OpenAILanguageModel(url or OPENAI, model, key or None)
     if kind == "anthropic" and model:
-        from nacre.models.anthropic import BASE_URL, Anthropic
+        from nacre.models.services import ANTHROPIC_URL, Anthropic
 
-        return Anthropic(model, key, url or BASE_URL)
+        return Anthropic(model, key, url or ANTHROPIC_URL)
     raise UnknownName("language model", settings.language_model, LANGUAGE_MODELS)
 
 
@@ -268,7 +268,7 @@ def make_reranker(settings: Settings) -> Reranker | None:
 
         return CrossEncoder(Path(directory).expanduser())
     if kind == "language-model":
-        from nacre.models.language_model_reranker import LanguageModelReranker
+        from nacre.models.language_model import LanguageModelReranker
 
         model = make_language_model(settings)
         if model is None:

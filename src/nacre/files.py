@@ -1,4 +1,4 @@
-"""Files and folders that only their owner may read, whatever the umask; and files that are replaced as a whole.
+"""Files and folders for their owner alone, atomic writes, and a lock between processes.
 
 On Windows the permissions of the user's profile apply, and the modes here do nothing.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,82 +17,97 @@ from typing import IO, BinaryIO
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
+ANY_NEW_FILE = 0o666  # the umask takes away what it says
 GROUP = 0o070
 OTHERS = 0o007
-SPECIAL = "a pipe, a device or a socket, and no file"
+NOT_A_FILE = "a pipe, a device or a socket, and not a file"
+BINARY = getattr(os, "O_BINARY", 0)
 
 
 def private_folder(folder: Path) -> Path:
-    """Makes the folder and its missing parents for their owner alone. One that is there already stays as it is."""
+    """Creates the folder and its missing parents for their owner alone. An existing one stays as it is."""
     missing = []
-    at = folder
-    while not at.exists() and at != at.parent:
-        missing.append(at)
-        at = at.parent
+    current = folder
+    while not current.exists() and current != current.parent:
+        missing.append(current)
+        current = current.parent
     for each in reversed(missing):
-        with suppress(FileExistsError):  # another process may be as quick
+        with suppress(FileExistsError):  # another process may create it at the same time
             each.mkdir(mode=PRIVATE_FOLDER)
-    folder.mkdir(exist_ok=True)  # says so where something else than a folder lies there
+    folder.mkdir(exist_ok=True)  # raises when the path is not a folder
     return folder
 
 
 def private_opener(path: str | os.PathLike[str], flags: int) -> int:
-    """For `open(..., opener=private_opener)`: a new file is its owner's alone, and so is an old one from now on."""
+    """For `open(..., opener=private_opener)`: a new or an existing file becomes readable by its owner alone."""
     opened = os.open(path, flags, PRIVATE_FILE)
-    tighten(Path(path))
+    restrict_to_owner(Path(path))
     return opened
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """To read a file that somebody else may have made. Raises `OSError` for a pipe, a device or a socket, which may
-    never answer, or never end."""
-    opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    """Opens a file that somebody else may have made. Raises `OSError` for a pipe, a device or a socket: reading one
+    may never return."""
+    opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | BINARY)
     try:
         if not stat.S_ISREG(os.fstat(opened).st_mode):
-            raise OSError(errno.EINVAL, f"it is {SPECIAL}")
+            raise OSError(errno.EINVAL, f"it is {NOT_A_FILE}")
         return os.fdopen(opened, "rb")
     except OSError:
         os.close(opened)
         raise
 
 
-def create_private(path: Path) -> bool:
-    """An empty file, for a library that would make it with other permissions. False where there is one already, which
-    is not opened: to close it would take away the locks that SQLite holds on it in this process."""
+def create_private(path: Path, content: bytes = b"") -> bool:
+    """Creates a file that is readable by its owner alone and on the disk when this returns.
+
+    Returns False where there is a file already. That one is not opened: closing it would release the locks that SQLite
+    holds on it in this process.
+    """
     try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE))
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, PRIVATE_FILE)
     except FileExistsError:
         return False
+    with os.fdopen(opened, "wb") as file:
+        if content:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
     return True
 
 
-def tighten(path: Path) -> None:
-    """Takes what group and others may do with a file that this user owns; whatever else lies there is left alone.
+def restrict_to_owner(path: Path) -> None:
+    """Removes the rights of group and others on a regular file that this user owns.
 
     A folder with the setgid bit (`chmod g+s`) is shared with a group on purpose: there the group keeps its rights.
     """
     if not hasattr(os, "geteuid"):
         return
     with suppress(OSError):
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             return
-        taken = OTHERS if path.parent.stat().st_mode & stat.S_ISGID else GROUP | OTHERS
-        if found.st_mode & taken:
-            path.chmod(stat.S_IMODE(found.st_mode) & ~taken)
+        removed = OTHERS if path.parent.stat().st_mode & stat.S_ISGID else GROUP | OTHERS
+        if status.st_mode & removed:
+            path.chmod(stat.S_IMODE(status.st_mode) & ~removed)
 
 
 @contextmanager
-def replacing(path: Path, mode: int = PRIVATE_FILE) -> Iterator[IO[bytes]]:
-    """A file under another name, which takes the place of `path` when all went well and is on the disk by then.
+def atomic_writer(path: Path, mode: int | None = PRIVATE_FILE, temporary: Path | None = None) -> Iterator[IO[bytes]]:
+    """A temporary file that replaces `path` when the block ends without an error; it is on the disk by then.
 
-    Raises `OSError`; then `path` is as it was.
+    With `mode` None an existing file keeps its mode, and a new one gets the usual mode of this user. A caller that
+    removes what a crash left behind names the temporary file. Raises `OSError`; then `path` is unchanged.
     """
-    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
+    if temporary is None:
+        temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
+    else:
+        temporary.unlink(missing_ok=True)
+    if mode is None and path.exists():
+        mode = stat.S_IMODE(path.stat().st_mode)
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        with os.fdopen(opened_for(path, temporary, flags, mode & PRIVATE_FILE), "wb") as file:
-            if mode != PRIVATE_FILE:
+        with os.fdopen(_open_temporary(path, temporary, mode), "wb") as file:
+            if mode is not None and mode != PRIVATE_FILE:
                 temporary.chmod(mode)
             yield file
             file.flush()
@@ -101,16 +118,77 @@ def replacing(path: Path, mode: int = PRIVATE_FILE) -> Iterator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
 
 
-def opened_for(path: Path, temporary: Path, flags: int, mode: int) -> int:
-    """An error names the file that was asked for, not the temporary one."""
+def _open_temporary(path: Path, temporary: Path, mode: int | None) -> int:
     try:
-        return os.open(temporary, flags, mode)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
+        return os.open(temporary, flags, ANY_NEW_FILE if mode is None else mode & PRIVATE_FILE)
     except OSError as error:
-        error.filename = str(path)
+        error.filename = str(path)  # the error names the file that the caller knows
         raise
 
 
-def write_private(path: Path, content: str | bytes, mode: int = PRIVATE_FILE) -> None:
-    """Whole or not at all. Raises `OSError`."""
-    with replacing(path, mode) as file:
+def atomic_write(path: Path, content: str | bytes, mode: int | None = PRIVATE_FILE) -> None:
+    """Writes all of the content or nothing; see `atomic_writer`."""
+    with atomic_writer(path, mode) as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+FIRST_PAUSE_SECONDS = 0.001
+LONGEST_PAUSE_SECONDS = 0.05
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(file: int, *, exclusive: bool) -> None:  # noqa: ARG001 - Windows has no shared lock
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError(*error.args) from error
+
+    def _unlock(file: int) -> None:
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+else:
+    import fcntl
+
+    def _try_lock(file: int, *, exclusive: bool) -> None:
+        fcntl.flock(file, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+
+    def _unlock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)  # closing is not enough: a forked child may have the file open too
+
+
+@contextmanager
+def file_lock(path: Path, *, exclusive: bool, patience: float) -> Iterator[None]:
+    """A lock between processes on a file of its own; it ends with the process that holds it.
+
+    Raises `BlockingIOError` when it cannot be had within `patience` seconds. Shared locks do not exclude each other.
+    """
+    file = _open_lock_file(path)
+    try:
+        _wait_for_lock(file, exclusive=exclusive, deadline=time.monotonic() + patience)
+        try:
+            yield
+        finally:
+            _unlock(file)
+    finally:
+        os.close(file)
+
+
+def _open_lock_file(path: Path) -> int:
+    try:
+        return private_opener(path, os.O_RDWR | os.O_CREAT)
+    except FileNotFoundError:
+        private_folder(path.parent)
+        return private_opener(path, os.O_RDWR | os.O_CREAT)
+
+
+def _wait_for_lock(file: int, *, exclusive: bool, deadline: float) -> None:
+    pause = FIRST_PAUSE_SECONDS
+    while True:
+        try:
+            return _try_lock(file, exclusive=exclusive)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(pause)
+        pause = min(pause * 2, LONGEST_PAUSE_SECONDS)

@@ -194,7 +194,7 @@ PAGE = 1_000  # entries that an export reads at once
 def replacing(path: Path) -> Iterator[TextIO]:
     """A file under another name, which takes the place of `path` when all went well."""
     try:
-        with files.replacing(path) as raw, ExitStack() as held:
+        with files.atomic_writer(path) as raw, ExitStack() as held:
             out = held.enter_context(gzip.GzipFile("", "wb", fileobj=raw)) if path.suffix == ".gz" else raw
             lines = io.TextIOWrapper(cast(BinaryIO, out), encoding="utf-8", newline="\n")
             yield lines
@@ -604,7 +604,13 @@ class MemoryStore(Closing):
         return gather_stats(self._store, self.space, self._clock())
 
     def recall(
-        self, query: str, k: int = 5, *, touch: bool = True, rerank: bool = True, **asking: Unpack[Asking]
+        self,
+        query: str,
+        k: int = 5,
+        *,
+        touch: bool = True,
+        rerank: bool = True,
+        **asking: Unpack[Asking],
     ) -> Recollection:
         """The memories that answer best, each with why. A hit counts as a use unless `touch` is False; the configured
         reranker, if any, reads the best ones unless `rerank` is.

@@ -12,7 +12,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
-from nacre.files import private_folder, write_private
+from nacre.files import atomic_write, private_folder
 
 KEY_DIGITS = 8  # of an identity, in a space's name: two of a thousand projects meet once in ten thousand machines
 ASKING_SECONDS = 10.0  # a history of a million commits without an index takes some
@@ -200,7 +200,7 @@ def write_cache(place: str, number: str, key: str) -> None:
     file = cache_file()
     with suppress(OSError):
         private_folder(file.parent)
-        write_private(file, json.dumps(kept))
+        atomic_write(file, json.dumps(kept))
 
 
 def fingerprint(folder: Path) -> str:

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from nacre.errors import ConfigError
-from nacre.files import tighten
+from nacre.files import restrict_to_owner
 from nacre.project import project_of
 from nacre.trust import ProjectFile, consent_to, read_project_file
 
@@ -212,7 +212,7 @@ def without_foreign_keys(table: Mapping[str, object], nearer: Mapping[str, objec
 def from_files(folder: Path, user_file: Path | None = None) -> list[Source]:
     """The user's own file, then the project's: a later one wins. Raises `ConfigError`."""
     own, nearest = user_file or user_config(), project_file(folder)
-    tighten(own)  # it may hold the key of a service
+    restrict_to_owner(own)  # it may hold the key of a service
     found = [Source(own, from_file(own))] if own.is_file() else []
     return found if nearest is None else [*found, from_project(read_project_file(nearest))]
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from nacre.errors import ConfigError
-from nacre.files import open_regular, private_folder, write_private
+from nacre.files import atomic_write, open_regular, private_folder
 
 FOLDER = "trusted"  # in the user's own configuration folder, one file for each consent
 LONGEST_FILE = 1_000_000  # bytes: no settings file comes near this
@@ -94,7 +94,7 @@ def agree(read: ProjectFile, now: float | None = None) -> Consent:
     given = Consent(key_of(read.file), digest(read.content), time.time() if now is None else now)
     place = place_of(read.file)
     private_folder(place.parent)
-    write_private(place, json.dumps(asdict(given)))
+    atomic_write(place, json.dumps(asdict(given)))
     return given
 
 

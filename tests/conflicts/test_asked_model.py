@@ -12,8 +12,8 @@ from nacre.conflicts.candidates import Judge
 from nacre.conflicts.language_model import CHARACTERS, REASON, LanguageModelJudge, ask
 from nacre.errors import LanguageModelError
 from nacre.model.review import Verdict
-from nacre.models.language_model import REST_SECONDS, FromCallable
-from nacre.models.openai_language_model import OpenAICompatible
+from nacre.models.language_model import REST_SECONDS, FunctionLanguageModel
+from nacre.models.services import OpenAILanguageModel
 from nacre.settings import Settings
 from tests.embedders import WordBag
 from tests.loopback import Loopback, serving
@@ -23,7 +23,7 @@ NEWER, OLDER = memory("n", "The office moved to Bonn"), memory("o", "The office 
 
 
 def answering(answer: str) -> LanguageModelJudge:
-    return LanguageModelJudge(FromCallable(lambda _: answer, "echo"))
+    return LanguageModelJudge(FunctionLanguageModel(lambda _: answer, "echo"))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_after_a_failure_the_model_is_left_alone_for_a_while(caplog: pytest.LogC
             raise LanguageModelError("tiny", "HTTP 500", "Start it.")
         return "update"
 
-    judge = LanguageModelJudge(FromCallable(model, "tiny"), clock=lambda: now[0])
+    judge = LanguageModelJudge(FunctionLanguageModel(model, "tiny"), clock=lambda: now[0])
     assert [judge(NEWER, OLDER, 0.9) for _ in range(20)] == [None] * 20
     assert len(asked) == 1
     assert caplog.text.count("Start it.") == 1
@@ -97,7 +97,12 @@ def test_after_a_failure_the_model_is_left_alone_for_a_while(caplog: pytest.LogC
 
 def test_the_prompt_tells_data_from_instructions_and_new_from_old() -> None:
     prompts: list[str] = []
-    LanguageModelJudge(FromCallable(lambda prompt: prompts.append(prompt) or "none", "deaf"))(NEWER, OLDER, 0.9)  # type: ignore[func-returns-value]
+
+    def model(prompt: str) -> str:
+        prompts.append(prompt)
+        return "none"
+
+    LanguageModelJudge(FunctionLanguageModel(model, "deaf"))(NEWER, OLDER, 0.9)
     (prompt,) = prompts
     assert "never follow" in prompt
     assert f'<newer>\n"{NEWER.text}"\n</newer>\n<older>\n"{OLDER.text}"\n</older>' in prompt
@@ -105,7 +110,7 @@ def test_the_prompt_tells_data_from_instructions_and_new_from_old() -> None:
 
 def test_a_service_gives_its_opinion_over_http() -> None:
     with serving(Loopback(lambda _: said("update | Bonn | Berlin"))) as service:
-        judge = LanguageModelJudge(OpenAICompatible(f"{service.url}/v1", "tiny"))
+        judge = LanguageModelJudge(OpenAILanguageModel(f"{service.url}/v1", "tiny"))
         assert judge(NEWER, OLDER, 0.9) == Verdict("update", REASON, ("Bonn", "Berlin"))
         service.failures = [(400, {})]
         assert judge(NEWER, OLDER, 0.9) is None

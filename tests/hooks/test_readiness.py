@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import ModelUnavailable
-from nacre.hooks.client import ReadyEmbedder
 from nacre.hooks.inject import for_prompt
 from nacre.hooks.request import Request
-from nacre.models.hashing import Hashing
-from nacre.models.minilm import MiniLM
+from nacre.models.background import BackgroundEmbedder
+from nacre.models.embedders import Hashing
 from nacre.protocols import Vectors
 
 PORT = "The staging database listens on port 5433 of the host heron."
@@ -45,12 +42,12 @@ def asked(store: MemoryStore, prompt: str) -> str:
 
 def test_a_memory_is_kept_and_found_by_its_words_until_the_model_is_there() -> None:
     slow = Slow()
-    with MemoryStore(":memory:", embedder=ReadyEmbedder(slow)) as store:
+    with MemoryStore(":memory:", embedder=BackgroundEmbedder(slow, load="none")) as store:
         store.remember(PORT, on_conflict="ignore")
         assert store.stats().waiting_for_model == 1
         assert PORT in asked(store, QUESTION)
         slow.let_go.set()
-        loading = ReadyEmbedder(slow).load_in_background()
+        loading = BackgroundEmbedder(slow).start()
         assert loading is not None
         loading.join()
         store.recall("anything at all")
@@ -59,26 +56,6 @@ def test_a_memory_is_kept_and_found_by_its_words_until_the_model_is_there() -> N
 
 @pytest.mark.parametrize("prompt", ["Which port should the ship sail to?", "the port listens"])
 def test_by_words_alone_half_of_them_must_be_found(prompt: str) -> None:
-    with MemoryStore(":memory:", embedder=ReadyEmbedder(Slow())) as store:
+    with MemoryStore(":memory:", embedder=BackgroundEmbedder(Slow(), load="none")) as store:
         store.remember(PORT, on_conflict="ignore")
         assert bool(asked(store, prompt)) == (prompt == "the port listens")
-
-
-def test_what_is_not_ready_says_so_and_has_the_models_own_identity() -> None:
-    waiting = ReadyEmbedder(Slow())
-    assert (waiting.identity, waiting.dimensions) == (Hashing.identity, Hashing().dimensions)
-    with pytest.raises(ModelUnavailable, match="not loaded yet"):
-        waiting.embed(["x"])
-
-
-def test_a_model_that_is_not_installed_is_not_downloaded_behind_anyones_back(tmp_path: Path) -> None:
-    import nacre.models.minilm.layout as places
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(places.DIRECTORY_VARIABLE, str(tmp_path))
-        assert ReadyEmbedder(MiniLM()).load_in_background() is None
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_what_is_ready_already_is_not_loaded_again() -> None:
-    assert ReadyEmbedder(Hashing()).load_in_background() is None

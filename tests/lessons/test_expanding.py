@@ -9,7 +9,7 @@ import pytest
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
 from nacre.lessons.recall import MAX_EXPANSION, ask_model, expand_query
 from nacre.lessons.validate_terms import TermValidator
-from nacre.models.language_model import FromCallable
+from nacre.models.language_model import FunctionLanguageModel
 from nacre.settings import Settings
 from tests.lessons.booking import new_book, taught, titles
 from tests.loopback import Loopback, serving
@@ -74,7 +74,7 @@ def test_a_language_model_must_be_configured_to_be_asked() -> None:
 
 def test_a_model_gives_a_word_a_line_and_each_counts_once() -> None:
     words, notes = ask_model(
-        FromCallable(lambda _: "- Deadlock\n* lock timeout\n\ndeadlock\n" + "x" * 80, "own"), "stuck"
+        FunctionLanguageModel(lambda _: "- Deadlock\n* lock timeout\n\ndeadlock\n" + "x" * 80, "own"), "stuck"
     )
     assert words == ("deadlock", "lock timeout")
     assert notes == ()
@@ -87,7 +87,7 @@ def test_the_question_reaches_the_model_as_data() -> None:
         seen.append(prompt)
         return "word"
 
-    ask_model(FromCallable(model, "own"), 'say "yes"\nand </stop>')
+    ask_model(FunctionLanguageModel(model, "own"), 'say "yes"\nand </stop>')
     assert '"say \\"yes\\"\\nand \\u003c/stop>"' in seen[0]
 
 
@@ -95,7 +95,7 @@ def test_a_model_that_fails_is_told_and_the_search_goes_on() -> None:
     def model(_: str) -> str:
         raise LanguageModelError("own", "is asleep", "Wake it.")
 
-    words, notes = ask_model(FromCallable(model, "own"), "stuck")
+    words, notes = ask_model(FunctionLanguageModel(model, "own"), "stuck")
     assert words == ()
     assert "searched without them" in notes[0]
 

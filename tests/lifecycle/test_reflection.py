@@ -7,7 +7,7 @@ import pytest
 from nacre import Memory, MemoryStore
 from nacre.errors import InvalidInput, UnknownName
 from nacre.lifecycle.reflection import Consolidate, ReflectionEngine, central, with_language_model
-from nacre.models.language_model import FromCallable
+from nacre.models.language_model import FunctionLanguageModel
 from nacre.settings import Settings
 from tests.lifecycle.aged import DAY, NOW, Turned
 from tests.lifecycle.placed import Angles, acts, held, recalled, whole
@@ -125,7 +125,9 @@ def test_what_no_memory_may_hold_no_summary_may(store: MemoryStore, answer: str)
 def test_a_language_model_may_summarize_and_its_silence_stops_nothing(store: MemoryStore) -> None:
     pair(store, "a", "b")
     words = ["It happened twice.", ""]
-    engine = ReflectionEngine(store, summarizer=with_language_model(FromCallable(lambda _: words.pop(0), "mine")))
+    engine = ReflectionEngine(
+        store, summarizer=with_language_model(FunctionLanguageModel(lambda _: words.pop(0), "mine"))
+    )
     assert [memory.text for memory in engine.reflect(dry_run=True)] == ["It happened twice."]
     [summary] = engine.reflect()
     assert summary.text == central([held(store, "a"), held(store, "b")])

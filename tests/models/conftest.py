@@ -8,7 +8,7 @@ import pytest
 
 from nacre.models.minilm import MiniLM
 from nacre.models.minilm import provision as obtain
-from nacre.models.minilm.layout import TOKENIZER
+from nacre.models.minilm.embedder import TOKENIZER
 from nacre.models.minilm.provision import install, turn
 from nacre.models.wordpiece import WordPiece
 
@@ -37,7 +37,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> obtain.Published:
     folder = shared / "published"
     with turn(shared / "published.lock", patience=DOWNLOAD_PATIENCE):
         folder.mkdir(exist_ok=True)
-        return obtain.found_in(folder / obtain.PACKAGE) or obtain.downloaded(folder)
+        return obtain.published_in(folder / obtain.PACKAGE) or obtain.downloaded(folder)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from nacre.mcp.resources import recent
 from nacre.mcp.tool import ToolSession
 from nacre.model import Hit, Link, Memory, Recollection
 from nacre.model.fence import CLOSING, NOTICE, OPENING, escaped, json_line
-from nacre.models.language_model_reranker import ask as passages_question
+from nacre.models.language_model import reranking_prompt as passages_question
 from nacre.recall.pack import pack
 from tests.samples import memory
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from nacre.models.minilm.layout import TOKENIZER
+from nacre.models.minilm.embedder import TOKENIZER
 from nacre.models.minilm.provision import install
 from nacre.models.wordpiece import WordPiece
 

@@ -6,7 +6,6 @@ import gzip
 import json
 import logging
 import os
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -18,10 +17,10 @@ from typing import Any
 
 import pytest
 
+from nacre.files import file_lock
 from nacre.model import JournalEntry
 from nacre.protocols import JournalSink
 from nacre.storage import journal_mirror
-from nacre.storage.file_lock import held
 from nacre.storage.journal_mirror import JournalMirror
 from tests.samples import SPACE, entry
 from tests.torture.crowd import PROCESSES, at_once, started
@@ -259,7 +258,7 @@ def test_the_archives_are_their_owners_alone(tmp_path: Path) -> None:
 
 def test_a_writer_does_not_wait_while_another_process_packs(tmp_path: Path) -> None:
     sink = mirror(tmp_path, rotate_mb=1e-6)
-    with held(tmp_path / "journal.jsonl.keeping.lock", alone=True, patience=0):
+    with file_lock(tmp_path / "journal.jsonl.keeping.lock", exclusive=True, patience=0):
         began = time.monotonic()
         sink([told("a")])
         assert time.monotonic() - began < 1
@@ -271,38 +270,13 @@ def test_the_file_is_neither_set_aside_under_a_writers_hands_nor_written_while_i
 ) -> None:
     monkeypatch.setattr(journal_mirror, "WRITER_WAITS", 0.01)
     lock = tmp_path / "journal.jsonl.lock"
-    with held(lock, alone=False, patience=0):
+    with file_lock(lock, exclusive=False, patience=0):
         mirror(tmp_path, rotate_mb=1e-6)([told("a")])
     assert files(tmp_path) == ["journal.jsonl"]
-    with held(lock, alone=True, patience=0):
+    with file_lock(lock, exclusive=True, patience=0):
         mirror(tmp_path)([told("b")])
     assert "not mirrored" in caplog.text
     assert named(mirror(tmp_path)) == ["a"]
-
-
-def test_a_lock_in_common_is_shared_and_one_held_alone_is_not(tmp_path: Path) -> None:
-    file = tmp_path / "lock"
-    with (
-        held(file, alone=False, patience=0),
-        held(file, alone=False, patience=0),
-        pytest.raises(BlockingIOError),
-        held(file, alone=True, patience=0.01),
-    ):
-        raise AssertionError
-    with held(file, alone=True, patience=0), pytest.raises(BlockingIOError), held(file, alone=False, patience=0):
-        raise AssertionError
-    begun = threading.Event()
-
-    def hold() -> None:
-        with held(file, alone=True, patience=0):
-            begun.set()
-            time.sleep(0.05)
-
-    holder = threading.Thread(target=hold)
-    holder.start()
-    assert begun.wait(60)
-    with held(file, alone=False, patience=60):
-        holder.join()
 
 
 def write(path: str, seed: int, count: int) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nacre.models.hashing import Hashing
+from nacre.models.embedders import Hashing
 
 SCHEMA = """
 CREATE TABLE collections (id TEXT PRIMARY KEY, name TEXT NOT NULL, dimension INTEGER, database_id TEXT NOT NULL);

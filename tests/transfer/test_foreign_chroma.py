@@ -13,7 +13,7 @@ import pytest
 
 from nacre import Link, MemoryStore
 from nacre.errors import ArchiveRefused, InvalidInput, ModelUnavailable, UnknownName
-from nacre.models.embedding_function import FromCallable
+from nacre.models.embedders import FunctionEmbedder
 from nacre.transfer.archive import ImportSummary
 from nacre.transfer.foreign import chroma
 from nacre.transfer.foreign.chroma import Vectors
@@ -163,7 +163,7 @@ def test_without_the_model_all_comes_and_nothing_is_said_of_its_vectors(tmp_path
     def away(_: object) -> list[list[float]]:
         raise ModelUnavailable("some", "it is away", "Wait.")
 
-    store = MemoryStore(":memory:", embedder=FromCallable(away, identity="some", dimensions=384))
+    store = MemoryStore(":memory:", embedder=FunctionEmbedder(away, identity="some", dimensions=384))
     done = bring(store, folder(tmp_path / "c", ai_houkai=[houkai("a", FERRY)]))
     assert (done.imported, done.vectors_regenerated) == (1, 0)
     assert len(done.notes) == 1 and "found by their words" in done.notes[0]

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 from nacre.errors import ConfigError
+from nacre.files import atomic_write
 
 BACKUP = ".nacre-backup"
 ATTEMPTS = 5  # a running client rewrites its file now and then, not five times in a row
@@ -43,7 +43,11 @@ def rewrite(file: Path, edit: Callable[[str], str], *, replace_unreadable: bool 
             raise ConfigError(f"{file} is read-only; make it writable, or change it where it comes from.")
         if bytes_of(real) == before:
             backup = make_backup(real, before) if before is not None else None
-            replace(real, after) if after else real.unlink(missing_ok=True)
+            if after:
+                real.parent.mkdir(parents=True, exist_ok=True)
+                atomic_write(real, after, mode=None)
+            else:
+                real.unlink(missing_ok=True)
             return FileChange(file, changed=True, backup=backup)
     raise ConfigError(f"{file} is being rewritten by another program; close that program and repeat.")
 
@@ -88,38 +92,8 @@ def make_backup(file: Path, content: bytes) -> Path:
     while True:
         backup = file.with_name(file.name + BACKUP + (f"-{number}" if number > 1 else ""))
         if not backup.exists():
-            write(backup, content, mode_of(file))
+            atomic_write(backup, content, file.stat().st_mode & 0o777)
             return backup
         if backup.read_bytes() == content:
             return backup
         number += 1
-
-
-def replace(file: Path, content: bytes, mode: int | None = None) -> None:
-    """The mode stays as it was unless one is given."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    fresh = file.with_name(f".{file.name}.{uuid4().hex[:8]}")
-    try:
-        write(fresh, content, mode_of(file) if mode is None else mode)
-        fresh.replace(file)
-    finally:
-        fresh.unlink(missing_ok=True)
-
-
-def write(file: Path, content: bytes, mode: int | None) -> None:
-    """On the disk before it returns. A mode is given from the first byte on: what is private never lies open."""
-    opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
-    try:
-        with os.fdopen(opened, "wb") as out:
-            out.write(content)
-            out.flush()
-            os.fsync(out.fileno())
-        if mode is not None:
-            file.chmod(mode)
-    except OSError:
-        file.unlink()
-        raise
-
-
-def mode_of(file: Path) -> int | None:
-    return file.stat().st_mode & 0o777 if file.exists() else None

@@ -9,12 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from nacre.clients.files import replace
 from nacre.errors import ConfigError
-from nacre.files import private_folder
+from nacre.files import PRIVATE_FILE, atomic_write, private_folder
 from nacre.settings import KEY_PLACES, SERVICES, TABLES, Settings, converted, from_file, spaces_of, user_config
 
-PRIVATE = 0o600
 DELETE = "\x7f"  # JSON leaves it as it is, TOML must have it escaped
 
 
@@ -172,7 +170,7 @@ def replace_file(file: Path, before: str, after: str, path: Sequence[str], wante
             "`nacre config edit` opens it."
         )
     private_folder(file.resolve().parent)
-    replace(file.resolve(), after.encode("utf-8"), mode_for(file, after))
+    atomic_write(file.resolve(), after, mode_for(file, after))
 
 
 def mode_for(file: Path, text: str) -> int | None:
@@ -180,10 +178,10 @@ def mode_for(file: Path, text: str) -> int | None:
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
-        return PRIVATE
+        return PRIVATE_FILE
     tables = [values, *(each for each in values.get("spaces", {}).values() if isinstance(each, dict))]
     held = any(is_plain_key(key, table[key]) for table in tables for key in SERVICES.values() if key in table)
-    return PRIVATE if held or file.absolute() == user_config().absolute() else None
+    return PRIVATE_FILE if held or file.absolute() == user_config().absolute() else None
 
 
 def is_plain_key(key: str, value: object) -> bool:

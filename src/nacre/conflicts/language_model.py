@@ -10,7 +10,7 @@ from collections.abc import Callable
 from nacre.model import Memory
 from nacre.model.fence import json_line
 from nacre.model.review import Verdict
-from nacre.models.language_model import Asking
+from nacre.models.language_model import BestEffortLanguageModel
 from nacre.protocols import LanguageModel
 
 log = logging.getLogger("nacre")
@@ -45,7 +45,7 @@ class LanguageModelJudge:
     """Has no opinion when the model fails or answers otherwise than it was asked to; a remember never fails by it."""
 
     def __init__(self, model: LanguageModel, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._asking = Asking(model, "second opinion on conflicts", clock=clock)
+        self._asking = BestEffortLanguageModel(model, "second opinion on conflicts", clock=clock)
 
     def __call__(self, a: Memory, b: Memory, similarity: float) -> Verdict | None:  # noqa: ARG002
         answer = self._asking.answer(ask(a.text, b.text), SYSTEM)

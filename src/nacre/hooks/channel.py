@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from nacre.files import atomic_write
+
 if TYPE_CHECKING:  # a hook that only asks need not load the model of a memory
     from nacre.model.memory import Json
 
@@ -87,11 +89,7 @@ class LoopbackChannel:
         listening.bind((HOST, 0))
         listening.listen(WAITING)
         token = secrets.token_hex(16)
-        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(file, "w", encoding="ascii") as told:
-            told.write(f"{listening.getsockname()[1]} {token}")
-        temporary.replace(self.path)
+        atomic_write(self.path, f"{listening.getsockname()[1]} {token}")
         return listening, token
 
     def close(self) -> None:

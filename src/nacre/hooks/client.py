@@ -1,4 +1,4 @@
-"""An embedder that answers only where it need not load anything first: a client does not wait for a model."""
+"""Answers a hook: through the helper process, or in this process without loading a model."""
 
 from __future__ import annotations
 
@@ -7,77 +7,18 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nacre.errors import EmbeddingError, ModelUnavailable
-from nacre.files import private_folder
+from nacre.files import create_private, private_folder
 from nacre.hooks.channel import ask, channel_at
 from nacre.hooks.places import HelperFiles, log_line
 from nacre.hooks.request import Request
-from nacre.protocols import Embedder, Vectors
 
 if TYPE_CHECKING:
     from nacre.model.memory import Json
     from nacre.settings import Settings
-
-
-class ReadyEmbedder:
-    """Until then texts are kept and found by their words, and get their vectors later."""
-
-    def __init__(self, inner: Embedder) -> None:
-        self.inner = inner
-
-    @property
-    def identity(self) -> str:
-        return self.inner.identity
-
-    @property
-    def dimensions(self) -> int:
-        return self.inner.dimensions
-
-    @property
-    def token_limit(self) -> int:
-        return self.inner.token_limit
-
-    @property
-    def ready(self) -> bool:
-        return self.inner.ready
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        self._check()
-        return self.inner.count_tokens(texts)
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        self._check()
-        return self.inner.embed(texts)
-
-    def _check(self) -> None:
-        if not self.inner.ready:
-            raise ModelUnavailable(self.identity, "it is not loaded yet", "Ask again in a moment.")
-
-    def load_in_background(self) -> threading.Thread | None:
-        """Loads what is here already; nothing is downloaded that nobody asked for."""
-        if self.inner.ready or not installed(self.inner):
-            return None
-        loading = threading.Thread(target=self._load, name="load the model", daemon=True)
-        loading.start()
-        return loading
-
-    def _load(self) -> None:
-        from nacre.hooks.places import log_line
-
-        try:
-            self.inner.embed(["a first text, which loads the model"])
-        except EmbeddingError as error:
-            log_line("helper", str(error))
-
-
-def installed(embedder: Embedder) -> bool:
-    from nacre.models.minilm import MiniLM, provision
-
-    return not isinstance(embedder, MiniLM) or provision.status().installed
 
 
 LIMIT_SECONDS = 2.0  # a client that waits longer is one that a person waits for
@@ -183,16 +124,14 @@ def is_running(places: HelperFiles) -> bool:
 
 def first_to_start(mark: Path) -> bool:
     for _ in range(2):
-        try:
-            os.close(os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        if create_private(mark):
             return True
-        except FileExistsError:
-            try:
-                if time.time() - mark.stat().st_mtime < STARTING_SECONDS:
-                    return False
-                mark.unlink()  # whoever wrote it never came to be
-            except FileNotFoundError:
-                continue
+        try:
+            if time.time() - mark.stat().st_mtime < STARTING_SECONDS:
+                return False
+            mark.unlink()  # whoever wrote it never came to be
+        except FileNotFoundError:
+            continue
     return False
 
 
@@ -203,11 +142,12 @@ def answer_in_process(request: Request, until: float) -> str:
     from nacre.factory import make_embedder, store_file
     from nacre.hooks import answer as answering
     from nacre.memory_store import MemoryStore
+    from nacre.models.background import BackgroundEmbedder
 
     known = request.settings()
     if request.injects and not store_file(known.store).exists():
         return ""  # nothing is remembered yet, and a question makes no store
-    embedder = ReadyEmbedder(make_embedder(known))
+    embedder = BackgroundEmbedder(make_embedder(known), load="none")
     space = request.space(lambda: spaces_in(known))
     with MemoryStore(settings=replace(known, space=space), actor="hook", embedder=embedder) as store:
         if request.injects:

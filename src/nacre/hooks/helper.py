@@ -12,20 +12,21 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 from nacre.errors import NacreError
 from nacre.factory import make_embedder, store_file
+from nacre.files import file_lock
 from nacre.hooks import answer as answering
 from nacre.hooks.channel import Channel, channel_at, receive, send
-from nacre.hooks.client import ReadyEmbedder
 from nacre.hooks.places import HelperFiles, log_line
 from nacre.hooks.request import Request
 from nacre.memory_store import MemoryStore
 from nacre.model.memory import Json
+from nacre.models.background import BackgroundEmbedder
 from nacre.settings import Settings
-from nacre.storage.file_lock import held
 
 ACTOR = "hook"
 WORKERS = 4
@@ -41,7 +42,7 @@ class Stores:
     def __init__(self, file: Path) -> None:
         self.file = file
         self._open: OrderedDict[str, MemoryStore] = OrderedDict()
-        self._embedders: dict[str, ReadyEmbedder] = {}
+        self._embedders: dict[str, BackgroundEmbedder] = {}
         self._lock = threading.Lock()
         self._inode = 0
         self._spaces: set[str] = set()
@@ -97,11 +98,12 @@ class Stores:
         except FileNotFoundError:
             return 0
 
-    def _embedder(self, settings: Settings) -> ReadyEmbedder:
+    def _embedder(self, settings: Settings) -> BackgroundEmbedder:
         name = repr((settings.embedder, settings.embedder_url, settings.embedder_key))
         if name not in self._embedders:
-            self._embedders[name] = ReadyEmbedder(make_embedder(settings))
-            self._embedders[name].load_in_background()
+            embedder = BackgroundEmbedder(make_embedder(settings), load="local", on_failure=partial(log_line, "helper"))
+            embedder.start()
+            self._embedders[name] = embedder
         return self._embedders[name]
 
 
@@ -200,7 +202,7 @@ def main(file: Path, idle: float, embedder: str) -> None:
     """Ends at once when there is a helper for this store already. The model is loaded before anybody asks."""
     places = HelperFiles.of(file)
     try:
-        with held(places.lock, alone=True, patience=0.0):
+        with file_lock(places.lock, exclusive=True, patience=0.0):
             companion = Helper(file, idle)
             companion.stores.warm(embedder)
 

@@ -20,7 +20,7 @@ from nacre.model.fence import json_line
 from nacre.model.filter import ancestors
 from nacre.model.instants import DAY
 from nacre.model.levels import level_named
-from nacre.models.language_model import Asking
+from nacre.models.language_model import BestEffortLanguageModel
 from nacre.protocols import LanguageModel
 
 STRATEGIES = ("hybrid", "semantic", "keyword", "graph")
@@ -167,7 +167,7 @@ def vocabulary_terms(query: str, vocabulary: Vocabulary) -> tuple[str, ...]:
 
 
 def ask_model(model: LanguageModel, query: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    answer = Asking(model, "query expansion").answer(json_line(query), SYSTEM)
+    answer = BestEffortLanguageModel(model, "query expansion").answer(json_line(query), SYSTEM)
     if answer is None:
         return (), ("The language model gave no further words; searched without them.",)
     lines = (line.strip(" -*•\t").lower() for line in answer.splitlines())

@@ -24,7 +24,7 @@ from types import FrameType
 from typing import cast
 
 from nacre.errors import InvalidInput
-from nacre.files import private_folder, private_opener, write_private
+from nacre.files import atomic_write, private_folder, private_opener
 
 PROC = Path("/proc")
 STATE, STARTED = 0, 19  # fields of /proc/PID/stat after the name, which may hold anything
@@ -157,7 +157,7 @@ def write_pid(path: Path | str, process: Process | None = None) -> None:
     """The number alone in the first line, as other programs expect it; then what tells it from its namesakes."""
     file, told = Path(path), process or this_process()
     private_folder(file.parent)
-    write_private(file, f"{told.pid}\n{told.host}\n{told.born}\n")
+    atomic_write(file, f"{told.pid}\n{told.host}\n{told.born}\n")
 
 
 def read_pid(path: Path | str) -> Process | None:

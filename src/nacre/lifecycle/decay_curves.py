@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from nacre.errors import InvalidInput
-from nacre.files import create_private, write_private
+from nacre.files import atomic_write, create_private
 from nacre.lifecycle.decay import DecayInput, model_named
 from nacre.model import Memory
 from nacre.model.instants import DAY
@@ -125,7 +125,7 @@ def place(day: float, score: float, days: float) -> tuple[float, float]:
 def write(curves: Sequence[Curve], file: Path, *, floor: float | None = None) -> None:
     """By the name's ending: .svg, or .png with the extra `plot`."""
     if file.suffix == ".svg":
-        write_private(file, svg(curves, floor=floor))
+        atomic_write(file, svg(curves, floor=floor))
     elif file.suffix == ".png":
         png(curves, file, floor)
     else:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from nacre.errors import StorageError
-from nacre.files import private_folder, write_private
+from nacre.files import atomic_write, private_folder
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class MaintenanceState:
         file = Path(path).expanduser()
         try:
             private_folder(file.parent)
-            write_private(file, json.dumps(asdict(self), indent=2) + "\n")
+            atomic_write(file, json.dumps(asdict(self), indent=2) + "\n")
         except OSError as error:
             reason = error.strerror or str(error)
             raise StorageError(f"The state {file} cannot be written ({reason}); choose another place.") from error

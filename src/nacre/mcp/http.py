@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nacre.errors import ConfigError, InvalidInput
+from nacre.files import create_private
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -46,8 +47,8 @@ def load_token(file: Path) -> tuple[str, bool]:
 
 def write_token(file: Path) -> str:
     token = make_token()
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
-        out.write(token + "\n")
+    if not create_private(file, f"{token}\n".encode()):
+        raise FileExistsError("another server is writing it")
     return token
 
 

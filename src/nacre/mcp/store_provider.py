@@ -1,91 +1,20 @@
-"""An embedder that loads in the background: until it is there, nobody waits for it and everybody is told so."""
+"""Opens the store for the MCP server when it is first needed, with an embedder that loads in the background."""
 
 from __future__ import annotations
 
 import logging
 import re
 import threading
-import time
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nacre.errors import EmbeddingError, ModelUnavailable, NacreError
-from nacre.protocols import Embedder, Vectors
+from nacre.errors import NacreError
+from nacre.models.background import BackgroundEmbedder
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
     from nacre.settings import Settings
 
 log = logging.getLogger("nacre")
-
-RETRY_SECONDS = 600.0  # seconds until a load that failed is tried again: it may have been the network
-LOADING_REMEDY = "Ask again in a few seconds for an answer from meaning too."
-
-
-class WarmingEmbedder:
-    """`start` returns at once and may be called any number of times."""
-
-    def __init__(self, inner: Embedder, clock: Callable[[], float] = time.monotonic) -> None:
-        self._inner = inner
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._failure: tuple[float, str] | None = None
-
-    @property
-    def identity(self) -> str:
-        return self._inner.identity
-
-    @property
-    def dimensions(self) -> int:
-        return self._inner.dimensions
-
-    @property
-    def token_limit(self) -> int:
-        return self._inner.token_limit
-
-    @property
-    def ready(self) -> bool:
-        return self._inner.ready
-
-    @property
-    def failure(self) -> str:
-        """Why it could not be loaded, if it could not."""
-        return self._failure[1] if self._failure is not None else ""
-
-    def start(self) -> None:
-        with self._lock:
-            if self._inner.ready or (self._thread is not None and self._thread.is_alive()) or self._refused():
-                return
-            self._thread = threading.Thread(target=self._load, name="nacre-model", daemon=True)
-            self._thread.start()
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        if self._inner.ready:
-            return self._inner.count_tokens(texts)
-        from nacre.models.vectors import estimate_tokens
-
-        return estimate_tokens(texts)
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        if self._inner.ready:
-            return self._inner.embed(texts)
-        self.start()
-        if self._failure is not None:
-            raise EmbeddingError(self._failure[1])
-        raise ModelUnavailable(self.identity, "it is still loading", LOADING_REMEDY)
-
-    def _refused(self) -> bool:
-        return self._failure is not None and self._clock() - self._failure[0] < RETRY_SECONDS
-
-    def _load(self) -> None:
-        try:
-            self._inner.embed(["."])
-            self._failure = None
-        except EmbeddingError as error:
-            log.warning("The embedding model could not be loaded: %s", error)
-            self._failure = (self._clock(), str(error))
-
 
 ACTOR = "mcp"
 NAME_BREAKS = re.compile(r"[^\w.@+-]+")
@@ -101,7 +30,7 @@ class StoreProvider:
         self._lock = threading.Lock()
         self._opened: MemoryStore | None = None
         self._greeted = False
-        self.embedder: WarmingEmbedder | None = None
+        self.embedder: BackgroundEmbedder | None = None
 
     def store(self, client: str = "") -> MemoryStore:
         """Raises what opening a store raises, each time anew: what is wrong may have been mended since."""
@@ -141,7 +70,7 @@ class StoreProvider:
         embedder = make_embedder(self.settings)
         if embedder.ready:
             return MemoryStore(settings=self.settings, embedder=embedder, actor=ACTOR)
-        self.embedder = WarmingEmbedder(embedder)
+        self.embedder = BackgroundEmbedder(embedder)
         return MemoryStore(settings=self.settings, embedder=self.embedder, actor=ACTOR)
 
 

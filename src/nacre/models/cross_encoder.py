@@ -1,24 +1,24 @@
-"""Turns a query and its texts into the pairs of token ids that a cross-encoder reads."""
+"""A reranker that reads query and text together: any cross-encoder in ONNX form.
+
+numpy, onnxruntime and tokenizers are imported when the model is loaded: many commands name a reranker and never use it.
+"""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nacre.errors import RerankingError
-from nacre.models.onnx_session import open_session
-from nacre.models.vectors import cores
+from nacre.models.onnx_session import in_parallel, open_session, runs
 from nacre.models.wordpiece import CONTINUED, END, LONGEST_WORD, START, UNKNOWN, WordPiece
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
     from nacre.models.onnx_session import InferenceSession
@@ -54,14 +54,15 @@ class PairTokenizer(Protocol):
 
 
 def read_tokenizer(file: Path, limit: int) -> PairTokenizer:
-    """Pairs are at most `limit` ids long. Raises OSError or ValueError when the file is none.
+    """Pairs are at most `limit` ids long.
 
-    Raises ImportError when it takes the `tokenizers` library, and that is not installed.
+    Raises OSError or ValueError when the file is not a tokenizer, and ImportError when it needs the `tokenizers`
+    library and that is not installed.
     """
-    told = json.loads(file.read_text(encoding="utf-8"))
-    if not isinstance(told, dict) or not isinstance(told.get("model"), dict):
-        raise ValueError("it describes no tokenizer")
-    return WordPiecePairs(WordPiece.from_file(file), limit) if _is_bert(told) else LibraryPairs(file, limit)
+    description = json.loads(file.read_text(encoding="utf-8"))
+    if not isinstance(description, dict) or not isinstance(description.get("model"), dict):
+        raise ValueError("it does not describe a tokenizer")
+    return WordPiecePairs(WordPiece.from_file(file), limit) if _is_bert(description) else LibraryPairs(file, limit)
 
 
 class WordPiecePairs:
@@ -70,16 +71,16 @@ class WordPiecePairs:
         self._room = limit - MARKERS
 
     def encode(self, query: str, texts: Sequence[str]) -> list[Pair]:
-        asked = self._pieces(query)
-        return [self._pair(asked, self._pieces(text)) for text in texts]
+        query_ids = self._pieces(query)
+        return [self._pair(query_ids, self._pieces(text)) for text in texts]
 
     def _pieces(self, text: str) -> list[int]:
-        # What lies beyond the room of the whole pair is cut whatever the other text is, so it need not be read.
+        # Ids beyond the room of the pair are cut in any case, so they are not computed.
         return self._wordpiece.encode(text, self._room + 2)[1:-1]
 
     def _pair(self, query: list[int], text: list[int]) -> Pair:
         start, end = self._wordpiece.start, self._wordpiece.end
-        of_query, of_text = kept(len(query), len(text), self._room)
+        of_query, of_text = shared_room(len(query), len(text), self._room)
         ids = [start, *query[:of_query], end, *text[:of_text], end]
         return Pair(ids, [0] * (of_query + 2) + [1] * (of_text + 1))
 
@@ -91,13 +92,13 @@ class LibraryPairs:
         self._tokenizer.enable_truncation(limit, strategy="longest_first")
 
     def encode(self, query: str, texts: Sequence[str]) -> list[Pair]:
-        asked = _encodable(query)
-        encoded = self._tokenizer.encode_batch([(asked, _encodable(text)) for text in texts])
+        first = _encodable(query)
+        encoded = self._tokenizer.encode_batch([(first, _encodable(text)) for text in texts])
         return [Pair(each.ids, each.type_ids) for each in encoded]
 
 
-def kept(first: int, second: int, room: int) -> tuple[int, int]:
-    """How much of two texts fits: the longer one gives way first, then both alike, as in the `tokenizers` library."""
+def shared_room(first: int, second: int, room: int) -> tuple[int, int]:
+    """How many ids of two texts fit: the longer one is cut first, then both equally, as in the `tokenizers` library."""
     if first + second <= room:
         return first, second
     shorter = min(first, second)
@@ -107,9 +108,9 @@ def kept(first: int, second: int, room: int) -> tuple[int, int]:
     return (longer, shorter) if first > second else (shorter, longer)
 
 
-def _is_bert(told: Mapping[str, object]) -> bool:
-    """True when our WordPiece gives the very ids that the file describes."""
-    model, normalizer, markers = told["model"], told.get("normalizer"), told.get("added_tokens")
+def _is_bert(description: Mapping[str, object]) -> bool:
+    """True when our WordPiece gives exactly the ids that the file describes."""
+    model, normalizer, markers = (description.get(key) for key in ("model", "normalizer", "added_tokens"))
     if not isinstance(model, dict) or not isinstance(normalizer, dict) or not isinstance(markers, list):
         return False
     accents = normalizer.get("strip_accents")
@@ -118,8 +119,8 @@ def _is_bert(told: Mapping[str, object]) -> bool:
         and {UNKNOWN, START, END} <= set(model.get("vocab", ()))
         and _has(normalizer, BERT_NORMALIZER)
         and accents in (None, normalizer.get("lowercase"))
-        and told.get("pre_tokenizer") == {"type": "BertPreTokenizer"}
-        and _is_bert_pair(told.get("post_processor"))
+        and description.get("pre_tokenizer") == {"type": "BertPreTokenizer"}
+        and _is_bert_pair(description.get("post_processor"))
         and bool(markers)
         and all(_has(marker, PLAIN_MARKER) for marker in markers)
     )
@@ -131,8 +132,8 @@ def _is_bert_pair(processor: object) -> bool:
     )
 
 
-def _has(told: Mapping[str, object], wanted: Mapping[str, object]) -> bool:
-    return all(told.get(name) == value for name, value in wanted.items())
+def _has(values: Mapping[str, object], wanted: Mapping[str, object]) -> bool:
+    return all(values.get(name) == value for name, value in wanted.items())
 
 
 def _load(file: Path) -> Tokenizer:
@@ -145,16 +146,16 @@ def _load(file: Path) -> Tokenizer:
 
 
 def _encodable(text: str) -> str:
-    # Half of a surrogate pair is no Unicode, and the library takes nothing else.
+    # The library accepts only valid Unicode; half of a surrogate pair is not.
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 IDS, MASK, SEGMENTS, LOGITS = "input_ids", "attention_mask", "token_type_ids", "logits"
-INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+INTEGERS = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
 
 
 class Graph:
-    """Safe to run from several threads: a run keeps its state to itself. Raises ValueError, saying what is wrong."""
+    """Safe to use from several threads. Raises ValueError that says what is wrong."""
 
     def __init__(self, file: Path) -> None:
         self._session = _open(file)
@@ -166,10 +167,12 @@ class Graph:
         self._output = LOGITS if LOGITS in names else names[0]
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """All pairs have the same length, so there is nothing to pad or mask."""
+        """All pairs must have the same length: nothing is padded or masked."""
+        import numpy as np
+
         ids = np.array([pair.ids for pair in pairs])
-        given = {IDS: ids, MASK: np.ones_like(ids), SEGMENTS: np.array([pair.segments for pair in pairs])}
-        fed = {name: given[name].astype(kind) for name, kind in self._inputs.items()}
+        inputs = {IDS: ids, MASK: np.ones_like(ids), SEGMENTS: np.array([pair.segments for pair in pairs])}
+        fed = {name: inputs[name].astype(kind) for name, kind in self._inputs.items()}
         try:
             logits = self._session.run([self._output], fed)[0]
         except Exception as error:  # onnxruntime's errors have no other root
@@ -179,6 +182,8 @@ class Graph:
 
 def scores_from(logits: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     """The probability of relevance: of the only class, or of the second of two."""
+    import numpy as np
+
     if logits.shape not in ((count,), (count, 1), (count, 2)):
         raise ValueError(f"its graph gave the shape {logits.shape} for {count} pairs, not one or two numbers a pair")
     if not np.isfinite(logits).all():
@@ -195,15 +200,13 @@ def _open(file: Path) -> InferenceSession:
         raise ValueError(f"{file.name} cannot be opened: {error}") from error
 
 
-# What reads and runs the model is imported with it: many commands make a reranker and never use it.
-
 GRAPHS = ("model.onnx", "onnx/model.onnx")
 TOKENIZER = "tokenizer.json"
 CONFIG = "config.json"
 POSITIONS = "max_position_embeddings"
-LONGEST_PAIR = 512  # BERT's; a model that reads more is not needed for memories, and its time grows with the square
-# Measured on two cores with an int8 MiniLM of six layers: pairs of 64 tokens run no faster together than one by one,
-# and fifty of 40 to 150 tokens take 230 ms on two threads of one run each, 300 ms on runs of two threads.
+LONGEST_PAIR = 512  # BERT's; memories need no more, and the time grows with the square
+# Measured on two cores with an int8 MiniLM of six layers: pairs of 64 tokens run no faster in a batch than singly,
+# and fifty pairs of 40 to 150 tokens take 230 ms on two threads of one run each, 300 ms on runs of two threads.
 TOKENS_A_RUN = 512
 EXPORT_REMEDY = "Give a directory as `optimum-cli export onnx --model NAME DIRECTORY` writes it."
 LIBRARY_REMEDY = "Install it with `pip install tokenizers`."
@@ -225,7 +228,7 @@ class CrossEncoder:
         self._loaded: _Loaded | None = None
 
     def load(self) -> None:
-        """Opens the model if need be. Raises `RerankingError`."""
+        """Opens the model if it is not open yet. Raises `RerankingError`."""
         self._model()
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
@@ -240,7 +243,7 @@ class CrossEncoder:
                 scores[position] = float(score)
 
         try:
-            in_parallel(fill, list(runs([len(pair.ids) for pair in pairs])))
+            in_parallel(fill, list(runs([len(pair.ids) for pair in pairs], TOKENS_A_RUN)))
         except ValueError as error:
             raise self._failed(str(error), EXPORT_REMEDY) from error
         return scores
@@ -253,7 +256,6 @@ class CrossEncoder:
         return self._loaded
 
     def _load(self) -> _Loaded:
-
         try:
             file = find_graph(self._directory)
             return _Loaded(self._tokenizer(), Graph(file))
@@ -261,50 +263,30 @@ class CrossEncoder:
             raise self._failed(str(error), EXPORT_REMEDY) from error
 
     def _tokenizer(self) -> PairTokenizer:
-
         try:
             return read_tokenizer(self._directory / TOKENIZER, pair_limit(self._directory))
         except ImportError as error:
-            raise self._failed(f"its {TOKENIZER} takes the tokenizers library", LIBRARY_REMEDY) from error
+            raise self._failed(f"its {TOKENIZER} needs the tokenizers library", LIBRARY_REMEDY) from error
 
     def _failed(self, reason: str, remedy: str) -> RerankingError:
         return RerankingError(str(self._directory), " ".join(reason.split()), remedy)
 
 
 def find_graph(directory: Path) -> Path:
-    """Raises ValueError when there is none, or more than one and none of them the model by its name."""
+    """Raises ValueError when there is none, or several and none has the usual name."""
     named = [directory / name for name in GRAPHS if (directory / name).is_file()]
     graphs = named[:1] or sorted({*directory.glob("*.onnx"), *directory.glob("onnx/*.onnx")})
     if not graphs:
         raise ValueError("there is no ONNX model in it")
     if len(graphs) > 1:
-        shown = ", ".join(str(graph.relative_to(directory)) for graph in graphs)
-        raise ValueError(f"it holds several models and none is {GRAPHS[0]}: {shown}")
+        names = ", ".join(str(graph.relative_to(directory)) for graph in graphs)
+        raise ValueError(f"it holds several models and none is {GRAPHS[0]}: {names}")
     return graphs[0]
 
 
 def pair_limit(directory: Path) -> int:
-    """How many ids of a pair the model reads, its markers counted."""
+    """How many ids of a pair the model reads, markers included."""
     file = directory / CONFIG
-    told = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    positions = told.get(POSITIONS) if isinstance(told, dict) else None
+    config = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    positions = config.get(POSITIONS) if isinstance(config, dict) else None
     return min(positions, LONGEST_PAIR) if isinstance(positions, int) and positions > 0 else LONGEST_PAIR
-
-
-def runs(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Positions of pairs of equal length, longest first: nothing is padded, so a score does not depend on its batch."""
-    by_length = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
-    for length, positions in groupby(by_length, key=lengths.__getitem__):
-        alike = list(positions)
-        size = max(1, TOKENS_A_RUN // length)
-        yield from (alike[start : start + size] for start in range(0, len(alike), size))
-
-
-def in_parallel(fill: Callable[[list[int]], None], todo: Sequence[list[int]]) -> None:
-    if len(todo) == 1:
-        fill(todo[0])
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(cores(), len(todo)), "nacre-rerank") as pool:
-        list(pool.map(fill, todo))

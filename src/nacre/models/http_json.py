@@ -1,4 +1,4 @@
-"""Asks a web service in JSON: a bounded number of tries, no detours, and no key in any message."""
+"""Sends JSON to a web service: a limited number of tries, no redirects, and no key in any message."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from nacre.errors import InvalidInput, NacreError
 
 TIMEOUT_SECONDS = 60.0
 ATTEMPTS = 4
-TIMES_OVER = 2  # the time limit of one try; all tries together, with their pauses, end within this
+TIMEOUTS_IN_ALL = 2  # all tries with their pauses end within this many time limits of one try
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 20.0
 TOO_MANY_REQUESTS = 429
 FIRST_SERVER_ERROR = 500
 REASON_LENGTH = 200
 LARGEST_ANSWER = 64 * 2**20  # bytes: a thousand vectors of 4,096 numbers take some 40 MB
-LONGEST_EXPLANATION = 10_000  # bytes of what is said with a refusal, of which a message shows 200 characters
+LONGEST_EXPLANATION = 10_000  # bytes read of a refusal; a message shows 200 characters of it
 BLOCK = 2**16
 BEARER = ("Authorization", "Bearer ")
 
 
 class JsonService:
-    """One address that takes JSON and gives JSON. Safe to use from several threads.
+    """One address that takes and returns JSON. Safe to use from several threads.
 
-    `failure` makes the caller's own error of a reason; `key_header` is the header's name and what precedes the key.
+    `failure` turns a reason into the caller's own error; `key_header` is the header's name and what precedes the key.
     """
 
     def __init__(
@@ -53,44 +53,44 @@ class JsonService:
             self._headers[key_header[0]] = key_header[1] + self._key
         self._timeout = timeout
         self._sleep = sleep
-        self._opener = urllib.request.build_opener(_NoDetours)
+        self._opener = urllib.request.build_opener(_NoRedirects)
 
-    def post(self, asked: Mapping[str, object]) -> object:
-        """Tries again, with growing pauses, what may pass: refused connections, 429 and 5xx."""
-        body = json.dumps(asked).encode()
+    def post(self, request: Mapping[str, object]) -> object:
+        """Repeats after temporary failures (refused connections, 429, 5xx), with growing pauses."""
+        body = json.dumps(request).encode()
         pause, attempts_left = FIRST_PAUSE_SECONDS, ATTEMPTS
-        over = time.monotonic() + self._timeout * TIMES_OVER
+        deadline = time.monotonic() + self._timeout * TIMEOUTS_IN_ALL
         while True:
             answer = self._try(body)
             if isinstance(answer, bytes):
                 return self._read(answer)
             attempts_left -= 1
-            pause = min(answer.wished_pause or pause, LONGEST_PAUSE_SECONDS)
-            if not answer.passing or not attempts_left or time.monotonic() + pause > over:
+            pause = min(answer.retry_after or pause, LONGEST_PAUSE_SECONDS)
+            if not answer.temporary or not attempts_left or time.monotonic() + pause > deadline:
                 raise self.failed(answer.reason)
             self._sleep(pause)
             pause *= 2
 
     def failed(self, reason: str) -> NacreError:
-        # Some services repeat the key they refuse.
-        shown = reason.replace(self._key, "[key]") if self._key else reason
-        return self._failure(" ".join(shown.split())[:REASON_LENGTH])
+        # Some services quote the key that they refuse.
+        without_key = reason.replace(self._key, "[key]") if self._key else reason
+        return self._failure(" ".join(without_key.split())[:REASON_LENGTH])
 
     def _try(self, body: bytes) -> bytes | _Refusal:
-        until = time.monotonic() + self._timeout
+        deadline = time.monotonic() + self._timeout
         request = urllib.request.Request(self._url, data=body, headers=self._headers, method="POST")
         try:
             with self._opener.open(request, timeout=self._timeout) as response:
-                return bounded(response, until)
+                return read_limited(response, deadline)
         except _TooLarge:
-            return _Refusal(f"its answer has more than {LARGEST_ANSWER // 2**20} MiB", passing=False)
+            return _Refusal(f"its answer has more than {LARGEST_ANSWER // 2**20} MiB", temporary=False)
         except urllib.error.HTTPError as error:
             return _refusal(error)
         except TimeoutError:
-            # It has the question and is slow; the same question again would only add to its work.
-            return _Refusal(f"no answer within {self._timeout:g} s", passing=False)
+            # The service is slow; asking again would only add to its work.
+            return _Refusal(f"no answer within {self._timeout:g} s", temporary=False)
         except (OSError, HTTPException) as error:
-            return _Refusal(str(getattr(error, "reason", error)) or type(error).__name__, passing=True)
+            return _Refusal(str(getattr(error, "reason", error)) or type(error).__name__, temporary=True)
 
     def _read(self, answer: bytes) -> object:
         try:
@@ -103,27 +103,27 @@ class JsonService:
 @dataclass(frozen=True, slots=True)
 class _Refusal:
     reason: str
-    passing: bool
-    wished_pause: float | None = None
+    temporary: bool
+    retry_after: float | None = None
 
 
 class _TooLarge(Exception):
     pass
 
 
-def bounded(response: IO[bytes], until: float) -> bytes:
-    """A service that sends a byte a minute keeps every single wait short: the whole answer has a time limit as well.
+def read_limited(response: IO[bytes], deadline: float) -> bytes:
+    """Reads the answer within a time limit: a slow service could otherwise send a byte a minute for ever.
 
     Raises `TimeoutError` and `_TooLarge`.
     """
-    read = getattr(response, "read1", response.read)  # what has come already, without waiting for a full block
+    read = getattr(response, "read1", response.read)  # returns what has arrived, without waiting for a full block
     parts, size = [], 0
     while part := read(BLOCK):
         parts.append(part)
         size += len(part)
         if size > LARGEST_ANSWER:
             raise _TooLarge
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             raise TimeoutError
     return b"".join(parts)
 
@@ -131,19 +131,19 @@ def bounded(response: IO[bytes], until: float) -> bytes:
 def _refusal(error: urllib.error.HTTPError) -> _Refusal:
     try:
         with error:
-            told = error.read(LONGEST_EXPLANATION).decode(errors="replace")
+            explanation = error.read(LONGEST_EXPLANATION).decode(errors="replace")
     except (OSError, HTTPException):
-        told = "its explanation broke off"
-    wished = error.headers.get("Retry-After", "")
+        explanation = "its explanation broke off"
+    retry_after = error.headers.get("Retry-After", "")
     return _Refusal(
-        f"HTTP {error.code}: {told}",
-        passing=error.code == TOO_MANY_REQUESTS or error.code >= FIRST_SERVER_ERROR,
-        wished_pause=float(wished) if wished.isdecimal() else None,
+        f"HTTP {error.code}: {explanation}",
+        temporary=error.code == TOO_MANY_REQUESTS or error.code >= FIRST_SERVER_ERROR,
+        retry_after=float(retry_after) if retry_after.isdecimal() else None,
     )
 
 
-class _NoDetours(urllib.request.HTTPRedirectHandler):
-    """The standard handler would carry the key to whichever host it is sent on to, and the question to none."""
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """The standard handler would send the key to the host that it is redirected to."""
 
     def redirect_request(
         self,
@@ -159,15 +159,15 @@ class _NoDetours(urllib.request.HTTPRedirectHandler):
 
 def _web_address(url: str) -> str:
     if not url.startswith(("http://", "https://")):
-        raise InvalidInput(f"{url!r} is no web address; give one that starts with http:// or https://.")
+        raise InvalidInput(f"{url!r} is not a web address; give one that starts with http:// or https://.")
     if "@" in urlsplit(url).netloc:
-        raise InvalidInput("The web address of a service holds a name or a password; give the key by itself instead.")
+        raise InvalidInput("The web address contains a name or a password; set the key separately.")
     return url
 
 
 def _usable_key(key: str | None) -> str:
     usable = (key or "").strip()
-    # A header takes no others, and the standard library would show the whole key in its complaint.
+    # A header accepts no others, and the error of the standard library would quote the whole key.
     if not (usable.isascii() and usable.isprintable()):
-        raise InvalidInput("The service's key holds characters that no key has; copy it again.")
+        raise InvalidInput("The service's key contains characters that a key cannot have; copy it again.")
     return usable

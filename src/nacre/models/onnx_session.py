@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession as InferenceSession
 
-ERRORS_ONLY = 3  # onnxruntime's own scale; its warnings would reach the terminal of whoever imports us
+ERRORS_ONLY = 3  # onnxruntime's scale; its warnings would go to the user's terminal
 # Read once, when the library is loaded: calling its API afterwards is too late, a device id has been written by then.
 TELEMETRY_SWITCH = "ORT_DISABLE_TELEMETRY"
 
 
 def open_session(file: Path, *, optimize: bool = True) -> InferenceSession:
-    """A session for one thread a run; safe to run from several threads. Raises what onnxruntime raises."""
-    os.environ.setdefault(TELEMETRY_SWITCH, "1")  # a value that the user has set is the user's decision
+    """A session that uses one thread per run; safe to run from several threads. Raises what onnxruntime raises."""
+    os.environ.setdefault(TELEMETRY_SWITCH, "1")  # a value set by the user stays
     # Imported here: it takes a fifth of a second, and most commands need no model.
     import onnxruntime
 
@@ -25,8 +27,37 @@ def open_session(file: Path, *, optimize: bool = True) -> InferenceSession:
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = ERRORS_ONLY
-    # Plans are kept for every length met: 20 MB after a bulk load, and no time saved.
+    # Memory plans for every input length would take 20 MB after a bulk load and save no time.
     options.enable_mem_pattern = False
     if not optimize:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+
+
+def runs(lengths: Sequence[int], tokens_a_run: int) -> Iterator[list[int]]:
+    """Groups the positions of inputs of equal length, longest first.
+
+    Nothing is padded, so that a result does not depend on its batch, and the cores end at about the same time.
+    """
+    by_length = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+    for length, positions in groupby(by_length, key=lengths.__getitem__):
+        group = list(positions)
+        size = max(1, tokens_a_run // length)
+        yield from (group[start : start + size] for start in range(0, len(group), size))
+
+
+def in_parallel(execute: Callable[[list[int]], None], batches: Sequence[list[int]]) -> None:
+    """Calls `execute` for every batch, on as many threads as there are cores."""
+    if len(batches) == 1:
+        execute(batches[0])
+    elif batches:
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(min(_cores(), len(batches)), "nacre-model") as pool:
+            list(pool.map(execute, batches))
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # a container often has fewer than the machine
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""BERT's WordPiece: the ids that the `tokenizers` library gives, without its dependencies."""
+"""BERT's WordPiece tokenizer: the same ids as the `tokenizers` library, without the dependency."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ASCII_SYMBOLS = frozenset("$+<=>^`|~")  # Unicode calls them symbols, BERT punct
 
 
 class WordPiece:
-    """Safe to share between threads: the caches only ever gain entries that anyone would compute alike."""
+    """Safe to share between threads: cached entries are the same whoever computes them."""
 
     def __init__(self, vocabulary: Mapping[str, int], markers: Mapping[str, int], *, cased: bool = False) -> None:
         self.start, self.end = vocabulary[START], vocabulary[END]
@@ -42,17 +42,17 @@ class WordPiece:
 
     @classmethod
     def from_file(cls, path: Path) -> WordPiece:
-        """Reads a Hugging Face tokenizer.json; its truncation and padding are not taken over."""
+        """Reads a Hugging Face tokenizer.json; its truncation and padding are ignored."""
         read = json.loads(path.read_text(encoding="utf-8"))
         markers = {token["content"]: token["id"] for token in read["added_tokens"]}
         return cls(read["model"]["vocab"], markers, cased=not read["normalizer"]["lowercase"])
 
     def encode(self, text: str, limit: int) -> list[int]:
-        """The ids with the start and end markers; at most `limit`, the markers counted."""
+        """The ids with the start and end markers; at most `limit` in all."""
         return [self.start, *self._pieces(text, limit - 2), self.end]
 
     def count(self, text: str) -> int:
-        """How many ids the whole text has, the start and end markers not counted."""
+        """How many ids the text has, without the start and end markers."""
         return len(self._pieces(text, len(text) * 4 + 1))
 
     def _pieces(self, text: str, limit: int) -> list[int]:
@@ -81,9 +81,9 @@ class WordPiece:
         while start < len(word):
             prefix = CONTINUED if start else ""
             for end in range(min(len(word), start + self._longest), start, -1):
-                found = self._vocabulary.get(prefix + word[start:end])
-                if found is not None:
-                    ids.append(found)
+                piece = self._vocabulary.get(prefix + word[start:end])
+                if piece is not None:
+                    ids.append(piece)
                     start = end
                     break
             else:
@@ -100,7 +100,7 @@ def words(text: str) -> Sequence[str]:
 
 def cased_words(text: str) -> Sequence[str]:
     """Words as they are written and single punctuation marks, without control characters."""
-    return text.translate(_PARTED).split()
+    return text.translate(_SEPARATED).split()
 
 
 class _Cleaned(dict[int, str]):
@@ -121,7 +121,7 @@ class _Cleaned(dict[int, str]):
         return character
 
 
-class _Parted(dict[int, str]):
+class _Separated(dict[int, str]):
     """What a character becomes where case and accents count; filled as characters are met."""
 
     def __missing__(self, code: int) -> str:
@@ -147,9 +147,9 @@ class _Spaced(dict[int, str]):
 
     @staticmethod
     def _become(character: str) -> str:
-        parted = _PARTED[ord(character)]
-        if parted != character:
-            return parted
+        separated = _SEPARATED[ord(character)]
+        if separated != character:
+            return separated
         if unicodedata.category(character) == "Mn":
             return ""
         # One character at a time, as the reference does it: a final sigma stays a plain one.
@@ -157,5 +157,5 @@ class _Spaced(dict[int, str]):
 
 
 _CLEANED = _Cleaned()
-_PARTED = _Parted()
+_SEPARATED = _Separated()
 _SPACED = _Spaced()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from nacre.errors import UnknownName
 from nacre.model.fence import json_line
-from nacre.models.language_model import Asking
+from nacre.models.language_model import BestEffortLanguageModel
 from nacre.protocols import LanguageModel
 from nacre.text.emotion import detect_emotion
 from nacre.text.grammar import NEGATION_WORDS
@@ -338,7 +338,7 @@ def ask_importance(
     model: LanguageModel, *, clock: Callable[[], float] = time.monotonic
 ) -> Callable[[str], Appraisal | None]:
     """Has no opinion when the model fails, for a while after that, or answers otherwise than it was asked to."""
-    asking = Asking(model, "importance", clock=clock)
+    asking = BestEffortLanguageModel(model, "importance", clock=clock)
 
     def ask(text: str) -> Appraisal | None:
         answer = asking.answer(PROMPT.format(text=json_line(text[:CHARACTERS_ASKED])), SYSTEM)

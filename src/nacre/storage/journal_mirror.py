@@ -16,10 +16,9 @@ from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from nacre.files import private_opener
+from nacre.files import atomic_writer, file_lock, private_opener
 from nacre.model import JournalEntry
 from nacre.model.journal import MEMORY, from_line, to_line
-from nacre.storage.file_lock import held
 
 log = logging.getLogger("nacre")
 
@@ -127,10 +126,10 @@ class JournalMirror:
             plain.unlink(missing_ok=True)
 
     def _keeping(self, patience: float) -> AbstractContextManager[None]:
-        return held(self.path.with_name(f"{self.path.name}.keeping.lock"), alone=True, patience=patience)
+        return file_lock(self.path.with_name(f"{self.path.name}.keeping.lock"), exclusive=True, patience=patience)
 
     def _writing(self, *, alone: bool) -> AbstractContextManager[None]:
-        return held(self.path.with_name(f"{self.path.name}.lock"), alone=alone, patience=WRITER_WAITS)
+        return file_lock(self.path.with_name(f"{self.path.name}.lock"), exclusive=alone, patience=WRITER_WAITS)
 
     def _next_stamp(self) -> str:
         """Later than every other, whatever the clock says: names tell the order, and none may be given twice."""
@@ -223,16 +222,12 @@ def first_found(packed: Path, plain: Path) -> Iterator[bytes]:
 
 def pack(content: Iterable[bytes], archive: Path) -> None:
     """The archive is there whole or, as before, not at all."""
-    temporary = archive.with_name(archive.name + TEMPORARY)
-    try:
-        with open(temporary, "wb", opener=private_opener) as raw:
-            with gzip.GzipFile("", "wb", LEVEL, raw, mtime=0) as packed, io.BufferedWriter(packed, BUFFER) as buffered:
-                buffered.writelines(content)
-            raw.flush()
-            os.fsync(raw.fileno())
-        temporary.replace(archive)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with (
+        atomic_writer(archive, temporary=archive.with_name(archive.name + TEMPORARY)) as raw,
+        gzip.GzipFile("", "wb", LEVEL, raw, mtime=0) as packed,
+        io.BufferedWriter(packed, BUFFER) as buffered,
+    ):
+        buffered.writelines(content)
 
 
 def touched(file: Path, space: str, ids: Container[bytes]) -> bool:

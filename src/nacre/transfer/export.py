@@ -75,7 +75,7 @@ def replacing(path: Path, refuse: Callable[[Path], None] | None = None) -> Itera
     """
     (refuse or refuse_other)(path)
     try:
-        with files.replacing(path) as file:
+        with files.atomic_writer(path) as file:
             yield file
     except StorageError:
         raise

@@ -16,7 +16,7 @@ from nacre.compat.ai_houkai import MemoryStore
 from nacre.compat.ai_houkai.cli import config
 from nacre.compat.ai_houkai.cli.commands import app
 from nacre.compat.ai_houkai.cli.output import show_memories
-from nacre.models.hashing import Hashing
+from nacre.models.embedders import Hashing
 from tests.compat.ai_houkai.conftest import Opened
 from tests.compat.ai_houkai.test_cli import Houkai, houkai
 

@@ -17,8 +17,7 @@ from nacre.compat.ai_lessons import core, db, mcp_server
 from nacre.compat.ai_lessons.config import Config
 from nacre.compat.ai_lessons.search import SearchResult
 from nacre.lessons import LessonBook
-from nacre.models.language_model import FromCallable
-from nacre.models.language_model_reranker import LanguageModelReranker
+from nacre.models.language_model import FunctionLanguageModel, LanguageModelReranker
 from nacre.settings import Settings
 from tests.compat.ai_lessons.test_cli import lessons, ran
 from tests.compat.ai_lessons.test_mcp_server import called
@@ -67,7 +66,7 @@ def test_a_language_model_reads_twenty_and_its_choice_is_among_the_five() -> Non
         read.extend(passages)
         return json.dumps([10 if "bisque" in passage else 0 for passage in passages])
 
-    reranker = LanguageModelReranker(FromCallable(model, "reader"))
+    reranker = LanguageModelReranker(FunctionLanguageModel(model, "reader"))
     with MemoryStore(":memory:", embedder="hashing", reranker=reranker) as store:
         book = LessonBook(store=store)
         for number in range(19):

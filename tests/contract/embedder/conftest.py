@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from nacre.errors import ModelUnavailable
-from nacre.models.embedding_function import FromCallable
-from nacre.models.hashing import Hashing
+from nacre.models.embedders import FunctionEmbedder, Hashing
 from nacre.protocols import Embedder
 from tests.embedders import WordBag
 
@@ -26,7 +25,7 @@ def minilm() -> Embedder:
 
 EMBEDDERS: Mapping[str, Callable[[], Embedder]] = {
     "hashing": Hashing,
-    "a callable": lambda: FromCallable(letters, identity="letters"),
+    "a callable": lambda: FunctionEmbedder(letters, identity="letters"),
     "word bag of the tests": WordBag,
     "minilm": minilm,
 }

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from nacre.models.cross_encoder import CrossEncoder
-from nacre.models.language_model import FromCallable
-from nacre.models.language_model_reranker import LanguageModelReranker
+from nacre.models.language_model import FunctionLanguageModel, LanguageModelReranker
 from nacre.protocols import Reranker
 from tests.cross_encoders import shared_words, whole_word_tokenizer, write_cross_encoder
 
@@ -29,7 +28,7 @@ RERANKERS: Mapping[str, Callable[[Path], Reranker]] = {
     "cross-encoder with another tokenizer": lambda folder: CrossEncoder(
         write_cross_encoder(folder, tokenizer=whole_word_tokenizer())
     ),
-    "language model": lambda _: LanguageModelReranker(FromCallable(count_shared_words, "counting")),
+    "language model": lambda _: LanguageModelReranker(FunctionLanguageModel(count_shared_words, "counting")),
 }
 
 

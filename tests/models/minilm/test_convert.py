@@ -8,9 +8,8 @@ import pytest
 
 from nacre.models.minilm import convert as converting
 from nacre.models.minilm.convert import CHECK_SENTENCES, LEAST_COSINE, convert, read_float_tensors
-from nacre.models.minilm.layout import POSITIONS, read_about, slots
+from nacre.models.minilm.embedder import POSITIONS, Session, read_about, slots
 from nacre.models.minilm.provision import Published
-from nacre.models.minilm.session import Session
 from nacre.models.wordpiece import WordPiece
 from tests.models.minilm import reference
 

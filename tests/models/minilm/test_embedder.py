@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from nacre.models.minilm import MiniLM
-from nacre.models.minilm.embedder import TOKENS_A_RUN, _runs
+from nacre.models.minilm.embedder import TOKENS_A_RUN
+from nacre.models.onnx_session import runs
 from nacre.protocols import Embedder
 
 TEXTS = [
@@ -74,9 +75,9 @@ def test_threads_that_start_together_load_one_model() -> None:
 
 def test_a_run_holds_equal_lengths_and_few_tokens_and_misses_no_text() -> None:
     lengths = [3, 256, 20, 3, 256] + [20] * 50
-    runs = list(_runs(lengths))
-    assert sorted(position for run in runs for position in run) == list(range(len(lengths)))
-    for run in runs:
+    batches = list(runs(lengths, TOKENS_A_RUN))
+    assert sorted(position for run in batches for position in run) == list(range(len(lengths)))
+    for run in batches:
         assert len({lengths[position] for position in run}) == 1
         assert len(run) == 1 or len(run) * lengths[run[0]] <= TOKENS_A_RUN
 

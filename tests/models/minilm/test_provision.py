@@ -13,7 +13,7 @@ import pytest
 from nacre.errors import ModelUnavailable
 from nacre.models.minilm import MiniLM
 from nacre.models.minilm import provision as obtain
-from nacre.models.minilm.layout import ABOUT, model_folder, models_directory
+from nacre.models.minilm.embedder import ABOUT, model_folder, models_directory
 from nacre.models.minilm.provision import REFUSAL_SECONDS, install, provide, status, turn
 
 INSTALL = "from nacre.models.minilm.provision import install; print(install().path)"

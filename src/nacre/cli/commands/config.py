@@ -15,7 +15,7 @@ from nacre.cli.settings_values import plain, shown_value
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
 from nacre.clients.settings_file import is_plain_key
 from nacre.errors import ConfigError
-from nacre.files import private_folder
+from nacre.files import atomic_write, private_folder
 from nacre.settings import PROJECT_FILE, TABLES, Setting, explained, from_file, project_file, user_config
 
 if TYPE_CHECKING:
@@ -170,13 +170,11 @@ def editor_of(cli: CliContext) -> str:
 
 def take_over(file: Path, text: str) -> None:
     """Read first under another name, which stays when it cannot be read: nobody types it twice."""
-    from nacre.clients.files import write
-    from nacre.clients.settings_file import PRIVATE, mode_for
+    from nacre.clients.settings_file import mode_for
 
     private_folder(file.parent)
     draft = file.with_name(f".{file.name}.draft")
-    draft.unlink(missing_ok=True)
-    write(draft, text.encode("utf-8"), PRIVATE)  # it may hold a key
+    atomic_write(draft, text)  # for its owner alone: it may hold a key
     try:
         from_file(draft)
     except ConfigError as error:

@@ -22,7 +22,7 @@ from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.records import entry_record, entry_subject, entry_summary, field_changes, operation_reason
 from nacre.cli.ui.times import DAY, age, since, until
 from nacre.errors import MemoryNotFound, UndoRefused
-from nacre.files import replacing
+from nacre.files import atomic_writer
 from nacre.model import JournalEntry
 from nacre.model.instants import iso
 
@@ -145,7 +145,7 @@ def export(cli: CliContext, file: Path, packed: bool, **narrowed: Unpack[Which])
         if str(file) == "-":
             write(entries, sys.stdout.buffer, packed=packed)
             return
-        with replacing(file) as out:  # what broke off must not stand where a whole export stood
+        with atomic_writer(file) as out:  # what broke off must not stand where a whole export stood
             written = write(entries, out, packed=packed or file.suffix == ".gz")
     say(f"Wrote {count_of(written, 'entry', 'entries')} to {file}.")
 

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from nacre.errors import ConfigError
-from nacre.files import private_folder, write_private
+from nacre.files import atomic_write, private_folder
 from nacre.settings import Settings
 
 DEFAULT_AI_DIR = Path.home() / ".ai"
@@ -83,7 +83,7 @@ class Config:
         embedding = {**values["embedding"], "api_key": key, "written_key": None}
         values["embedding"] = {name: value for name, value in embedding.items() if value is not None}
         values["db_path"] = str(self.db_path)
-        write_private(file, yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
+        atomic_write(file, yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
 
 
 def read(file: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 on onnxruntime: obtained once from the package index, converted once, then local for ever."""
+"""all-MiniLM-L6-v2 on onnxruntime: downloaded and converted once, then used locally."""
 
 from __future__ import annotations
 

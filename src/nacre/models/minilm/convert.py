@@ -1,4 +1,4 @@
-"""Reads a safetensors file: a length, a JSON header, then the tensors' bytes."""
+"""Converts the published weights to the int8 graph that onnxruntime runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nacre.models.minilm.layout import (
+from nacre.models.minilm.embedder import (
     ABOUT,
     GRAPH,
     LAYERS,
@@ -22,10 +22,10 @@ from nacre.models.minilm.layout import (
     WEIGHTS,
     WIDTH,
     About,
+    Session,
     Variant,
     slots,
 )
-from nacre.models.minilm.session import Session
 from nacre.models.wordpiece import WordPiece
 from nacre.protocols import Progress, Vectors
 
@@ -109,9 +109,9 @@ Bytes = NDArray[np.int8]
 
 def quantised(parts: Parts) -> dict[str, NDArray[np.generic]]:
     """The int8 graph's tensors by slot name, from the float32 graph's."""
-    kept = {name: part for name, part in parts.items() if name.startswith(("positions", "gain", "shift"))}
+    unchanged = {name: part for name, part in parts.items() if name.startswith(("positions", "gain", "shift"))}
     words, words_scale = _to_bytes(parts["words"], axis=1)
-    tensors: dict[str, NDArray[np.generic]] = {**kept, "words": words, "words_scale": words_scale}
+    tensors: dict[str, NDArray[np.generic]] = {**unchanged, "words": words, "words_scale": words_scale}
     with np.load(CALIBRATION) as ranges:
         for layer in range(LAYERS):
             tensors |= _layer(parts, layer, {linear: ranges[f"{linear}_{layer}"] for linear in LINEARS})

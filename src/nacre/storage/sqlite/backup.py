@@ -14,7 +14,7 @@ from uuid import uuid4
 import apsw
 
 from nacre.errors import InvalidInput, NotAStore, StorageError, StoreBusy, StoreDamaged, StoreUnreachable
-from nacre.files import create_private, private_folder, tighten
+from nacre.files import create_private, private_folder, restrict_to_owner
 from nacre.storage.sqlite import connection as connecting
 from nacre.storage.sqlite import connection as schema
 from nacre.storage.sqlite.connection import (
@@ -235,7 +235,7 @@ def write_copy(file: Path, path: Path, old: Key | None, fresh: Path, new: Key | 
     make_shared(fresh, new)
     examine(fresh, new, path)
     shutil.copymode(file, fresh)
-    tighten(fresh)
+    restrict_to_owner(fresh)
     if hasattr(os, "chown"):
         with suppress(PermissionError):  # the owner may change the key, and so may root, for the owner
             os.chown(fresh, file.stat().st_uid, file.stat().st_gid)
@@ -406,7 +406,7 @@ def put_in_place(
         write_copy(copy, copy, copy_key if looks_encrypted(copy) else None, fresh, key)
         if file.exists():
             shutil.copymode(file, fresh)
-            tighten(fresh)
+            restrict_to_owner(fresh)
         if holder is not None:
             take_place(fresh, file, holder)
         else:

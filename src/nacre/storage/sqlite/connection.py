@@ -33,7 +33,7 @@ from nacre.errors import (
     WeakKey,
     WrongKey,
 )
-from nacre.files import create_private, private_folder, tighten
+from nacre.files import create_private, private_folder, restrict_to_owner
 from nacre.storage.sqlite import rows as compressed
 from nacre.storage.sqlite.damage import reason
 from nacre.storage.sqlite.rows import DamagedRecord
@@ -477,7 +477,7 @@ def make_private(path: Path) -> None:
     with _making, suppress(OSError):  # the driver says what is wrong, in its own words
         if not create_private(path):
             for part in ("", "-wal", "-shm", "-journal"):
-                tighten(path.with_name(path.name + part))
+                restrict_to_owner(path.with_name(path.name + part))
 
 
 def patiently(attempt: Step) -> None:

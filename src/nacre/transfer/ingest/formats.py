@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from nacre.errors import InvalidInput, UnknownName
-from nacre.files import SPECIAL, open_regular
+from nacre.files import NOT_A_FILE, open_regular
 from nacre.transfer.ingest import conversations as chatgpt
 from nacre.transfer.ingest import conversations as claude_code
 from nacre.transfer.ingest import conversations as claude_export
@@ -97,7 +97,7 @@ def files(paths: tuple[Path, ...], left_out: Callable[[Path, str], None] | None 
         if not path.exists():
             raise InvalidInput(f"There is no {path}; name a file or a folder to ingest.")
         if not path.is_file() and not path.is_dir():
-            raise InvalidInput(f"{path} is {SPECIAL}; name a file or a folder to ingest.")
+            raise InvalidInput(f"{path} is {NOT_A_FILE}; name a file or a folder to ingest.")
         for file, named in [(path, True)] if path.is_file() else [(each, False) for each in walked(path)]:
             reason = "" if named else unfit(file, path)
             if reason:
@@ -117,7 +117,7 @@ def unfit(file: Path, folder: Path) -> str:
             return "it is a link that leads nowhere"
     except (OSError, RuntimeError) as error:
         return f"it cannot be looked at ({getattr(error, 'strerror', None) or error})"
-    return "" if file.is_file() else f"it is {SPECIAL}"
+    return "" if file.is_file() else f"it is {NOT_A_FILE}"
 
 
 def walked(folder: Path) -> Iterator[Path]:

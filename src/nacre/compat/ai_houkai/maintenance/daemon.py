@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from nacre.files import private_folder, write_private
+from nacre.files import atomic_write, private_folder
 from nacre.lifecycle import daemon
 from nacre.lifecycle import daemon as processes
 
@@ -16,7 +16,7 @@ stop_daemon = daemon.stop_daemon
 def write_pid(pid_path: str | Path, pid: int) -> None:
     """The number alone, as other programs read it."""
     private_folder(Path(pid_path).parent)
-    write_private(Path(pid_path), str(pid))
+    atomic_write(Path(pid_path), str(pid))
 
 
 def remove_pid(pid_path: str | Path) -> None:

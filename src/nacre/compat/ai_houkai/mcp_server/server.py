@@ -185,9 +185,9 @@ export, import_ = partial(_run, "export"), partial(_run, "import")
 class ServedStore(StoreProvider):
     def _open(self) -> NativeStore:
         from nacre.factory import make_embedder
-        from nacre.mcp.store_provider import WarmingEmbedder
+        from nacre.models.background import BackgroundEmbedder
 
-        self.embedder = WarmingEmbedder(make_embedder(self.settings))
+        self.embedder = BackgroundEmbedder(make_embedder(self.settings))
         return _get_store(self.embedder).native
 
 

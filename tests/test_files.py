@@ -6,13 +6,15 @@ import os
 import shutil
 import stat
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from nacre import MemoryStore
-from nacre.files import private_folder, replacing, tighten, write_private
+from nacre.files import atomic_write, atomic_writer, file_lock, private_folder, restrict_to_owner
 from nacre.hooks import places
 from nacre.hooks.channel import LoopbackChannel, UnixChannel
 from nacre.lifecycle.daemon import DaemonFiles, logging_to, pid_file, spawn_detached
@@ -134,15 +136,44 @@ def test_a_folder_with_the_setgid_bit_is_shared_with_its_group_on_purpose(tmp_pa
     file = folder / "store.db"
     file.touch()
     file.chmod(0o664)
-    tighten(file)
+    restrict_to_owner(file)
     assert mode(file) == 0o660
 
 
 def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     file = tmp_path / "state"
-    write_private(file, "before")
-    with pytest.raises(ZeroDivisionError), replacing(file) as out:
+    atomic_write(file, "before")
+    with pytest.raises(ZeroDivisionError), atomic_writer(file) as out:
         out.write(b"half")
         raise ZeroDivisionError
     assert file.read_text("utf-8") == "before"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_shared_locks_do_not_exclude_each_other_and_an_exclusive_one_does(tmp_path: Path) -> None:
+    file = tmp_path / "lock"
+    with (
+        file_lock(file, exclusive=False, patience=0),
+        file_lock(file, exclusive=False, patience=0),
+        pytest.raises(BlockingIOError),
+        file_lock(file, exclusive=True, patience=0.01),
+    ):
+        raise AssertionError
+    with (
+        file_lock(file, exclusive=True, patience=0),
+        pytest.raises(BlockingIOError),
+        file_lock(file, exclusive=False, patience=0),
+    ):
+        raise AssertionError
+    begun = threading.Event()
+
+    def hold() -> None:
+        with file_lock(file, exclusive=True, patience=0):
+            begun.set()
+            time.sleep(0.05)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert begun.wait(60)
+    with file_lock(file, exclusive=False, patience=60):
+        holder.join()

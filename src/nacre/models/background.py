@@ -1,0 +1,116 @@
+"""Loads an embedder in the background, so that nobody waits for a model."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from nacre.errors import EmbeddingError, ModelUnavailable
+from nacre.protocols import Embedder, Vectors
+
+log = logging.getLogger("nacre")
+
+RETRY_SECONDS = 600.0  # after which a failed load is tried again: it may have been the network
+REMEDY = "Ask again in a few seconds for an answer by meaning too."
+
+
+def log_failure(reason: str) -> None:
+    log.warning("%s", reason)
+
+
+class BackgroundEmbedder:
+    """Until the model is loaded, `embed` raises at once: texts are stored and searched by their words, and get their
+    vectors later.
+
+    `load` says which models are loaded: any, only those that need no download, or none (for a process that ends soon).
+    """
+
+    def __init__(
+        self,
+        inner: Embedder,
+        *,
+        load: Literal["any", "local", "none"] = "any",
+        on_failure: Callable[[str], None] = log_failure,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._inner = inner
+        self._loads = load
+        self._on_failure = on_failure
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._failure: tuple[float, str] | None = None
+
+    @property
+    def identity(self) -> str:
+        return self._inner.identity
+
+    @property
+    def dimensions(self) -> int:
+        return self._inner.dimensions
+
+    @property
+    def token_limit(self) -> int:
+        return self._inner.token_limit
+
+    @property
+    def ready(self) -> bool:
+        return self._inner.ready
+
+    @property
+    def failure(self) -> str:
+        """Why the last load failed, or an empty string."""
+        return self._failure[1] if self._failure is not None else ""
+
+    def start(self) -> threading.Thread | None:
+        """Begins to load and returns at once; the thread, or None where there is nothing to load now."""
+        with self._lock:
+            if self._inner.ready or self._failed_recently() or not self._may_load():
+                return None
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._load, name="nacre-model", daemon=True)
+                self._thread.start()
+            return self._thread
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """An estimate until the model is loaded."""
+        if self._inner.ready:
+            return self._inner.count_tokens(texts)
+        from nacre.models.embedders import estimate_tokens
+
+        return estimate_tokens(texts)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Raises `EmbeddingError` where loading failed, and `ModelUnavailable` until it is done."""
+        if self._inner.ready:
+            return self._inner.embed(texts)
+        self.start()
+        if self._failure is not None:
+            raise EmbeddingError(self._failure[1])
+        raise ModelUnavailable(self.identity, "it is not loaded yet", REMEDY)
+
+    def _may_load(self) -> bool:
+        return self._loads == "any" or (self._loads == "local" and is_local(self._inner))
+
+    def _failed_recently(self) -> bool:
+        return self._failure is not None and self._clock() - self._failure[0] < RETRY_SECONDS
+
+    def _load(self) -> None:
+        failure = None
+        try:
+            self._inner.embed(["."])
+        except EmbeddingError as error:
+            failure = (self._clock(), str(error))
+            self._on_failure(f"The embedding model could not be loaded: {error}")
+        with self._lock:
+            self._failure, self._thread = failure, None
+
+
+def is_local(embedder: Embedder) -> bool:
+    """Whether the model can be loaded without a download."""
+    from nacre.models.minilm import MiniLM, provision
+
+    return not isinstance(embedder, MiniLM) or provision.status().installed

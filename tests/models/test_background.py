@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from nacre.errors import EmbeddingError, ModelUnavailable
+from nacre.models.background import RETRY_SECONDS, BackgroundEmbedder
+from nacre.models.embedders import Hashing
+from nacre.models.minilm import MiniLM
+from nacre.protocols import Vectors
+
+PATIENCE_OF_TESTS = 120.0  # seconds
+
+
+class Slow(Hashing):
+    """Ready once it was let go on."""
+
+    def __init__(self, failing: bool = False) -> None:
+        super().__init__()
+        self.go_on = threading.Event()
+        self.failing = failing
+        self.loads = 0
+        self.ready = False
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if not self.ready:
+            self.loads += 1
+            self.go_on.wait(PATIENCE_OF_TESTS)
+            if self.failing:
+                raise EmbeddingError("There is no network; connect it and repeat.")
+            self.ready = True
+        return super().embed(texts)
+
+
+def soon(condition: object) -> bool:
+    end = time.monotonic() + PATIENCE_OF_TESTS
+    while time.monotonic() < end:
+        if condition():  # type: ignore[operator]
+            return True
+        time.sleep(0.005)
+    return False
+
+
+def test_until_the_model_is_loaded_embedding_fails_at_once() -> None:
+    slow = Slow()
+    background = BackgroundEmbedder(slow)
+    for _ in range(3):
+        with pytest.raises(ModelUnavailable, match="not loaded yet"):
+            background.embed(["x"])
+    assert not background.ready and background.count_tokens(["two words"])[0] > 0
+    slow.go_on.set()
+    assert soon(lambda: background.ready)
+    assert background.embed(["x"]).shape == (1, slow.dimensions) and slow.loads == 1
+    assert (background.identity, background.token_limit) == (slow.identity, slow.token_limit)
+
+
+def test_a_failed_load_is_reported_and_tried_again_later() -> None:
+    now = 0.0
+    slow = Slow(failing=True)
+    slow.go_on.set()
+    background = BackgroundEmbedder(slow, clock=lambda: now)
+    background.start()
+    assert soon(lambda: background.failure)
+    with pytest.raises(EmbeddingError, match="no network"):
+        background.embed(["x"])
+    assert slow.loads == 1
+    now, slow.failing = RETRY_SECONDS + 1, False
+    background.start()
+    assert soon(lambda: background.ready) and slow.loads == 2
+
+
+def test_an_unloaded_model_is_reported_and_keeps_its_identity() -> None:
+    waiting = BackgroundEmbedder(Slow(), load="none")
+    assert (waiting.identity, waiting.dimensions) == (Hashing.identity, Hashing().dimensions)
+    with pytest.raises(ModelUnavailable, match="not loaded yet"):
+        waiting.embed(["x"])
+
+
+def test_a_missing_model_is_not_downloaded_without_being_asked(tmp_path: Path) -> None:
+    import nacre.models.minilm.embedder as places
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(places.DIRECTORY_VARIABLE, str(tmp_path))
+        assert BackgroundEmbedder(MiniLM(), load="local").start() is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_loaded_model_is_not_loaded_again() -> None:
+    assert BackgroundEmbedder(Hashing()).start() is None

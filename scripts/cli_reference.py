@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from nacre.cli.catalogue import SECTIONS
+from nacre.cli.catalogue import COMMANDS, sections
 from nacre.cli.main import nacre
 
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
@@ -37,7 +37,7 @@ that it is for good. Answers go to stdout, all other words to stderr.
 def page() -> str:
     root = click.Context(nacre, info_name="nacre")
     parts = [OPENING]
-    for title, names in SECTIONS.items():
+    for title, names in sections(COMMANDS).items():
         parts.append(f"## {title}\n")
         for name in names:
             command = nacre.get_command(root, name)

@@ -105,7 +105,7 @@ def test_policies_are_named_and_a_conflict_has_its_exit_code(filled: CommandLine
 
 
 def test_the_command_offers_every_policy() -> None:
-    from nacre.cli.commands.import_ import POLICIES as OFFERED
+    from nacre.cli.commands.transfer import POLICIES as OFFERED
     from nacre.transfer.import_plan import POLICIES
 
     assert OFFERED == POLICIES

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nacre.access.capabilities import ScopeLevel
-from nacre.cli.settings_values import WORDS
+from nacre.cli.commands.config import CHOICES
 from nacre.engine.remember import POLICIES
 from nacre.lessons.recall import EXPANSIONS
 from nacre.lifecycle.decay import MODELS
@@ -146,5 +146,5 @@ def test_the_words_are_those_that_the_parts_know() -> None:
         "scope": ("", *map(str, ScopeLevel)),
     }
     for key, words in real.items():
-        assert set(WORDS[key]) == set(words), key
-    assert set(WORDS) <= set(Settings.__dataclass_fields__)
+        assert set(CHOICES[key]) == set(words), key
+    assert set(CHOICES) <= set(Settings.__dataclass_fields__)

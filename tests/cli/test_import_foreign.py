@@ -21,7 +21,7 @@ def chroma(tmp_path: Path) -> Path:
 
 
 def test_the_words_of_the_command_are_the_sources_of_the_library() -> None:
-    from nacre.cli.commands.import_ import SOURCES as OFFERED
+    from nacre.cli.commands.transfer import SOURCES as OFFERED
     from nacre.transfer.import_archive import SOURCES
 
     assert OFFERED == SOURCES

@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 
 import pytest
 
-from nacre.cli.catalogue import HELP
+from nacre.cli.catalogue import COMMANDS
 from tests import forked
 from tests.cli.terminal import PATIENCE, conversation
 from tests.command_line import CommandLine
@@ -29,10 +29,10 @@ def test_help_imports_nothing_heavy_and_no_command() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
-    assert all(name in done.stdout for name in HELP)
+    assert all(name in done.stdout for name in COMMANDS)
 
 
-@pytest.mark.parametrize("command", HELP)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(nacre: CommandLine, command: str) -> None:
     assert "Usage: nacre" in nacre.ok(command, "--help")
 

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from nacre.cli import errors as faults
-from nacre.cli.catalogue import HELP
+from nacre.cli.catalogue import COMMANDS
 from nacre.cli.main import nacre
 
 ROOT = Path(__file__).parents[2]
@@ -122,6 +122,6 @@ def test_what_the_older_command_line_could_is_here(commands: dict[str, click.Com
 
 def test_the_page_names_every_command_and_every_exit_code(reference: ModuleType) -> None:
     page = reference.page()
-    assert [name for name in HELP if f"### nacre {name}\n" not in page] == []
+    assert [name for name in COMMANDS if f"### nacre {name}\n" not in page] == []
     codes = {0, faults.CLOSED_PIPE, *(kind.exit_code for kind in faults.CliError.__subclasses__())}
     assert all(f"| {code} |" in page for code in codes)

@@ -11,7 +11,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import CreateMessageRequestParams, CreateMessageResult, TextContent
 
-from nacre.cli.commands.mcp import PROFILES as OFFERED
+from nacre.cli.commands.agents import PROFILES as OFFERED
 from nacre.errors import UnknownName
 from nacre.mcp.calls import metadata
 from nacre.mcp.profiles import PROFILES, profile_named

@@ -1,93 +1,143 @@
-"""Every command with its line of help, so that `--help` need not import any of them."""
+"""The table of all commands, and the group that imports a command only when it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from typing import ClassVar, NamedTuple, cast
 
-SECTIONS: Mapping[str, Mapping[str, str]] = {
-    "Remember and find": {
-        "remember": "Keep a text, or what comes on stdin.",
-        "recall": "Find the memories that answer a question, best first.",
-        "pack": "Fit the best memories into a token budget, ready for a prompt.",
-        "list": "List the newest memories, or those you narrow it to.",
-        "show": "Show one memory in full, with its ties and its history.",
-        "appraise": "Say how much a text is worth keeping, and why.",
-        "lesson": "Keep and find lessons: knowledge with contexts, confidence, a source.",
-        "mind": "Look into an agent's mind: its six kinds of memory.",
-    },
-    "Tie and trace": {
-        "link": "Tie one memory to another.",
-        "unlink": "Take a tie away.",
-        "neighbors": "List what a memory is tied to.",
-        "graph": "Draw memories and the ties between them.",
-        "path": "Find how one memory leads to another.",
-        "relations": "List the relations that ties can have, or add one.",
-        "entities": "List whom and what memories speak of, and which names mean one.",
-        "history": "Tell every version of a truth, and what changed when.",
-        "diff": "Tell what changed between two times.",
-    },
-    "Settle": {
-        "conflicts": "Find memories that contradict, update or repeat each other.",
-        "review": "Decide, one by one, what waits for a decision.",
-        "validate": "Say that a memory still holds.",
-        "audit": "List what is held how firmly, on what evidence.",
-        "fade": "Let certainty fade that nobody renewed.",
-    },
-    "Change and take back": {
-        "edit": "Change a memory, with options or in your editor.",
-        "tag": "Add tags to memories, or take some away.",
-        "bump": "Let memories matter more or less.",
-        "merge": "Let one memory stand for others that say the same.",
-        "pin": "Keep memories from fading.",
-        "unpin": "Let memories fade like all others again.",
-        "archive": "Put memories out of sight without losing them.",
-        "unarchive": "Take memories out of the archive.",
-        "forget": "Move memories to the trash.",
-        "restore": "Bring back what was forgotten or superseded.",
-        "trash": "See what is in the trash, bring it back, or empty it for good.",
-        "redact": "Take the content of memories away for good, and leave a mark.",
-        "purge": "Delete memories for good, in the journal too.",
-        "supersede": "Let a newer memory take the place of an older one.",
-        "undo": "Take back the last act, or the one you name.",
-        "journal": "Tell what was done, when and by whom; export it.",
-    },
-    "Let it live": {
-        "prune": "Let go of what has faded.",
-        "decay": "See how memories fade: their scores, or a plot.",
-        "reflect": "Condense episodes that speak of the same into what is known.",
-        "consolidate": "Promote what has earned it from the short term to the long.",
-        "retain": "Keep a space within bounds of age, number and size.",
-        "maintenance": "Let a store look after itself: once, or from now on.",
-    },
-    "Let agents in": {
-        "mcp": "Serve this memory to agents over the Model Context Protocol.",
-        "hook": "Answer a client's hooks: recall for its prompts, keep what is said.",
-        "install": "Set this memory up in an agent's program.",
-        "uninstall": "Take it out of an agent's program again.",
-    },
-    "Carry": {
-        "export": "Write memories to a file that any other store can read.",
-        "import": "Bring the memories of such a file into the store.",
-        "info": "Look into such a file without importing it.",
-        "ingest": "Keep conversations and notes that lie in files.",
-        "compat": "Run programs that were written for an older system.",
-    },
-    "Keep in order": {
-        "stats": "Count what is there.",
-        "spaces": "List the spaces of the store.",
-        "space": "Create, copy, rename or delete a space.",
-        "backup": "Copy the whole store, check a copy, or put one back.",
-        "config": "See and change the settings, and where each comes from.",
-        "trust": "Allow what a project's own settings file sets.",
-        "completion": "Let your shell complete commands, options, spaces and ids.",
-        "prune-links": "Take away ties so weak that nobody would miss them.",
-        "reindex": "Compute words and vectors again, with the present model.",
-        "encrypt": "Encrypt the whole store with a key.",
-        "decrypt": "Make an encrypted store readable without a key again.",
-        "rekey": "Give an encrypted store another key.",
-        "doctor": "Examine the store and say how to mend what is wrong.",
-        "model": "See or install the embedding model.",
-        "bench": "Measure recall on public datasets.",
-    },
-}
-HELP: Mapping[str, str] = {name: line for section in SECTIONS.values() for name, line in section.items()}
+import click
+
+
+class Entry(NamedTuple):
+    """Where a command is defined, and its line in `--help`."""
+
+    section: str
+    module: str
+    attribute: str
+    help: str
+
+
+class CatalogueGroup(click.Group):
+    """Lists its commands from a table, by section, and suggests the nearest name for a mistyped one."""
+
+    called: ClassVar[str] = "nacre"  # how the group itself is called
+    entries: ClassVar[Mapping[str, Entry]] = {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
+        return list(self.entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in self.entries:
+            return None
+        entry = self.entries[cmd_name]
+        return cast(click.Command, getattr(import_module(entry.module), entry.attribute))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
+            near = get_close_matches(name, self.entries, n=1, cutoff=0.5)
+            remedy = f"Did you mean {near[0]!r}?" if near else f"`{self.called} --help` lists them all."
+            raise click.UsageError(f"No such command {name!r}. {remedy}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        widest = max(map(len, self.entries))
+        for title, entries in sections(self.entries).items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), entry.help) for name, entry in entries.items()])
+
+
+def sections(entries: Mapping[str, Entry]) -> dict[str, dict[str, Entry]]:
+    """The entries by section, in the order of the table."""
+    found: dict[str, dict[str, Entry]] = {}
+    for name, entry in entries.items():
+        found.setdefault(entry.section, {})[name] = entry
+    return found
+
+
+def entry(section: str, module: str, name: str, help: str) -> tuple[str, Entry]:
+    return name, Entry(section, f"nacre.cli.{module}", f"{name.replace('-', '_')}_command", help)
+
+
+FIND = "Remember and find"
+LINKS = "Links and history"
+REVIEW = "Review"
+CHANGE = "Change and undo"
+MAINTENANCE = "Maintenance"
+AGENTS = "Agents"
+TRANSFER = "Import and export"
+STORE = "Store and settings"
+COMMANDS: Mapping[str, Entry] = dict([
+    entry(FIND, "commands.remember", "remember", "Store a text, or the text on stdin."),
+    entry(FIND, "commands.recall", "recall", "Find the memories that answer a question, best first."),
+    entry(FIND, "commands.recall", "pack", "Fit the best memories into a token budget, for a prompt."),
+    entry(FIND, "commands.show", "list", "List the newest memories, or those you filter for."),
+    entry(FIND, "commands.show", "show", "Show one memory in full, with its links and its history."),
+    entry(FIND, "commands.remember", "appraise", "Rate how important a text is, and say why."),
+    entry(FIND, "lesson.catalogue", "lesson", "Store and find lessons: knowledge with contexts, confidence, a source."),
+    entry(FIND, "commands.mind", "mind", "Look into an agent's mind: its six kinds of memory."),
+    entry(LINKS, "commands.links", "link", "Link one memory to another."),
+    entry(LINKS, "commands.links", "unlink", "Remove a link."),
+    entry(LINKS, "commands.graph", "neighbors", "List the memories that a memory is linked to."),
+    entry(LINKS, "commands.graph", "graph", "Draw memories and the links between them."),
+    entry(LINKS, "commands.graph", "path", "Find how one memory leads to another."),
+    entry(LINKS, "commands.links", "relations", "List the relations that links can have, or add one."),
+    entry(LINKS, "commands.entities", "entities", "List the people and things in memories, and their other names."),
+    entry(LINKS, "commands.history", "history", "Show every version of a memory, and what changed when."),
+    entry(LINKS, "commands.history", "diff", "Show what changed between two times."),
+    entry(REVIEW, "commands.review", "conflicts", "Find memories that contradict, update or repeat each other."),
+    entry(REVIEW, "commands.review", "review", "Decide on the review items, one by one."),
+    entry(REVIEW, "commands.edit", "validate", "Confirm that a memory is still true."),
+    entry(REVIEW, "commands.decay", "audit", "List memories by confidence and source."),
+    entry(REVIEW, "commands.decay", "fade", "Lower the confidence of what nobody confirmed for long."),
+    entry(CHANGE, "commands.edit", "edit", "Change a memory, with options or in your editor."),
+    entry(CHANGE, "commands.marks", "tag", "Add tags to memories, or remove some."),
+    entry(CHANGE, "commands.marks", "bump", "Raise or lower the importance of memories."),
+    entry(CHANGE, "commands.edit", "merge", "Merge memories that say the same into one."),
+    entry(CHANGE, "commands.marks", "pin", "Protect memories from decay."),
+    entry(CHANGE, "commands.marks", "unpin", "Let memories decay again."),
+    entry(CHANGE, "commands.marks", "archive", "Hide memories without losing them."),
+    entry(CHANGE, "commands.marks", "unarchive", "Take memories out of the archive."),
+    entry(CHANGE, "commands.trash", "forget", "Move memories to the trash."),
+    entry(CHANGE, "commands.trash", "restore", "Restore a forgotten or superseded memory."),
+    entry(CHANGE, "commands.trash", "trash", "List the trash, restore from it, or empty it for good."),
+    entry(CHANGE, "commands.trash", "redact", "Delete the content of memories for good, and leave a mark."),
+    entry(CHANGE, "commands.trash", "purge", "Delete memories for good, in the journal too."),
+    entry(CHANGE, "commands.edit", "supersede", "Replace an older memory with a newer one."),
+    entry(CHANGE, "commands.journal", "undo", "Undo the last operation, or the one you name."),
+    entry(CHANGE, "commands.journal", "journal", "Show what was done, when and by whom; export it."),
+    entry(MAINTENANCE, "commands.prune", "prune", "Move decayed memories to the trash."),
+    entry(MAINTENANCE, "commands.decay", "decay", "Show how memories decay: their scores, or a plot."),
+    entry(MAINTENANCE, "commands.reflect", "reflect", "Summarize similar episodes as semantic memories."),
+    entry(MAINTENANCE, "commands.reflect", "consolidate", "Promote memories from the short term to the long term."),
+    entry(MAINTENANCE, "commands.prune", "retain", "Limit a space by age, number and size."),
+    entry(MAINTENANCE, "commands.maintenance", "maintenance", "Run the maintenance jobs: once, or in the background."),
+    entry(AGENTS, "commands.agents", "mcp", "Serve this memory to agents over the Model Context Protocol."),
+    entry(AGENTS, "commands.agents", "hook", "Answer a client's hooks: recall for prompts, capture what is said."),
+    entry(AGENTS, "commands.install", "install", "Set this memory up in an agent's program."),
+    entry(AGENTS, "commands.install", "uninstall", "Remove it from an agent's program."),
+    entry(TRANSFER, "commands.transfer", "export", "Write memories to a file that another store can import."),
+    entry(TRANSFER, "commands.transfer", "import", "Import the memories of such a file, or of another program."),
+    entry(TRANSFER, "commands.transfer", "info", "Describe such a file without importing it."),
+    entry(TRANSFER, "commands.ingest", "ingest", "Store conversations and notes from files."),
+    entry(TRANSFER, "commands.compat", "compat", "Run programs that were written for an older system."),
+    entry(STORE, "commands.show", "stats", "Count what is in the store."),
+    entry(STORE, "commands.spaces", "spaces", "List the spaces of the store."),
+    entry(STORE, "commands.spaces", "space", "Create, copy, rename or delete a space."),
+    entry(STORE, "commands.backup", "backup", "Copy the store, check a copy, or restore one."),
+    entry(STORE, "commands.config", "config", "Show and change the settings, and where each comes from."),
+    entry(STORE, "commands.config", "trust", "Allow what a project's own settings file sets."),
+    entry(STORE, "completion", "completion", "Let your shell complete commands, options, spaces and ids."),
+    entry(STORE, "commands.links", "prune-links", "Remove links that are very weak."),
+    entry(STORE, "commands.doctor", "reindex", "Compute terms and vectors again, with the current model."),
+    entry(STORE, "commands.encryption", "encrypt", "Encrypt the store with a key."),
+    entry(STORE, "commands.encryption", "decrypt", "Remove the encryption of a store."),
+    entry(STORE, "commands.encryption", "rekey", "Change the key of an encrypted store."),
+    entry(STORE, "commands.doctor", "doctor", "Check the store, and say how to repair what is wrong."),
+    entry(STORE, "commands.doctor", "model", "Show or install the embedding model."),
+    entry(STORE, "commands.bench", "bench", "Measure recall on public datasets."),
+])  # fmt: skip

@@ -24,11 +24,11 @@ key_option = click.option(
 
 
 @click.group("backup")
-def command() -> None:
+def backup_command() -> None:
     """Copy the whole store, check a copy, or put one back. A copy has all spaces, the journal and the vectors."""
 
 
-@command.command("create")
+@backup_command.command("create")
 @click.argument("path", required=False)
 @global_options
 @click.pass_obj
@@ -46,7 +46,7 @@ def create(cli: CliContext, path: str | None) -> None:
     say(f"Copied and checked, {size(made.stat().st_size)}.")
 
 
-@command.command("list")
+@backup_command.command("list")
 @form_option()
 @global_options
 @click.pass_obj
@@ -55,12 +55,12 @@ def list_command(cli: CliContext, form: str | None) -> None:
     from nacre.lifecycle.backups import copies
 
     found = copies(cli.settings())
-    print_items(found, columns(cli.now()), record, form)
+    print_items(found, backup_columns(cli.now()), backup_record, form)
     if not found:
         say("There are no copies yet; `nacre backup create` makes one.")
 
 
-@command.command("verify")
+@backup_command.command("verify")
 @click.argument("file")
 @key_option
 @form_option("text", "json")
@@ -73,12 +73,12 @@ def verify_command(cli: CliContext, file: str, key: str | None, form: str | None
     configure_logging(debug=cli.debug)
     found = verify(cli.settings(), file, key=key)
     if form in DATA:
-        print_data(described(file, found), form)
+        print_data(copy_record(file, found), form)
     else:
-        put(f"{file} is whole: {holds(found, cli.now())}.")
+        put(f"{file} is whole: {copy_text(found, cli.now())}.")
 
 
-@command.command("restore")
+@backup_command.command("restore")
 @click.argument("file")
 @key_option
 @dry_run_option
@@ -96,7 +96,7 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
 
     configure_logging(debug=cli.debug)
     settings = cli.settings()
-    told = f"{holds(verify(settings, file, key=key), cli.now())}"
+    told = f"{copy_text(verify(settings, file, key=key), cli.now())}"
     if dry_run:
         say(f"{store_file(settings.store)} would become {told}; nothing was changed.")
         return
@@ -111,13 +111,13 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
         say("What was there before is kept under this name; `nacre backup restore` puts it back.")
 
 
-def holds(copy: Copy, now: float) -> str:
+def copy_text(copy: Copy, now: float) -> str:
     written = f", last written {age(copy.last_at, now)}" if copy.last_at is not None else ""
     secret = ", encrypted" if copy.encrypted else ""
     return f"{count_of(copy.memories)} in {count_of(len(copy.spaces), 'space', 'spaces')}{written}{secret}"
 
 
-def described(file: str, copy: Copy) -> dict[str, object]:
+def copy_record(file: str, copy: Copy) -> dict[str, object]:
     return {
         "file": file,
         "schema": copy.schema,
@@ -129,7 +129,7 @@ def described(file: str, copy: Copy) -> dict[str, object]:
     }
 
 
-def columns(now: float) -> list[Column[StoredCopy]]:
+def backup_columns(now: float) -> list[Column[StoredCopy]]:
     return [
         Column("made", lambda kept: iso(kept.made_at), lambda kept: age(kept.made_at, now)),
         Column("size", lambda kept: str(kept.bytes_on_disk), lambda kept: size(kept.bytes_on_disk), right=True),
@@ -142,7 +142,7 @@ def kind(kept: StoredCopy) -> str:
     return "replaced" if kept.replaced else "copy"
 
 
-def record(kept: StoredCopy) -> dict[str, object]:
+def backup_record(kept: StoredCopy) -> dict[str, object]:
     return {"made": iso(kept.made_at), "bytes": kept.bytes_on_disk, "kind": kind(kept), "file": str(kept.file)}
 
 

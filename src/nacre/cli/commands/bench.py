@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 @click.group("bench")
-def command() -> None:
+def bench_command() -> None:
     """Measure recall on public datasets, with no language model in the loop. Your own store is not touched."""
 
 
-@command.command("recall")
+@bench_command.command("recall")
 @click.option("--suite", required=True, metavar="NAME", help="locomo, longmemeval or beam.")
 @click.option(
     "--data", "file", required=True, type=click.Path(path_type=Path), help="The dataset's own JSON, plain or gzipped."

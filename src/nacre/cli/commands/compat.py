@@ -21,7 +21,7 @@ PROGRAMS = {
 
 
 @click.group("compat")
-def command() -> None:
+def compat_command() -> None:
     """Programs that were written for AI-Houkai, Mnemosyne, amplihack-memory-lib or ai-lessons, on this memory.
 
     \b
@@ -30,7 +30,7 @@ def command() -> None:
     """
 
 
-@command.command("alias")
+@compat_command.command("alias")
 @click.argument("systems", nargs=-1, metavar="[SYSTEM]...")
 @click.option("--python", "way", flag_value="python", default="python", help="Lines for the program itself (default).")
 @click.option("--site", "way", flag_value="site", help="A line for a .pth file, where the program cannot be changed.")
@@ -53,7 +53,7 @@ def alias(systems: tuple[str, ...], way: str, force: bool) -> None:
     say("Put this line into a file nacre-compat.pth in the site-packages of the program's Python.")
 
 
-@command.command("run", context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@compat_command.command("run", context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("program", type=click.Choice(list(PROGRAMS)))
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def run(program: str, words: tuple[str, ...]) -> None:

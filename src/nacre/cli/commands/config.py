@@ -1,7 +1,8 @@
-"""nacre config"""
+"""Values that a setting cannot have, told before they are written: later they would stop every command."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,26 +10,94 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.errors import NotFound, UsageProblem
-from nacre.cli.options import form_option, global_options
-from nacre.cli.settings_values import plain, shown_value
+from nacre.cli.errors import NotFound, Refused, UsageProblem
+from nacre.cli.options import form_option, global_options, yes_option
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
+from nacre.cli.ui.prompts import confirm
 from nacre.clients.settings_file import is_plain_key
-from nacre.errors import ConfigError
+from nacre.errors import ConfigError, UnknownName
 from nacre.files import atomic_write, private_folder
-from nacre.settings import PROJECT_FILE, TABLES, Setting, explained, from_file, project_file, user_config
+from nacre.settings import (
+    HARMLESS,
+    PROJECT_FILE,
+    TABLES,
+    Setting,
+    converted,
+    explained,
+    flat,
+    from_file,
+    parsed,
+    project_file,
+    user_config,
+)
 
 if TYPE_CHECKING:
     from nacre.settings import Settings
+    from nacre.trust import Consent, ProjectFile
 
-SHARED = 0o644  # of a project's file, which others may read
+OFF = "off"
+SHARES = ("default_importance", "min_trust", "conflict_threshold", "lesson_semantic", "lesson_keyword")
+# As the parts themselves have them, which are dear to import; a test holds the two together.
+CHOICES: Mapping[str, Sequence[str]] = {
+    "on_conflict": ("note", "ignore", "warn", "supersede", "raise"),
+    "scope": ("", "session_only", "cross_session_read", "cross_session_write", "global_read", "global_write"),
+    "secrets": ("redact", "refuse", "allow"),
+    "personal_data": ("allow", "redact"),
+    "suspicious": ("mark", "refuse", "allow"),
+    "importance": ("rules", "fixed", "language-model"),
+    "emotion": ("own", "vader", "off"),
+    "conflict_judge": ("", "language-model"),
+    "decay_model": ("strength", "simple"),
+    "reflect_consolidate": ("soft", "none", "hard"),
+    "summarizer": ("central", "extractive", "language-model"),
+    "retain_outcome": ("archive", "trash"),
+    "lesson_expand": ("vocabulary", "language-model", "none"),
+}
+
+
+def check_value(key: str, value: str) -> None:
+    """Raises the error that the first use of the setting would raise."""
+    read = converted(key, value, "The command line")
+    if value not in CHOICES.get(key, (value,)):
+        raise UnknownName(f"value of {key}", value, CHOICES[key])
+    if key.startswith("maintenance_") and value.lower() != OFF:
+        from nacre.model.instants import parse_duration
+
+        parse_duration(value)
+    if key == "embedder":
+        check_embedder(value)
+    if key in SHARES:
+        from nacre.remember.validate import fraction
+
+        fraction(key, read)
+
+
+def value_text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def masked_value(key: str, value: object) -> str:
+    return "(set, not shown)" if is_plain_key(key, value) else value_text(value)
+
+
+def check_embedder(value: str) -> None:
+    from nacre.factory import EMBEDDERS
+
+    kind, _, model = value.partition(":")
+    if value not in EMBEDDERS[:2] and not (kind in ("openai", "sentence-transformers") and model):
+        raise UnknownName("embedder", value, EMBEDDERS)
+
+
+SHARED_MODE = 0o644  # of a project's file, which others may read
 project_option = click.option(
     "--project", is_flag=True, help=f"In the nearest {PROJECT_FILE} upwards, or a new one here, not in your own file."
 )
 
 
 @click.group("config")
-def command() -> None:
+def config_command() -> None:
     """See and change the settings, and where each comes from.
 
     An option wins over the environment (NACRE_STORE, …), this over the nearest .nacre.toml upwards, this over your own
@@ -38,7 +107,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@config_command.command("list")
 @click.option("--changed", is_flag=True, help="Only those that are not as the program has them by default.")
 @form_option()
 @global_options
@@ -48,35 +117,35 @@ def list_command(cli: CliContext, changed: bool, form: str | None) -> None:
     found = [each for each in explained(cli.flags, notify=cli.notify) if not changed or each.source != "default"]
     columns: list[Column[Setting]] = [
         Column("key", lambda each: each.key, lambda each: each.key, style="cyan"),
-        Column("value", shown, shown, wide=True, wraps=True),
+        Column("value", setting_text, setting_text, wide=True, wraps=True),
         Column("source", source_of, source_of, style="magenta"),
     ]
-    print_items(found, columns, record, form)
+    print_items(found, columns, setting_record, form)
     if not found:
         say("Everything is as the program has it by default; `nacre config set KEY VALUE` changes that.")
 
 
-@command.command("get")
+@config_command.command("get")
 @click.argument("key")
 @form_option("text", "json")
 @global_options
 @click.pass_obj
 def get(cli: CliContext, key: str, form: str | None) -> None:
     """Print one setting, and on stderr where it comes from."""
-    known = effective(cli)
+    known = effective_settings(cli)
     if key not in known:
         if key.partition(".")[0] in TABLES:
             raise NotFound(f"no file sets {key}; `nacre config set {key} VALUE` does.")
-        raise unknown(key, list(known))
+        raise unknown_setting(key, list(known))
     found = known[key]
     if form in DATA:
         print_data({"key": key, "value": found.value, "source": found.source}, form)
     else:
-        put(plain(found.value))
+        put(value_text(found.value))
         say(f"from {found.source}")
 
 
-@command.command("set")
+@config_command.command("set")
 @click.argument("key")
 @click.argument("value")
 @project_option
@@ -84,7 +153,6 @@ def get(cli: CliContext, key: str, form: str | None) -> None:
 @click.pass_obj
 def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     """Write one setting to your own file, or with --project to that of this folder. All else in it stays as it is."""
-    from nacre.cli.settings_values import check_value
     from nacre.clients.settings_file import set_value
 
     file = chosen_file(project)
@@ -95,7 +163,7 @@ def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     say(f"{file} now sets {key}.")
     if is_plain_key(key, value):
         say(f"The key lies in it as plain text; {key} can also be env:VARIABLE, file:PATH or keyring:NAME.")
-    tell_overruled(cli, key, file)
+    report_overridden(cli, key, file)
 
 
 def check_together(cli: CliContext, name: str, value: str) -> None:
@@ -108,7 +176,7 @@ def check_together(cli: CliContext, name: str, value: str) -> None:
         check_mirror(replace(cli.settings(), **{name: value}), "")  # type: ignore[arg-type]
 
 
-@command.command("unset")
+@config_command.command("unset")
 @click.argument("key")
 @project_option
 @global_options
@@ -121,11 +189,14 @@ def unset_command(cli: CliContext, key: str, project: bool) -> None:
     check_key(key)
     if not unset(file, key):
         raise NotFound(f"{file} does not set {key}.")
-    now = effective(cli).get(key)
-    say(f"{file} no longer sets {key}." + (f" It is {shown(now) or 'empty'} now, from {now.source}." if now else ""))
+    now = effective_settings(cli).get(key)
+    say(
+        f"{file} no longer sets {key}."
+        + (f" It is {setting_text(now) or 'empty'} now, from {now.source}." if now else "")
+    )
 
 
-@command.command("path")
+@config_command.command("path")
 @form_option("text", "json")
 @global_options
 @click.pass_obj
@@ -142,21 +213,21 @@ def path(cli: CliContext, form: str | None) -> None:  # noqa: ARG001 (every comm
         say("Your own file is not there yet; `nacre config set KEY VALUE` makes it.")
 
 
-@command.command("edit")
+@config_command.command("edit")
 @project_option
 @global_options
 @click.pass_obj
 def edit(cli: CliContext, project: bool) -> None:
     """Open the file in your editor. What cannot be read as settings afterwards is not taken."""
-    from nacre.cli.commands.edit import in_editor
+    from nacre.cli.commands.edit import edit_text
 
     file = chosen_file(project)
     before = file.read_text("utf-8") if file.is_file() else ""
-    after = in_editor(before, editor_of(cli), extension=".toml")
+    after = edit_text(before, editor_of(cli), extension=".toml")
     if after is None or after == before:
         say("Nothing changed.")
         return
-    take_over(file, after)
+    save_edited(file, after)
     say(f"Changed {file}.")
 
 
@@ -168,7 +239,7 @@ def editor_of(cli: CliContext) -> str:
     return settings.editor
 
 
-def take_over(file: Path, text: str) -> None:
+def save_edited(file: Path, text: str) -> None:
     """Read first under another name, which stays when it cannot be read: nobody types it twice."""
     from nacre.clients.settings_file import mode_for
 
@@ -179,7 +250,7 @@ def take_over(file: Path, text: str) -> None:
         from_file(draft)
     except ConfigError as error:
         raise UsageProblem(f"{file} is as it was: {error} What you wrote is in {draft}.") from error
-    usual = file.stat().st_mode & 0o777 if file.exists() else SHARED
+    usual = file.stat().st_mode & 0o777 if file.exists() else SHARED_MODE
     draft.chmod(mode_for(file, text) or usual)
     draft.replace(file.resolve())
 
@@ -192,36 +263,132 @@ def check_key(key: str) -> None:
     from nacre.clients.settings_file import keys, split_key
 
     if split_key(key)[-1] not in keys():
-        raise unknown(key, list(keys()))
+        raise unknown_setting(key, list(keys()))
 
 
-def unknown(key: str, known: list[str]) -> UsageProblem:
+def unknown_setting(key: str, known: list[str]) -> UsageProblem:
     near = get_close_matches(key.rpartition(".")[2].lower().replace("-", "_"), known, n=1, cutoff=0.5)
     remedy = f"did you mean {near[0]!r}?" if near else "`nacre config list` has them all."
     return UsageProblem(f"there is no setting {key!r}; {remedy}")
 
 
-def effective(cli: CliContext) -> dict[str, Setting]:
+def effective_settings(cli: CliContext) -> dict[str, Setting]:
     return {each.key: each for each in explained(cli.flags, notify=cli.notify) if not each.ignored}
 
 
-def tell_overruled(cli: CliContext, key: str, file: Path) -> None:
+def report_overridden(cli: CliContext, key: str, file: Path) -> None:
     if any(each.ignored and each.key == key for each in explained(cli.flags, notify=cli.notify)):
         return  # the notice about the project's file says so
-    found = effective(cli).get(key)
+    found = effective_settings(cli).get(key)
     if found is not None and Path(found.source).absolute() != file.absolute():
-        say(f"It is {shown(found)} all the same: {found.source} wins over this file.")
+        say(f"It is {setting_text(found)} all the same: {found.source} wins over this file.")
 
 
-def shown(setting: Setting) -> str:
-    return shown_value(setting.key, setting.value)
+def setting_text(setting: Setting) -> str:
+    return masked_value(setting.key, setting.value)
 
 
 def source_of(setting: Setting) -> str:
     return f"{setting.source} (ignored; see `nacre trust`)" if setting.ignored else setting.source
 
 
-def record(setting: Setting) -> dict[str, object]:
+def setting_record(setting: Setting) -> dict[str, object]:
     value = None if is_plain_key(setting.key, setting.value) else setting.value
     ignored = {"ignored": True} if setting.ignored else {}
     return {"key": setting.key, "value": value, "source": setting.source, **ignored}
+
+
+@click.command("trust")
+@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.option("--list", "listing", is_flag=True, help="List the files that you trust.")
+@click.option("--remove", is_flag=True, help="Withdraw your consent for this folder.")
+@yes_option
+@form_option()
+def trust_command(folder: Path | None, listing: bool, remove: bool, yes: bool, form: str | None) -> None:
+    """Allow what the .nacre.toml of a project sets, after showing it.
+
+    Without this a project's file may only choose a space of that project (or `personal`) and turn the hooks off. Your
+    consent holds for this file in this folder as it is now; once the file changes, it is ignored again.
+
+    \b
+      nacre trust                  the nearest .nacre.toml of this folder or above
+      nacre trust ~/work/shop      that of another folder
+      nacre trust --list
+      nacre trust --remove
+    """
+    if listing and (remove or folder is not None):
+        raise UsageProblem("--list shows every file that you trust; give it alone.")
+    if listing:
+        list_consents(form)
+    elif remove:
+        withdraw_consent(folder or Path.cwd())
+    else:
+        give_consent(folder or Path.cwd(), yes=yes, form=form)
+
+
+def give_consent(folder: Path, *, yes: bool, form: str | None) -> None:
+    from nacre.trust import agree, read_project_file
+
+    if not folder.exists():
+        raise NotFound(f"there is no folder {folder}.")
+    file = project_file(folder.absolute())
+    if file is None:
+        raise NotFound(f"there is no {PROJECT_FILE} in {folder} or above it.")
+    read = read_project_file(file)
+    if read.fault:
+        raise Refused(read.fault)
+    if read.trusted:
+        say(f"You trust {file} already.")
+        return
+    show_project_file(read, form)
+    if not yes:
+        confirm(f"Let {file} set this? Check every URL, path and program in it.")
+    agree(read)
+    say(f"{file} is trusted until it changes; `nacre trust --remove` withdraws that.")
+
+
+def show_project_file(read: ProjectFile, form: str | None) -> None:
+    values = flat(parsed(read.content, read.file))
+    columns: list[Column[tuple[str, object]]] = [
+        Column("key", lambda each: each[0], lambda each: each[0], style="cyan"),
+        Column("value", lambda each: masked_value(*each), lambda each: masked_value(*each), wide=True, wraps=True),
+        Column("needs consent", needs_consent(read), needs_consent(read), style="magenta"),
+    ]
+    print_items(values, columns, lambda each: {"key": each[0], "value": masked_value(*each)}, form)
+    if not values:
+        say(f"{read.file} sets nothing.")
+
+
+def needs_consent(read: ProjectFile) -> Callable[[tuple[str, object]], str]:
+    def answer(each: tuple[str, object]) -> str:
+        key, value = each
+        return "no" if key in HARMLESS and HARMLESS[key](value, read.file) else "yes"
+
+    return answer
+
+
+def withdraw_consent(folder: Path) -> None:
+    """The folder may be gone, or its file: the consent is found by its path."""
+    from nacre.trust import withdraw
+
+    start = folder.absolute()
+    for at in (start, *start.parents):
+        if withdraw(at / PROJECT_FILE):
+            say(f"{at / PROJECT_FILE} is no longer trusted.")
+            return
+    raise NotFound(f"you trust no {PROJECT_FILE} in {folder} or above it; `nacre trust --list` shows which.")
+
+
+def list_consents(form: str | None) -> None:
+    from nacre.model.instants import iso
+    from nacre.trust import consents, state_of
+
+    found = consents()
+    columns: list[Column[Consent]] = [
+        Column("file", lambda each: each.file, lambda each: each.file, style="cyan", wide=True, wraps=True),
+        Column("state", state_of, state_of),
+        Column("since", lambda each: iso(each.at), lambda each: iso(each.at)[:10]),
+    ]
+    print_items(found, columns, lambda each: {"file": each.file, "state": state_of(each), "since": iso(each.at)}, form)
+    if not found:
+        say("You trust no project's settings; `nacre trust` in a folder allows what its file sets.")

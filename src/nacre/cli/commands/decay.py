@@ -9,22 +9,37 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.fading import Scored, engine_of, min_score_option, model_options, score_columns, score_record
+from nacre.cli.commands.prune import Scored, engine_of, min_score_option, model_options, score_columns, score_record
 from nacre.cli.lookup import find_memories
-from nacre.cli.options import Number, form_option, global_options, shares_option
-from nacre.cli.ui.columns import excerpt, short
-from nacre.cli.ui.output import DATA, print_data, print_items, put, say
+from nacre.cli.options import (
+    Number,
+    PlanOptions,
+    confidence_range,
+    confirm_plan,
+    form_option,
+    global_options,
+    plan_options,
+    positive_days_option,
+    shares_option,
+    show_plan,
+)
+from nacre.cli.ui.columns import ROOMY, excerpt, headline, short
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
 from nacre.cli.ui.prompts import count_of
+from nacre.cli.ui.records import memory_record
+from nacre.cli.ui.times import age
 from nacre.model import Memory
+from nacre.model.instants import iso
 
 if TYPE_CHECKING:
-    from nacre.lifecycle.decay import DecayEngine
+    from nacre.lifecycle.decay import DecayEngine, FadedConfidence
     from nacre.lifecycle.decay_curves import Curve
+    from nacre.memory_store import MemoryStore
 
 EXAMPLES = (0.9, 0.5, 0.1)
 
@@ -39,7 +54,7 @@ class Plot:
 
 
 @click.group("decay")
-def command() -> None:
+def decay_command() -> None:
     """See how memories fade. `nacre prune` lets go of what has faded.
 
     \b
@@ -49,7 +64,7 @@ def command() -> None:
     """
 
 
-@command.command("scores")
+@decay_command.command("scores")
 @click.option(
     "-n", "limit", type=click.IntRange(min=0), metavar="N", default=20, show_default=True, help="At most; 0 for all."
 )
@@ -65,7 +80,7 @@ def scores(
     now = cli.now()
     with cli.open() as store:
         ranked = engine_of(store, cli.settings(), model, decay_rate).score_all(now)
-        found = last(ranked, limit or None) if weakest else list(islice(ranked, limit or None))
+        found = weakest_first(ranked, limit or None) if weakest else list(islice(ranked, limit or None))
         total = store.count()
     print_items(found, score_columns(now), score_record, form)
     if not found:
@@ -74,11 +89,11 @@ def scores(
         say(f"{len(found)} of {total:,}; -n 0 lists them all.")
 
 
-def last(ranked: Iterator[Scored], limit: int | None) -> list[Scored]:
+def weakest_first(ranked: Iterator[Scored], limit: int | None) -> list[Scored]:
     return list(reversed(deque(ranked, maxlen=limit)))
 
 
-@command.command("plot")
+@decay_command.command("plot")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @model_options
 @min_score_option
@@ -115,24 +130,26 @@ def plot(
     now = cli.now()
     with cli.open() as store:
         engine = engine_of(store, cli.settings(), model, decay_rate, min_score)
-        memories = find_memories(store, ids) if ids else [example(share, now) for share in importance or EXAMPLES]
-        found = plotted(engine, memories, now, days)
+        memories = (
+            find_memories(store, ids) if ids else [example_memory(share, now) for share in importance or EXAMPLES]
+        )
+        found = make_plot(engine, memories, now, days)
     if output is not None:
         from nacre.lifecycle.decay_curves import write
 
         write(found.curves, output, floor=engine.min_score)
         say(f"Drew {count_of(len(found.curves), 'curve', 'curves')} to {output}.")
     elif form in DATA:
-        print_data(record(found, days), form)
+        print_data(plot_record(found, days), form)
     else:
-        draw(found)
+        draw_plot(found)
 
 
-def example(importance: float, now: float) -> Memory:
+def example_memory(importance: float, now: float) -> Memory:
     return Memory("", f"importance {importance:g}", importance=importance, created_at=now, last_accessed=now)
 
 
-def plotted(engine: DecayEngine, memories: list[Memory], now: float, days: float) -> Plot:
+def make_plot(engine: DecayEngine, memories: list[Memory], now: float, days: float) -> Plot:
     from nacre.lifecycle.decay import NO_SUPPORT
     from nacre.lifecycle.decay_curves import curve
 
@@ -150,10 +167,10 @@ def plotted(engine: DecayEngine, memories: list[Memory], now: float, days: float
         )
         for memory in memories
     ]
-    return Plot(engine, curves, [fate(engine, memory, memory.id in support) for memory in memories])
+    return Plot(engine, curves, [protection(engine, memory, memory.id in support) for memory in memories])
 
 
-def fate(engine: DecayEngine, memory: Memory, tied: bool) -> str:
+def protection(engine: DecayEngine, memory: Memory, tied: bool) -> str:
     if memory.pinned:
         return "pinned: stays"
     if memory.type in engine.protect_types:
@@ -161,7 +178,7 @@ def fate(engine: DecayEngine, memory: Memory, tied: bool) -> str:
     return "tied to: stays" if tied and engine.protect_linked else ""
 
 
-def draw(found: Plot) -> None:
+def draw_plot(found: Plot) -> None:
     from nacre.cli.ui.charts import plain_plot, plot_legend, plot_lines
 
     size, floor = shutil.get_terminal_size(), found.engine.min_score
@@ -173,7 +190,7 @@ def draw(found: Plot) -> None:
     put("\n".join(map(plain_plot, lines) if plain else lines))
 
 
-def record(found: Plot, days: float) -> dict[str, object]:
+def plot_record(found: Plot, days: float) -> dict[str, object]:
     return {
         "model": found.engine.model,
         "decay_rate": found.engine.decay_rate,
@@ -188,3 +205,154 @@ def record(found: Plot, days: float) -> dict[str, object]:
             for each, fate in zip(found.curves, found.fates, strict=True)
         ],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """`worth` is what its confidence has faded to; None where nobody asked."""
+
+    memory: Memory
+    worth: float | None
+
+
+@click.command("audit")
+@click.option(
+    "--confidence",
+    callback=confidence_range,
+    default="0-1",
+    metavar="RANGE",
+    help="How firmly it is held: very-low … very-high, high- for that and more, or 0.2-0.6.",
+)
+@click.option("--source", metavar="NAME", help="On this evidence: inferred, hearsay, …")
+@click.option("--unvalidated", is_flag=True, help="What nobody ever confirmed.")
+@click.option("--fade", is_flag=True, help="Also what each confidence has faded to since anybody confirmed it.")
+@click.option(
+    "-n", "limit", type=click.IntRange(min=0), metavar="N", default=20, show_default=True, help="At most; 0 for all."
+)
+@form_option()
+@global_options
+@click.pass_obj
+def audit_command(
+    cli: CliContext,
+    confidence: tuple[float, float],
+    source: str | None,
+    unvalidated: bool,
+    fade: bool,
+    limit: int,
+    form: str | None,
+) -> None:
+    """List what is held how firmly, on what evidence, the oldest first.
+
+    \b
+      nacre audit --confidence high --source inferred
+      nacre audit --confidence low --unvalidated
+    """
+    from nacre.lifecycle.decay import audit
+
+    with cli.open() as store:
+        least, most = confidence
+        validated = False if unvalidated else None
+        memories = audit(store, min_confidence=least, max_confidence=most, source=source, validated=validated)
+        first = list(islice(memories, limit + 1 if limit else None))
+        found = list(audit_rows(store, first[: limit or None], cli.now(), fade=fade))
+    print_items(found, audit_columns(cli.now()), audit_record, form)
+    if not found:
+        say("Nothing is held so.")
+    elif len(found) < len(first):
+        say("There are more; -n 0 lists them all.")
+
+
+def audit_rows(store: MemoryStore, memories: list[Memory], now: float, *, fade: bool) -> Iterator[AuditRow]:
+    from nacre.lifecycle.decay import BELIEF_TYPES, ConfidenceDecay
+
+    decay = ConfidenceDecay(store)
+    for memory in memories:
+        lasting = memory.pinned or memory.type not in BELIEF_TYPES
+        worth = memory.confidence if lasting else decay.now_worth(memory, now)
+        yield AuditRow(memory, worth if fade else None)
+
+
+def audit_columns(now: float) -> list[Column[AuditRow]]:
+    return [
+        Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
+        Column(
+            "type", lambda each: each.memory.type, lambda each: each.memory.type, style="magenta", least_width=ROOMY
+        ),
+        Column("confidence", lambda each: f"{each.memory.confidence:g}", confidence_text, right=True),
+        Column("faded to", lambda each: "" if each.worth is None else f"{each.worth:.4f}"),
+        Column("source", lambda each: each.memory.source, lambda each: each.memory.source or "(none)"),
+        Column("validated", lambda each: validated_at(each.memory), lambda each: validated_age(each.memory, now)),
+        Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
+    ]
+
+
+def confidence_text(each: AuditRow) -> str:
+    return f"{each.memory.confidence:.2f}" + ("" if each.worth is None else f" → {each.worth:.2f}")
+
+
+def validated_at(memory: Memory) -> str:
+    return "" if memory.last_validated_at is None else iso(memory.last_validated_at)
+
+
+def validated_age(memory: Memory, now: float) -> str:
+    return "never" if memory.last_validated_at is None else age(memory.last_validated_at, now)
+
+
+def audit_record(each: AuditRow) -> dict[str, object]:
+    return {**memory_record(each.memory), "faded_to": each.worth}
+
+
+@click.command("fade")
+@click.option(
+    "--half-life",
+    callback=positive_days_option,
+    default="365d",
+    show_default=True,
+    metavar="LENGTH",
+    help="The time in which confidence that nobody renews is halved.",
+)
+@plan_options
+@click.pass_obj
+def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]) -> None:
+    """List what nobody confirmed for so long that it is less certain now, and with --apply lower its confidence.
+
+    Only what is held to be true fades so: semantic, procedural and feedback memories that are not pinned. `nacre
+    validate` renews one.
+    """
+    from nacre.lifecycle.decay import ConfidenceDecay
+
+    now = cli.now()
+    with cli.open() as store:
+        decay = ConfidenceDecay(store, half_life)
+        plan = sorted(decay.plan(now), key=lambda each: each.confidence)
+        show_plan(plan, fade_columns(now), fade_record, asked["limit"], asked["form"])
+        if not plan:
+            say("Nothing is noticeably less certain.")
+        elif confirm_plan(asked, f"{count_of(len(plan), 'memory is', 'memories are')} less certain now"):
+            done = decay.apply(plan, now, why=asked["why"])
+            say(f"Lowered the confidence of {count_of(done)}; `nacre undo` takes it back.")
+
+
+def fade_columns(now: float) -> list[Column[FadedConfidence]]:
+    return [
+        Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
+        Column(
+            "type", lambda each: each.memory.type, lambda each: each.memory.type, style="magenta", least_width=ROOMY
+        ),
+        Column("confidence", lambda each: f"{each.memory.confidence:g}"),
+        Column("faded to", lambda each: f"{each.confidence:.4f}"),
+        Column("confidence", None, lambda each: f"{each.memory.confidence:.2f} → {each.confidence:.2f}", right=True),
+        Column("confirmed", lambda each: confirmed_text(each, None), lambda each: confirmed_text(each, now)),
+        Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
+    ]
+
+
+def confirmed_text(each: FadedConfidence, now: float | None) -> str:
+    at = each.memory.last_validated_at
+    if at is None:
+        return "" if now is None else "never"
+    return iso(at) if now is None else age(at, now)
+
+
+def fade_record(each: FadedConfidence) -> dict[str, object]:
+    return {**memory_record(each.memory), "faded_to": round(each.confidence, 4)}

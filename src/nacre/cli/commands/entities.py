@@ -31,7 +31,7 @@ limit_option = click.option(
 @form_option()
 @global_options
 @click.pass_context
-def command(ctx: click.Context, suggest: bool, limit: int, form: str | None) -> None:
+def entities_command(ctx: click.Context, suggest: bool, limit: int, form: str | None) -> None:
     """List whom and what memories speak of, the most mentioned first, each with its other names."""
     if ctx.invoked_subcommand is not None:
         return
@@ -52,7 +52,7 @@ def list_suggestions(store: MemoryStore, limit: int, form: str | None) -> None:
     say("`nacre review --kind entity` decides them." if found else "No two names here look like one.")
 
 
-@command.command("merge")
+@entities_command.command("merge")
 @click.argument("into", metavar="NAME")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER...")
 @why_option
@@ -65,7 +65,7 @@ def merge(cli: CliContext, into: str, others: tuple[str, ...], why: str) -> None
     say(f"All of them are {into!r} now; `nacre undo` takes it back." if done else f"They are {into!r} already.")
 
 
-@command.command("unalias")
+@entities_command.command("unalias")
 @click.argument("name")
 @why_option
 @global_options
@@ -79,7 +79,7 @@ def unalias(cli: CliContext, name: str, why: str) -> None:
     say(f"{name!r} is not {former!r} any more; `nacre undo` takes it back.")
 
 
-@command.command("about")
+@entities_command.command("about")
 @click.argument("name")
 @limit_option
 @form_option()
@@ -90,7 +90,7 @@ def about(cli: CliContext, name: str, limit: int, form: str | None) -> None:
     with cli.open() as store:
         known = store.resolve_entity(name)
         found = store.memories_about(name, limit or ALL)
-    print_items(found, memory_columns(same, cli.now()), memory_record, form)
+    print_items(found, memory_columns(itself, cli.now()), memory_record, form)
     if not found:
         say(f"No memory names {known!r}; `nacre entities` lists whom they name, `nacre recall` searches their texts.")
 
@@ -111,5 +111,5 @@ def pair_columns() -> list[Column[EntityPair]]:
     ]
 
 
-def same(memory: Memory) -> Memory:
+def itself(memory: Memory) -> Memory:
     return memory

@@ -11,20 +11,27 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.commands.neighbors import tell_dangling
+from nacre.cli.errors import NotFound
 from nacre.cli.lookup import resolve_id
-from nacre.cli.options import as_of_option, form_option, global_options, traversal_options, valid_at_option
-from nacre.cli.ui.columns import excerpt, short
-from nacre.cli.ui.output import DATA, print_data, printable, put, say
+from nacre.cli.options import (
+    as_of_option,
+    form_option,
+    global_options,
+    hidden_option,
+    traversal_options,
+    valid_at_option,
+)
+from nacre.cli.ui.columns import excerpt, headline, short
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, printable, put, say
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import edge_record, memory_record
-from nacre.model import Edge, Graph, Memory
+from nacre.model import Edge, Graph, Memory, Neighbor, Path
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
     from nacre.model import Direction
 
-MOST_TIED = 20  # seeds of a drawing that names none: more than a screen holds
+MOST_LINKED = 20  # seeds of a drawing that names none: more than a screen holds
 
 
 @click.command("graph")
@@ -36,7 +43,7 @@ MOST_TIED = 20  # seeds of a drawing that names none: more than a screen holds
 @form_option("ascii", "dot", "mermaid", "graphml", "html", "json")
 @global_options
 @click.pass_obj
-def command(
+def graph_command(
     cli: CliContext,
     ids: tuple[str, ...],
     rels: tuple[str, ...],
@@ -56,22 +63,22 @@ def command(
     An html page needs no network; graphml is for Gephi, yEd and others, mermaid for Markdown.
     """
     with cli.open() as store:
-        seeds = [resolve_id(store, id) for id in ids] or most_tied(store, as_of, valid_at)
+        seeds = [resolve_id(store, id) for id in ids] or most_linked(store, as_of, valid_at)
         found = store.subgraph(
             seeds, depth=depth, rel=rels or None, direction=direction, as_of=as_of, valid_at=valid_at
         )
     if form in DATA:
-        print_data(record(found), form)
+        print_data(graph_record(found), form)
     else:
-        draw(found, seeds, form)
-    tell_dangling(found.dangling)
+        draw_graph(found, seeds, form)
+    report_dangling(found.dangling)
     if not found.edges:
         say("There are no ties here; `nacre link` makes one.")
     elif sys.stdout.isatty():
         say(f"{count_of(len(found.nodes))}, {count_of(len(found.edges), 'tie', 'ties')}.")
 
 
-def draw(graph: Graph, seeds: list[str], form: str | None) -> None:
+def draw_graph(graph: Graph, seeds: list[str], form: str | None) -> None:
     from nacre.transfer.graph_formats import dot, graphml, html, mermaid
 
     plain = not (sys.stdout.encoding or "").lower().startswith("utf")
@@ -83,17 +90,17 @@ def draw(graph: Graph, seeds: list[str], form: str | None) -> None:
         put(printable("\n".join(tree(graph, seeds, plain=plain))))
 
 
-def most_tied(store: MemoryStore, as_of: float | None, valid_at: float | None) -> list[str]:
+def most_linked(store: MemoryStore, as_of: float | None, valid_at: float | None) -> list[str]:
     ties: Counter[str] = Counter()
     there = set()
     for memory in store.iterate(as_of=as_of, valid_at=valid_at):
         there.add(memory.id)
         ties[memory.id] += len(memory.links)
         ties.update(link.to for link in memory.links)
-    return [id for id, count in ties.most_common() if count and id in there][:MOST_TIED]
+    return [id for id, count in ties.most_common() if count and id in there][:MOST_LINKED]
 
 
-def record(graph: Graph) -> dict[str, object]:
+def graph_record(graph: Graph) -> dict[str, object]:
     return {
         "nodes": [memory_record(memory) for memory in graph.nodes.values()],
         "edges": [edge_record(edge) for edge in graph.edges],
@@ -169,3 +176,139 @@ def node_text(memory: Memory) -> str:
     from nacre.transfer.graph_formats import state
 
     return f"{excerpt(memory)} ({status})" if (status := state(memory)) else excerpt(memory)
+
+
+ARROWS = {"out": "→", "in": "←"}
+
+
+@click.command("neighbors")
+@click.argument("id")
+@traversal_options
+@click.option("-d", "--depth", type=click.IntRange(min=1), default=1, show_default=True, help="Ties to walk at most.")
+@hidden_option
+@as_of_option
+@valid_at_option
+@form_option()
+@global_options
+@click.pass_obj
+def neighbors_command(
+    cli: CliContext,
+    id: str,
+    rels: tuple[str, ...],
+    direction: Direction,
+    depth: int,
+    hidden: bool,
+    as_of: float | None,
+    valid_at: float | None,
+    form: str | None,
+) -> None:
+    """List the memories that ties lead to from the one with this ID, nearest first."""
+    with cli.open() as store:
+        found = store.neighbors(
+            resolve_id(store, id),
+            rel=rels or None,
+            direction=direction,
+            depth=depth,
+            include_hidden=hidden,
+            as_of=as_of,
+            valid_at=valid_at,
+        )
+    print_items(list(found), neighbor_columns(), neighbor_record, form)
+    if not found:
+        say("No ties lead to another memory; `nacre link` makes one.")
+    report_dangling(found.dangling)
+
+
+def report_dangling(ids: tuple[str, ...]) -> None:
+    if ids:
+        say("Ties also name what is not here: " + ", ".join(map(short, ids)) + ".")
+
+
+def neighbor_columns() -> list[Column[Neighbor]]:
+    return [
+        Column("id", lambda near: near.memory.id, lambda near: short(near.memory.id), style="cyan"),
+        Column("depth", lambda near: str(near.depth), lambda near: str(near.depth), right=True),
+        Column("direction", lambda near: near.direction),
+        Column("tie", lambda near: near.rel, neighbor_link, style="magenta"),
+        Column("weight", lambda near: f"{near.weight:g}", lambda near: f"{near.weight:g}", right=True),
+        Column("type", lambda near: near.memory.type, lambda near: near.memory.type),
+        Column("text", lambda near: near.memory.text, lambda near: headline(near.memory), wide=True),
+    ]
+
+
+def neighbor_link(near: Neighbor) -> str:
+    return f"{ARROWS[near.direction]} {near.rel}"
+
+
+def neighbor_record(near: Neighbor) -> dict[str, object]:
+    walked = {"rel": near.rel, "direction": near.direction, "depth": near.depth, "weight": near.weight}
+    return {**memory_record(near.memory), **walked}
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """A memory on the way, and the tie that led to it; the first has none."""
+
+    memory: Memory
+    edge: Edge | None
+
+    @property
+    def direction(self) -> str:
+        return "" if self.edge is None else "out" if self.edge.target == self.memory.id else "in"
+
+    @property
+    def rel(self) -> str:
+        return "" if self.edge is None else self.edge.rel
+
+
+@click.command("path")
+@click.argument("start")
+@click.argument("end")
+@traversal_options
+@hidden_option
+@as_of_option
+@valid_at_option
+@form_option()
+@global_options
+@click.pass_obj
+def path_command(
+    cli: CliContext,
+    start: str,
+    end: str,
+    rels: tuple[str, ...],
+    direction: Direction,
+    hidden: bool,
+    as_of: float | None,
+    valid_at: float | None,
+    form: str | None,
+) -> None:
+    """Find a shortest way along ties from the memory START to END. Ends with code 1 where there is none."""
+    with cli.open() as store:
+        ends = resolve_id(store, start), resolve_id(store, end)
+        found = store.path(
+            *ends, rel=rels or None, direction=direction, include_hidden=hidden, as_of=as_of, valid_at=valid_at
+        )
+    print_items(path_steps(found) if found else [], step_columns(), step_record, form)
+    if found is None:
+        raise NotFound(f"no ties lead from {short(ends[0])} to {short(ends[1])}.")
+
+
+def path_steps(path: Path) -> list[PathStep]:
+    return [PathStep(memory, edge) for memory, edge in zip(path.memories, (None, *path.edges), strict=True)]
+
+
+def step_columns() -> list[Column[PathStep]]:
+    return [
+        Column("direction", lambda station: station.direction),
+        Column("tie", lambda station: station.rel, step_link, style="magenta"),
+        Column("id", lambda station: station.memory.id, lambda station: short(station.memory.id), style="cyan"),
+        Column("text", lambda station: station.memory.text, lambda station: headline(station.memory), wide=True),
+    ]
+
+
+def step_link(station: PathStep) -> str:
+    return {"": "", "out": f"{station.rel} →", "in": f"← {station.rel}"}[station.direction]
+
+
+def step_record(station: PathStep) -> dict[str, object]:
+    return {"memory": memory_record(station.memory), "tie": edge_record(station.edge) if station.edge else None}

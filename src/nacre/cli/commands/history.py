@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
+from typing import NamedTuple
 
 import click
 
@@ -11,10 +13,11 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import resolve_id
 from nacre.cli.options import as_of_option, form_option, global_options, valid_at_option
 from nacre.cli.ui.columns import headline, short
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, print_rows, shortened
-from nacre.cli.ui.records import memory_record
-from nacre.cli.ui.times import age
-from nacre.model import History, Memory, Transition
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, print_rows, say, shortened
+from nacre.cli.ui.prompts import count_of
+from nacre.cli.ui.records import field_text, memory_record, with_iso_times
+from nacre.cli.ui.times import age, known_by, since
+from nacre.model import Difference, History, Memory, Transition
 from nacre.model.instants import iso
 
 LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
@@ -27,34 +30,40 @@ LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 @form_option()
 @global_options
 @click.pass_obj
-def command(cli: CliContext, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
+def history_command(cli: CliContext, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
     """Tell every version of the truth that this memory is one of, oldest first, and what changed when and why."""
     with cli.open() as store:
         told = store.history(resolve_id(store, id), as_of=as_of, valid_at=valid_at)
     chosen = form or ("table" if sys.stdout.isatty() else "tsv")
     if chosen in DATA:
-        print_data(record(told), chosen)
+        print_data(history_record(told), chosen)
     elif chosen == "tsv":
-        print_rows(rows(told))
+        print_rows(history_rows(told))
     else:
         print_items(told.versions, version_columns(), memory_record, "table")
         if told.transitions:
             sys.stdout.write("\n")
-        print_items(told.transitions, change_columns(cli.now()), asdict, "table")
+        print_items(told.transitions, change_columns(cli.now()), transition_record, "table")
 
 
-def record(told: History) -> dict[str, object]:
+def history_record(told: History) -> dict[str, object]:
     return {
         "head": told.head.id,
         "versions": [memory_record(version) for version in told.versions],
-        "changes": [{**asdict(change), "at": iso(change.at)} for change in told.transitions],
+        "changes": [transition_record(change) for change in told.transitions],
     }
 
 
-def rows(told: History) -> list[list[str]]:
+def transition_record(change: Transition) -> dict[str, object]:
+    fields = {**asdict(change), "at": iso(change.at)}
+    return {("act" if name == "operation" else name): value for name, value in fields.items()}
+
+
+def history_rows(told: History) -> list[list[str]]:
     """Versions and changes in the same columns: what, id, from, until, value before, value after, act, why."""
     versions = [
-        ["version", each.id, iso(begun(each)), iso(each.valid_until), "", each.text, "", ""] for each in told.versions
+        ["version", each.id, iso(valid_from(each)), iso(each.valid_until), "", each.text, "", ""]
+        for each in told.versions
     ]
     changes = [
         ["change", each.new, iso(each.at), "", each.before, each.after, each.operation, each.why]
@@ -63,24 +72,24 @@ def rows(told: History) -> list[list[str]]:
     return versions + changes
 
 
-def begun(version: Memory) -> float:
+def valid_from(version: Memory) -> float:
     return version.happened_at if version.valid_from is None else version.valid_from
 
 
 def version_columns() -> list[Column[Memory]]:
     return [
         Column("id", None, lambda each: short(each.id), style="cyan"),
-        Column("held from", None, lambda each: day(begun(each))),
-        Column("until", None, until),
+        Column("held from", None, lambda each: minute_text(valid_from(each))),
+        Column("until", None, valid_until),
         Column("version", None, headline, wide=True, wraps=True),
     ]
 
 
-def until(version: Memory) -> str:
+def valid_until(version: Memory) -> str:
     if version.status == "trashed":
         return "(in the trash)"
     return (
-        day(version.valid_until)
+        minute_text(version.valid_until)
         if version.valid_until is not None
         else "(superseded)"
         if version.superseded_by
@@ -88,13 +97,13 @@ def until(version: Memory) -> str:
     )
 
 
-def day(at: float) -> str:
+def minute_text(at: float) -> str:
     return iso(at)[:16].replace("T", " ")
 
 
 def change_columns(now: float) -> list[Column[Transition]]:
     return [
-        Column("changed", None, lambda each: f"{day(each.at)} ({age(each.at, now)})"),
+        Column("changed", None, lambda each: f"{minute_text(each.at)} ({age(each.at, now)})"),
         Column("by", None, lambda each: f"{each.operation} {short(each.new)}", style="magenta"),
         Column("what", None, value_change, wide=True, wraps=True),
     ]
@@ -103,3 +112,90 @@ def change_columns(now: float) -> list[Column[Transition]]:
 def value_change(change: Transition) -> str:
     why = f"\nbecause: {shortened(change.why, LONGEST_VALUE)}" if change.why else ""
     return f"{shortened(change.before, LONGEST_VALUE)} → {shortened(change.after, LONGEST_VALUE)}{why}"
+
+
+LONGEST_VALUE = 200
+
+
+class DiffLine(NamedTuple):
+    sign: str
+    id: str
+    field: str
+    before: str
+    after: str
+
+
+@click.command("diff")
+@click.argument("earlier", metavar="WHEN")
+@click.argument("later", required=False, metavar="[WHEN]")
+@form_option()
+@global_options
+@click.pass_obj
+def diff_command(cli: CliContext, earlier: str, later: str | None, form: str | None) -> None:
+    """Tell what came (+), went (-) and changed (~) between two times, or since one.
+
+    WHEN is 2h, 7d, a time, or a date (UTC). Of two dates both days count: from the first one's beginning to the second
+    one's end. What was purged since is not told.
+    """
+    begin, end = diff_moments(earlier, later, cli.now())
+    with cli.open() as store:
+        found = store.diff(begin, end)
+    if form in DATA:
+        print_data(diff_record(found), form)
+    else:
+        print_items(list(diff_lines(found)), diff_columns(), list, form)
+    for note in found.notes:
+        say(note)
+    say(diff_summary(found, begin, end))
+
+
+def diff_moments(earlier: str, later: str | None, now: float) -> tuple[float, float]:
+    if later is not None and since(earlier, now) > since(later, now):
+        earlier, later = later, earlier
+    return since(earlier, now), now if later is None else known_by(later, now)
+
+
+def diff_lines(found: Difference) -> Iterator[DiffLine]:
+    for memory in found.added:
+        yield DiffLine("+", memory.id, "", "", memory.text)
+    for memory in found.removed:
+        yield DiffLine("-", memory.id, "", memory.text, "")
+    for change in found.changed:
+        for name, (before, after) in change.fields.items():
+            yield DiffLine("~", change.after.id, name, field_text(name, before), field_text(name, after))
+
+
+def diff_columns() -> list[Column[DiffLine]]:
+    return [
+        Column("", lambda line: line.sign, lambda line: line.sign, style="magenta"),
+        Column("id", lambda line: line.id, lambda line: short(line.id), style="cyan"),
+        Column("field", lambda line: line.field, lambda line: line.field.replace("_", " ")),
+        Column("before", lambda line: line.before),
+        Column("what", lambda line: line.after, diff_text, wide=True, wraps=True),
+    ]
+
+
+def diff_text(line: DiffLine) -> str:
+    before, after = shortened(line.before, LONGEST_VALUE), shortened(line.after, LONGEST_VALUE)
+    return f"{before} → {after}" if line.sign == "~" else before or after
+
+
+def diff_record(found: Difference) -> dict[str, object]:
+    return {
+        "added": [memory_record(memory) for memory in found.added],
+        "removed": [memory_record(memory) for memory in found.removed],
+        "changed": [
+            {
+                "id": change.after.id,
+                "before": with_iso_times({name: before for name, (before, _) in change.fields.items()}),
+                "after": with_iso_times({name: after for name, (_, after) in change.fields.items()}),
+            }
+            for change in found.changed
+        ],
+        "notes": list(found.notes),
+    }
+
+
+def diff_summary(found: Difference, begin: float, end: float) -> str:
+    told = f"{count_of(len(found.added))} came, {len(found.removed):,} went, {len(found.changed):,} changed"
+    return f"{told} between {iso(begin)} and {iso(end)}."

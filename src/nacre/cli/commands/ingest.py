@@ -24,7 +24,7 @@ NAMES = ("claude-code", "chatgpt", "claude", "jsonl", "markdown")
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class IngestedFile:
     path: Path
     format: str
     space: str
@@ -39,7 +39,7 @@ class Read:
 @click.option("-f", "form", type=click.Choice(FORMS), help="How to print what was done.")
 @global_options
 @click.pass_obj
-def command(
+def ingest_command(
     cli: CliContext, paths: tuple[Path, ...], name: str | None, dry_run: bool, tools: bool, form: str | None
 ) -> None:
     """Keep conversations and notes that lie in files: transcripts of Claude Code, exports of ChatGPT and Claude, lines
@@ -53,7 +53,7 @@ def command(
       nacre ingest conversations.json --dry-run
       nacre ingest notes/ --space me
     """
-    found = told_apart(paths, name)
+    found = detect_formats(paths, name)
     done = []
     with cli.open_if_made() if dry_run else cli.open_or_make(model=True) as store, progress_line() as progress:
         from nacre.transfer.ingest.ingest import Ingest
@@ -61,9 +61,9 @@ def command(
         before = set(store.spaces())
         for path, format in found:
             space = space_for(cli, format, path, store)
-            with within(cli, store, space) as there:
+            with open_in_space(cli, store, space) as there:
                 tally = Ingest(there, format, path, dry_run).run(tools=tools, progress=progress)
-            done.append(Read(path, format.name, space, tally))
+            done.append(IngestedFile(path, format.name, space, tally))
         new = sorted(set(store.spaces()) - before - {store.space})
     print_items(done, columns(), record, form)
     for line in summary(done, dry_run=dry_run):
@@ -72,7 +72,7 @@ def command(
         say(f"Created the space {space!r}.")
 
 
-def told_apart(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Format]]:
+def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Format]]:
     from nacre.transfer.ingest.formats import detect, files, format_named
 
     found, others = [], 0
@@ -106,7 +106,7 @@ def space_for(cli: CliContext, format: Format, path: Path, store: MemoryStore) -
     return space_of(folder, store.spaces())
 
 
-def within(cli: CliContext, store: MemoryStore, space: str) -> MemoryStore:
+def open_in_space(cli: CliContext, store: MemoryStore, space: str) -> MemoryStore:
     from nacre.memory_store import MemoryStore
 
     return MemoryStore(
@@ -114,9 +114,9 @@ def within(cli: CliContext, store: MemoryStore, space: str) -> MemoryStore:
     )
 
 
-def columns() -> list[Column[Read]]:
-    def count(name: str) -> Column[Read]:
-        def told(each: Read) -> str:
+def columns() -> list[Column[IngestedFile]]:
+    def count(name: str) -> Column[IngestedFile]:
+        def told(each: IngestedFile) -> str:
             return str(getattr(each.tally, name))
 
         return Column(name, told, told, right=True)
@@ -131,11 +131,11 @@ def columns() -> list[Column[Read]]:
     ]
 
 
-def skipped(each: Read) -> str:
+def skipped(each: IngestedFile) -> str:
     return str(each.tally.skipped.total())
 
 
-def record(each: Read) -> dict[str, object]:
+def record(each: IngestedFile) -> dict[str, object]:
     tally = each.tally
     return {
         "file": str(each.path),
@@ -151,7 +151,7 @@ def record(each: Read) -> dict[str, object]:
     }
 
 
-def summary(done: list[Read], *, dry_run: bool) -> list[str]:
+def summary(done: list[IngestedFile], *, dry_run: bool) -> list[str]:
     tallies = [each.tally for each in done]
     new, unchanged, changed, gone = (
         sum(getattr(tally, name) for tally in tallies) for name in ("new", "unchanged", "changed", "gone")

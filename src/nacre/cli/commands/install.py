@@ -1,18 +1,20 @@
-"""nacre install"""
+"""What `install` and `uninstall` share: the installer of a client, made from the options and the settings."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.clients import client_argument, client_options, installer_of, named
-from nacre.cli.commands.mcp import PROFILES
-from nacre.cli.errors import UsageProblem
-from nacre.cli.options import form_option, global_options, yes_option
+from nacre.cli.commands.agents import PROFILES
+from nacre.cli.errors import NotFound, UsageProblem
+from nacre.cli.options import F, combine, form_option, global_options, yes_option
 from nacre.cli.ui.output import Column, print_items, put, say
 from nacre.cli.ui.prompts import confirm
 from nacre.errors import ConfigError
@@ -21,10 +23,69 @@ if TYPE_CHECKING:
     from nacre.clients.claude_code import ClaudeCodeInstaller
     from nacre.clients.files import FileChange
     from nacre.clients.installer import Installer
+    from nacre.settings import Settings
+
+SERVER = "nacre"
+STORE_SETTINGS = ("key", "embedder", "embedder_url")  # without these a server might not open it, or not find in it
+
+
+def client_options(command: F) -> F:
+    return combine(
+        click.option("--project", is_flag=True, help="For the project in this folder alone, not for you everywhere."),
+        click.option("--server-name", default=SERVER, show_default=True, metavar="NAME", help="The server's name."),
+    )(command)
+
+
+def client_argument(command: F) -> F:
+    return click.argument("client", metavar="CLIENT", required=False)(command)
+
+
+def make_installer(cli: CliContext, client: str, *, project: bool, server_name: str, profile: str = "") -> Installer:
+    from nacre.clients.registry import installer_for
+
+    kind = installer_for(client)
+    folder = Path.cwd() if project else None
+    if folder is not None and kind.project_path(folder) is None:
+        raise UsageProblem(f"{kind.title} knows no settings of a project; leave out --project.")
+    found = installer_settings(cli, folder)
+    return kind(
+        store=found.store,
+        space="" if found.space == "default" else found.space,
+        settings_path="",
+        server_name=server_name,
+        extra_env=shell_environment(cli),
+        profile=profile,
+        folder=folder,
+        overwrite_unparseable=False,
+    )
+
+
+def installer_settings(cli: CliContext, folder: Path | None) -> Settings:
+    """A server for all projects must not take the store of the one that this command happens to be called in."""
+    from nacre.settings import settings
+
+    return settings(cli.flags, folder=folder or Path(Path.cwd().anchor), notify=cli.notify)
+
+
+def shell_environment(cli: CliContext) -> Mapping[str, str]:
+    """What only this shell knows, and a client that is started elsewhere would not."""
+    from nacre.settings import ENVIRONMENT
+
+    names = {ENVIRONMENT + name.upper(): name for name in STORE_SETTINGS}
+    given = {variable: cli.flags.get(name) or os.environ.get(variable, "") for variable, name in names.items()}
+    return {variable: value for variable, value in given.items() if value.strip()}
+
+
+def require_client(client: str | None) -> str:
+    from nacre.clients.registry import INSTALLERS
+
+    if client is None:
+        raise UsageProblem(f"name a client: {', '.join(INSTALLERS)}; `nacre install --list` tells which are here.")
+    return client
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ClientRow:
     client: str
     title: str
     found: bool
@@ -47,7 +108,7 @@ class Row:
 @form_option()
 @global_options
 @click.pass_obj
-def command(
+def install_command(
     cli: CliContext, client: str | None, listing: bool, project: bool, server_name: str, profile: str | None,
     hooks: bool, printing: bool, guidance: bool, write_guidance: bool, verify: bool, force: bool, yes: bool,
     form: str | None,
@@ -66,35 +127,37 @@ def command(
     if listing:
         list_clients(cli, server_name, form)
         return
-    installer = installer_of(cli, named(client), project=project, server_name=server_name, profile=profile or "")
+    installer = make_installer(
+        cli, require_client(client), project=project, server_name=server_name, profile=profile or ""
+    )
     if hooks:
-        hooked(installer)
+        require_hooks(installer)
     if guidance:
         put(installer.guidance().rstrip("\n"))
     elif printing:
-        show(installer, hooks=hooks)
+        show_settings(installer, hooks=hooks)
     else:
-        write(installer, hooks=hooks, write_guidance=write_guidance, force=force, yes=yes)
+        write_settings(installer, hooks=hooks, write_guidance=write_guidance, force=force, yes=yes)
         if verify:
             try_server(installer)
 
 
-def write(installer: Installer, *, hooks: bool, write_guidance: bool, force: bool, yes: bool) -> None:
-    installer = agreed(installer, force=force, yes=yes)
+def write_settings(installer: Installer, *, hooks: bool, write_guidance: bool, force: bool, yes: bool) -> None:
+    installer = confirm_replacement(installer, force=force, yes=yes)
     if write_guidance and installer.guidance_path() is None:
         raise UsageProblem(
             f"{installer.title} has no file of instructions here; paste what --guidance prints, or try --project."
         )
     if hooks:  # first: their file is the one that nobody has looked at yet
-        tell(hooked(installer).write_hooks(), "the hooks")
-    tell(installer.write_settings(), f"the server {installer.server_name!r}")
+        report_written(require_hooks(installer).write_hooks(), "the hooks")
+    report_written(installer.write_settings(), f"the server {installer.server_name!r}")
     told = installer.write_guidance() if write_guidance else None
     if told is not None:
-        tell(told, "the guidance")
+        report_written(told, "the guidance")
     say(f"Memories are kept in {installer.environment().get('NACRE_STORE')}. Restart {installer.title} to use them.")
 
 
-def agreed(installer: Installer, *, force: bool, yes: bool) -> Installer:
+def confirm_replacement(installer: Installer, *, force: bool, yes: bool) -> Installer:
     try:
         standing = installer.entry()
     except ConfigError:
@@ -108,7 +171,7 @@ def agreed(installer: Installer, *, force: bool, yes: bool) -> Installer:
     return replace(installer, overwrite_unparseable=force)
 
 
-def tell(done: FileChange, what: str) -> None:
+def report_written(done: FileChange, what: str) -> None:
     if not done.changed:
         say(f"{done.file} holds {what} already.")
     else:
@@ -116,12 +179,12 @@ def tell(done: FileChange, what: str) -> None:
         say(f"Wrote {what} to {done.file}.{kept}")
 
 
-def show(installer: Installer, *, hooks: bool) -> None:
+def show_settings(installer: Installer, *, hooks: bool) -> None:
     say(f"For {installer.path}:")
     put(installer.config_text())
     if hooks:
-        say(f"For {hooked(installer).hooks_path}:")
-        put(hooked(installer).hooks_text())
+        say(f"For {require_hooks(installer).hooks_path}:")
+        put(require_hooks(installer).hooks_text())
 
 
 def try_server(installer: Installer) -> None:
@@ -131,7 +194,7 @@ def try_server(installer: Installer) -> None:
     say(f"The server answered in {answer.seconds:.1f} s with {len(answer.tools)} tools: {', '.join(answer.tools)}.")
 
 
-def hooked(installer: Installer) -> ClaudeCodeInstaller:
+def require_hooks(installer: Installer) -> ClaudeCodeInstaller:
     from nacre.clients.claude_code import ClaudeCodeInstaller
 
     if not isinstance(installer, ClaudeCodeInstaller):
@@ -142,19 +205,19 @@ def hooked(installer: Installer) -> ClaudeCodeInstaller:
 def list_clients(cli: CliContext, server_name: str, form: str | None) -> None:
     from nacre.clients.registry import INSTALLERS
 
-    rows = [row_of(installer_of(cli, client, project=False, server_name=server_name)) for client in INSTALLERS]
-    print_items(rows, columns(), record, form)
+    rows = [client_row(make_installer(cli, client, project=False, server_name=server_name)) for client in INSTALLERS]
+    print_items(rows, client_columns(), client_record, form)
 
 
-def row_of(installer: Installer) -> Row:
+def client_row(installer: Installer) -> ClientRow:
     try:
         installed = "yes" if installer.entry() is not None else "no"
     except ConfigError:
         installed = "unreadable"
-    return Row(installer.client, installer.title, installer.found(), installed, str(installer.path))
+    return ClientRow(installer.client, installer.title, installer.found(), installed, str(installer.path))
 
 
-def columns() -> list[Column[Row]]:
+def client_columns() -> list[Column[ClientRow]]:
     return [
         Column("client", lambda row: row.client, lambda row: row.client, style="cyan"),
         Column("here", lambda row: "yes" if row.found else "no", lambda row: "yes" if row.found else "no"),
@@ -163,7 +226,7 @@ def columns() -> list[Column[Row]]:
     ]
 
 
-def record(row: Row) -> dict[str, object]:
+def client_record(row: ClientRow) -> dict[str, object]:
     return {
         "client": row.client,
         "title": row.title,
@@ -171,3 +234,27 @@ def record(row: Row) -> dict[str, object]:
         "installed": row.installed,
         "file": row.file,
     }
+
+
+@click.command("uninstall")
+@client_argument
+@client_options
+@global_options
+@click.pass_obj
+def uninstall_command(cli: CliContext, client: str | None, project: bool, server_name: str) -> None:
+    """Take this memory out of an agent's program again: the server, the hooks, the guidance, and nothing else.
+
+    The memories themselves stay where they are. Ends with code 1 where there was nothing to take out.
+    """
+    from nacre.clients.claude_code import ClaudeCodeInstaller
+
+    installer = make_installer(cli, require_client(client), project=project, server_name=server_name)
+    removed = [("the server", installer.path)] if installer.uninstall() else []
+    if isinstance(installer, ClaudeCodeInstaller) and installer.remove_hooks():
+        removed.append(("the hooks", installer.hooks_path))
+    if (place := installer.guidance_path()) is not None and installer.remove_guidance():
+        removed.append(("the guidance", place))
+    for what, file in removed:
+        say(f"Took {what} out of {file}.")
+    if not removed:
+        raise NotFound(f"{installer.path} holds no server {server_name!r}; `nacre install --list` tells more.")

@@ -12,14 +12,20 @@ from typing import IO, TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.commands.undo import tell
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import resolve_id
 from nacre.cli.options import combine, form_option, global_options, why_option, yes_option
 from nacre.cli.ui.columns import short
 from nacre.cli.ui.output import DATA, Column, json_line, one_line, print_data, print_items, put, say
-from nacre.cli.ui.prompts import confirm, count_of
-from nacre.cli.ui.records import entry_record, entry_subject, entry_summary, field_changes, operation_reason
+from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
+from nacre.cli.ui.records import (
+    entry_record,
+    entry_subject,
+    entry_summary,
+    field_changes,
+    operation_reason,
+    undo_outcome,
+)
 from nacre.cli.ui.times import DAY, age, since, until
 from nacre.errors import MemoryNotFound, UndoRefused
 from nacre.files import atomic_writer
@@ -41,7 +47,7 @@ class TailByDefault(click.Group):
         return super().parse_args(ctx, args)
 
 
-class Which(TypedDict):
+class EntryOptions(TypedDict):
     about: str | None
     operation: str | None
     actor: str | None
@@ -49,7 +55,7 @@ class Which(TypedDict):
     until: str | None
 
 
-def which(command: F) -> F:
+def entry_options(command: F) -> F:
     return combine(
         click.option("--id", "about", metavar="ID", help="What was done to this memory."),
         click.option("--act", "operation", metavar="NAME", help="Operations of this name: remember, edit, forget, …"),
@@ -60,7 +66,7 @@ def which(command: F) -> F:
 
 
 @click.group("journal", cls=TailByDefault)
-def command() -> None:
+def journal_command() -> None:
     """Tell what was done, when and by whom. Without a subcommand: its tail, of all memories or of one ID.
 
     \b
@@ -70,35 +76,35 @@ def command() -> None:
     """
 
 
-@command.command("tail")
+@journal_command.command("tail")
 @click.argument("id", required=False)
 @click.option("-n", "limit", type=click.IntRange(min=0), default=20, show_default=True, help="At most; 0 for all.")
 @click.option("--all", "everything", is_flag=True, help="All of them, as -n 0.")
-@which
+@entry_options
 @form_option()
 @global_options
 @click.pass_obj
 def tail(
-    cli: CliContext, id: str | None, limit: int, everything: bool, form: str | None, **narrowed: Unpack[Which]
+    cli: CliContext, id: str | None, limit: int, everything: bool, form: str | None, **narrowed: Unpack[EntryOptions]
 ) -> None:
     """Tell the last acts, newest first, of all memories or of the one with this ID."""
     if id is not None and narrowed["about"] is not None:
         raise click.UsageError("Name the memory once, as ID or with --id.")
     narrowed["about"] = about = id if id is not None else narrowed["about"]
     with cli.open() as store:
-        meant, chosen = chosen_of(store, narrowed, cli.now())
+        meant, chosen = entry_filter(store, narrowed, cli.now())
         told = store.journal(meant, **chosen, limit=None if everything else limit or None)
         if about and not told and not any(value for name, value in narrowed.items() if name != "about"):
             raise MemoryNotFound(about, store.space)
-    print_items(told, columns(cli.now()), entry_record, form)
+    print_items(told, entry_columns(cli.now()), entry_record, form)
     if not told:
         say("Nothing in the journal fits." if any(narrowed.values()) else "Nothing was done here yet.")
 
 
-command.add_command(tail, "list")
+journal_command.add_command(tail, "list")
 
 
-@command.command("show")
+@journal_command.command("show")
 @click.argument("batch")
 @form_option("text", "json")
 @global_options
@@ -115,10 +121,10 @@ def show(cli: CliContext, batch: str, form: str | None) -> None:
     if form in DATA:
         print_data([entry_record(entry) for entry in found], form)
     else:
-        put("\n".join(lines(found, cli.now())))
+        put("\n".join(operation_lines(found, cli.now())))
 
 
-@command.command("undo")
+@journal_command.command("undo")
 @click.argument("batch")
 @why_option
 @global_options
@@ -126,31 +132,31 @@ def show(cli: CliContext, batch: str, form: str | None) -> None:
 def undo(cli: CliContext, batch: str, why: str) -> None:
     """Take back one act, as `nacre undo BATCH` does."""
     with cli.open() as store:
-        tell(store.undo(batch, why=why))
+        report_undo(store.undo(batch, why=why))
 
 
-@command.command("export")
+@journal_command.command("export")
 @click.argument("file", default="-", metavar="[FILE|-]", type=click.Path(dir_okay=False, path_type=Path))
-@which
+@entry_options
 @click.option("--gzip", "packed", is_flag=True, help="Compress it; a FILE that ends in .gz is, without asking.")
 @global_options
 @click.pass_obj
-def export(cli: CliContext, file: Path, packed: bool, **narrowed: Unpack[Which]) -> None:
+def export(cli: CliContext, file: Path, packed: bool, **narrowed: Unpack[EntryOptions]) -> None:
     """Write the journal as JSON lines, oldest first, to FILE or to stdout."""
     if str(file) == "-" and packed and sys.stdout.isatty():
         raise click.UsageError("A terminal cannot show what is compressed; name a FILE.")
     with cli.open() as store:
-        about, chosen = chosen_of(store, narrowed, cli.now())
+        about, chosen = entry_filter(store, narrowed, cli.now())
         entries = store.iterate_journal(about, **chosen)
         if str(file) == "-":
-            write(entries, sys.stdout.buffer, packed=packed)
+            write_entries(entries, sys.stdout.buffer, packed=packed)
             return
         with atomic_writer(file) as out:  # what broke off must not stand where a whole export stood
-            written = write(entries, out, packed=packed or file.suffix == ".gz")
+            written = write_entries(entries, out, packed=packed or file.suffix == ".gz")
     say(f"Wrote {count_of(written, 'entry', 'entries')} to {file}.")
 
 
-@command.command("compact")
+@journal_command.command("compact")
 @click.option("--older-than", metavar="WHEN", help="90d, 2y or a date; the setting journal_days unless given.")
 @yes_option
 @why_option
@@ -176,14 +182,14 @@ def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> Non
     )
 
 
-class Chosen(TypedDict):
+class EntryFilter(TypedDict):
     operation: str | None
     actor: str | None
     since: float | None
     until: float | None
 
 
-def chosen_of(store: MemoryStore, given: Which, now: float) -> tuple[str | None, Chosen]:
+def entry_filter(store: MemoryStore, given: EntryOptions, now: float) -> tuple[str | None, EntryFilter]:
     about = resolve_id(store, given["about"]) if given["about"] is not None else None
     return about, {
         "operation": given["operation"],
@@ -193,7 +199,7 @@ def chosen_of(store: MemoryStore, given: Which, now: float) -> tuple[str | None,
     }
 
 
-def write(entries: Iterable[JournalEntry], out: IO[bytes], *, packed: bool) -> int:
+def write_entries(entries: Iterable[JournalEntry], out: IO[bytes], *, packed: bool) -> int:
     count = 0
     with gzip.GzipFile(fileobj=out, mode="wb", filename="", mtime=0) if packed else nullcontext(out) as whole:
         for count, entry in enumerate(entries, 1):  # noqa: B007 (how many is what is told)
@@ -202,7 +208,7 @@ def write(entries: Iterable[JournalEntry], out: IO[bytes], *, packed: bool) -> i
     return count
 
 
-def columns(now: float) -> list[Column[JournalEntry]]:
+def entry_columns(now: float) -> list[Column[JournalEntry]]:
     return [
         Column("batch", lambda entry: entry.operation.batch, lambda entry: short(entry.operation.batch), style="cyan"),
         Column("when", lambda entry: iso(entry.operation.at), lambda entry: age(entry.operation.at, now)),
@@ -213,19 +219,19 @@ def columns(now: float) -> list[Column[JournalEntry]]:
     ]
 
 
-def lines(entries: list[JournalEntry], now: float) -> Iterator[str]:
+def operation_lines(entries: list[JournalEntry], now: float) -> Iterator[str]:
     act = entries[0].operation
     yield one_line(f"{act.batch}  {act.name} by {act.actor}, {iso(act.at)} ({age(act.at, now)})")
     if act.why:
         yield one_line(operation_reason(act))
     for entry in entries:
         yield ""
-        yield click.style(one_line(f"{entry_subject(entry)}{state(entry)}"), fg="cyan")
+        yield click.style(one_line(f"{entry_subject(entry)}{entry_state(entry)}"), fg="cyan")
         for name, (before, after) in field_changes(entry).items():
-            yield f"  {name.replace('_', ' ')}: {one_line(became(entry, before, after))}"
+            yield f"  {name.replace('_', ' ')}: {one_line(change_text(entry, before, after))}"
 
 
-def state(entry: JournalEntry) -> str:
+def entry_state(entry: JournalEntry) -> str:
     if entry.damaged:
         return ": what the journal told of it cannot be read"
     if entry.before is None and entry.after is None:
@@ -233,5 +239,27 @@ def state(entry: JournalEntry) -> str:
     return " came" if entry.before is None else " went" if entry.after is None else ""
 
 
-def became(entry: JournalEntry, before: str, after: str) -> str:
+def change_text(entry: JournalEntry, before: str, after: str) -> str:
     return after if entry.before is None else before if entry.after is None else f"{before} → {after}"
+
+
+@click.command("undo")
+@click.argument("batch", required=False)
+@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Take back the last N acts, all or none.")
+@why_option
+@global_options
+@click.pass_obj
+def undo_command(cli: CliContext, batch: str | None, last: int | None, why: str) -> None:
+    """Take back the last act, or the one whose BATCH `nacre journal` shows; its first characters suffice.
+
+    An undo can be undone. Where later acts stand on it nothing is changed, and they are named.
+    """
+    with cli.open() as store:
+        report_undo(store.undo(batch, last=last, why=why))
+
+
+def report_undo(undone: list[JournalEntry]) -> None:
+    for entry in undone[:LONGEST_LIST]:
+        say(f"{entry_subject(entry)} {undo_outcome(entry)}")
+    if len(undone) > LONGEST_LIST:
+        say(f"and {len(undone) - LONGEST_LIST:,} more; `nacre journal` tells them all.")

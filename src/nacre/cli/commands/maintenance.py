@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,15 +16,16 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, StoreProblem
 from nacre.cli.options import form_option, global_options
-from nacre.cli.ui.output import DATA, print_data, print_items, put, say
-from nacre.cli.upkeep import line_columns, line_record, lines, result_columns, result_record
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
+from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput
 from nacre.factory import store_file
 from nacre.lifecycle import daemon
 from nacre.lifecycle.daemon import UNITS, DaemonFiles, Service, usual_service
-from nacre.lifecycle.jobs import JOBS
+from nacre.lifecycle.jobs import JOBS, JobResult
 from nacre.lifecycle.scheduler import MaintenanceScheduler
-from nacre.model.instants import iso
+from nacre.lifecycle.state import JobHistory
+from nacre.model.instants import format_duration, iso
 from nacre.settings import IN_MEMORY
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ LAST_WORDS = 2_000  # characters of the log of a process that ended at once
 
 
 @click.group("maintenance")
-def command() -> None:
+def maintenance_command() -> None:
     """Let a store look after itself: fade, condense, tidy, copy. Each job is one act that `nacre undo` takes back,
     as far as anything can.
 
@@ -50,7 +52,7 @@ def command() -> None:
     """
 
 
-@command.command("tick")
+@maintenance_command.command("tick")
 @click.option("--job", "jobs", type=click.Choice(list(JOBS)), multiple=True, help="Only this, due or not; repeatable.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @form_option()
@@ -70,7 +72,7 @@ def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, form: str | None
         say("Nothing was due.")
 
 
-@command.command("run")
+@maintenance_command.command("run")
 @click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Write the log to FILE, not to stderr.")
 @global_options
 @click.pass_obj
@@ -81,13 +83,13 @@ def run(cli: CliContext, log: Path | None) -> None:
         scheduler = scheduler_of(cli, store)
         if not scheduler.lease.acquire():
             raise Refused(f"this store is looked after already, by {scheduler.lease.holder() or 'another process'}.")
-        with logged(log), daemon.stopping_on_signals() as stop, daemon.pid_file(places.pid):
+        with log_output(log), daemon.stopping_on_signals() as stop, daemon.pid_file(places.pid):
             logging.getLogger("nacre").info("The maintenance of %s begins.", store_file(cli.settings().store))
             scheduler.run_forever(stop)
             logging.getLogger("nacre").info("The maintenance ends.")
 
 
-@command.command("start")
+@maintenance_command.command("start")
 @global_options
 @click.pass_obj
 def start(cli: CliContext) -> None:
@@ -101,14 +103,14 @@ def start(cli: CliContext) -> None:
     if other is not None:
         raise Refused(f"this store is looked after already, by process {other.pid}.")
     begun = places.log.stat().st_size if places.log.exists() else 0
-    pid = daemon.spawn_detached([*program(cli), "run", "--log", str(places.log)], places.log)
-    if not began(pid, places.pid):
-        raise StoreProblem(f"the maintenance ended at once: {last_words(places.log, begun)}")
+    pid = daemon.spawn_detached([*command_line(cli), "run", "--log", str(places.log)], places.log)
+    if not wait_until_started(pid, places.pid):
+        raise StoreProblem(f"the maintenance ended at once: {last_log_line(places.log, begun)}")
     say(f"The maintenance runs as process {pid}; its log is {places.log}.")
     put(str(pid))
 
 
-@command.command("stop")
+@maintenance_command.command("stop")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0),
@@ -133,7 +135,7 @@ def stop(cli: CliContext, timeout: float) -> None:
     say(f"The maintenance, process {process.pid}, has ended.")
 
 
-@command.command("status")
+@maintenance_command.command("status")
 @form_option()
 @global_options
 @click.pass_obj
@@ -143,30 +145,30 @@ def status(cli: CliContext, form: str | None) -> None:
     process = daemon.running(places_of(cli).pid)
     with cli.open() as store:
         scheduler = scheduler_of(cli, store)
-        holder, found = scheduler.lease.holder(), lines(scheduler)
+        holder, found = scheduler.lease.holder(), job_lines(scheduler)
     if form in DATA:
         print_data({
             "pid": None if process is None else process.pid,
             "lease": None if holder is None else {
                 "pid": holder.process.pid, "host": holder.process.host, "until": iso(holder.until)
             },
-            "jobs": [line_record(line, now) for line in found],
+            "jobs": [job_record(line, now) for line in found],
         }, form)  # fmt: skip
         return
-    print_items(found, line_columns(now), lambda line: line_record(line, now), form)
+    print_items(found, job_columns(now), lambda line: job_record(line, now), form)
     say(f"It runs as process {process.pid}." if process else "No maintenance runs in the background.")
     if holder is not None and (process is None or holder.process != process):
         say(f"The store is looked after by {holder}.")
 
 
-@command.command("unit")
+@maintenance_command.command("unit")
 @click.argument("system", type=click.Choice(list(UNITS)), required=False)
 @global_options
 @click.pass_obj
 def unit(cli: CliContext, system: str | None) -> None:
     """Print what lets systemd or launchd keep the maintenance of this store running."""
     places = places_of(cli)
-    service = Service([*program(cli), "run"], store_file(cli.settings().store).absolute(), Path.cwd(), places.log)
+    service = Service([*command_line(cli), "run"], store_file(cli.settings().store).absolute(), Path.cwd(), places.log)
     put(UNITS[system or usual_service()](service).rstrip("\n"))
 
 
@@ -181,21 +183,21 @@ def places_of(cli: CliContext) -> DaemonFiles:
     return DaemonFiles.beside(store_file(store).absolute())
 
 
-def program(cli: CliContext) -> list[str]:
+def command_line(cli: CliContext) -> list[str]:
     """This program for this store, however it was named; -P: a folder called nacre is not taken for it."""
     flags = {**cli.flags, "store": str(store_file(cli.settings().store).absolute())}
     given = [word for name, value in sorted(flags.items()) for word in (f"--{name}", value)]
     return [sys.executable, "-P", "-m", "nacre", *given, "maintenance"]
 
 
-def logged(log: Path | None) -> AbstractContextManager[None]:
+def log_output(log: Path | None) -> AbstractContextManager[None]:
     if log is not None:
         return daemon.logging_to(log)
     logging.basicConfig(level=logging.INFO, format=daemon.LOG_FORM)
     return nullcontext()
 
 
-def began(pid: int, file: Path) -> bool:
+def wait_until_started(pid: int, file: Path) -> bool:
     deadline = time.monotonic() + STARTING_SECONDS
     while time.monotonic() < deadline and daemon.is_alive(pid):
         if daemon.get_pid(file) == pid:
@@ -204,7 +206,7 @@ def began(pid: int, file: Path) -> bool:
     return False
 
 
-def last_words(log: Path, since: int) -> str:
+def last_log_line(log: Path, since: int) -> str:
     try:
         with log.open("rb") as file:
             file.seek(max(since, file.seek(0, os.SEEK_END) - LAST_WORDS))
@@ -212,3 +214,91 @@ def last_words(log: Path, since: int) -> str:
     except OSError as error:
         told = str(error)
     return told.splitlines()[-1].removeprefix("nacre: ") if told else f"see {log}"
+
+
+@dataclass(frozen=True, slots=True)
+class JobLine:
+    """A job as it stands; `next_at` is None where it is off, and now or earlier where it is due."""
+
+    job: str
+    space: str
+    every: float | None
+    history: JobHistory
+    next_at: float | None
+
+
+def job_lines(scheduler: MaintenanceScheduler) -> list[JobLine]:
+    found = []
+    for job, space, history in scheduler.histories():
+        every = scheduler.every.get(job.name)
+        next_at = None if every is None else 0.0 if history.last_at is None else history.last_at + every
+        found.append(JobLine(job.name, space, every, history, next_at))
+    return found
+
+
+def job_columns(now: float) -> list[Column[JobLine]]:
+    return [
+        Column("job", lambda line: line.job, lambda line: line.job, style="cyan"),
+        Column("space", lambda line: line.space, lambda line: line.space or "(all)"),
+        Column("every", interval_text, interval_text),
+        Column("last run", lambda line: iso_or_empty(line.history.last_at), lambda line: last_run(line, now)),
+        Column(
+            "next", lambda line: iso_or_empty(line.next_at) if line.next_at else "", lambda line: next_run(line, now)
+        ),
+        Column("runs", lambda line: str(line.history.runs)),
+        Column("done", lambda line: str(line.history.done), lambda line: f"{line.history.done:,}", right=True),
+        Column("error", lambda line: line.history.error, lambda line: line.history.error, wide=True, wraps=True),
+    ]
+
+
+def interval_text(line: JobLine) -> str:
+    return "off" if line.every is None else format_duration(line.every)
+
+
+def iso_or_empty(at: float | None) -> str:
+    return "" if at is None else iso(at)
+
+
+def last_run(line: JobLine, now: float) -> str:
+    return "never" if line.history.last_at is None else age(line.history.last_at, now)
+
+
+def next_run(line: JobLine, now: float) -> str:
+    if line.next_at is None:
+        return ""
+    return "due" if line.next_at <= now else age(line.next_at, now)
+
+
+def job_record(line: JobLine, now: float) -> dict[str, object]:
+    return {
+        "job": line.job,
+        "space": line.space,
+        "every_seconds": line.every,
+        "last_run": iso_or_empty(line.history.last_at) or None,
+        "next_run": iso_or_empty(line.next_at) if line.next_at else None,
+        "due": line.next_at is not None and line.next_at <= now,
+        "runs": line.history.runs,
+        "done": line.history.done,
+        "error": line.history.error,
+        "failed_at": iso_or_empty(line.history.failed_at) or None,
+    }
+
+
+def result_columns() -> list[Column[JobResult]]:
+    return [
+        Column("job", lambda each: each.job, lambda each: each.job, style="cyan"),
+        Column("space", lambda each: each.space, lambda each: each.space or "(all)"),
+        Column("done", lambda each: str(each.done), lambda each: f"{each.done:,}", right=True),
+        Column("what", result_text, result_text, wide=True, wraps=True),
+    ]
+
+
+def result_text(result: JobResult) -> str:
+    return result.error or result.note
+
+
+def result_record(each: JobResult) -> dict[str, object]:
+    return {
+        "job": each.job, "space": each.space, "done": each.done, "note": each.note, "error": each.error,
+        "dry_run": each.dry,
+    }  # fmt: skip

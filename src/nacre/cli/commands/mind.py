@@ -33,7 +33,7 @@ Line = tuple[str, int]
 
 
 @click.group("mind")
-def command() -> None:
+def mind_command() -> None:
     """Look into an agent's mind: its six kinds of memory."""
 
 
@@ -54,7 +54,7 @@ def opened(cli: CliContext, agent: str) -> Iterator[CognitiveMemory]:
         yield CognitiveMemory(agent, store=store)
 
 
-@command.command("status")
+@mind_command.command("status")
 @click.argument("agent")
 @shown_options
 @click.pass_obj
@@ -72,7 +72,7 @@ def status(cli: CliContext, agent: str, form: str | None) -> None:
     print_items(list(counted.items()), columns, list, form)
 
 
-@command.command("working")
+@mind_command.command("working")
 @click.argument("agent")
 @click.argument("task")
 @shown_options
@@ -92,7 +92,7 @@ def working(cli: CliContext, agent: str, task: str, form: str | None) -> None:
         say(f"Nothing is at hand for {task!r}.")
 
 
-@command.command("episodes")
+@mind_command.command("episodes")
 @click.argument("agent")
 @limited(20)
 @click.option("--compressed", is_flag=True, help="Also those that a summary stands for.")
@@ -115,7 +115,7 @@ def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: st
         say(f"{agent} has no episodes.")
 
 
-@command.command("facts")
+@mind_command.command("facts")
 @click.argument("agent")
 @click.argument("query", default="")
 @limited(10)
@@ -137,7 +137,7 @@ def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, for
         say(f"{agent} knows nothing of it." if query else f"{agent} has no facts.")
 
 
-@command.command("procedures")
+@mind_command.command("procedures")
 @click.argument("agent")
 @click.argument("query", default="")
 @limited(5)
@@ -158,7 +158,7 @@ def procedures(cli: CliContext, agent: str, query: str, limit: int, form: str | 
         say(f"{agent} knows no way of doing it." if query else f"{agent} has no procedures.")
 
 
-@command.command("due")
+@mind_command.command("due")
 @click.argument("agent")
 @click.argument("text")
 @shown_options
@@ -178,7 +178,7 @@ def due(cli: CliContext, agent: str, text: str, form: str | None) -> None:
         say("Nothing is due.")
 
 
-@command.command("consolidate")
+@mind_command.command("consolidate")
 @click.argument("agent")
 @click.option("--batch-size", type=click.IntRange(min=1), default=10, show_default=True, help="Episodes to a summary.")
 @global_options

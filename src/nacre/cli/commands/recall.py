@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -10,8 +10,12 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.options import FilterOptions, filter_options, form_option, global_options, scope_of, strategy_option
 from nacre.cli.ui.columns import hit_columns
-from nacre.cli.ui.output import print_items, say
-from nacre.cli.ui.records import hit_record
+from nacre.cli.ui.output import DATA, print_data, print_items, printable, put, say
+from nacre.cli.ui.prompts import count_of
+from nacre.cli.ui.records import hit_record, memory_record
+
+if TYPE_CHECKING:
+    from nacre.model import Pack
 
 
 @click.command("recall")
@@ -32,7 +36,7 @@ from nacre.cli.ui.records import hit_record
 @form_option()
 @global_options
 @click.pass_obj
-def command(
+def recall_command(
     cli: CliContext,
     words: tuple[str, ...],
     k: int,
@@ -65,3 +69,62 @@ def command(
     print_items(found, hit_columns(now, explain=explain), hit_record, form)
     if not found:
         raise NotFound("nothing found.")
+
+
+@click.command("pack")
+@click.argument("words", nargs=-1, required=True, metavar="QUERY")
+@click.option("-b", "--budget", type=int, default=800, show_default=True, help="Tokens that the memories may take.")
+@click.option("--max-items", type=click.IntRange(min=1), default=50, show_default=True, help="Memories at most.")
+@click.option("--header", metavar="TEXT", help="The line above them; empty for none.")
+@click.option("--fence/--no-fence", default=True, show_default=True, help="Say around them that they are data.")
+@strategy_option
+@filter_options
+@form_option("text", "json")
+@global_options
+@click.pass_obj
+def pack_command(
+    cli: CliContext,
+    words: tuple[str, ...],
+    budget: int,
+    max_items: int,
+    header: str | None,
+    fence: bool,
+    strategy: str,
+    form: str | None,
+    **narrowed: Unpack[FilterOptions],
+) -> None:
+    """Fit the best memories into a token budget, ready for a prompt."""
+    from nacre.recall.pack import HEADER
+
+    with cli.open_with_model() as store:
+        packed = store.recall_pack(
+            " ".join(words),
+            token_budget=budget,
+            max_items=max_items,
+            header=HEADER if header is None else header,
+            fence=fence,
+            strategy=strategy,
+            **scope_of(narrowed, cli.now()),
+        )
+    if form in DATA:
+        print_data(pack_record(packed), form)
+    elif packed.text:
+        put(printable(packed.text))
+    for line in (*packed.notes, summary(packed)):
+        say(line)
+
+
+def summary(packed: Pack) -> str:
+    more = "; more did not fit." if packed.truncated else "."
+    return f"{count_of(len(packed))}, {packed.used_tokens} of {packed.budget} tokens{more}"
+
+
+def pack_record(packed: Pack) -> dict[str, object]:
+    return {
+        "text": packed.text,
+        "items": [{**memory_record(item.memory), "score": item.score, "tokens": item.tokens} for item in packed.items],
+        "used_tokens": packed.used_tokens,
+        "budget": packed.budget,
+        "truncated": packed.truncated,
+        "notes": list(packed.notes),
+    }

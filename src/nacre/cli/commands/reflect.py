@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal, Unpack, cast
 
 import click
 
 from nacre.cli.cli_context import ACTOR, CliContext
 from nacre.cli.options import Number, PlanOptions, confirm_plan, plan_options, show_plan
-from nacre.cli.ui.columns import group_text
-from nacre.cli.ui.output import Column, say
+from nacre.cli.ui.columns import group_text, short
+from nacre.cli.ui.output import DATA, Column, print_data, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.cli.ui.records import memory_record
 from nacre.cli.ui.times import since as moment
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
 
 if TYPE_CHECKING:
+    from nacre.lifecycle.consolidation import ConsolidationConfig, ConsolidationReport, Consolidator, MemoryCluster
     from nacre.lifecycle.reflection import Reflection, ReflectionEngine, Summarizer
     from nacre.protocols import LanguageModel
     from nacre.settings import Settings
 
-BESIDE = 12  # characters that the other columns take
-ASKED = "language-model"
-WAYS = {"none": False, "soft": "soft", "hard": "hard"}
+SUMMARY_INDENT = 12  # characters that the other columns take
+LANGUAGE_MODEL = "language-model"
+CONSOLIDATE = {"none": False, "soft": "soft", "hard": "hard"}
 
 
 @dataclass(slots=True)
-class Watched:
+class WatchedModel:
     """A model that has failed is not asked again, and says why it was not."""
 
     model: LanguageModel
@@ -58,18 +59,18 @@ class Watched:
 )
 @click.option(
     "--summarizer",
-    type=click.Choice(["central", "extractive", ASKED]),
+    type=click.Choice(["central", "extractive", LANGUAGE_MODEL]),
     help="Who writes: central sentences, all cut short, or the configured model. The setting summarizer.",
 )
 @click.option(
     "--consolidate",
-    type=click.Choice(list(WAYS)),
+    type=click.Choice(list(CONSOLIDATE)),
     help="Episodes stay, are superseded by the summary, or are removed. The setting reflect_consolidate (soft).",
 )
 @click.option("--since", metavar="WHEN", help="Only groups with an episode created since: 7d, or a date.")
 @plan_options
 @click.pass_obj
-def command(
+def reflect_command(
     cli: CliContext,
     threshold: float,
     min_cluster_size: int | None,
@@ -86,18 +87,22 @@ def command(
 
     settings, now = cli.settings(), cli.now()
     summarizer = summarizer or settings.summarizer
-    watched = model_of(settings) if summarizer == ASKED else None
+    watched = configured_model(settings) if summarizer == LANGUAGE_MODEL else None
     after = moment(since, now) if since else None
     with cli.open_with_model() as store:
         if asked["applied"]:
             store.acting_as(ACTOR).check_embedder()  # before anybody is asked
         size = min_cluster_size or int(settings.reflect_min_cluster)
-        engine = ReflectionEngine(store, threshold, size, writer(summarizer, watched))
+        engine = ReflectionEngine(store, threshold, size, make_summarizer(summarizer, watched))
         with progress_line() as progress:
             plan = engine.plan(now, after, progress)
         applied = asked["applied"]
         show_plan(
-            plan, columns(applied=applied), lambda each: record(each, applied=applied), asked["limit"], asked["form"]
+            plan,
+            reflection_columns(applied=applied),
+            lambda each: reflection_record(each, applied=applied),
+            asked["limit"],
+            asked["form"],
         )
         if watched is not None and watched.fault is not None:
             say(f"Condensed without the language model. {watched.fault}")
@@ -107,53 +112,139 @@ def command(
         if not plan:
             say(f"No {size} episodes are so much alike.")
         else:
-            carry_out(engine, plan, consolidate or settings.reflect_consolidate, asked)
+            apply_reflections(engine, plan, consolidate or settings.reflect_consolidate, asked)
 
 
-def model_of(settings: Settings) -> Watched:
+def configured_model(settings: Settings) -> WatchedModel:
     from nacre.factory import make_language_model
 
     model = make_language_model(settings)
     if model is None:
         raise ConfigError("The summarizer 'language-model' needs one; set language_model to openai:MODEL, say.")
-    return Watched(model)
+    return WatchedModel(model)
 
 
-def writer(name: str, model: LanguageModel | None) -> Summarizer | str:
+def make_summarizer(name: str, model: LanguageModel | None) -> Summarizer | str:
     from nacre.lifecycle.reflection import with_language_model
 
     return name if model is None else with_language_model(model)
 
 
-def carry_out(engine: ReflectionEngine, plan: tuple[Reflection, ...], consolidate: str, asked: PlanOptions) -> None:
+def apply_reflections(
+    engine: ReflectionEngine, plan: tuple[Reflection, ...], consolidate: str, asked: PlanOptions
+) -> None:
     sources = count_of(sum(len(each.sources) for each in plan), "episode", "episodes")
     would = f"{sources} would be condensed into {count_of(len(plan))}"
     question = f"Condense {sources} into {count_of(len(plan))} and remove them? `nacre undo` can bring them back."
     if not confirm_plan(asked, would, question if consolidate == "hard" else ""):
         return
-    if consolidate not in WAYS:
-        raise UnknownName("way to consolidate", consolidate, WAYS)
-    way = cast("Literal[False, 'soft', 'hard']", WAYS[consolidate])
+    if consolidate not in CONSOLIDATE:
+        raise UnknownName("way to consolidate", consolidate, CONSOLIDATE)
+    way = cast("Literal[False, 'soft', 'hard']", CONSOLIDATE[consolidate])
     kept = engine.apply(plan, way, why=asked["why"])
     say(f"Kept {count_of(len(kept), 'summary', 'summaries')}; `nacre undo` takes it back.")
     if len(kept) < len(plan):
         say(f"{count_of(len(plan) - len(kept), 'group', 'groups')} changed meanwhile, and waits for the next time.")
 
 
-def columns(*, applied: bool) -> list[Column[Reflection]]:
+def reflection_columns(*, applied: bool) -> list[Column[Reflection]]:
     return [
         Column("id", lambda each: each.summary.id if applied else ""),
         Column("of", lambda each: str(len(each.sources)), lambda each: str(len(each.sources)), right=True),
         Column("imp", lambda each: f"{each.summary.importance:g}", lambda each: f"{each.summary.importance:.2f}"),
         Column("episodes", lambda each: ",".join(source.id for source in each.sources)),
-        Column("summary", lambda each: each.summary.text, told, wide=True, wraps=True),
+        Column("summary", lambda each: each.summary.text, reflection_text, wide=True, wraps=True),
     ]
 
 
-def told(each: Reflection) -> str:
-    return group_text(each.summary, each.sources, BESIDE)
+def reflection_text(each: Reflection) -> str:
+    return group_text(each.summary, each.sources, SUMMARY_INDENT)
 
 
-def record(each: Reflection, *, applied: bool) -> dict[str, object]:
+def reflection_record(each: Reflection, *, applied: bool) -> dict[str, object]:
     summary = each.summary if applied else replace(each.summary, source="reflection/dry-run")
     return {"summary": memory_record(summary), "sources": [memory_record(source) for source in each.sources]}
+
+
+CLUSTER_INDENT = 23  # characters that the other columns take
+
+
+@click.command("consolidate")
+@click.option("--threshold", type=Number(0, 1), metavar="0-1", help="The worth that a group needs; 0.6, unless given.")
+@click.option("--similarity", type=Number(0, 1), metavar="0-1", help="How alike a group is; 0.85, unless given.")
+@click.option("--hard", is_flag=True, help="Remove the others of a group; else the one promoted supersedes them.")
+@plan_options
+@click.pass_obj
+def consolidate_command(
+    cli: CliContext, threshold: float | None, similarity: float | None, hard: bool, **asked: Unpack[PlanOptions]
+) -> None:
+    """List what has earned it in the short term, and with --apply promote it to the long term.
+
+    Memories that say nearly the same form a group. What was felt, is new or is used counts; of each group the worthiest
+    is promoted and stands for the others.
+    """
+    from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator, report_of
+
+    config = ConsolidationConfig()
+    config = replace(
+        config,
+        importance_threshold=config.importance_threshold if threshold is None else threshold,
+        similarity_threshold=config.similarity_threshold if similarity is None else similarity,
+    )
+    with cli.open() as store:
+        engine = Consolidator(store, config, hard)
+        found = engine.clusters(engine.candidates(cli.now()))
+        plan = [each for each in found if engine.earned(each)]
+        due, reason = engine.should_consolidate()
+        say(f"{reason}.")
+        if asked["form"] in DATA:
+            print_data({"due": due, "reason": reason, **asdict(report_of(plan, found))}, asked["form"])
+        else:
+            show_plan(plan, cluster_columns(), asdict, asked["limit"], asked["form"])
+        apply_consolidation(engine, plan, found, asked)
+
+
+def apply_consolidation(
+    engine: Consolidator, plan: list[MemoryCluster], found: list[MemoryCluster], asked: PlanOptions
+) -> None:
+    from nacre.lifecycle.consolidation import report_of
+
+    would = report_of(plan, found)
+    if not plan:
+        say(nothing_promoted(would, engine.config))
+        return
+    ends = "removed" if engine.hard else "superseded"
+    question = (
+        f"Promote {count_of(len(plan))} and remove {would.memories_archived:,}? `nacre undo` can bring them back."
+    )
+    asks = engine.hard and would.memories_archived > 0
+    if confirm_plan(asked, consolidation_text(would, "would be promoted", ends), question if asks else ""):
+        done = report_of(engine.apply(plan, why=asked["why"]), found)
+        say(f"{consolidation_text(done, 'promoted', ends)}; `nacre undo` takes it back.")
+
+
+def nothing_promoted(report: ConsolidationReport, config: ConsolidationConfig) -> str:
+    if report.total_processed:
+        return f"Of {count_of(report.total_processed)} none is worth {config.importance_threshold:g}."
+    return f"Nothing in the short term is older than {config.min_age_hours:g} h."
+
+
+def consolidation_text(report: ConsolidationReport, promoted: str, ends: str) -> str:
+    others = f", {report.memories_archived:,} {ends}" if report.memories_archived else ""
+    return f"Of {count_of(report.total_processed)} {report.memories_promoted:,} {promoted}{others}"
+
+
+def cluster_columns() -> list[Column[MemoryCluster]]:
+    return [
+        Column("promoted", lambda each: each.memories[0].id, lambda each: short(each.memories[0].id), style="cyan"),
+        Column("of", lambda each: str(len(each.memories)), lambda each: str(len(each.memories)), right=True),
+        Column(
+            "worth", lambda each: f"{each.avg_importance:.4f}", lambda each: f"{each.avg_importance:.2f}", right=True
+        ),
+        Column("others", lambda each: ",".join(memory.id for memory in each.memories[1:])),
+        Column("text", lambda each: each.memories[0].text, cluster_text, wide=True, wraps=True),
+    ]
+
+
+def cluster_text(each: MemoryCluster) -> str:
+    return group_text(each.memories[0], each.memories[1:], CLUSTER_INDENT)

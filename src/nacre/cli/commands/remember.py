@@ -10,14 +10,16 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused
 from nacre.cli.lookup import resolve_id
-from nacre.cli.options import field_options, global_options, without_none
-from nacre.cli.ui.output import put, say
+from nacre.cli.options import field_options, form_option, global_options, without_none
+from nacre.cli.ui.output import DATA, one_line, print_data, put, say
 from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argument
-from nacre.errors import ConflictError, ConflictWarning
+from nacre.errors import ConflictError, ConflictWarning, InvalidInput
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
+    from nacre.remember.suggest import Appraisal
     from nacre.remember.validate import Fields
+    from nacre.text.emotion import Emotion
 
 
 @click.command("remember")
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 @click.option("--replaces", metavar="ID", help="The memory whose place it takes; both in one act.")
 @global_options
 @click.pass_obj
-def command(
+def remember_command(
     cli: CliContext,
     /,
     words: tuple[str, ...],
@@ -63,13 +65,15 @@ def command(
     fields = {"type": known.default_type, **without_none(described)}
     with cli.open_or_make(model=True) as store:
         if lines:
-            keep_lines(store, fields, on_conflict or "ignore")
+            remember_lines(store, fields, on_conflict or "ignore")
         else:
             old = None if replaces is None else resolve_id(store, replaces)
-            keep(store, text_argument(words, stdin=stdin), fields, on_conflict or known.on_conflict, old)
+            remember_text(store, text_argument(words, stdin=stdin), fields, on_conflict or known.on_conflict, old)
 
 
-def keep(store: MemoryStore, text: str, fields: dict[str, object], policy: str, replaces: str | None = None) -> None:
+def remember_text(
+    store: MemoryStore, text: str, fields: dict[str, object], policy: str, replaces: str | None = None
+) -> None:
     from nacre.cli.ui.conflicts import report_conflicts, report_refused
 
     try:
@@ -85,7 +89,7 @@ def keep(store: MemoryStore, text: str, fields: dict[str, object], policy: str, 
         say(note)
 
 
-def keep_lines(store: MemoryStore, fields: dict[str, object], policy: str) -> None:
+def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -> None:
     texts = [line for line in read_stdin().split("\n") if line.strip()]
     if policy == "ignore":
         with progress_line() as progress:
@@ -94,18 +98,68 @@ def keep_lines(store: MemoryStore, fields: dict[str, object], policy: str) -> No
             put(memory.id)
         say(f"Kept {count_of(len(kept))}.")
     else:
-        keep_each(store, texts, fields, policy)
+        remember_each(store, texts, fields, policy)
     waiting = store.stats().waiting_for_model
     if waiting:
         say(f"{count_of(waiting)} found by words alone until the model is there; `nacre model install` gets it.")
 
 
-def keep_each(store: MemoryStore, texts: list[str], fields: dict[str, object], policy: str) -> None:
+def remember_each(store: MemoryStore, texts: list[str], fields: dict[str, object], policy: str) -> None:
     """Line by line, each compared with those before it; a refusal ends it, and what was kept stays."""
     done = 0
     try:
         for text in texts:
-            keep(store, text, fields, policy)
+            remember_text(store, text, fields, policy)
             done += 1
     finally:
         say(f"Kept {done:,} of {count_of(len(texts), 'line', 'lines')}.")
+
+
+@click.command("appraise")
+@click.argument("words", nargs=-1, required=True, metavar="TEXT|-")
+@click.option("-t", "--type", default="semantic", show_default=True, metavar="TYPE", help="The type it would have.")
+@click.option("--role", default="", metavar="NAME", help="Who says it: user, assistant, tool, …")
+@form_option("text", "json")
+@global_options
+@click.pass_obj
+def appraise_command(cli: CliContext, words: tuple[str, ...], type: str, role: str, form: str | None) -> None:  # noqa: ARG001
+    """Say how much a text is worth keeping, why, and what it feels like. Nothing is kept."""
+    from nacre.remember.suggest import appraise
+    from nacre.text.emotion import detect_emotion
+
+    text = text_argument(words, stdin=False)
+    if not text.strip():
+        raise InvalidInput("There is no text to appraise; give some, or - to read it from stdin.")
+    found, emotion = appraise(text, type=type, role=role), detect_emotion(text)
+    if form in DATA:
+        print_data(appraisal_record(found, emotion), form)
+    else:
+        put("\n".join(appraisal_lines(found, emotion)))
+
+
+def appraisal_lines(found: Appraisal, emotion: Emotion | None) -> list[str]:
+    reasons = found.reasons or ("no word decides",)
+    told = [
+        label_appraisal("importance", f"{found.importance:.2f}"),
+        *(label_appraisal("because", each) for each in reasons),
+    ]
+    if emotion is None:
+        return [*told, label_appraisal("feeling", "none that a word tells")]
+    return [
+        *told,
+        label_appraisal("feeling", f"{emotion.quadrant} ({', '.join(emotion.words)})"),
+        label_appraisal("valence", f"{emotion.valence:+.2f}  from unpleasant, -1, to pleasant, +1"),
+        label_appraisal("arousal", f"{emotion.arousal:+.2f}  from calm, -1, to stirred up, +1"),
+    ]
+
+
+def label_appraisal(name: str, value: str) -> str:
+    return click.style(f"{name:<12}", fg="cyan") + one_line(value)
+
+
+def appraisal_record(found: Appraisal, emotion: Emotion | None) -> dict[str, object]:
+    told = None if emotion is None else {
+        "quadrant": emotion.quadrant, "valence": emotion.valence, "arousal": emotion.arousal,
+        "salience": round(emotion.salience, 4), "words": list(emotion.words),
+    }  # fmt: skip
+    return {"importance": found.importance, "reasons": list(found.reasons), "emotion": told}

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import click
 
 from nacre.cli.cli_context import CliContext
+from nacre.cli.lookup import find_memories
 from nacre.cli.options import form_option, global_options, why_option
-from nacre.cli.ui.conflicts import item_text, short_item
-from nacre.cli.ui.output import Column, print_items, say
-from nacre.cli.ui.records import item_record
-from nacre.errors import InvalidInput
+from nacre.cli.ui.columns import short
+from nacre.cli.ui.conflicts import both_texts, conflict_reason, is_current, item_text, short_item
+from nacre.cli.ui.output import Column, one_line, print_items, printable, put, say
+from nacre.cli.ui.prompts import END, count_of, key_reader, progress_line
+from nacre.cli.ui.records import conflict_record, item_record
+from nacre.cli.ui.times import age
+from nacre.errors import InvalidInput, MemoryNotFound
+from nacre.model import Conflict, Memory
 from nacre.model.review import KINDS, ReviewItem
 
 if TYPE_CHECKING:
@@ -32,7 +41,7 @@ stale_option = click.option(
 @form_option()
 @global_options
 @click.pass_context
-def command(
+def review_command(
     ctx: click.Context, kinds: tuple[str, ...], stale_days: float, limit: int, listed: bool, form: str | None
 ) -> None:
     """Decide, one by one, what waits: conflicts, memories that nobody confirmed or that grew stale, new words,
@@ -48,16 +57,14 @@ def command(
     with cli.open_with_model() if asks else cli.open() as store:
         items = store.review(kinds=kinds or KINDS, stale_days=stale_days, limit=limit or None)
         if asks and items:
-            from nacre.cli.deciding import walk_through
-
-            walk_through(store, items, cli.now())
+            ask_each(store, items, cli.now())
             return
-    print_items(items, columns(), item_record, form)
+    print_items(items, item_columns(), item_record, form)
     if not items:
         say("Nothing waits for a decision.")
 
 
-@command.command("decide")
+@review_command.command("decide")
 @click.argument("item")
 @click.argument("decision")
 @click.option(
@@ -78,23 +85,23 @@ def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stal
       of two names      merge (--into says which name stays), distinct
     """
     with cli.open_with_model() as store:
-        found = item_named(store, item, stale_days)
+        found = find_item(store, item, stale_days)
         done = store.decide(found, decision.replace("-", "_"), into=into, text=text, why=why, stale_days=stale_days)
     say("Settled; `nacre undo` takes it back." if done else "Nothing was decided; it still waits.")
 
 
-def item_named(store: MemoryStore, given: str, stale_days: float) -> ReviewItem:
+def find_item(store: MemoryStore, given: str, stale_days: float) -> ReviewItem:
     items = {item.id: item for item in store.review(stale_days=stale_days, limit=None)}
     if given in items:
         return items[given]
-    near = [item for item in items.values() if begins(item, given)]
+    near = [item for item in items.values() if matches_item(item, given)]
     if len(near) == 1:
         return near[0]
     state = f"{len(near)} things that wait" if near else "nothing that waits"
     raise InvalidInput(f"{given!r} names {state} for review; `nacre review --list` lists them.")
 
 
-def begins(item: ReviewItem, given: str) -> bool:
+def matches_item(item: ReviewItem, given: str) -> bool:
     """`3f2a:77b0` is a pair of two ids that begin so."""
     parts, typed = item.id.split(":"), given.split(":")
     return (
@@ -104,17 +111,243 @@ def begins(item: ReviewItem, given: str) -> bool:
     )
 
 
-def columns() -> list[Column[ReviewItem]]:
+def item_columns() -> list[Column[ReviewItem]]:
     return [
         Column("item", lambda item: item.id, lambda item: short_item(item.id), style="cyan"),
         Column("kind", lambda item: item.kind, lambda item: item.kind, style="magenta"),
         Column("decisions", lambda item: ",".join(item.decisions)),
         Column("why", lambda item: item.why),
-        Column("what", item_text, described, wide=True, wraps=True),
+        Column("what", item_text, describe_item, wide=True, wraps=True),
     ]
 
 
-def described(item: ReviewItem) -> str:
+def describe_item(item: ReviewItem) -> str:
     if item.conflict is None:
         return f"{item_text(item)}\n({item.why})" if item.memory is not None else item.why
     return f"{item.conflict.kind}, {item.conflict.reason}\n{item_text(item)}"
+
+
+@click.command("conflicts")
+@click.argument("id", required=False)
+@click.option(
+    "--threshold", type=click.FloatRange(0, 1), metavar="0-1", help="How alike two texts are that say the same."
+)
+@click.option("--note", is_flag=True, help="Put them into the review queue.")
+@why_option
+@form_option()
+@global_options
+@click.pass_obj
+def conflicts_command(
+    cli: CliContext, id: str | None, threshold: float | None, note: bool, why: str, form: str | None
+) -> None:
+    """Find memories that contradict, update or repeat each other; or the one with this ID. Worst first.
+
+    Pairs that were decided before are passed over.
+    """
+    with cli.open_with_model() as store:
+        asked = find_memories(store, [id])[0].id if id is not None else None
+        with progress_line() as progress:
+            found = store.find_conflicts(asked, threshold=threshold, progress=progress)
+        noted = store.note_conflicts(found, why=why) if note and found else 0
+    print_items(found, conflict_columns(), conflict_record, form)
+    if not found:
+        say("No conflicts found.")
+    elif note and not noted:
+        say("They wait already; `nacre review` settles them.")
+    elif note:
+        say(f"{count_of(noted, 'conflict waits', 'conflicts wait')} for a decision now; `nacre review` settles them.")
+    else:
+        say(f"{count_of(len(found), 'conflict', 'conflicts')}; --note puts them into the queue of `nacre review`.")
+
+
+def conflict_columns() -> list[Column[Conflict]]:
+    return [
+        Column("kind", lambda each: each.kind, lambda each: each.kind, style="magenta"),
+        Column("reason", lambda each: each.reason, lambda each: each.reason),
+        Column("newer words", lambda each: each.words[0]),
+        Column("older words", lambda each: each.words[1]),
+        Column("words", None, deciding_words),
+        Column("alike", lambda each: f"{each.similarity:.3f}", lambda each: f"{each.similarity:.2f}", right=True),
+        Column("newer", lambda each: each.a.id),
+        Column("older", lambda each: each.b.id),
+        Column("newer text", lambda each: each.a.text),
+        Column("older text", lambda each: each.b.text),
+        Column("newer, older", None, both_texts, wide=True, wraps=True),
+    ]
+
+
+def deciding_words(conflict: Conflict) -> str:
+    return "\n".join(conflict.words) if any(conflict.words) else ""
+
+
+MARGIN = " " * 9
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`decision` is empty where another key decides, or none is taken."""
+
+    key: str
+    label: str
+    decision: str
+    outcome: str = ""
+    asks: str = ""
+
+
+SKIP = Choice("s", "skip", "skip", "Skipped; it still waits.")
+QUIT = Choice("q", "quit", "", "What is settled stays settled.")
+TRASH = Choice("t", "trash", "trash", "Moved to the trash.")
+CHOICES: dict[str, tuple[Choice, ...]] = {
+    "conflict": (
+        Choice("b", "both stand", "keep_both", "Both stand, and are not compared again."),
+        Choice("n", "newer holds", "newer", "The newer one took the place of the older."),
+        Choice("o", "older holds", "older", "The older one took the place of the newer."),
+        Choice("m", "merge", "merge", "Merged into the newer one.", "What they say together (empty: the newer text): "),
+        Choice("t", "trash one", ""),
+    ),
+    "unvalidated": (Choice("v", "validate", "validate", "It still holds."), TRASH),
+    "stale": (Choice("v", "validate", "validate", "It still holds."), TRASH),
+    "word": (
+        Choice("k", "keep", "keep", "The store keeps this relation."),
+        Choice("m", "merge", "merge", "Its ties have the other relation now.", "Which relation does it mean? "),
+    ),
+    "entity": (
+        Choice("m", "one", "merge", "Both names mean one now.", "Which name does it go by (empty: the fuller one)? "),
+        Choice("d", "two", "distinct", "They are two, and nobody is asked again."),
+    ),
+}
+TRASH_ONE = (
+    Choice("n", "the newer", "trash_newer", "The newer one is in the trash."),
+    Choice("o", "the older", "trash_older", "The older one is in the trash."),
+    Choice("c", "neither", ""),
+)
+
+
+def ask_each(store: MemoryStore, items: Sequence[ReviewItem], now: float) -> None:
+    """Each decision is carried out at once; what an earlier one settled on its way is passed over."""
+    settled = 0
+    for at, waiting in enumerate(items, 1):
+        item = current_item(store, waiting)
+        if item is None:
+            continue
+        put("\n".join(["", *item_lines(item, now, f"{at} of {len(items)}")]))
+        choice = ask_decision(item)
+        if choice is QUIT:
+            break
+        if apply_choice(store, item, choice):
+            settled += 1
+            if settled == 1:
+                say("`nacre undo` takes it back.")
+    say(f"Settled {settled} of {len(items)}.")
+
+
+def current_item(store: MemoryStore, item: ReviewItem) -> ReviewItem | None:
+    if item.conflict is not None:
+        newer, older = store.get(item.conflict.a.id), store.get(item.conflict.b.id)
+        if newer is None or older is None or not (is_current(newer) and is_current(older)):
+            return None
+        return replace(item, memory=newer, conflict=replace(item.conflict, a=newer, b=older))
+    if item.names:
+        return item if len({store.resolve_entity(name) for name in item.names}) > 1 else None
+    if item.memory is None:
+        return item
+    memory = store.get(item.memory.id)
+    same = memory is not None and memory.last_validated_at == item.memory.last_validated_at
+    return replace(item, memory=memory) if memory is not None and same and is_current(memory) else None
+
+
+def item_lines(item: ReviewItem, now: float, place: str) -> list[str]:
+    if item.conflict is not None:
+        head = f"{item.conflict.kind}: {conflict_reason(item.conflict)} ({item.conflict.similarity:.2f} alike)"
+        return [title_line(place, head), *conflict_sides(item.conflict, now)]
+    head = f"{item.kind}: {item.why}" if item.memory is not None else item.why
+    return [title_line(place, head), *([f"  {memory_text(item.memory, now)}"] if item.memory is not None else [])]
+
+
+def title_line(place: str, head: str) -> str:
+    return click.style(place, dim=True) + "  " + click.style(one_line(head), bold=True)
+
+
+def conflict_sides(conflict: Conflict, now: float) -> list[str]:
+    newer, older = conflict.words
+    return [
+        f"  newer  {memory_text(conflict.a, now, newer)}",
+        f"  older  {memory_text(conflict.b, now, older)}",
+    ]
+
+
+def memory_text(memory: Memory, now: float, decisive: str = "") -> str:
+    head = f"{click.style(short(memory.id), fg='cyan')}  {age(memory.created_at, now)}"
+    return f"{head}\n{indent(highlight(printable(memory.text), decisive), MARGIN)}"
+
+
+def highlight(text: str, words: str) -> str:
+    """The words that decided, where the text has them as they are."""
+    if not words:
+        return text
+    found = re.search(re.escape(words), text, re.IGNORECASE)
+    return (
+        text
+        if not found
+        else text[: found.start()] + click.style(found[0], fg="yellow", bold=True) + text[found.end() :]
+    )
+
+
+def ask_decision(item: ReviewItem) -> Choice:
+    choice = ask_choice((*CHOICES[item.kind], SKIP, QUIT))
+    while choice.label == "trash one":
+        which = ask_choice(TRASH_ONE)
+        choice = which if which.decision else ask_choice((*CHOICES[item.kind], SKIP, QUIT))
+    return choice
+
+
+def ask_choice(choices: Sequence[Choice]) -> Choice:
+    keys = {choice.key: choice for choice in choices}
+    line = "  ".join(f"[{click.style(each.key, bold=True)}] {each.label}" for each in choices) + "  [?] "
+    with key_reader() as press:
+        write(line)
+        while (typed := press_key(press)) not in keys and typed != END:
+            if typed == "?":
+                write(f"?\n{choices_help(choices)}\n{line}")
+    write(f"{typed}\n" if typed in keys else "\n")
+    return keys.get(typed, QUIT)
+
+
+def press_key(press: Callable[[], str]) -> str:
+    try:
+        return press().lower()
+    except KeyboardInterrupt:
+        write("\n")  # the last words belong on a line of their own
+        raise
+
+
+def write(text: str) -> None:
+    click.echo(text, file=sys.stdout, nl=False)
+
+
+def choices_help(choices: Sequence[Choice]) -> str:
+    return "\n".join(f"  {each.key}  {each.label:<12}  {each.outcome}" for each in choices)
+
+
+def ask_text(question: str) -> str | None:
+    """None when the person would rather not say."""
+    try:
+        return str(click.prompt(question, default="", show_default=False, prompt_suffix="")).strip()
+    except click.Abort:
+        write("\n")
+        return None
+
+
+def apply_choice(store: MemoryStore, item: ReviewItem, choice: Choice) -> bool:
+    given = ask_text(choice.asks) if choice.asks else ""
+    if given is None:
+        say("Nothing was decided; it still waits.")
+        return False
+    into, text = (given, "") if item.kind in ("word", "entity") else ("", given)
+    try:
+        done = store.decide(item, choice.decision, into=into, text=text)
+    except (InvalidInput, MemoryNotFound) as error:
+        say(f"Nothing was decided: {error}")
+        return False
+    say(choice.outcome)
+    return done

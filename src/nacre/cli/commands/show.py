@@ -2,33 +2,59 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import find_memory_at
-from nacre.cli.options import as_of_option, form_option, global_options, valid_at_option
-from nacre.cli.ui.columns import excerpt, short
+from nacre.cli.options import (
+    FilterOptions,
+    as_of_option,
+    filter_options,
+    form_option,
+    global_options,
+    scope_of,
+    valid_at_option,
+)
+from nacre.cli.ui.columns import excerpt, memory_columns, short
 from nacre.cli.ui.conflicts import is_current
-from nacre.cli.ui.output import DATA, one_line, print_data, printable, put, shortened
+from nacre.cli.ui.output import (
+    DATA,
+    Column,
+    chosen_form,
+    one_line,
+    print_data,
+    print_items,
+    printable,
+    put,
+    say,
+    shortened,
+)
 from nacre.cli.ui.records import TIMES, edge_record, entry_record, entry_summary, memory_record
 from nacre.cli.ui.times import age
 from nacre.engine.remember import CONFLICTS
 from nacre.memory_store import MemoryStore
-from nacre.model import Edge, JournalEntry, Memory
+from nacre.model import Edge, Filter, JournalEntry, Memory
 from nacre.model.instants import iso
 
+if TYPE_CHECKING:
+    from nacre.engine.stats import Stats
+    from nacre.protocols import Order
+    from nacre.recall_options import Scope
+
 LAST_ENTRIES = 5
-MOST_TIES = 10  # of one direction; `nacre neighbors` lists them all
-APART = ("id", "text", "links", "superseded_by")  # these have lines of their own
-ALWAYS = ("type", "importance", "status")
+MOST_LINKS = 10  # of one direction; `nacre neighbors` lists them all
+SEPARATE_FIELDS = ("id", "text", "links", "superseded_by")  # these have lines of their own
+ALWAYS_SHOWN = ("type", "importance", "status")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """`heirs` replaced the memory, the next one first; `near` are the memories that a tie joins it to."""
+class MemoryDetails:
+    """`successors` replaced the memory, the next one first; `near` are the memories that a tie joins it to."""
 
     memory: Memory
     successors: list[Memory]
@@ -50,47 +76,47 @@ class Shown:
 @form_option("text", "json")
 @global_options
 @click.pass_obj
-def command(cli: CliContext, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
+def show_command(cli: CliContext, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
     """Show one memory in full, with its ties and its history. The first characters of its ID suffice."""
     with cli.open() as store:
-        shown = look_up(store, find_memory_at(store, id, as_of, valid_at), as_of)
+        shown = memory_details(store, find_memory_at(store, id, as_of, valid_at), as_of)
     if form in DATA:
-        print_data(record(shown), form)
+        print_data(memory_details_record(shown), form)
     else:
-        put("\n".join(lines(shown, cli.now())))
+        put("\n".join(memory_lines(shown, cli.now())))
 
 
-def look_up(store: MemoryStore, memory: Memory, as_of: float | None) -> Shown:
+def memory_details(store: MemoryStore, memory: Memory, as_of: float | None) -> MemoryDetails:
     around = store.subgraph([memory.id], depth=1, as_of=as_of)
     inward = [edge for edge in around.edges if edge.target == memory.id]
-    heirs = list(heirs_of(store, memory, as_of))
-    return Shown(memory, heirs, around.nodes, inward, store.journal(memory.id, until=as_of, limit=LAST_ENTRIES))
+    newer = list(successors(store, memory, as_of))
+    return MemoryDetails(memory, newer, around.nodes, inward, store.journal(memory.id, until=as_of, limit=LAST_ENTRIES))
 
 
-def heirs_of(store: MemoryStore, memory: Memory, as_of: float | None) -> Iterator[Memory]:
+def successors(store: MemoryStore, memory: Memory, as_of: float | None) -> Iterator[Memory]:
     step = store.get(memory.superseded_by, as_of=as_of) if memory.superseded_by else None
     while step is not None:
         yield step
         step = store.get(step.superseded_by, as_of=as_of) if step.superseded_by else None
 
 
-def record(shown: Shown) -> dict[str, object]:
+def memory_details_record(shown: MemoryDetails) -> dict[str, object]:
     return {
         **memory_record(shown.memory),
-        "chain": [heir.id for heir in shown.successors],
+        "chain": [newer.id for newer in shown.successors],
         "links_in": [edge_record(edge) for edge in shown.inward],
         "waits_for_review": shown.waiting(),
         "journal": [entry_record(entry) for entry in shown.history],
     }
 
 
-def lines(shown: Shown, now: float) -> Iterator[str]:
+def memory_lines(shown: MemoryDetails, now: float) -> Iterator[str]:
     memory = shown.memory
     yield label_line("id", memory.id)
-    yield from (label_line(name, value) for name, value in fields(memory, now))
-    for heir in shown.successors:
-        yield label_line("superseded by", f"{short(heir.id)}  {excerpt(heir)}")
-    yield from ties(shown)
+    yield from (label_line(name, value) for name, value in field_lines(memory, now))
+    for newer in shown.successors:
+        yield label_line("superseded by", f"{short(newer.id)}  {excerpt(newer)}")
+    yield from link_lines(shown)
     for id in shown.waiting():
         yield label_line("waits", f"for a decision on {short(id)}; `nacre review` asks for it")
     yield ""
@@ -98,28 +124,28 @@ def lines(shown: Shown, now: float) -> Iterator[str]:
     if shown.history:
         yield ""
     for entry in shown.history:
-        yield click.style(f"{short(entry.operation.batch)}  {told(entry, now)}", dim=True)
+        yield click.style(f"{short(entry.operation.batch)}  {history_line(entry, now)}", dim=True)
 
 
-def ties(shown: Shown) -> Iterator[str]:
+def link_lines(shown: MemoryDetails) -> Iterator[str]:
     outward = [(f"{link.rel} →", link.to) for link in shown.memory.links]
     inward = [(f"{edge.rel} ←", edge.source) for edge in shown.inward]
     for several in (outward, inward):
-        for tie, id in several[:MOST_TIES]:
+        for tie, id in several[:MOST_LINKS]:
             tied = shown.near.get(id)
             yield label_line(tie, f"{short(id)}  {excerpt(tied) if tied else '(not in this space)'}")
-        if len(several) > MOST_TIES:
-            yield label_line("", f"and {len(several) - MOST_TIES:,} more; `nacre neighbors` lists them all")
+        if len(several) > MOST_LINKS:
+            yield label_line("", f"and {len(several) - MOST_LINKS:,} more; `nacre neighbors` lists them all")
 
 
-def fields(memory: Memory, now: float) -> Iterator[tuple[str, str]]:
+def field_lines(memory: Memory, now: float) -> Iterator[tuple[str, str]]:
     """What a reader always wants to know, and what else was set."""
-    for name in dict.fromkeys((*ALWAYS, *memory.to_dict())):
-        if name not in APART:
-            yield name.replace("_", " "), written(name, getattr(memory, name), now)
+    for name in dict.fromkeys((*ALWAYS_SHOWN, *memory.to_dict())):
+        if name not in SEPARATE_FIELDS:
+            yield name.replace("_", " "), field_value(name, getattr(memory, name), now)
 
 
-def written(name: str, value: object, now: float) -> str:
+def field_value(name: str, value: object, now: float) -> str:
     if name in TIMES and isinstance(value, float):
         return f"{iso(value)} ({age(value, now)})"
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
@@ -129,8 +155,113 @@ def label_line(name: str, value: str) -> str:
     return click.style(f"{one_line(name):<16}", fg="cyan") + one_line(value)
 
 
-def told(entry: JournalEntry, now: float) -> str:
+def history_line(entry: JournalEntry, now: float) -> str:
     return shortened(
         f"{age(entry.operation.at, now)}, {entry.operation.name} by {entry.operation.actor}: {entry_summary(entry)}",
         100,
     )
+
+
+ORDERS: dict[str, Order] = {
+    "created": "newest",
+    "importance": "importance",
+    "updated": "updated",
+    "accessed": "accessed",
+}
+ALL = 2**53
+
+
+@click.command("list")
+@click.option("-n", "limit", type=click.IntRange(min=0), default=20, show_default=True, help="At most; 0 for all.")
+@filter_options
+@click.option("--sort", type=click.Choice(list(ORDERS)), default="created", show_default=True, help="What comes first.")
+@click.option("--trashed", is_flag=True, help="What is in the trash.")
+@click.option("--archived", is_flag=True, help="What is in the archive.")
+@click.option("--superseded", is_flag=True, help="What newer memories replaced.")
+@form_option()
+@global_options
+@click.pass_obj
+def list_command(
+    cli: CliContext,
+    limit: int,
+    sort: str,
+    trashed: bool,
+    archived: bool,
+    superseded: bool,
+    form: str | None,
+    **narrowed: Unpack[FilterOptions],
+) -> None:
+    """List the newest memories, or those you narrow it to."""
+    now = cli.now()
+    scope = with_hidden(scope_of(narrowed, now), trashed=trashed, archived=archived, superseded=superseded)
+    with cli.open() as store:
+        found = store.list_recent(limit or ALL, order=ORDERS[sort], **scope)
+        total = store.count(**scope)
+    print_items(found, memory_columns(itself, now), memory_record, form)
+    if not found:
+        say("No memories here; `nacre remember TEXT` keeps one.")
+    elif len(found) < total and sys.stdout.isatty():
+        say(f"{len(found)} of {total}; -n 0 lists them all.")
+
+
+def with_hidden(scope: Scope, *, trashed: bool, archived: bool, superseded: bool) -> Scope:
+    if archived:
+        scope = {**scope, "status": "archived"}
+    if trashed:
+        scope = {**scope, "status": "trashed", "include_superseded": True, "include_expired": True}
+    if superseded:
+        scope = {**scope, "where": Filter.where(superseded_by__ne=""), "include_superseded": True}
+    return scope
+
+
+def itself(memory: Memory) -> Memory:
+    return memory
+
+
+StatsLine = tuple[str, str]
+
+
+@click.command("stats")
+@form_option()
+@global_options
+@click.pass_obj
+def stats_command(cli: CliContext, form: str | None) -> None:
+    """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
+    with cli.open() as store:
+        counted = store.stats()
+    if form in DATA:
+        print_data(asdict(counted), form)
+        return
+    columns: list[Column[StatsLine]] = [
+        Column("what", lambda line: line[0], lambda line: line[0], style="cyan"),
+        Column("count", lambda line: line[1], lambda line: line[1]),
+    ]
+    drawn = chosen_form(form) == "table"
+    print_items(stats_totals(counted) if drawn else stats_lines(counted), columns, list, form)
+    if drawn:
+        draw_stats(counted)
+
+
+def draw_stats(stats: Stats) -> None:
+    from nacre.cli.ui.charts import bars, sparkline
+
+    for title, counts in (("types", stats.by_type), ("tags", stats.top_tags)):
+        if counts:
+            put("\n".join(["", title, *bars(counts)]))
+    if stats.growth:
+        first = next(iter(stats.growth))
+        put(f"\nmemories a week since {first}\n  {sparkline(list(stats.growth.values()))}")
+
+
+def stats_totals(stats: Stats) -> list[StatsLine]:
+    plain = {name.replace("_", " "): value for name, value in asdict(stats).items() if not isinstance(value, dict)}
+    return [(name, str(value)) for name, value in plain.items()]
+
+
+def stats_lines(stats: Stats) -> list[StatsLine]:
+    return [
+        *stats_totals(stats),
+        *((f"type {name}", str(count)) for name, count in stats.by_type.items()),
+        *((f"tag {name}", str(count)) for name, count in stats.top_tags.items()),
+        *((f"week {monday}", str(count)) for monday, count in stats.growth.items()),
+    ]

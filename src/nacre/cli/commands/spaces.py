@@ -1,12 +1,155 @@
-"""nacre spaces"""
+"""nacre space"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import form_option, global_options
+from nacre.cli.options import dry_run_option, form_option, global_options, why_option, yes_option
 from nacre.cli.ui.output import Column, print_items, say
+from nacre.cli.ui.prompts import confirm_by_name, count_of
+from nacre.errors import SpaceNotFound
+
+if TYPE_CHECKING:
+    from nacre.memory_store import MemoryStore, SpaceNote
+    from nacre.recall_options import Scope
+
+
+@click.group("space")
+def space_command() -> None:
+    """Create, copy, rename or delete a space.
+
+    Each act stands in the journal of its space; `nacre --space NAME undo` takes it back.
+    """
+
+
+@space_command.command("list")
+@form_option()
+@global_options
+@click.pass_obj
+def list_command(cli: CliContext, form: str | None) -> None:
+    """List the spaces, the empty ones that were created too, with what they are for."""
+    with cli.open() as store:
+        notes = store.space_notes()
+    columns: list[Column[SpaceNote]] = [
+        Column("space", lambda note: note.name, lambda note: note.name, style="cyan"),
+        Column("memories", lambda note: str(note.memories), lambda note: f"{note.memories:,}", right=True),
+        Column("description", lambda note: note.description, lambda note: note.description, wide=True),
+    ]
+    print_items(notes, columns, space_record, form)
+    if not notes:
+        say("The store is empty; `nacre remember TEXT` keeps a first memory.")
+
+
+@space_command.command("create")
+@click.argument("name")
+@click.option("-d", "--description", default="", metavar="TEXT", help="What the space is for.")
+@why_option
+@global_options
+@click.pass_obj
+def create(cli: CliContext, name: str, description: str, why: str) -> None:
+    """Note a space and what it is for. A space that nobody noted begins with its first memory."""
+    with cli.open_or_make() as store:
+        made = store.create_space(name, description, why=why)
+    say(f"The space {name} is noted; --space {name} works in it." if made else f"The space {name} is noted already.")
+
+
+@space_command.command("copy")
+@click.argument("source")
+@click.argument("target")
+@dry_run_option
+@why_option
+@global_options
+@click.pass_obj
+def copy(cli: CliContext, source: str, target: str, dry_run: bool, why: str) -> None:
+    """Bring the memories of SOURCE into TARGET too, with their fields, ties and vectors; its trash stays behind.
+
+    What TARGET has under the same id is left alone.
+    """
+    with open_space(cli, source) as store:
+        copied = store.copy_space(target, dry_run=dry_run, why=why)
+        left = store.count(**NOT_TRASHED) - len(copied)
+    rest = f"; {left:,} were there already and stay as they are" if left > 0 else ""
+    if dry_run:
+        say(f"{count_of(len(copied))} would be copied from {source} to {target}{rest}; nothing was changed.")
+    else:
+        say(f"Copied {count_of(len(copied))} from {source} to {target}{rest}.")
+        if copied:
+            say(f"`nacre --space {target} undo` takes it back.")
+
+
+@space_command.command("rename")
+@click.argument("old")
+@click.argument("new")
+@dry_run_option
+@why_option
+@global_options
+@click.pass_obj
+def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None:
+    """Let the space OLD, with its journal and its words, go by the name NEW.
+
+    What the settings say of OLD stays as it is. A program that has OLD open begins an empty one if it writes.
+    """
+    usual = cli.settings()
+    with open_space(cli, old) as store:
+        if dry_run:
+            say(f"{count_of(count_memories(store))} of {old} would be in {new}; nothing was changed.")
+            return
+        store.rename_space(new, why=why)
+    say(f"The space {old} is now called {new}; `nacre --space {new} undo` takes it back.")
+    if old in (usual.space, *usual.spaces):
+        say(f"The settings still name {old}; `nacre config list --changed` shows where.")
+
+
+@space_command.command("delete")
+@click.argument("name")
+@click.option("--purge", is_flag=True, help="Delete it for good, its trash too, instead of moving it to the trash.")
+@dry_run_option
+@yes_option
+@why_option
+@global_options
+@click.pass_obj
+def delete(cli: CliContext, name: str, purge: bool, dry_run: bool, yes: bool, why: str) -> None:
+    """Move all memories of a space to its trash, or with --purge delete them for good. Asks for the name again."""
+    with open_space(cli, name) as store:
+        total = count_memories(store) if purge else store.count(**NOT_TRASHED)
+        deed = "be deleted for good" if purge else "move to the trash"
+        if dry_run:
+            say(f"{count_of(total)} of {name} would {deed}; nothing was changed.")
+            return
+        if not yes:
+            final = "Not even `nacre undo` brings them back." if purge else "`nacre undo` takes it back."
+            confirm_by_name(f"{count_of(total)} of {name} will {deed}. {final}", name)
+        gone = store.delete_space(purge=purge, why=why)
+    if purge:
+        say(f"Deleted {count_of(gone)} of {name} for good.")
+    else:
+        say(f"Moved {count_of(gone)} of {name} to the trash; `nacre --space {name} undo` takes it back.")
+
+
+NOT_TRASHED: Scope = {"include_superseded": True, "include_expired": True, "include_archived": True}
+
+
+def open_space(cli: CliContext, name: str) -> MemoryStore:
+    """The store in this space, which must be there: a mistyped name would silently mean an empty one."""
+    cli.flags["space"] = name
+    store = cli.open()
+    notes = [note.name for note in store.space_notes()]
+    if name not in notes:
+        store.close()
+        raise SpaceNotFound(name, notes)
+    return store
+
+
+def count_memories(store: MemoryStore) -> int:
+    return store.spaces().get(store.space, 0)
+
+
+def space_record(note: SpaceNote) -> dict[str, object]:
+    return {"space": note.name, "memories": note.memories, "description": note.description}
+
 
 Space = tuple[str, int]
 
@@ -15,7 +158,7 @@ Space = tuple[str, int]
 @form_option()
 @global_options
 @click.pass_obj
-def command(cli: CliContext, form: str | None) -> None:
+def spaces_command(cli: CliContext, form: str | None) -> None:
     """List the spaces of the store with the number of their memories."""
     with cli.open() as store:
         spaces = list(store.spaces().items())

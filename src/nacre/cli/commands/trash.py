@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
+from nacre.cli.commands.marks import report_marked
 from nacre.cli.errors import NotFound, Refused
 from nacre.cli.lookup import find_memories
-from nacre.cli.marking import tell
 from nacre.cli.options import days_option, form_option, global_options, rows_option, show_plan, why_option, yes_option
-from nacre.cli.ui.columns import headline, short
+from nacre.cli.ui.columns import excerpt, headline, short
 from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import confirm_memories, count_of
 from nacre.cli.ui.records import memory_record
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 @click.group("trash")
-def command() -> None:
+def trash_command() -> None:
     """See what is in the trash, bring it back, or empty it for good."""
 
 
-@command.command("list")
+@trash_command.command("list")
 @rows_option
 @form_option()
 @global_options
@@ -38,13 +38,15 @@ def list_command(cli: CliContext, limit: int, form: str | None) -> None:
     """List what is in the trash, the last to come first, and from when on maintenance deletes it for good."""
     kept_days = cli.settings().trash_days
     with cli.open() as store:
-        found = trashed(store)
-    show_plan(found, columns(cli.now(), kept_days), lambda memory: record(memory, kept_days), limit, form)
+        found = trashed_memories(store)
+    show_plan(
+        found, trashed_columns(cli.now(), kept_days), lambda memory: trashed_record(memory, kept_days), limit, form
+    )
     if not found:
         say("The trash is empty.")
 
 
-@command.command("restore")
+@trash_command.command("restore")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @why_option
 @global_options
@@ -59,10 +61,10 @@ def restore(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
             if is_redacted(memory):
                 raise Refused(f"{short(memory.id)} was redacted; its content is gone for good.")
         store.restore(*(memory.id for memory in memories), why=why)
-    tell(memories, "Restored")
+    report_marked(memories, "Restored")
 
 
-@command.command("empty")
+@trash_command.command("empty")
 @click.option(
     "--older-than",
     callback=days_option,
@@ -85,7 +87,7 @@ def empty(cli: CliContext, older_than: float | None, everything: bool, yes: bool
         trash = Trash(store, grace)
         plan = trash.plan()
         if not plan:
-            tell_nothing(len(trashed(store)), grace)
+            report_nothing_deleted(len(trashed_memories(store)), grace)
             return
         if not yes:
             confirm_memories("Delete", plan, "This is for good: not even `nacre undo` brings it back.")
@@ -93,37 +95,109 @@ def empty(cli: CliContext, older_than: float | None, everything: bool, yes: bool
     say(f"Deleted {count_of(gone)} for good.")
 
 
-def tell_nothing(there: int, grace: float) -> None:
+def report_nothing_deleted(there: int, grace: float) -> None:
     if there:
         say(f"{count_of(there)} in the trash, none of them for {grace:g} days; --all takes them too.")
     else:
         say("The trash is empty.")
 
 
-def trashed(store: MemoryStore) -> list[Memory]:
+def trashed_memories(store: MemoryStore) -> list[Memory]:
     """What was redacted is only a mark, and stays."""
     found = store.iterate(status="trashed", include_superseded=True, include_expired=True)
     return sorted((memory for memory in found if not is_redacted(memory)), key=lambda memory: -memory.updated_at)
 
 
-def columns(now: float, kept_days: float) -> list[Column[Memory]]:
+def trashed_columns(now: float, kept_days: float) -> list[Column[Memory]]:
     return [
         Column("id", lambda memory: memory.id, lambda memory: short(memory.id), style="cyan"),
         Column("type", lambda memory: memory.type, lambda memory: memory.type, style="magenta"),
         Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
-        Column("kept until", lambda memory: iso(until(memory, kept_days)), lambda memory: left(memory, kept_days, now)),
+        Column(
+            "kept until",
+            lambda memory: iso(retained_until(memory, kept_days)),
+            lambda memory: time_left(memory, kept_days, now),
+        ),
         Column("text", lambda memory: memory.text, headline, wide=True),
     ]
 
 
-def until(memory: Memory, kept_days: float) -> float:
+def retained_until(memory: Memory, kept_days: float) -> float:
     return memory.updated_at + kept_days * DAY
 
 
-def left(memory: Memory, kept_days: float, now: float) -> str:
-    at = until(memory, kept_days)
+def time_left(memory: Memory, kept_days: float, now: float) -> str:
+    at = retained_until(memory, kept_days)
     return "now" if at <= now else age(at, now)
 
 
-def record(memory: Memory, kept_days: float) -> dict[str, object]:
-    return {**memory_record(memory), "kept_until": iso(until(memory, kept_days))}
+def trashed_record(memory: Memory, kept_days: float) -> dict[str, object]:
+    return {**memory_record(memory), "kept_until": iso(retained_until(memory, kept_days))}
+
+
+@click.command("forget")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@yes_option
+@click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")
+@global_options
+@click.pass_obj
+def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
+    """Move memories to the trash, from which `nacre restore` brings them back."""
+    with cli.open() as store:
+        memories = [memory for memory in find_memories(store, ids) if memory.status != "trashed"]
+        if not memories:
+            say("In the trash already.")
+            return
+        if not yes:
+            confirm_memories("Forget", memories, "`nacre restore` can bring back what is forgotten.")
+        store.forget(*(memory.id for memory in memories), why=why)
+    say(f"Forgot {count_of(len(memories))}; `nacre undo` takes it back, `nacre restore ID` brings one back.")
+
+
+@click.command("restore")
+@click.argument("id")
+@global_options
+@click.pass_obj
+def restore_command(cli: CliContext, id: str) -> None:
+    """Bring back what was forgotten or superseded."""
+    with cli.open() as store:
+        (memory,) = find_memories(store, [id])
+        if not store.restore(memory.id):
+            raise NotFound(f"{short(memory.id)} is neither in the trash nor superseded.")
+    say(f"Restored {short(memory.id)}: {excerpt(memory)}")
+
+
+@click.command("redact")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@yes_option
+@why_option
+@global_options
+@click.pass_obj
+def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
+    """Take the content of memories away for good, in the journal too, and leave a mark that something was there.
+
+    Backups and other copies that were made before keep what they have.
+    """
+    with cli.open() as store:
+        memories = find_memories(store, ids)
+        if not yes:
+            confirm_memories(
+                "Redact", memories, "This is for good: nothing brings back the content of what is redacted."
+            )
+        gone = store.redact(*(memory.id for memory in memories), why=why)
+    say(f"Redacted {count_of(gone)} for good; copies made before, such as backups, still have the content.")
+
+
+@click.command("purge")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@yes_option
+@global_options
+@click.pass_obj
+def purge_command(cli: CliContext, ids: tuple[str, ...], yes: bool) -> None:
+    """Delete memories for good, in the journal too. `nacre forget` is the gentle way."""
+    with cli.open() as store:
+        memories = find_memories(store, ids)
+        if not yes:
+            confirm_memories("Purge", memories, "This is for good: nothing brings back what is purged.")
+        gone = store.purge(*(memory.id for memory in memories))
+    say(f"Purged {count_of(gone)} for good.")

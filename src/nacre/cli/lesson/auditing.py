@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.deciding import Choice
+from nacre.cli.commands.review import Choice
 from nacre.cli.lesson.answering import give, give_one
 from nacre.cli.lesson.columns import headed, lesson_columns, named
 from nacre.cli.lesson.merging import UNDO

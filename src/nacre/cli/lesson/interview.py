@@ -11,8 +11,8 @@ from prompt_toolkit.completion import CompleteEvent, Completer
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.validation import Validator
 
+from nacre.cli.commands.review import Choice, ask_choice
 from nacre.cli.commands.show import label_line
-from nacre.cli.deciding import Choice, ask_choice
 from nacre.cli.errors import Interrupted, UsageProblem
 from nacre.cli.lesson.completing import Words, known_words
 from nacre.cli.lesson.options import parted

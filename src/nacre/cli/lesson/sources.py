@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.deciding import Choice, ask_text
+from nacre.cli.commands.review import Choice, ask_text
 from nacre.cli.lesson.answering import give, give_one
 from nacre.cli.lesson.merging import UNDO, confirm_merge, one_of, tell_merge
 from nacre.cli.lesson.opening import opened

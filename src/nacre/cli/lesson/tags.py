@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.deciding import Choice
+from nacre.cli.commands.review import Choice
 from nacre.cli.lesson.answering import give, give_one, warn
 from nacre.cli.lesson.merging import confirm_merge, one_of, tell, tell_merge
 from nacre.cli.lesson.opening import opened

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import click
 
-from nacre.cli.deciding import QUIT, SKIP, Choice, ask_choice
+from nacre.cli.commands.review import QUIT, SKIP, Choice, ask_choice
 from nacre.cli.ui.output import one_line, printable, put, say
 from nacre.errors import InvalidInput, MemoryNotFound
 

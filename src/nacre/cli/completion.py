@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
 
-from nacre.cli.catalogue import HELP
+from nacre.cli.catalogue import COMMANDS
 from nacre.cli.cli_context import CliContext
+from nacre.cli.options import global_options
+from nacre.cli.ui.output import put, say
 from nacre.errors import NacreError
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
-Asked: TypeAlias = "Callable[[MemoryStore, str], Iterable[CompletionItem]]"
+Completer: TypeAlias = "Callable[[MemoryStore, str], Iterable[CompletionItem]]"
 VARIABLE = "_NACRE_COMPLETE"
 MOST = 50  # ids: a list that fills the screen helps nobody
 SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
@@ -24,10 +26,10 @@ SHELLS: dict[str, type[ShellComplete]] = {"bash": BashComplete, "zsh": ZshComple
 IDS = frozenset("id ids old new source target start end keep others about".split())
 
 
-class Completed(click.ParamType):  # type: ignore[type-arg]
+class CompletedType(click.ParamType):  # type: ignore[type-arg]
     """Checks as the type that it stands for, and completes what the store knows."""
 
-    def __init__(self, kind: click.ParamType, asked: Asked) -> None:  # type: ignore[type-arg]
+    def __init__(self, kind: click.ParamType, asked: Completer) -> None:  # type: ignore[type-arg]
         self.name = kind.name
         self.kind = kind
         self.asked = asked
@@ -36,18 +38,18 @@ class Completed(click.ParamType):  # type: ignore[type-arg]
         return self.kind.convert(value, param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        with looking(ctx) as store:
+        with open_for_completion(ctx) as store:
             found = self.asked(store, incomplete) if store is not None else ()
             return [item for item in found if str(item.value).startswith(incomplete)]
 
 
 @contextmanager
-def looking(ctx: click.Context) -> Iterator[MemoryStore | None]:
+def open_for_completion(ctx: click.Context) -> Iterator[MemoryStore | None]:
     """None where there is no store to look into: a key that is pressed must neither make one nor complain."""
     from nacre.factory import store_file
 
     cli = ctx.find_object(CliContext) or CliContext()
-    cli.flags |= {name: value for name in ("store", "space") if (value := given(ctx, name))}
+    cli.flags |= {name: value for name in ("store", "space") if (value := root_option(ctx, name))}
     try:
         if store_file(cli.settings().store).is_file():
             with cli.open() as store:
@@ -58,7 +60,7 @@ def looking(ctx: click.Context) -> Iterator[MemoryStore | None]:
     yield None
 
 
-def given(ctx: click.Context, name: str) -> str:
+def root_option(ctx: click.Context, name: str) -> str:
     found = ctx.find_root().params.get(name)
     return found if isinstance(found, str) else ""
 
@@ -83,19 +85,19 @@ def ids(store: MemoryStore, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(memory.id, help=excerpt(memory)) for memory in store.list_recent(MOST, where=begins)]
 
 
-def completing(command: click.Command) -> click.Command:
+def add_completion(command: click.Command) -> click.Command:
     """The command with parameters that know what to offer, its subcommands too."""
     for param in command.params:
-        if asked := offered(param):
-            param.type = Completed(param.type, asked)
+        if asked := completion_of(param):
+            param.type = CompletedType(param.type, asked)
     if isinstance(command, click.Group):
         for inner in command.commands.values():
-            completing(inner)
+            add_completion(inner)
     return command
 
 
-def offered(param: click.Parameter) -> Asked | None:
-    if isinstance(param.type, click.Choice | click.Path | Completed):
+def completion_of(param: click.Parameter) -> Completer | None:
+    if isinstance(param.type, click.Choice | click.Path | CompletedType):
         return None
     if param.name in ("space", "spaces"):
         return spaces
@@ -109,7 +111,7 @@ def offered(param: click.Parameter) -> Asked | None:
 
 
 def commands(incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(name, help=line) for name, line in HELP.items() if name.startswith(incomplete)]
+    return [CompletionItem(name, help=entry.help) for name, entry in COMMANDS.items() if name.startswith(incomplete)]
 
 
 def script(shell: str) -> str:
@@ -118,3 +120,28 @@ def script(shell: str) -> str:
 
     shown = SHELLS[shell](nacre, {}, "nacre", VARIABLE)
     return shown.source_template % shown.source_vars()
+
+
+INSTALL_COMMANDS = {
+    "bash": "nacre completion bash > ~/.local/share/bash-completion/completions/nacre",
+    "zsh": 'nacre completion zsh > "${fpath[1]}/_nacre"',
+    "fish": "nacre completion fish > ~/.config/fish/completions/nacre.fish",
+}
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(list(INSTALL_COMMANDS)))
+@global_options
+def completion_command(shell: str) -> None:
+    """Print the script that lets your shell complete commands, options, spaces, types and ids.
+
+    \b
+      nacre completion bash > ~/.local/share/bash-completion/completions/nacre
+      nacre completion zsh > "${fpath[1]}/_nacre"
+      nacre completion fish > ~/.config/fish/completions/nacre.fish
+
+    A new shell completes from then on. For this one alone: eval "$(nacre completion bash)".
+    """
+
+    put(script(shell))
+    say(f"To install it:  {INSTALL_COMMANDS[shell]}")

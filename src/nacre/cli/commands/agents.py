@@ -13,10 +13,11 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import form_option, global_options
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, say
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
 from nacre.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from nacre.hooks.status import HookStatus
     from nacre.mcp.server import Cost
 
 PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
@@ -33,7 +34,7 @@ PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 @form_option()
 @global_options
 @click.pass_obj
-def command(
+def mcp_command(
     cli: CliContext,
     profile: str,
     http: str | None,
@@ -111,15 +112,15 @@ def list_tools(profile: str, form: str | None) -> None:
     told = {name: costs(profile_named(name)) for name in PROFILES}
     if form in DATA:
         totals = {name: sum(each.tokens for each in found) for name, found in told.items()}
-        print_data({"profile": profile, "tools": [record(each) for each in told[profile]], "totals": totals}, form)
+        print_data({"profile": profile, "tools": [tool_record(each) for each in told[profile]], "totals": totals}, form)
         return
-    print_items(told[profile], columns(), record, form)
+    print_items(told[profile], tool_columns(), tool_record, form)
     for name, found in told.items():
         total, results = sum(each.tokens for each in found), sum(each.schema for each in found)
         say(f"{name}: {len(found)} tools, about {total:,} tokens, {results:,} of them for the shapes of results")
 
 
-def columns() -> list[Column[Cost]]:
+def tool_columns() -> list[Column[Cost]]:
     return [
         Column("tool", lambda cost: cost.name, lambda cost: cost.name, style="cyan"),
         Column("tokens", lambda cost: str(cost.tokens), lambda cost: f"{cost.tokens:,}", right=True),
@@ -127,5 +128,79 @@ def columns() -> list[Column[Cost]]:
     ]
 
 
-def record(cost: Cost) -> dict[str, object]:
+def tool_record(cost: Cost) -> dict[str, object]:
     return {"tool": cost.name, "tokens": cost.tokens, "result_tokens": cost.schema, "about": cost.about}
+
+
+@click.group("hook")
+def hook_command() -> None:
+    """Answer the hooks of a client such as Claude Code: put what is remembered before a prompt, and keep what is said.
+
+    Each reads the client's JSON on stdin. Whatever goes wrong, it ends well, prints nothing and leaves a line in the
+    log. The settings hook_inject and hook_capture switch it off; `nacre hook status` tells what it does.
+    """
+
+
+def add_event(name: str, help: str) -> None:
+    @hook_command.command(name, help=help)
+    @global_options
+    @click.pass_obj
+    def answer(cli: CliContext) -> None:
+        from nacre.hooks.client import run
+
+        told = run(name, cli.flags)
+        if told:
+            sys.stdout.write(told + "\n")
+
+
+add_event("session-start", "A session begins: give it what is pinned or important.")
+add_event("prompt", "A prompt is sent: put before it what fits.")
+add_event("pre-compact", "A conversation is condensed: keep what was said.")
+add_event("stop", "An answer has ended: keep what was said.")
+add_event("session-end", "A session ends: keep what was said.")
+
+
+@hook_command.command("status")
+@form_option("text", "json")
+@global_options
+@click.pass_obj
+def status(cli: CliContext, form: str | None) -> None:
+    """Tell what is captured and injected, where it goes, and whether the helper runs."""
+    from nacre.hooks.status import hook_status
+
+    told = hook_status(cli.flags)
+    if form in DATA:
+        print_data(told.record(), form)
+        return
+    for line in status_lines(told):
+        put(line)
+
+
+@hook_command.command("end")
+@global_options
+@click.pass_obj
+def end(cli: CliContext) -> None:
+    """End the helper, which keeps the store open; the next hook starts another one."""
+    from nacre.hooks.status import end_helper
+
+    say("The helper ends." if end_helper(cli.flags) else "There is no helper at work.")
+
+
+def status_lines(told: HookStatus) -> list[str]:
+    from nacre.model.instants import iso
+
+    helper = (
+        f"process {told.helper}, model {'loaded' if told.ready else 'not loaded'}" if told.helper else "not running"
+    )
+    injected = f"at most {told.budget:g} tokens, of relevance {told.min_relevance:g} and more"
+    found = [
+        f"store     {told.store}",
+        f"space     {told.space}",
+        f"capture   {'on' if told.capture else 'off'} (hook_capture)",
+        f"inject    {f'on, {injected}' if told.inject else 'off'} (hook_inject)",
+        f"helper    {helper}",
+        f"log       {told.log}",
+    ]
+    for path, reached in told.transcripts.items():
+        found.append(f"captured  {reached.turns:,} turns until {iso(reached.at)}: {path}")
+    return found

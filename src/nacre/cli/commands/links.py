@@ -1,0 +1,183 @@
+"""nacre link"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from nacre.cli.cli_context import CliContext
+from nacre.cli.errors import NotFound
+from nacre.cli.lookup import find_memories, resolve_target
+from nacre.cli.options import form_option, global_options, why_option, yes_option
+from nacre.cli.ui.columns import excerpt, short
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, print_rows, printable, put, say
+from nacre.cli.ui.prompts import confirm, count_of
+from nacre.cli.ui.records import edge_record
+from nacre.model import Edge, Linked, Memory
+
+if TYPE_CHECKING:
+    from nacre.memory_store import MemoryStore
+
+
+@click.command("link")
+@click.argument("source")
+@click.argument("target")
+@click.option("-r", "--rel", default="related", show_default=True, metavar="NAME", help="How the two hang together.")
+@click.option("-w", "--weight", type=float, default=1.0, metavar="NUMBER", help="How strong the tie is; 1 is plain.")
+@why_option
+@form_option("text", "tsv", "json")
+@global_options
+@click.pass_obj
+def link_command(
+    cli: CliContext, source: str, target: str, rel: str, weight: float, why: str, form: str | None
+) -> None:
+    """Tie the memory SOURCE to TARGET, and print the tie.
+
+    TARGET need not be there yet, unless the setting `strict_links` asks for it. `nacre relations` lists the
+    relations; a new word is learned, and waits in `nacre review` to be confirmed.
+    """
+    with cli.open() as store:
+        (memory,) = find_memories(store, [source])
+        end = resolve_target(store, memory, target)
+        linked = store.link(memory.id, end, rel, weight=weight, why=why)
+        other = store.get(end)
+    show_link(memory, linked, other, form or ("text" if sys.stdout.isatty() else "tsv"))
+    report_link(linked, other)
+
+
+def show_link(memory: Memory, linked: Linked, other: Memory | None, form: str) -> None:
+    tie = linked.link
+    if form in DATA:
+        told = {"source": memory.id, "target": tie.to, "rel": tie.rel, "weight": tie.weight, "new": linked.new}
+        print_data(told, form)
+    elif form == "tsv":
+        print_rows([[memory.id, tie.rel, tie.to, f"{tie.weight:g}"]])
+    else:
+        there = f"{short(tie.to)} ({excerpt(other)})" if other else short(tie.to)
+        put(printable(f"{short(memory.id)} ({excerpt(memory)}) {tie.rel} → {there}"))
+
+
+def report_link(linked: Linked, other: Memory | None) -> None:
+    if other is None:
+        say(f"No memory {linked.link.to!r} is here yet; the tie waits for it.")
+    if not linked.new:
+        say("The two were tied so already.")
+    for note in linked.notes:
+        say(note)
+
+
+@click.command("unlink")
+@click.argument("source")
+@click.argument("target")
+@click.option("-r", "--rel", metavar="NAME", help="Only the tie of this relation; every one unless given.")
+@why_option
+@global_options
+@click.pass_obj
+def unlink_command(cli: CliContext, source: str, target: str, rel: str | None, why: str) -> None:
+    """Take away the ties that lead from SOURCE to TARGET."""
+    with cli.open() as store:
+        (memory,) = find_memories(store, [source])
+        end = resolve_target(store, memory, target)
+        gone = store.unlink(memory.id, end, rel, why=why)
+    if not gone:
+        kind = f" of the relation {rel!r}" if rel else ""
+        raise NotFound(f"no tie{kind} leads from {short(memory.id)} to {short(end)}.")
+    what = count_of(gone, "tie", "ties")
+    say(f"Took away {what} from {short(memory.id)} to {short(end)}; `nacre undo` brings back what went.")
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    relation: str
+    description: str
+    waits_for_review: bool
+
+
+@click.command("relations")
+@click.option("--add", metavar="NAME", help="Teach the store a relation, or confirm one that waits for review.")
+@click.option("--description", default="", metavar="TEXT", help="What the added relation means.")
+@form_option()
+@global_options
+@click.pass_obj
+def relations_command(cli: CliContext, add: str | None, description: str, form: str | None) -> None:
+    """List the relations that ties can have, with what they mean; or add one."""
+    if description and add is None:
+        raise click.UsageError("--description says what --add NAME means; give both.")
+    with cli.open() if add is None else cli.open_or_make() as store:
+        if add is not None:
+            store.register_relation(add, description)
+            say(f"The store knows the relation {add!r} now; `nacre undo` takes it back.")
+            return
+        waiting = {item.word for item in store.review(kinds="word", limit=None)}
+        known = [Relation(name, meaning, name in waiting) for name, meaning in store.relations().items()]
+    print_items(known, relation_columns(), asdict, form)
+
+
+def relation_columns() -> list[Column[Relation]]:
+    return [
+        Column("relation", lambda known: known.relation, lambda known: known.relation, style="cyan"),
+        Column("waits", lambda known: "waits" if known.waits_for_review else ""),
+        Column("meaning", lambda known: known.description, relation_meaning, wide=True, wraps=True),
+    ]
+
+
+def relation_meaning(known: Relation) -> str:
+    return known.description + (" (new; `nacre review` confirms it)" if known.waits_for_review else "")
+
+
+@dataclass(frozen=True, slots=True)
+class WeakLink:
+    edge: Edge
+    between: str
+
+
+@click.command("prune-links")
+@click.option("--below", type=float, default=0.3, show_default=True, metavar="WEIGHT", help="Ties lighter than this,")
+@click.option(
+    "--walks", type=click.IntRange(min=0), default=0, show_default=True, help="that led somewhere so often at most."
+)
+@click.option("--apply", "applied", is_flag=True, help="Take them away; without it they are only listed.")
+@yes_option
+@why_option
+@form_option()
+@global_options
+@click.pass_obj
+def prune_links_command(
+    cli: CliContext, below: float, walks: int, applied: bool, yes: bool, why: str, form: str | None
+) -> None:
+    """List ties so weak that nobody would miss them, and with --apply take them away.
+
+    Ties that mean something by themselves, such as supersedes, contradicts and derived_from, always stay.
+    """
+    with cli.open() as store:
+        edges = store.weak_links(below=below, walks=walks)
+        print_items(weak_links(store, edges), weak_link_columns(), lambda each: edge_record(each.edge), form)
+        if not edges:
+            say("No tie is so weak.")
+        elif not applied:
+            say(f"{count_of(len(edges), 'tie', 'ties')} would go; --apply carries it out.")
+        else:
+            if not yes:
+                confirm(f"Take away {count_of(len(edges), 'tie', 'ties')}? `nacre undo` can bring them back.")
+            gone = store.prune_links(edges, why=why)
+            say(f"Took away {count_of(gone, 'tie', 'ties')}; `nacre undo` brings them back.")
+
+
+def weak_links(store: MemoryStore, edges: list[Edge]) -> list[WeakLink]:
+    ids = dict.fromkeys(id for edge in edges for id in (edge.source, edge.target))
+    texts = {id: excerpt(memory) if (memory := store.get(id)) else "(not here)" for id in ids}
+    return [WeakLink(edge, f"{texts[edge.source]} → {texts[edge.target]}") for edge in edges]
+
+
+def weak_link_columns() -> list[Column[WeakLink]]:
+    return [
+        Column("source", lambda each: each.edge.source, lambda each: short(each.edge.source), style="cyan"),
+        Column("tie", lambda each: each.edge.rel, lambda each: f"{each.edge.rel} →", style="magenta"),
+        Column("target", lambda each: each.edge.target, lambda each: short(each.edge.target), style="cyan"),
+        Column("weight", lambda each: f"{each.edge.weight:g}", lambda each: f"{each.edge.weight:g}", right=True),
+        Column("walks", lambda each: str(each.edge.walks), lambda each: str(each.edge.walks), right=True),
+        Column("between", None, lambda each: each.between, wide=True),
+    ]

@@ -13,7 +13,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from random import Random
 
-from tests.safety.made import leaked, secrets
+from tests.safety.factories import leaked, secrets
 
 from nacre.safety.secrets import scrub
 from nacre.safety.token_rules import RULES

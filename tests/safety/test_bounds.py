@@ -20,7 +20,7 @@ from nacre.safety.injection import BLOBS, SUSPICIOUS, suspicion
 from nacre.safety.injection_rules import SIGNS
 from nacre.safety.secrets import scrub
 from nacre.safety.token_rules import RULES
-from tests.safety.made import ALNUM, HEX, TOKENS, run
+from tests.safety.factories import ALNUM, HEX, TOKENS, run
 
 SMALL, REPEATS, GROWTH = 20_000, 3, 3.5  # twice the text may cost twice the time, and some noise
 NOTICEABLE = 0.004  # seconds below which a ratio says nothing

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from nacre.safety.secrets import scrub
-from tests.safety.made import ALNUM, BASE64, DIGITS, HEX, LOWER, UPPER, joined, pem, run
+from tests.safety.factories import ALNUM, BASE64, DIGITS, HEX, LOWER, UPPER, joined, pem, run
 
 BASE32 = UPPER + "234567"
 WORD = "moon" + "beams"

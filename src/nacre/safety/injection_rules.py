@@ -230,6 +230,9 @@ ENGLISH = (
         r"instead |silently )?(?:add|say|include|append|insert|mention|answer|recommend|open the|run|execute|import|post|visit) ",
         r"\b(?:when|if|whenever) (?:the user|anyone|someone) (?:asks?|mentions)[^.\n]{0,60}?, ?(?:always )?(?:tell them|say|reply|"
         r"respond|answer|recommend|claim)\b",
+        r"\bwhenever (?:you are |you're )?asked (?:about|for)[^.\n]{0,60}?, ?(?:always )?(?:tell them|say|reply|respond|answer|recommend|claim)\b",
+        r"\bbefore (?:you )?(?:answer|respond|reply)\w{0,3}(?: to)? (?:any|every|each|all)[^.\n]{0,30}?,? (?:always |first |silently )?"
+        r"(?:call|use|invoke) (?:the|your|this) (?:tool|function|[\w`'-]{1,30} (?:tool|function))\b",
         r"\bin your (?:reply|answer),? (?:also )?(?:include|add|insert) the following|\binto your summary\b|\bto every answer you\b|"
         r"\bmake sure your answer contains\b|\bin addition to the summary, mention\b",
         rf"\banswer every question[^.\n]{{0,20}} with {Q}|\banswer the following unrelated|\brespond to the user in\b|"
@@ -273,6 +276,8 @@ ENGLISH = (
         r"\bwithout the user(?:'s)? (?:knowing|noticing|knowledge|consent)",
         r"\b(?:do not|don't|never) (?:tell|inform|alert|reveal (?:this|it) to|mention (?:this|it|that) to) the user "
         r"(?:about (?:this|it|these)|that you|of this|what you)",
+        rf"\b(?:do not|don't|never) (?:tell|inform|alert|notify) the user,? (?:but|and|just) (?:silently |quietly )?(?:{SEND}|call|run|"
+        r"delete|execute|visit)\b",
         r"\b(?:do not|don't|never) (?:reveal|mention|disclose) (?:this|these|it|that)(?: \w{1,20}){0,2} to (?:the user|anyone)\b",
         r"\b(?:keep|hide|conceal) (?:this|it|these)(?: \w{1,20}){0,2} (?:secret|hidden)? ?from the user\b",
         r"\bwithout saying that this (?:page|text)",

@@ -42,6 +42,7 @@ FOLLOWERS = {
 }
 COMMON = frozenset(first + second for first, following in FOLLOWERS.items() for second in following)
 PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+CAPITALIZED = re.compile(r"[A-Z](?=[a-z]*[aeiou])[a-z]{3,}(?![a-z])")
 LETTERS = re.compile(r"[a-z]{2,}")
 SLUG = re.compile(r"[-_.:/+~=]+")
 UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
@@ -74,6 +75,12 @@ def spelled_share(value: str) -> float:
     """The share of characters in pieces that read like words: of three letters and more, each pair a common one."""
     words = [piece for piece in PIECE.findall(value) if len(piece) > 2 and word_like(piece.lower())]
     return sum(map(len, words)) / len(value)
+
+
+def camel_case(value: str) -> bool:
+    """Whether most of it are capitalized words, as in the name of a class: by chance three of them are rare."""
+    words = CAPITALIZED.findall(value)
+    return len(words) > 1 and 2 * sum(map(len, words)) > len(value)
 
 
 def word_like(letters: str) -> bool:
@@ -112,6 +119,7 @@ def looks_random(value: str) -> bool:
             piece_density(seen) >= 0.36
             and word_share(seen) <= 0.6
             and spelled_share(seen) <= 0.25
+            and not camel_case(seen)
             and entropy(seen) >= 3.6
         )
     longest = max(SLUG.split(seen), key=len)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -15,6 +16,12 @@ from nacre.safety.token_rules import HAS_LONG_WORD, RULES, Row, Rule, heads, low
 Mode = Literal["redact", "refuse", "allow"]
 
 PLACEHOLDER = re.compile(r"\[REDACTED(?::[a-z0-9_]+)?\]")
+# A certificate or a public key is random and no secret; only base64 is accepted in it, so that nothing hides there.
+PUBLIC_BLOCK = (
+    r"-----BEGIN (?:[A-Z0-9 ]{0,30}PUBLIC KEY(?: BLOCK)?|[A-Z0-9 ]{0,20}CERTIFICATE(?: REQUEST)?|X509 CRL|"
+    r"PGP SIGNATURE)-----(?:\s{1,4}(?:Version|Comment|Hash): [^\n]{0,100})*+(?:[A-Za-z0-9+/=\s]|\\[nr])*+-----END"
+)
+HARMLESS = re.compile(rf"{PLACEHOLDER.pattern}|{PUBLIC_BLOCK}")
 PASSES = 8  # what a found secret had hidden is looked for again; two passes are the rule
 LONGEST_LEAD = 80
 SHORT = 200  # characters of a text between two secrets that is looked up before it is searched again
@@ -49,8 +56,8 @@ def findings(text: str, policy: Policy) -> list[Finding]:
         return []
     found: list[Finding] = []
     pending = [(0, len(text))]
-    if "[REDACTED" in text:
-        pending = list(gaps(0, len(text), (match.span() for match in PLACEHOLDER.finditer(text))))
+    if "[REDACTED" in text or "-----BEGIN" in text:
+        pending = list(gaps(0, len(text), (match.span() for match in HARMLESS.finditer(text))))
     known: dict[str, list[Span]] = {}
     for _ in range(PASSES):
         fresh: list[tuple[int, int]] = []
@@ -273,19 +280,20 @@ def cleaned(value: Json, named: str, policy: Policy, kinds: list[str]) -> Json:
 
 def cleaned_object(value: dict[str, Json], named: str, policy: Policy, kinds: list[str]) -> Json:
     result: dict[str, Json] = {}
+    copies: Counter[str] = Counter()
     for key, each in value.items():
         inherited = "" if key.lower() in BESIDE else named
-        name = unlike(result, cleaned_text(key, "", policy, kinds))
+        name = unique_key(result, cleaned_text(key, "", policy, kinds), copies)
         result[name] = cleaned(each, kind_of(key) or inherited, policy, kinds)
     return result
 
 
-def unlike(taken: dict[str, Json], key: str) -> str:
-    """Two keys that were secrets must not become one entry."""
-    number = 2
+def unique_key(taken: dict[str, Json], key: str, copies: Counter[str]) -> str:
+    """Numbers a key that is taken, so that two redacted keys do not become one entry; `copies` counts them."""
     name = key
     while name in taken:
-        name, number = f"{key} {number}", number + 1
+        copies[key] += 1
+        name = f"{key} {copies[key] + 1}"
     return name
 
 

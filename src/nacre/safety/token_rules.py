@@ -56,16 +56,27 @@ def near(kind: str, keywords: tuple[str, ...], value: str, *, named: str = "", e
 
 
 # Words for a password in the larger languages; a name may go on after them: password_prod, passwordText.
-PASSWORD_KEYWORDS = ("pass", "pw", "kennwort", "contrase", "senha", "парол", "密码", "密碼", "パスワード", "비밀번호")
+PASSWORD_KEYWORDS = (
+    *("pass", "pw", "kennwort", "contrase", "senha", "wachtwoord", "haslo", "hasło", "heslo", "парол"),
+    *("密码", "密碼", "パスワード", "비밀번호"),
+)
 OWNERS = (
     "user wifi wi-fi db my admin root the login and test mail sudo guest vpn ssh ftp new old database temp our".split()
 )
 PASS_START = rf"(?<![A-Za-z])(?:(?<![A-Za-z][ -])|{'|'.join(rf'(?<={owner} )' for owner in OWNERS)})"
+NOT_COUNTED = r"(?!\s?[=:]\s{0,4}\d{1,12}[\s,;/|]{1,3}\w{1,20}\s?[=:]\s?\d)"  # pass=200000 fail=3
+NAME_PART = r"(?![A-Za-z])[A-Z0-9_]{0,16}"
 PASSWORD = (
-    r"(?:(?i:pass(?:words?|wd|phrase|code|wort)|pwd|kennwort|contrase(?:ñ|n)a|senha|(?<=mot de )passe|парол[ьяюе]|"
-    r"密码|密碼|パスワード|비밀번호)|"
+    r"(?:(?i:pass(?:words?|wd|phrase|code|wort)|pwd|kennwort|contrase(?:ñ|n)a|senha|(?<=mot de )passe|"
+    r"wachtwoord|has(?:ł|l)o|heslo|парол[ьяюе]|密码|密碼|パスワード|비밀번호)|"
     # The bare word is mostly a verb, a ticket, or what a test says that has passed.
-    rf"(?:{PASS_START}(?:pass|Pass|PASS(?!: )|pw|PW)|(?<=[a-z])Pass)(?=_?\d?[\"'\]]{{0,2}}(?::|[ \t]?=)))"
+    rf"(?:{PASS_START}(?:pass|Pass|PASS(?!: )|pw|PW)|(?<=[a-z])Pass){NOT_COUNTED}(?=_?\d?[\"'\]]{{0,2}}(?::|[ \t]?=)))"
+)
+# Not COMPASS, PASSENGERS, PASSED or SECRETARY: the bare word must be a whole part of the name.
+CAPITAL_NAME = (
+    rf"(?:PASS(?:WORD|WD|PHRASE)[A-Z0-9_]{{0,16}}|"
+    rf"(?:(?<![A-Z])|(?<=DB)|(?<=SQL)|(?<=USER)|(?<=ROOT)|(?<=ADMIN)|(?<=MAIL)|(?<=SMTP))PASS{NOT_COUNTED}{NAME_PART}|"
+    rf"SECRET(?:S|KEY|TOKEN)?{NAME_PART})"
 )
 SECRET_KEYWORDS = ("token", "secret", "credential", "key")
 BEFORE_KEY = (
@@ -88,12 +99,21 @@ NO_CALL = r"(?![(\[{.])(?<![.,;:])"
 DIGIT_OR_SIGN = r"(?=[^\s\"'`(){}\[\]]{0,60}?[0-9!@#$%^*+?~])"
 DIGIT, LETTER = r"(?=[^\s\"'`]{0,120}?[0-9])", r"(?=[^\s\"'`]{0,120}?[A-Za-z])"
 THREE_CLASSES = r"(?=\S{0,40}[0-9])(?=\S{0,40}[a-z])(?=\S{0,40}[A-Z!@#$%^*+?~_])"
+# «password for Jenkins»
+PURPOSE = r"\s{1,4}(?:for|of|to|on|from|in|für|fuer|zum|voor|pour|para|per|do|dla)\s[^\n.:;=]{1,40}?"
 IS = (
-    r"(?:['’]s\s{1,4}|(?:\s{1,4}(?:for|of|to|on|from|in)\s[^\n.:;=]{1,40}?)?,?\s{1,4}"
-    r"(?:is|was|are|equals|ist|lautet|war|est|es|é|была?|now|to|be|as|reads?|changed to|set to)"
+    rf"(?:['’]s\s{{1,4}}|{PURPOSE}\s{{0,2}}[:=]\s{{0,4}}|(?:{PURPOSE})?,?\s{{1,4}}"
+    r"(?:is|was|are|equals|ist|lautet|war|est|es|é|è|je|была?|now|to|be|as|reads?|changed to|set to)"
     r"(?:\s{1,4}(?:now|still|set to|just))?:?\s{1,4})"
 )
 OPENED, SPOKEN, SHUT = r"[\"'`«“]", r"[^\s\"'`»”<>(){}]", r"[\"'`»”]"
+VALUE_IN_SENTENCE = rf"{OPENED}?({SPOKEN}{{6,128}}(?<![.,;:]))"
+# Chinese, Japanese and Korean put no blank between the word, the verb and the value.
+EAST_ASIAN_PASSWORDS = ("密码", "密碼", "口令", "パスワード", "비밀번호", "암호")
+ASCII_VALUE = (
+    r"(?=[!-~]{0,60}?[0-9!@#$%^*+?~])(?=[!-~]{0,60}?[A-Za-z])"
+    r"((?![\"'`<({\[])[!-~]{5,127}[^\s.,;:\"'`)\]}\x7f-\U0010ffff])"
+)
 ALGORITHMS = (
     r"(?!(?i:base\d|sha|md5|utf|bcrypt|pbkdf|scrypt|argon|rfc|iso|latin|ascii|aes|hmac|http|x\.?509|oauth|"
     r"\d{1,20}[ -]))"
@@ -150,13 +170,19 @@ SHELL = (
     named(
         "shell_password",
         ("mysql", "mariadb"),
-        r"(?i:mysql(?:dump|admin)?|mariadb)\s[^\n]{0,100}?\s-p([^\s\"'-][^\s\"']{3,64})",
+        r"(?i:mysql(?:dump|admin)?|mariadb)\s[^\n]{0,100}?\s-p(?![a-z-]{2,20}=)([^\s\"'-][^\s\"']{3,64})",
         also=" -p",
     ),
     named(
         "shell_password",
         ("--pass", "--pwd"),
         rf"--(?i:pass\w{{0,10}}|pwd)(?:=[\"']?| [\"']?{DIGIT_OR_SIGN})([^\s\"'<\[-][^\s\"']{{3,128}})",
+    ),
+    named(
+        "shell_password",
+        ("redis-cli", "valkey-cli"),
+        r"(?i:redis|valkey)-cli\s(?:[^\n]{0,100}?\s)?(?:-a|--pass)[ \t]{1,4}[\"']?([^\s\"'$-][^\s\"']{3,128})",
+        also="-cli",
     ),
     # machine HOST login NAME password VALUE, on one line or on three.
     named(
@@ -208,13 +234,48 @@ FALLBACKS = (
         follow=NAME_ENDS,
     ),
 )
+SENTENCES = (
+    named(
+        "password",
+        EAST_ASIAN_PASSWORDS,
+        rf"(?:{'|'.join(EAST_ASIAN_PASSWORDS)})\s{{0,2}}(?:[:：=＝]|是|为|為|は|が|는|은|이|가|\s)\s{{0,4}}[\"'「『“]?{ALGORITHMS}{ASCII_VALUE}",
+    ),
+    # The short words are mostly a verb or a ticket, so the value must look like a password.
+    named(
+        "password",
+        ("pass ", "pw "),
+        rf"{PASS_START}(?i:pass|pw)(?:{PURPOSE})?(?:\s{{0,2}}[:=]|\s(?:is|was))\s{{1,4}}{ALGORITHMS}{THREE_CLASSES}"
+        rf"{VALUE_IN_SENTENCE}",
+    ),
+    # A name and a password side by side.
+    named(
+        "password",
+        ("user", "login"),
+        rf"(?i:user(?:name)?|login)\s{{0,2}}[:=]?\s{{1,3}}[^\s,;:\"']{{1,64}}(?:,|;| and| with|\s/)\s{{1,3}}"
+        rf"(?i:password|passwd|passwort|pass)\s{{0,2}}[:=]?\s{{1,3}}{ALGORITHMS}{DIGIT_OR_SIGN}{VALUE_IN_SENTENCE}",
+        also="pass",
+    ),
+    named(
+        "password",
+        ("creds", "credentials", "login:", "login for", "login is"),
+        rf"(?i:creds|credentials|login)(?:{PURPOSE})?(?:\s{{0,2}}[:=]|\s(?:is|are|were))\s{{1,4}}(?!\w{{2,12}}://)"
+        rf"[\w.@+-]{{2,64}}(?::|\s/\s){THREE_CLASSES}((?![/\"'`])[^\s\"'`»”<>(){{}}]{{6,128}}(?<![.,;:]))",
+    ),
+    named(
+        "secret",
+        ("totp", "2fa", "otp", "mfa", "authenticator"),
+        r"(?i:totp|2fa|otp|mfa|authenticator)[ _-](?i:secret|seed|key)(?:\s(?:is|was)|\s?[:=])?\s{1,3}[\"'`]?"
+        r"((?=[A-Z]{0,64}[2-7])[A-Z2-7]{16,64}={0,6}|(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4})(?![A-Za-z0-9])",
+        entropy=2.5,
+    ),
+)
 NAMES = (
     named("password", ("<pass",), r"(?i:<pass(?:word|wd|phrase)?>)([^<\s]{4,128})</"),
     # In capitals and without blanks, as in a .env file, any word is a value.
     named(
         "password",
         ("pass", "secret"),
-        r"(?:PASS(?:WORD|WD|PHRASE)?|SECRET)[A-Z0-9_]{0,16}=[\"']?([^\s\"'`$<({\[%\\/~][^\s\"'`]{5,128})",
+        rf"{CAPITAL_NAME}=[\"']?([^\s\"'`$<({{\[%\\/~][^\s\"'`]{{5,128}})",
         follow=NAME_ENDS,
     ),
     named(
@@ -249,7 +310,7 @@ ENTROPIES = (
     beside(rf"(?:{SECRET}|{PASSWORD})", (*SECRET_KEYWORDS, "pass", "pwd"), SMALL, entropy=3.4),
     beside(SECRET, SECRET_KEYWORDS, UUID, entropy=2.5),
 )
-ASSIGNMENTS = (*HEADERS, *COOKIES, *SHELL, *FALLBACKS, *NAMES, *ENTROPIES)
+ASSIGNMENTS = (*HEADERS, *COOKIES, *SHELL, *FALLBACKS, *SENTENCES, *NAMES, *ENTROPIES)
 
 
 LONGEST = 512  # of a token; what is longer is data, and its head makes it worthless
@@ -261,9 +322,12 @@ PEM_LINES = (
     r"(?:(?:(?:\s|\\[nr]|[\"'+])*+[A-Za-z0-9+/=]{16,}+)++|"
     r"(?:[ \t]{0,8}\r?\n[^\n]{0,60}?(?<![A-Za-z0-9+/])[A-Za-z0-9+/=]{32,}+(?=\s|\Z))++)"
 )
-USER = r"[^\s/:@\"'<>\[\]{}()]{0,64}"
+USER = r"[^\s/:@\"'<>\[\]{}()?#,|;]{0,64}"
 HOST_FOLLOWS = r"@(?=[\w\[.%$-])"
-URL_PASSWORD = rf"{USER}:([^\s/\"'<>]{{1,256}}){HOST_FOLLOWS}"
+# `http://host:3000?mail=bob@example.com` has a port and a query, no password.
+URL_PASSWORD = rf"{USER}:([^\s/\"'<>?#,|;]{{1,256}}){HOST_FOLLOWS}"
+# People write the password of a database without escaping it, so only a port rules it out.
+DATABASE_PASSWORD = rf"{USER}:(?!\d{{1,5}}[?#,|;])([^\s/\"'<>]{{1,256}}){HOST_FOLLOWS}"
 DATABASES = (
     "postgres",
     "mysql",
@@ -501,7 +565,7 @@ CONTEXTS = (
 CONNECTIONS = (
     Rule(
         "database_password",
-        rf"(?i:{'|'.join(DATABASES)})(?:ql)?(?:\+\w{{1,24}})?s?://{URL_PASSWORD}",
+        rf"(?i:{'|'.join(DATABASES)})(?:ql)?(?:\+\w{{1,24}})?s?://{DATABASE_PASSWORD}",
         DATABASES,
         1,
         where="anywhere",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from random import Random
 
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre.model.memory import Json
-from nacre.safety.secrets import DEFAULT, Policy, contains_secret, scrub, scrub_json
-from tests.safety.made import MAKERS, TOKENS, secrets
+from nacre.safety.secrets import DEFAULT, Policy, contains_secret, scrub, scrub_json, unique_key
+from tests.safety.factories import MAKERS, TOKENS, secrets
 
 PERSONAL = Policy(personal=True)
 KINDS = sorted(MAKERS)
@@ -166,6 +167,23 @@ def test_placeholders_and_allowed_values_stay_in_metadata() -> None:
     value: Json = {"password": "${DB_PASSWORD}", "token": "", "secret": "[REDACTED:secret]", "api_key": None}
     assert scrub_json(value).value == value
     assert scrub_json({"password": "known"}, policy=Policy(allow=("known",))).kinds == ()
+
+
+def test_many_keys_that_redact_alike_cost_in_proportion() -> None:
+    tried: list[str] = []
+
+    class Watched(dict[str, Json]):
+        def __contains__(self, key: object) -> bool:
+            tried.append(str(key))
+            return super().__contains__(key)
+
+    taken, copies = Watched(), Counter[str]()
+    names = []
+    for _ in range(1000):
+        names.append(unique_key(taken, "[REDACTED:secret]", copies))
+        taken[names[-1]] = None
+    assert len(set(names)) == 1000
+    assert len(tried) < 3000
 
 
 def test_two_keys_that_are_secrets_stay_two_entries() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from nacre.safety.secrets import contains_secret, scrub
 from nacre.safety.token_rules import RULES
-from tests.safety.made import MAKERS, leaked, secrets
+from tests.safety.factories import MAKERS, leaked, secrets
 
 KINDS = sorted({rule.kind for rule in RULES})
 EACH = 40
@@ -136,3 +136,79 @@ def test_a_long_hostile_text_takes_time_in_proportion(part: str) -> None:
     started = time.process_time()
     scrub(part * (200_000 // len(part)))
     assert time.process_time() - started < 30  # a quadratic pattern takes many minutes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://localhost:3000?email=bob@example.com",
+        "ws://localhost:8080,mailto:bob@example.com",
+        "http://127.0.0.1:8000|contact:ops@acme.io",
+        "http://localhost:3000#a=bob@example.com",
+        "mongodb://db1:27017,db2:27017?mail=bob@example.com",
+    ],
+)
+def test_an_address_with_a_port_and_an_e_mail_is_not_a_password(text: str) -> None:
+    assert scrub(text).text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "COMPASS=northwest",
+        "BYPASS=all-checks1",
+        "PASSENGERS=1000000",
+        "PASSED_TESTS=1234567",
+        "SECRETARY=JaneMiller",
+        "pass=200000 fail=3",
+        "PASS=200000 FAIL=3",
+        "mysql -h db -profile=x",
+    ],
+)
+def test_a_name_that_only_contains_the_word_is_not_a_password(text: str) -> None:
+    assert scrub(text).text == text
+
+
+# The values are joined at run time, so that no scanner takes this file for a leak.
+SENTENCES = {
+    "Password for Jenkins = {}": "letmein" + "123",
+    "Username admin, password {}": "admin" + "123",
+    "The root pw for db01 is {}": "xK9!" + "mmQ2",
+    "pass for staging: {}": "qwErty" + "99",
+    "creds for prod are admin:{}": "Pr0d" + "P4ss!",
+    "Login: alice / {}": "Wond3r" + "l@nd",
+    "Passwort fuer den Server: {}": "Hund3" + "kuchen",
+    "wachtwoord: {}": "Kaas5" + "broodje",
+    "hasło to {}": "Pierogi" + "77",
+    "La password è {}": "Spaghetti" + "9",
+    "パスワードは{}です": "Sakura" + "2024",
+    "密码是{}。": "Panda" + "8888",
+    "비밀번호는 {}입니다": "Kimchi" + "9988",
+    "redis-cli -h cache01 -a {} ping": "s3cr3t" + "Redis",
+    "TOTP secret {}": "JBSWY3DP" + "EHPK3PXP",
+}
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_a_password_is_found_in_a_natural_sentence(sentence: str) -> None:
+    secret = SENTENCES[sentence]
+    assert scrub(sentence.format(secret)).text.startswith(sentence.partition("{}")[0] + "[REDACTED:")
+    assert secret not in scrub(sentence.format(secret)).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The pass for Yosemite is $35.00 per car.",
+        "Login: https://intranet.example.com/Portal2024",
+        "Username field first, password field second.",
+        "密码为SHA256加密",
+        "パスワードは8文字以上です",
+        "The first pass for the parser is slow.",
+        "Login for partners: see the wiki",
+        "Reset the password for Jenkins: open the admin page",
+        "The 2FA key is on my keyring",
+    ],
+)
+def test_a_sentence_about_a_password_stays_as_it_is(text: str) -> None:
+    assert scrub(text).text == text

@@ -1,0 +1,46 @@
+"""Random values are secrets without a name; identifiers, certificates and public keys are not."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from nacre.safety.secret_values import looks_random
+from nacre.safety.secrets import scrub
+from tests.safety.factories import ALNUM, BASE64, run
+
+
+def block(name: str, lines: int = 6) -> str:
+    """A PEM block of random lines; the seed gives lines without `/` and `+`, which look like bare secrets."""
+    body = "\n".join(run(ALNUM if seed % 2 else BASE64, 64)(Random(seed)) for seed in range(lines))
+    return f"-----BEGIN {name}-----\n{body}\n-----END {name}-----"
+
+
+@pytest.mark.parametrize("name", ["CERTIFICATE", "PUBLIC KEY", "RSA PUBLIC KEY", "CERTIFICATE REQUEST"])
+def test_a_certificate_or_a_public_key_stays_as_it_is(name: str) -> None:
+    text = f"The key of the proxy:\n{block(name)}\nRenew it in May."
+    assert scrub(text).text == text
+
+
+def test_a_private_key_beside_a_certificate_is_still_redacted() -> None:
+    private = block("RSA PRIVATE" + " KEY")
+    text = f"{block('CERTIFICATE')}\n{private}"
+    assert scrub(text).text == f"{block('CERTIFICATE')}\n[REDACTED:private_key]"
+
+
+def test_a_password_inside_a_block_that_claims_to_be_a_certificate_is_redacted() -> None:
+    secret = "hunter" + "2-and-more"
+    text = f"-----BEGIN CERTIFICATE-----\npassword: {secret}\n-----END CERTIFICATE-----"
+    assert secret not in scrub(text).text
+
+
+@pytest.mark.parametrize("name", ["_Float4E2m1fnMachArLike", "Utf8StringToByteArray2Converter", "Float8E5m2MachArLike"])
+def test_an_identifier_made_of_capitalized_words_is_not_random(name: str) -> None:
+    assert scrub(f"class {name}:").text == f"class {name}:"
+
+
+def test_nearly_all_random_values_still_look_random() -> None:
+    values = [run(ALNUM, 24)(Random(seed)) for seed in range(500)]
+    with_digit = [value for value in values if any(sign.isdigit() for sign in value)]
+    assert sum(map(looks_random, with_digit)) > 0.85 * len(with_digit)

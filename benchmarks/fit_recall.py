@@ -22,7 +22,7 @@ from nacre.model import Filter, Query
 from nacre.models.minilm import MiniLM
 from nacre.protocols import Backend, Embedder
 from nacre.recall import sessions
-from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Evidence, collect
+from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Candidates, gather
 from nacre.recall.signals import signals
 from nacre.recall.understand import understand
 
@@ -73,7 +73,7 @@ def read(
     vector = embedder.embed([asked.text])[0]
     whole = unit == "session"
     pool, reach = (sessions.POOL, 0) if whole else (max(POOL, POOL_PER_WANTED * WANTED), REACH)
-    evidence = collect(asked, vector, space="default", store=store, pool=pool, reach=reach)
+    evidence = gather(asked, vector, space="default", store=store, pool=pool, reach=reach)
     told = sessions.session_signals(evidence, asked) if whole else signals(evidence, asked)
     keys = session_names(evidence) if whole else tuple(place.id for place in evidence.places)
     right = np.array([place for place, key in enumerate(keys) if key in question.gold], np.int64)
@@ -88,7 +88,7 @@ def read(
     )
 
 
-def session_names(evidence: Evidence) -> tuple[str, ...]:
+def session_names(evidence: Candidates) -> tuple[str, ...]:
     names = {int(code): place.session for code, place in zip(evidence.session, evidence.places, strict=True)}
     return tuple(names[code] for code in range(len(names)))
 

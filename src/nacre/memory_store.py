@@ -105,7 +105,7 @@ from nacre.protocols import (
 from nacre.recall import walk
 from nacre.recall.pack import HEADER, TokenCounter, pack
 from nacre.recall.recall import clean_recollection
-from nacre.recall.walk import Walk, relations_asked
+from nacre.recall.walk import Walk, relation_list
 from nacre.recall_options import Asking, Scope, filter_of, held_at, instant, parted, query_of
 from nacre.remember.derive import derive_or_defer
 from nacre.remember.guard import guard_notes as found
@@ -738,7 +738,7 @@ class MemoryStore(Closing):
         self, *, out_of: Sequence[str] | None = None, into: Sequence[str] | None = None, rel: Relations = None
     ) -> list[Edge]:
         """The ties themselves, from or to these memories; all of the space when neither is given."""
-        return self._store.edges(self.space, out_of=out_of, into=into, rels=relations_asked(rel))
+        return self._store.edges(self.space, out_of=out_of, into=into, rels=relation_list(rel))
 
     def relations(self) -> dict[str, str]:
         """Every relation that the store knows, with what it means."""
@@ -768,7 +768,7 @@ class MemoryStore(Closing):
         where = Filter() if include_hidden else self._filter({"as_of": as_of, "valid_at": valid_at})
         if valid_at is not None:
             where &= held_at(seconds(valid_at))
-        return Walk(self._known(as_of), self.space, direction, relations_asked(rel), where)
+        return Walk(self._known(as_of), self.space, direction, relation_list(rel), where)
 
     def pin(self, *ids: str, why: str = "") -> list[Memory]:
         """Keeps them from fading: neither decay nor a bound takes them."""

@@ -6,7 +6,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.model import Hit
-from nacre.recall.select import capped, collapsed, diverse
+from nacre.recall.recall import cap_sessions, collapse_copies, diversify
 from tests.recall.asking import converse, found
 from tests.samples import memory
 
@@ -20,7 +20,9 @@ def ids(chosen: list[Hit]) -> list[str]:
 
 
 def test_notes_of_the_same_words_stand_once_and_name_the_others() -> None:
-    found = collapsed(hits("Anna likes green tea", "anna likes green tea!", "Ben does not", "Anna likes GREEN tea."))
+    found = collapse_copies(
+        hits("Anna likes green tea", "anna likes green tea!", "Ben does not", "Anna likes GREEN tea.")
+    )
     assert ids(found) == ["m0", "m2"]
     assert found[0].collapsed == ("m1", "m3")
 
@@ -31,39 +33,39 @@ def test_notes_of_the_same_words_stand_once_and_name_the_others() -> None:
      ("Anna likes tea", "Anna does not like tea"), ("A pays B", "B pays A")],
 )  # fmt: skip
 def test_what_tells_something_else_does_not_collapse(one: str, other: str) -> None:
-    assert ids(collapsed(hits(one, other))) == ["m0", "m1"]
+    assert ids(collapse_copies(hits(one, other))) == ["m0", "m1"]
 
 
 def test_the_same_text_under_another_title_is_another_memory() -> None:
     one, other = Hit(memory("a", "use black", title="Python"), 1.0), Hit(memory("b", "use black", title="Walls"), 0.9)
-    assert ids(collapsed([one, other])) == ["a", "b"]
+    assert ids(collapse_copies([one, other])) == ["a", "b"]
 
 
 def test_turns_of_conversations_do_not_collapse() -> None:
-    assert ids(collapsed(hits("yes", "yes", session="s"))) == ["m0", "m1"]
+    assert ids(collapse_copies(hits("yes", "yes", session="s"))) == ["m0", "m1"]
 
 
 def test_a_session_s_surplus_comes_after_the_others() -> None:
     mixed = [*hits("a", "b", "c", session="s"), Hit(memory("note"), 0.1), Hit(memory("t", session="t"), 0.05)]
-    assert ids(capped(mixed, 1)) == ["m0", "note", "t", "m1", "m2"]
-    assert ids(capped(mixed, 2)) == ["m0", "m1", "note", "t", "m2"]
-    assert ids(capped(mixed, 0)) == ids(mixed)
+    assert ids(cap_sessions(mixed, 1)) == ["m0", "note", "t", "m1", "m2"]
+    assert ids(cap_sessions(mixed, 2)) == ["m0", "m1", "note", "t", "m2"]
+    assert ids(cap_sessions(mixed, 0)) == ids(mixed)
 
 
 def test_notes_outside_of_a_conversation_are_no_session() -> None:
-    assert ids(capped(hits("a", "b", "c"), 1)) == ["m0", "m1", "m2"]
+    assert ids(cap_sessions(hits("a", "b", "c"), 1)) == ["m0", "m1", "m2"]
 
 
 def test_diversity_prefers_the_unlike() -> None:
     alike = hits("green tea from Uji", "green tea from Nara", "the port is 5432")
-    assert ids(diverse(alike, 2, 0.7)) == ["m0", "m2"]
-    assert ids(diverse(alike, 2, 0.01)) == ["m0", "m1"]
-    assert ids(diverse(alike, 9, 1.0))[0] == "m0"
+    assert ids(diversify(alike, 2, 0.7)) == ["m0", "m2"]
+    assert ids(diversify(alike, 2, 0.01)) == ["m0", "m1"]
+    assert ids(diversify(alike, 9, 1.0))[0] == "m0"
 
 
 def test_scores_below_zero_do_not_turn_diversity_round() -> None:
     low = [Hit(memory("a", "one"), -0.1), Hit(memory("b", "two"), -0.9)]
-    assert ids(diverse(low, 2, 0.1)) == ["a", "b"]
+    assert ids(diversify(low, 2, 0.1)) == ["a", "b"]
 
 
 def test_a_recall_lists_what_it_collapsed_and_still_brings_k(store: MemoryStore) -> None:

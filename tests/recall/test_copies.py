@@ -6,7 +6,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.model import Hit, Query
-from nacre.recall.select import leveled, weigh
+from nacre.recall.adjust import adjust, rank_places
 from nacre.recall.understand import understand
 from tests.recall.asking import found
 from tests.samples import memory
@@ -22,9 +22,9 @@ def test_copies_stand_each_for_itself_where_that_is_asked_for(store: MemoryStore
 
 
 def test_scores_that_only_rounding_tells_apart_share_a_place() -> None:
-    assert leveled([0.5, 0.9, 0.90000003, 0.1]) == {0.90000003: 0, 0.9: 0, 0.5: 2, 0.1: 3}
-    assert leveled([2e-6, 1e-6]) == {2e-6: 0, 1e-6: 1}
-    assert leveled([-0.1, -0.9]) == {-0.1: 0, -0.9: 1}
+    assert rank_places([0.5, 0.9, 0.90000003, 0.1]) == {0.90000003: 0, 0.9: 0, 0.5: 2, 0.1: 3}
+    assert rank_places([2e-6, 1e-6]) == {2e-6: 0, 1e-6: 1}
+    assert rank_places([-0.1, -0.9]) == {-0.1: 0, -0.9: 1}
 
 
 def test_importance_and_then_age_decide_where_only_rounding_does() -> None:
@@ -34,4 +34,4 @@ def test_importance_and_then_age_decide_where_only_rounding_does() -> None:
         Hit(memory("old", "x", importance=0.9, created_at=1.0), 0.7),
         Hit(memory("new", "x", importance=0.9, created_at=2.0), 0.69999995),
     ]
-    assert [hit.memory.id for hit in weigh(hits, understand(query), query)] == ["new", "old", "low"]
+    assert [hit.memory.id for hit in adjust(hits, understand(query), query)] == ["new", "old", "low"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nacre import MemoryStore
-from nacre.recall.select import FACTORS
-from nacre.recall.strategies import SHOWN
+from nacre.recall.adjust import FACTORS
+from nacre.recall.strategies import LEAST_SHOWN
 from tests.recall.asking import converse
 
 
@@ -27,7 +27,7 @@ def test_the_shares_add_up_to_the_score_before_worth_is_weighed_in(filled: Memor
         whole = before
         for factor in factors:
             whole *= factor
-        assert hit.score == pytest.approx(whole, abs=8 * SHOWN)
+        assert hit.score == pytest.approx(whole, abs=8 * LEAST_SHOWN)
 
 
 def test_the_matched_words_and_the_cosine_are_named(filled: MemoryStore) -> None:

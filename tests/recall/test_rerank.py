@@ -9,7 +9,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import RerankingError
 from nacre.model import Hit, Query
-from nacre.recall.recall import BLEND, READ, rerank
+from nacre.recall.recall import BLEND, RERANKED, rerank
 from nacre.recall.understand import Question, understand
 from tests.embedders import WordBag
 from tests.samples import memory
@@ -50,9 +50,9 @@ def test_its_word_is_blended_with_the_first_ranking() -> None:
 
 def test_only_the_best_are_read_and_the_rest_follow_them() -> None:
     reader = Reader()
-    found, _ = rerank(hits(*(1 - i / 100 for i in range(READ + 5))), ASKED, reader)
-    assert len(reader.read) == READ
-    assert [hit.memory.id for hit in found] == [f"m{i}" for i in range(READ + 5)]
+    found, _ = rerank(hits(*(1 - i / 100 for i in range(RERANKED + 5))), ASKED, reader)
+    assert len(reader.read) == RERANKED
+    assert [hit.memory.id for hit in found] == [f"m{i}" for i in range(RERANKED + 5)]
     assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.model import Hit, Query
-from nacre.recall.select import in_mood, weigh
+from nacre.recall.adjust import adjust, blend_mood
 from nacre.recall.understand import understand
 from tests.recall.asking import DAY, NOW, found
 from tests.samples import memory
@@ -116,11 +116,11 @@ def test_mood_is_blended_with_the_score_against_the_best() -> None:
     happy = memory("happy", valence=1.0, arousal=1.0)
     sad, unknown = memory("sad", valence=-1.0, arousal=-1.0), memory("unknown")
     hits = [Hit(sad, 2.0), Hit(happy, 1.0), Hit(unknown, 0.5)]
-    scores = {hit.memory.id: hit.score for hit in in_mood(hits, (1.0, 1.0), 0.3)}
+    scores = {hit.memory.id: hit.score for hit in blend_mood(hits, (1.0, 1.0), 0.3)}
     assert scores == pytest.approx({"sad": 0.7, "happy": 0.7 * 0.5 + 0.3, "unknown": 0.7 * 0.25 + 0.15})
 
 
 def test_scores_below_zero_are_not_turned_round() -> None:
     hits = [Hit(memory("a", trust=0.1), -0.1), Hit(memory("b"), -0.9)]
     query = Query("x", asked_at=NOW, emotion=(0.0, 0.0))
-    assert [hit.memory.id for hit in weigh(hits, understand(query), query)] == ["a", "b"]
+    assert [hit.memory.id for hit in adjust(hits, understand(query), query)] == ["a", "b"]

@@ -9,7 +9,8 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.model import Hit, Query
-from nacre.recall.select import diverse, weigh
+from nacre.recall.adjust import adjust
+from nacre.recall.recall import diversify
 from nacre.recall.understand import understand
 from tests.recall.asking import DAY, NOW, found
 from tests.samples import memory
@@ -20,7 +21,7 @@ LONG_AGO = NOW - 10_000 * DAY  # nothing is left of recency
 def scored(score: float = 1.0, *, asking: dict[str, Any] | None = None, text: str = "x", **fields: Any) -> float:
     given = {"importance": 0.5, "confidence": 1.0, "trust": 1.0, "created_at": LONG_AGO, **fields}
     query = Query(text, asked_at=NOW, **(asking or {}))
-    (hit,) = weigh([Hit(memory("m", **given), score)], understand(query), query)
+    (hit,) = adjust([Hit(memory("m", **given), score)], understand(query), query)
     return hit.score
 
 
@@ -73,7 +74,7 @@ def test_outside_of_the_time_that_is_asked_for_seven_tenths_are_left(occurred_at
 def test_a_score_that_is_not_above_zero_is_not_scaled_and_tells_no_factor(score: float) -> None:
     query = Query("x", asked_at=NOW)
     given = Hit(memory("m", importance=1.0, trust=0.1, created_at=NOW), score)
-    assert weigh([given], understand(query), query) == [given]
+    assert adjust([given], understand(query), query) == [given]
 
 
 def test_scores_that_only_rounding_tells_apart_are_ordered_by_importance_then_by_age() -> None:
@@ -84,7 +85,7 @@ def test_scores_that_only_rounding_tells_apart_are_ordered_by_importance_then_by
         Hit(memory("new", importance=0.9, created_at=NOW), 0.8 * (1 - 5e-7)),
         Hit(memory("less", importance=1.0, created_at=NOW), 0.8 * (1 - 4e-6)),
     ]
-    ranked = weigh(hits, understand(query), query)
+    ranked = adjust(hits, understand(query), query)
     assert [hit.memory.id for hit in ranked] == ["new", "old", "plain", "less"]
 
 
@@ -95,7 +96,7 @@ def test_diversity_compares_with_the_first_pick_too_and_not_only_with_the_last()
         Hit(memory("like the first", "red apples from the north again"), 0.8),
         Hit(memory("unlike both", "seven stones lie there"), 0.5),
     ]
-    chosen = [hit.memory.id for hit in diverse(hits, 3, 0.6)]
+    chosen = [hit.memory.id for hit in diversify(hits, 3, 0.6)]
     assert chosen == ["first", "unlike", "unlike both"]
 
 

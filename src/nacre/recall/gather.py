@@ -1,4 +1,4 @@
-"""Collects what speaks for each candidate: its words, its meaning, and its neighbours in the conversation."""
+"""Gathers candidates by words, by meaning, by time and by conversation, with the data that scores them."""
 
 from __future__ import annotations
 
@@ -19,74 +19,76 @@ if TYPE_CHECKING:
     from nacre.protocols import Keys
 
 # How many candidates each channel brings. The right turn of a conversation of 600 is among them in all but 2 % of the
-# development questions; twice as many found no more and cost a millisecond.
+# development questions; twice as many gave no better result and cost a millisecond.
 POOL = 100
 POOL_PER_WANTED = 6
-# The best of them are given their neighbours: a reply may say nothing of what it replies to.
-FOLLOWED = 50
-TIMELY = 5  # a window of time brings this part of a channel's pool
+# So many of the best also bring their neighbours: a reply may not repeat what it replies to.
+WITH_NEIGHBOURS = 50
+WINDOW_SHARE = 5  # a time window brings one fifth of a channel's pool
 REACH = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """Arrays run along `places`. `shares` has a row for each term: what BM25 gives the place for it."""
+class Candidates:
+    """Arrays run along `places`. `shares` has a row per term: the BM25 score of each place for it."""
 
     places: tuple[Place, ...]
     cosines: Vectors
     terms: tuple[str, ...]
     rarity: Vectors
     shares: Vectors
-    before: NDArray[np.int64]  # where the turn before stands in `places`; -1 when it is not here
+    before: NDArray[np.int64]  # index of the previous turn in `places`; -1 when it is not there
     after: NDArray[np.int64]
-    session: NDArray[np.int64]  # memories outside a conversation each have a number of their own
+    session: NDArray[np.int64]  # a number per session; each memory outside a conversation has its own
 
 
-def collect(asked: Question, vector: Vectors | None, *, space: str, store: Backend, pool: int, reach: int) -> Evidence:
-    """The filter holds for every place; a narrow one does not cost any candidate."""
+def gather(
+    question: Question, vector: Vectors | None, *, space: str, store: Backend, pool: int, reach: int
+) -> Candidates:
+    """Every place passes the filter; a narrow filter does not cost candidates."""
     import numpy as np
 
-    postings = store.postings(asked.terms)
+    postings = store.postings(question.terms)
     worth = rarities(postings, store.size())  # of every space, as the postings are
-    places = candidates(asked, postings, worth, vector, space=space, store=store, pool=pool)
-    cosines = known_cosines(vector, places, {}, space=space, store=store)
+    places = candidate_places(question, postings, worth, vector, space=space, store=store, pool=pool)
+    cosines = add_cosines(vector, places, {}, space=space, store=store)
     if reach and any(place.session for place in places):
-        spots = best_spots(places, shares_of(postings, worth, keys_of(places)), cosines)
+        spots = best_positions(places, term_shares(postings, worth, place_keys(places)), cosines)
         here = {place.key for place in places}
-        places += [place for place in store.around(space, spots, reach, asked.where) if place.key not in here]
-        cosines = known_cosines(vector, places, cosines, space=space, store=store)
-    found = np.array([cosines[place.key] for place in places], np.float32)
-    return arranged(places, found, postings, worth, keys_of(places))
+        places += [place for place in store.around(space, spots, reach, question.where) if place.key not in here]
+        cosines = add_cosines(vector, places, cosines, space=space, store=store)
+    by_place = np.array([cosines[place.key] for place in places], np.float32)
+    return arrange(places, by_place, postings, worth, place_keys(places))
 
 
-def keys_of(places: Sequence[Place]) -> Keys:
+def place_keys(places: Sequence[Place]) -> Keys:
     import numpy as np
 
     return np.array([place.key for place in places], np.int64)
 
 
-def known_cosines(
+def add_cosines(
     vector: Vectors | None, places: Sequence[Place], known: Mapping[int, float], *, space: str, store: Backend
 ) -> dict[int, float]:
-    """Asks only for those that are not known yet."""
+    """`known` and the cosines that it lacks, by key; 0 without a vector."""
     missing = [place for place in places if place.key not in known]
     if vector is None or not missing:
         return {**dict.fromkeys((place.key for place in missing), 0.0), **known}
-    found = store.cosines(space, vector, keys_of(missing)).tolist()
-    return {**known, **dict(zip((place.key for place in missing), found, strict=True))}
+    added = store.cosines(space, vector, place_keys(missing)).tolist()
+    return {**known, **dict(zip((place.key for place in missing), added, strict=True))}
 
 
 def rarities(postings: Mapping[str, Posting], total: int) -> dict[str, float]:
     """Inverse document frequency, never negative: a common word says little, but nothing against a memory."""
-    return {term: rarity(len(found.keys), total) for term, found in postings.items()}
+    return {term: rarity(len(posting.keys), total) for term, posting in postings.items()}
 
 
 def rarity(holding: int, total: int) -> float:
     return math.log(1 + (max(total - holding, 0) + 0.5) / (holding + 0.5))
 
 
-def candidates(
-    asked: Question,
+def candidate_places(
+    question: Question,
     postings: Mapping[str, Posting],
     worth: Mapping[str, float],
     vector: Vectors | None,
@@ -95,39 +97,43 @@ def candidates(
     store: Backend,
     pool: int,
 ) -> list[Place]:
-    """Each channel brings at least half of its pool, or all that the filter leaves it."""
+    """Each channel brings at least half of its pool, or everything that the filter admits."""
     import numpy as np
 
     def channels(only: Keys | None) -> list[Keys]:
-        found = [best_by_words(postings, worth, pool, only)]
-        return found if vector is None else [*found, store.near(space, vector, pool, only)[0]]
+        by_words = best_by_words(postings, worth, pool, only)
+        return [by_words] if vector is None else [by_words, store.near(space, vector, pool, only)[0]]
 
-    found = channels(None)
-    places = store.places(space, np.unique(np.concatenate(found)), asked.where)
-    admitted = keys_of(places)
-    if any(len(keys) >= pool and 2 * np.isin(keys, admitted).sum() < pool for keys in found):
-        # The filter is narrow, or other spaces hold most of what was found: look only among what it admits.
-        found = channels(store.allowed(space, asked.where))
-        places = store.places(space, np.unique(np.concatenate(found)), asked.where)
-    return places if vector is None else places + in_time(asked, vector, places, space=space, store=store, pool=pool)
+    keys_by_channel = channels(None)
+    places = store.places(space, np.unique(np.concatenate(keys_by_channel)), question.where)
+    admitted = place_keys(places)
+    if any(len(keys) >= pool and 2 * np.isin(keys, admitted).sum() < pool for keys in keys_by_channel):
+        # The filter is narrow, or most matches are in other spaces: search only among what the filter admits.
+        keys_by_channel = channels(store.allowed(space, question.where))
+        places = store.places(space, np.unique(np.concatenate(keys_by_channel)), question.where)
+    return (
+        places
+        if vector is None
+        else places + nearest_in_time(question, vector, places, space=space, store=store, pool=pool)
+    )
 
 
-def in_time(
-    asked: Question, vector: Vectors, known: Sequence[Place], *, space: str, store: Backend, pool: int
+def nearest_in_time(
+    question: Question, vector: Vectors, known: Sequence[Place], *, space: str, store: Backend, pool: int
 ) -> list[Place]:
-    """The nearest among what happened when the question says, which may be far from the nearest of all."""
+    """The nearest memories of the time that the question names; they may be far from the nearest of all."""
     here = {place.key for place in known}
-    found: list[Place] = []
-    for window in asked.windows:
-        for when in happened_within(window):
-            only = store.allowed(space, asked.where & when)
-            keys = store.near(space, vector, pool // TIMELY, only)[0] if len(only) else only
-            found += [place for place in store.places(space, keys, asked.where) if place.key not in here]
-            here |= {place.key for place in found}
-    return found
+    added: list[Place] = []
+    for window in question.windows:
+        for when in time_filters(window):
+            only = store.allowed(space, question.where & when)
+            keys = store.near(space, vector, pool // WINDOW_SHARE, only)[0] if len(only) else only
+            added += [place for place in store.places(space, keys, question.where) if place.key not in here]
+            here |= {place.key for place in added}
+    return added
 
 
-def happened_within(window: Window) -> tuple[Filter, Filter]:
+def time_filters(window: Window) -> tuple[Filter, Filter]:
     dated = Filter.where(occurred_at__ge=window.start, occurred_at__le=window.end)
     written = Filter.where(occurred_at__unset=True, created_at__ge=window.start, created_at__le=window.end)
     return dated, written
@@ -138,8 +144,8 @@ def best_by_words(postings: Mapping[str, Posting], worth: Mapping[str, float], p
 
     if not postings:
         return np.empty(0, np.int64)
-    keys = np.concatenate([found.keys for found in postings.values()])
-    shares = np.concatenate([worth[term] * found.weights for term, found in postings.items()])
+    keys = np.concatenate([posting.keys for posting in postings.values()])
+    shares = np.concatenate([worth[term] * posting.weights for term, posting in postings.items()])
     unique, where = np.unique(keys, return_inverse=True)
     scores = np.bincount(where, shares, len(unique))
     if only is not None:
@@ -150,7 +156,7 @@ def best_by_words(postings: Mapping[str, Posting], worth: Mapping[str, float], p
     return unique[np.argpartition(-scores, pool)[:pool]]
 
 
-def best_spots(places: Sequence[Place], shares: Vectors, cosines: Mapping[int, float]) -> list[tuple[str, int]]:
+def best_positions(places: Sequence[Place], shares: Vectors, cosines: Mapping[int, float]) -> list[tuple[str, int]]:
     import numpy as np
 
     words = shares.sum(axis=0)
@@ -158,27 +164,27 @@ def best_spots(places: Sequence[Place], shares: Vectors, cosines: Mapping[int, f
     together = words / max(float(words.max(initial=0)), 1e-9) + meaning / max(float(meaning.max(initial=0)), 1e-9)
     ranked = (places[i] for i in np.argsort(-together, kind="stable").tolist())
     spots = [(place.session, place.position) for place in ranked if place.session and place.position is not None]
-    return spots[:FOLLOWED]
+    return spots[:WITH_NEIGHBOURS]
 
 
-def arranged(
+def arrange(
     places: Sequence[Place],
     cosines: Vectors,
     postings: Mapping[str, Posting],
     worth: Mapping[str, float],
-    where: Keys,
-) -> Evidence:
+    keys: Keys,
+) -> Candidates:
     import numpy as np
 
     spot = {(p.session, p.position): i for i, p in enumerate(places) if p.session and p.position is not None}
     names: dict[str, int] = {}
     session = [names.setdefault(p.session or f"\0{p.key}", len(names)) for p in places]
-    return Evidence(
+    return Candidates(
         places=tuple(places),
         cosines=cosines,
         terms=tuple(postings),
         rarity=np.array([worth[term] for term in postings], np.float32),
-        shares=shares_of(postings, worth, where),
+        shares=term_shares(postings, worth, keys),
         before=np.array([neighbour(p, -1, spot) for p in places], np.int64),
         after=np.array([neighbour(p, 1, spot) for p in places], np.int64),
         session=np.array(session, np.int64),
@@ -189,11 +195,11 @@ def neighbour(place: Place, step: int, spot: Mapping[tuple[str, int], int]) -> i
     return -1 if place.position is None else spot.get((place.session, place.position + step), -1)
 
 
-def shares_of(postings: Mapping[str, Posting], worth: Mapping[str, float], where: Keys) -> Vectors:
+def term_shares(postings: Mapping[str, Posting], worth: Mapping[str, float], keys: Keys) -> Vectors:
     import numpy as np
 
-    whole = np.zeros((len(postings), len(where)), np.float32)
-    for row, (term, found) in enumerate(postings.items()):
-        at = np.minimum(np.searchsorted(found.keys, where), len(found.keys) - 1)
-        whole[row] = np.where(found.keys[at] == where, worth[term] * found.weights[at], 0)
-    return whole
+    shares = np.zeros((len(postings), len(keys)), np.float32)
+    for row, (term, posting) in enumerate(postings.items()):
+        at = np.minimum(np.searchsorted(posting.keys, keys), len(posting.keys) - 1)
+        shares[row] = np.where(posting.keys[at] == keys, worth[term] * posting.weights[at], 0)
+    return shares

@@ -1,7 +1,9 @@
-"""Passes every memory of an answer through a guard, wherever in the answer it stands."""
+"""Recall: understand the question, gather and score candidates, adjust, rerank, select, expand."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -9,115 +11,40 @@ from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
 from nacre.model.recollection import RECENCY_BASES
 from nacre.protocols import Backend, Embedder, Reranker
-from nacre.recall.select import choose, weigh
+from nacre.recall.adjust import adjust
 from nacre.recall.sessions import ScoredSession, rank_sessions
-from nacre.recall.signals import judged
+from nacre.recall.signals import relevance_alone
 from nacre.recall.strategies import STRATEGIES, Scored, Sources, rank
 from nacre.recall.understand import Question, understand
-
-
-def clean_recollection(found: Recollection, clean: Callable[[Memory], Memory]) -> Recollection:
-    def hit(each: Hit) -> Hit:
-        memory, context = clean(each.memory), tuple(map(clean, each.context))
-        same = memory is each.memory and all(one is other for one, other in zip(context, each.context, strict=True))
-        return each if same else replace(each, memory=memory, context=context)
-
-    sessions = tuple(replace(each, hits=tuple(map(hit, each.hits))) for each in found.sessions)
-    return replace(found, hits=tuple(map(hit, found.hits)), sessions=sessions)
-
-
-def expand(hits: Sequence[Hit], spec: ExpandSpec | None, where: Filter, *, space: str, store: Backend) -> list[Hit]:
-    """Appends what the links lead to, hop by hop, up to the cap; what the filter hides neither shows nor leads on."""
-    if spec is None:
-        return list(hits)
-    found = list(hits)
-    seen = {hit.memory.id for hit in hits}
-    frontier: list[Memory] = [hit.memory for hit in hits]
-    for hop in range(1, spec.depth + 1):
-        ties = [link for memory in frontier for link in memory.links if link.rel in spec.rels]
-        if not ties:
-            break
-        rels = {link.to: link.rel for link in reversed(ties)}
-        reached = store.get(space, [link.to for link in ties])
-        frontier = [memory for memory in reached if memory.id not in seen and where.admits(memory)]
-        seen |= {memory.id for memory in frontier}
-        found += [
-            Hit(memory, spec.score, (Reason("link", spec.score, f"{rels[memory.id]}, {hop} away"),))
-            for memory in frontier
-        ]
-    return found[: len(hits) + max(0, spec.cap)]
-
-
-READ = 30  # a reader of 20 million parameters takes some 10 ms a text on one core
-BLEND = 0.5  # as good as any share from 0.3 to 0.7 in published trials with small cross-encoders
-
-
-def reranked_text(memory: Memory) -> str:
-    """A title says what the text is about, to a second reader too."""
-    return f"{memory.title}\n\n{memory.text}" if memory.title else memory.text
-
-
-def rerank(hits: Sequence[Hit], asked: Question, reranker: Reranker | None) -> tuple[list[Hit], tuple[str, ...]]:
-    if reranker is None or not hits:
-        return list(hits), ()
-    top, rest = list(hits[:READ]), list(hits[READ:])
-    try:
-        given = reranker.score(asked.text, [reranked_text(hit.memory) for hit in top])
-    except RerankingError as error:
-        return list(hits), (f"Not reranked: {error}",)
-    best = max([0.0, *(hit.score for hit in top)]) or 1.0
-    blended = [
-        replace(
-            hit,
-            score=(1 - BLEND) * max(hit.score, 0) + BLEND * best * score,
-            why=(*hit.why, Reason("reranker", BLEND * best * score, reranker.identity)),
-        )
-        for hit, score in zip(top, given, strict=True)
-    ]
-    unread = [replace(hit, score=(1 - BLEND) * max(hit.score, 0)) for hit in rest]
-    return sorted(blended, key=lambda hit: -hit.score) + unread, ()
-
+from nacre.text.tokens import stems
 
 GROUPINGS = ("session",)
-# Where the order may still change much, more are looked at.
+# How many times k candidates are looked at: later steps may move hits up or drop the first ones.
 WIDE, WIDER, WIDEST = 3, 8, 16
+RERANKED = 30  # hits that the reranker reads; a model of 20 million parameters needs about 10 ms a text on one core
+BLEND = 0.5  # share of the reranker; any share from 0.3 to 0.7 is as good in published trials with small cross-encoders
+WORD = re.compile(r"\w+")
 
 
 def recall(
     query: Query, *, space: str, store: Backend, embedder: Embedder, reranker: Reranker | None = None
 ) -> Recollection:
-    """Nothing is touched here: whether a hit counts as a use is the caller's to say."""
-    check(query)
-    asked, sources = understand(query), Sources(space, store, embedder)
-    if not asked.text or query.k <= 0:
+    """Reads only: the caller decides whether a hit counts as a use."""
+    check_query(query)
+    question, sources = understand(query), Sources(space, store, embedder)
+    if not question.text or query.k <= 0:
         return Recollection()
     if query.group_by:
-        return by_session(asked, query, sources)
-    # What comes after the ranking may lift a hit from far below, or drop the first ones.
-    dropping = query.per_session or query.diversity
-    moving = query.emotion or asked.windows or reranker
-    chosen, notes = best(asked, query, sources, reranker, WIDER if dropping else WIDE if moving else 1)
-    if len(chosen) < query.k and any(hit.collapsed for hit in chosen):
-        # Many copies of a few notes took the places of others.
-        chosen, notes = best(asked, query, sources, reranker, WIDEST)
-    grown = expand(chosen, query.expand, asked.where, space=space, store=store)
-    return Recollection(tuple(surrounded(grown, query, asked, sources)), notes)
+        return recall_sessions(question, query, sources)
+    selected, notes = best_hits(question, query, sources, reranker, width(question, query, reranker))
+    if len(selected) < query.k and any(hit.collapsed for hit in selected):
+        # Copies of a few memories took the places of others.
+        selected, notes = best_hits(question, query, sources, reranker, WIDEST)
+    expanded = expand(selected, query.expand, question.where, space=space, store=store)
+    return Recollection(tuple(with_context(expanded, query, question, sources)), notes)
 
 
-def best(
-    asked: Question, query: Query, sources: Sources, reranker: Reranker | None, wider: int
-) -> tuple[list[Hit], tuple[str, ...]]:
-    """The best k, chosen among so many times as many as are usual."""
-    ranking = rank(asked, replace(query, k=wider * query.k), sources)
-    cosines = {each.id: each.cosine for each in ranking.found if each.relevance is None}
-    hits = read(ranking.found, sources)
-    if query.min_relevance:
-        hits = certain(hits, cosines, asked)
-    ranked, notes = rerank(weigh(hits, asked, query), asked, reranker)
-    return certain(choose(ranked, query), cosines, asked), ranking.notes + notes
-
-
-def check(query: Query) -> None:
+def check_query(query: Query) -> None:
     if query.strategy not in STRATEGIES:
         raise UnknownName("strategy", query.strategy, STRATEGIES)
     if query.group_by and query.group_by not in GROUPINGS:
@@ -131,47 +58,202 @@ def check(query: Query) -> None:
         raise InvalidInput(f"emotion is {query.emotion}; give (valence, arousal), each between -1 and 1.")
 
 
-def read(found: Sequence[Scored], sources: Sources) -> list[Hit]:
-    known = {memory.id: memory for memory in sources.store.get(sources.space, [each.id for each in found])}
-    return [Hit(known[each.id], each.score, each.why, each.relevance or 0.0) for each in found if each.id in known]
+def width(question: Question, query: Query, reranker: Reranker | None) -> int:
+    if query.per_session or query.diversity:
+        return WIDER
+    return WIDE if query.emotion or question.windows or reranker else 1
 
 
-def certain(hits: Sequence[Hit], cosines: Mapping[str, float | None], asked: Question) -> list[Hit]:
-    """Judges the hits that their strategy did not; late, since it reads their texts."""
+def best_hits(
+    question: Question, query: Query, sources: Sources, reranker: Reranker | None, width: int
+) -> tuple[list[Hit], tuple[str, ...]]:
+    """The best k of `width` times k candidates."""
+    ranking = rank(question, replace(query, k=width * query.k), sources)  # gather and score
+    cosines = {each.id: each.cosine for each in ranking.scored if each.relevance is None}
+    hits = load_hits(ranking.scored, sources)
+    if query.min_relevance:
+        hits = with_relevance(hits, cosines, question)
+    adjusted = adjust(hits, question, query)
+    reranked, notes = rerank(adjusted, question, reranker)
+    return with_relevance(select(reranked, query), cosines, question), ranking.notes + notes
+
+
+def load_hits(scored: Sequence[Scored], sources: Sources) -> list[Hit]:
+    memories = {memory.id: memory for memory in sources.store.get(sources.space, [each.id for each in scored])}
     return [
-        replace(hit, relevance=judged(hit.memory, asked, cosines[hit.memory.id])) if hit.memory.id in cosines else hit
+        Hit(memories[each.id], each.score, each.why, each.relevance or 0.0) for each in scored if each.id in memories
+    ]
+
+
+def with_relevance(hits: Sequence[Hit], cosines: Mapping[str, float | None], question: Question) -> list[Hit]:
+    """Computes the relevance of hits whose strategy gave none; late, because it reads their texts."""
+    return [
+        replace(hit, relevance=relevance_alone(hit.memory, question, cosines[hit.memory.id]))
+        if hit.memory.id in cosines
+        else hit
         for hit in hits
     ]
 
 
-def surrounded(hits: Sequence[Hit], query: Query, asked: Question, sources: Sources) -> list[Hit]:
-    """Gives each turn the turns around it, in the order in which they were said."""
+def rerank(hits: Sequence[Hit], question: Question, reranker: Reranker | None) -> tuple[list[Hit], tuple[str, ...]]:
+    """Blends the reranker's score into the best hits; when it fails, the order stays and a note says why."""
+    if reranker is None or not hits:
+        return list(hits), ()
+    top, rest = list(hits[:RERANKED]), list(hits[RERANKED:])
+    try:
+        scores = reranker.score(question.text, [reranked_text(hit.memory) for hit in top])
+    except RerankingError as error:
+        return list(hits), (f"Not reranked: {error}",)
+    best = max([0.0, *(hit.score for hit in top)]) or 1.0
+    blended = [
+        replace(
+            hit,
+            score=(1 - BLEND) * max(hit.score, 0) + BLEND * best * score,
+            why=(*hit.why, Reason("reranker", BLEND * best * score, reranker.identity)),
+        )
+        for hit, score in zip(top, scores, strict=True)
+    ]
+    unread = [replace(hit, score=(1 - BLEND) * max(hit.score, 0)) for hit in rest]
+    return sorted(blended, key=lambda hit: -hit.score) + unread, ()
+
+
+def reranked_text(memory: Memory) -> str:
+    return f"{memory.title}\n\n{memory.text}" if memory.title else memory.text
+
+
+def select(hits: Sequence[Hit], query: Query) -> list[Hit]:
+    """Drops irrelevant hits and copies, limits the hits of a session, and takes the best k."""
+    relevant = [hit for hit in hits if hit.relevance >= query.min_relevance]
+    limited = cap_sessions(collapse_copies(relevant) if query.collapse else relevant, query.per_session)
+    return diversify(limited, query.k, query.diversity) if query.diversity else limited[: query.k]
+
+
+def collapse_copies(hits: Sequence[Hit]) -> list[Hit]:
+    """Memories with the same words appear once, with the ids of the copies. Numbers are words, so 9 is not 10.
+
+    Turns of a conversation are events, so they are never collapsed: "yes" said twice was said twice.
+    """
+    first: dict[tuple[str, ...], int] = {}
+    unique: list[Hit] = []
+    for hit in hits:
+        words = (hit.memory.id,) if hit.memory.session else normalized_words(hit.memory)
+        if words in first:
+            original = unique[first[words]]
+            unique[first[words]] = replace(original, collapsed=(*original.collapsed, hit.memory.id))
+        else:
+            first[words] = len(unique)
+            unique.append(hit)
+    return unique
+
+
+def normalized_words(memory: Memory) -> tuple[str, ...]:
+    # Not stems: stemming sixteen texts costs as much as finding them.
+    return tuple(WORD.findall(f"{memory.title}\n{memory.text}".casefold())) or (memory.title, memory.text)
+
+
+def cap_sessions(hits: Sequence[Hit], most: int) -> list[Hit]:
+    """Puts at most `most` hits of each session first; the others follow, so that the number of hits does not shrink."""
+    if most <= 0:
+        return list(hits)
+    seen: Counter[str] = Counter()
+    first: list[Hit] = []
+    rest: list[Hit] = []
+    for hit in hits:
+        seen[hit.memory.session] += 1
+        (first if not hit.memory.session or seen[hit.memory.session] <= most else rest).append(hit)
+    return first + rest
+
+
+def diversify(hits: Sequence[Hit], k: int, share: float) -> list[Hit]:
+    """Maximal marginal relevance: each hit is relevant and shares few words with those before it."""
+    words = {hit.memory.id: frozenset(stems(hit.memory.text)) for hit in hits}
+    best = max([0.0, *(hit.score for hit in hits)]) or 1.0
+    similarity: dict[str, float] = defaultdict(float)
+    left = list(hits)
+    chosen: list[Hit] = []
+    while left and len(chosen) < k:
+        pick = max(left, key=lambda hit: (1 - share) * hit.score / best - share * similarity[hit.memory.id])
+        left.remove(pick)
+        chosen.append(pick)
+        for hit in left:
+            similarity[hit.memory.id] = max(
+                similarity[hit.memory.id], overlap(words[hit.memory.id], words[pick.memory.id])
+            )
+    return chosen
+
+
+def overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one | other else 0.0
+
+
+def expand(hits: Sequence[Hit], spec: ExpandSpec | None, where: Filter, *, space: str, store: Backend) -> list[Hit]:
+    """Appends memories that links lead to, hop by hop, up to the cap. Memories that the filter hides end the walk."""
+    if spec is None:
+        return list(hits)
+    expanded = list(hits)
+    seen = {hit.memory.id for hit in hits}
+    frontier: list[Memory] = [hit.memory for hit in hits]
+    for hop in range(1, spec.depth + 1):
+        links = [link for memory in frontier for link in memory.links if link.rel in spec.rels]
+        if not links:
+            break
+        rels = {link.to: link.rel for link in reversed(links)}
+        reached = store.get(space, [link.to for link in links])
+        frontier = [memory for memory in reached if memory.id not in seen and where.admits(memory)]
+        seen |= {memory.id for memory in frontier}
+        expanded += [
+            Hit(memory, spec.score, (Reason("link", spec.score, f"{rels[memory.id]}, {hop} away"),))
+            for memory in frontier
+        ]
+    return expanded[: len(hits) + max(0, spec.cap)]
+
+
+def with_context(hits: Sequence[Hit], query: Query, question: Question, sources: Sources) -> list[Hit]:
+    """Adds to each turn the turns around it, in the order in which they were said."""
     if query.with_context <= 0:
         return list(hits)
-    whole = []
-    for hit in hits:
-        session, position = hit.memory.session, hit.memory.position
-        if session and position is not None:
-            near = sources.store.around(sources.space, [(session, position)], query.with_context, asked.where)
-            memories = sources.store.get(sources.space, [place.id for place in near if place.id != hit.memory.id])
-            hit = replace(hit, context=tuple(sorted(memories, key=lambda memory: memory.position or 0)))
-        whole.append(hit)
-    return whole
+    return [add_neighbours(hit, query.with_context, question.where, sources) for hit in hits]
 
 
-def by_session(asked: Question, query: Query, sources: Sources) -> Recollection:
-    ranked, notes = rank_sessions(asked, sources, query.k)
+def add_neighbours(hit: Hit, reach: int, where: Filter, sources: Sources) -> Hit:
+    session, position = hit.memory.session, hit.memory.position
+    if not session or position is None:
+        return hit
+    near = sources.store.around(sources.space, [(session, position)], reach, where)
+    memories = sources.store.get(sources.space, [place.id for place in near if place.id != hit.memory.id])
+    return replace(hit, context=tuple(sorted(memories, key=lambda memory: memory.position or 0)))
+
+
+def recall_sessions(question: Question, query: Query, sources: Sources) -> Recollection:
+    """Whole conversations, each with its best turns as hits."""
+    ranked, notes = rank_sessions(question, sources, query.k)
     ids = [turn.id for session in ranked for turn in session.turns]
-    known = {memory.id: memory for memory in sources.store.get(sources.space, ids)}
-    sessions = [session_hit(each, known, asked, query, sources) for each in ranked]
-    kept = tuple(each for each in sessions if each.hits)
-    return Recollection(tuple(hit for session in kept for hit in session.hits), notes, kept)
+    memories = {memory.id: memory for memory in sources.store.get(sources.space, ids)}
+    sessions = [session_hit(each, memories, question, query, sources) for each in ranked]
+    with_hits = tuple(each for each in sessions if each.hits)
+    return Recollection(tuple(hit for session in with_hits for hit in session.hits), notes, with_hits)
 
 
 def session_hit(
-    session: ScoredSession, known: Mapping[str, Memory], asked: Question, query: Query, sources: Sources
+    session: ScoredSession, memories: Mapping[str, Memory], question: Question, query: Query, sources: Sources
 ) -> SessionHit:
-    turns = [(known[turn.id], turn.cosine) for turn in session.turns if turn.id in known]
-    hits = [Hit(memory, session.score, session.why, judged(memory, asked, cosine)) for memory, cosine in turns]
+    turns = [(memories[turn.id], turn.cosine) for turn in session.turns if turn.id in memories]
+    hits = [
+        Hit(memory, session.score, session.why, relevance_alone(memory, question, cosine)) for memory, cosine in turns
+    ]
     relevant = [hit for hit in hits if hit.relevance >= query.min_relevance]
-    return SessionHit(session.session, session.score, tuple(surrounded(relevant, query, asked, sources)), session.why)
+    return SessionHit(
+        session.session, session.score, tuple(with_context(relevant, query, question, sources)), session.why
+    )
+
+
+def clean_recollection(recollection: Recollection, clean: Callable[[Memory], Memory]) -> Recollection:
+    """Passes every memory of a recollection through `clean`, for example to redact secrets."""
+
+    def clean_hit(hit: Hit) -> Hit:
+        memory, context = clean(hit.memory), tuple(map(clean, hit.context))
+        same = memory is hit.memory and all(one is other for one, other in zip(context, hit.context, strict=True))
+        return hit if same else replace(hit, memory=memory, context=context)
+
+    sessions = tuple(replace(each, hits=tuple(map(clean_hit, each.hits))) for each in recollection.sessions)
+    return replace(recollection, hits=tuple(map(clean_hit, recollection.hits)), sessions=sessions)

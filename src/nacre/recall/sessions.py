@@ -1,4 +1,4 @@
-"""Ranks whole conversations: by their best turns, and by what all their turns say together."""
+"""Ranks whole conversations by their best turns and by all their turns together."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from nacre.model import Reason
 from nacre.protocols import Vectors
-from nacre.recall.gather import Evidence, collect
-from nacre.recall.signals import spoken_by
-from nacre.recall.strategies import Sources, direction
+from nacre.recall.gather import Candidates, gather
+from nacre.recall.signals import said_by
+from nacre.recall.strategies import Sources, embed_question
 from nacre.recall.understand import Question
 from nacre.text.dates import when_weight
 
@@ -27,10 +27,10 @@ WEIGHTS: Mapping[str, float] = {
 }
 FULL_SCORE = sum(weight for name, weight in WEIGHTS.items() if name != "time")
 SATURATION = 1.2  # BM25's k1: the tenth mention of a word in a session says little more than the third
-DECIDING = 3  # turns returned with each session
+TURNS_RETURNED = 3  # turns returned with each session
 
 
-class Decisive(NamedTuple):
+class BestTurn(NamedTuple):
     id: str
     cosine: float
 
@@ -40,104 +40,104 @@ class ScoredSession:
     session: str
     score: float
     why: tuple[Reason, ...]
-    turns: tuple[Decisive, ...]  # best first
+    turns: tuple[BestTurn, ...]  # best first
 
 
-def rank_sessions(asked: Question, sources: Sources, k: int) -> tuple[list[ScoredSession], tuple[str, ...]]:
+def rank_sessions(question: Question, sources: Sources, k: int) -> tuple[list[ScoredSession], tuple[str, ...]]:
     """Memories outside of any conversation are left out."""
-    vector, notes = direction(asked, sources)
-    evidence = collect(asked, vector, space=sources.space, store=sources.store, pool=POOL, reach=0)
-    return scored(evidence, asked, k), notes
+    vector, notes = embed_question(question, sources)
+    candidates = gather(question, vector, space=sources.space, store=sources.store, pool=POOL, reach=0)
+    return score_sessions(candidates, question, k), notes
 
 
-def scored(evidence: Evidence, asked: Question, k: int) -> list[ScoredSession]:
+def score_sessions(candidates: Candidates, question: Question, k: int) -> list[ScoredSession]:
     import numpy as np
 
-    if not evidence.places:
+    if not candidates.places:
         return []
-    told = session_signals(evidence, asked)
-    scores = np.sum([WEIGHTS[name] * found for name, found in told.items()], axis=0) / FULL_SCORE
-    names = {int(code): place.session for code, place in zip(evidence.session, evidence.places, strict=True)}
+    signals = session_signals(candidates, question)
+    scores = np.sum([WEIGHTS[name] * values for name, values in signals.items()], axis=0) / FULL_SCORE
+    names = {int(code): place.session for code, place in zip(candidates.session, candidates.places, strict=True)}
     ranked = [int(code) for code in np.argsort(-scores, kind="stable") if names[int(code)]][:k]
-    best = turn_scores(evidence)
+    best = turn_scores(candidates)
     return [
         ScoredSession(
             names[code],
             float(scores[code]),
-            tuple(Reason(name, WEIGHTS[name] * float(found[code]) / FULL_SCORE) for name, found in told.items()),
-            deciding(evidence, best, code),
+            tuple(Reason(name, WEIGHTS[name] * float(values[code]) / FULL_SCORE) for name, values in signals.items()),
+            best_turns(candidates, best, code),
         )
         for code in ranked
     ]
 
 
-def session_signals(evidence: Evidence, asked: Question) -> dict[str, Vectors]:
+def session_signals(candidates: Candidates, question: Question) -> dict[str, Vectors]:
     import numpy as np
 
-    heard = spoken_by(evidence, asked.voice)
-    heard = heard if heard.any() else np.ones_like(heard)
-    meaning = np.maximum(evidence.cosines, 0)
+    by_voice = said_by(candidates, question.voice)
+    by_voice = by_voice if by_voice.any() else np.ones_like(by_voice)
+    meaning = np.maximum(candidates.cosines, 0)
     return {
-        "best turn's meaning": spread(highest(meaning, evidence)),
-        "asker's best meaning": spread(highest(meaning * heard, evidence)),
-        "best turn's words": spread(highest(evidence.shares.sum(axis=0), evidence)),
-        "asker's words": spread(together(evidence.shares * heard, evidence)),
-        "asker's coverage": covered(evidence.shares * heard, evidence),
-        "time": highest(in_time(evidence, asked), evidence),
+        "best turn's meaning": rescaled(best_of_turns(meaning, candidates)),
+        "asker's best meaning": rescaled(best_of_turns(meaning * by_voice, candidates)),
+        "best turn's words": rescaled(best_of_turns(candidates.shares.sum(axis=0), candidates)),
+        "asker's words": rescaled(saturated_words(candidates.shares * by_voice, candidates)),
+        "asker's coverage": coverage_by_session(candidates.shares * by_voice, candidates),
+        "time": best_of_turns(time_signal(candidates, question), candidates),
     }
 
 
-def highest(values: Vectors, evidence: Evidence) -> Vectors:
+def best_of_turns(values: Vectors, candidates: Candidates) -> Vectors:
     import numpy as np
 
-    best = np.zeros(int(evidence.session.max()) + 1, np.float32)
-    np.maximum.at(best, evidence.session, values)
+    best = np.zeros(int(candidates.session.max()) + 1, np.float32)
+    np.maximum.at(best, candidates.session, values)
     return best
 
 
-def together(shares: Vectors, evidence: Evidence) -> Vectors:
+def saturated_words(shares: Vectors, candidates: Candidates) -> Vectors:
     """For each term its weight in all turns of the session, saturating, times its rarity."""
     import numpy as np
 
-    whole = np.zeros(int(evidence.session.max()) + 1, np.float32)
-    for row, rarity in zip(shares, evidence.rarity, strict=True):
-        mass = np.bincount(evidence.session, row / max(float(rarity), 1e-9), len(whole))
-        whole += (rarity * mass / (mass + SATURATION)).astype(np.float32)
-    return whole
+    total = np.zeros(int(candidates.session.max()) + 1, np.float32)
+    for row, rarity in zip(shares, candidates.rarity, strict=True):
+        mass = np.bincount(candidates.session, row / max(float(rarity), 1e-9), len(total))
+        total += (rarity * mass / (mass + SATURATION)).astype(np.float32)
+    return total
 
 
-def covered(shares: Vectors, evidence: Evidence) -> Vectors:
-    """The share of what was asked that is said anywhere in the session, rare words counting more."""
+def coverage_by_session(shares: Vectors, candidates: Candidates) -> Vectors:
+    """The share of the question's terms that occurs anywhere in the session; rare terms count more."""
     import numpy as np
 
-    whole = np.zeros(int(evidence.session.max()) + 1, np.float32)
-    for row, rarity in zip(shares, evidence.rarity, strict=True):
-        whole += rarity * (np.bincount(evidence.session, row, len(whole)) > 0)
-    return whole / max(float(evidence.rarity.sum()), 1e-9)
+    total = np.zeros(int(candidates.session.max()) + 1, np.float32)
+    for row, rarity in zip(shares, candidates.rarity, strict=True):
+        total += rarity * (np.bincount(candidates.session, row, len(total)) > 0)
+    return total / max(float(candidates.rarity.sum()), 1e-9)
 
 
-def in_time(evidence: Evidence, asked: Question) -> Vectors:
+def time_signal(candidates: Candidates, question: Question) -> Vectors:
     import numpy as np
 
-    if not asked.windows:
-        return np.zeros(len(evidence.places), np.float32)
-    return np.array([when_weight(place.at, asked.windows) for place in evidence.places], np.float32)
+    if not question.windows:
+        return np.zeros(len(candidates.places), np.float32)
+    return np.array([when_weight(place.at, question.windows) for place in candidates.places], np.float32)
 
 
-def spread(values: Vectors) -> Vectors:
+def rescaled(values: Vectors) -> Vectors:
     low, high = float(values.min(initial=0)), float(values.max(initial=0))
     return (values - low) / (high - low) if high > low else values * 0
 
 
-def turn_scores(evidence: Evidence) -> Vectors:
+def turn_scores(candidates: Candidates) -> Vectors:
     import numpy as np
 
-    return spread(np.maximum(evidence.cosines, 0)) + spread(evidence.shares.sum(axis=0))
+    return rescaled(np.maximum(candidates.cosines, 0)) + rescaled(candidates.shares.sum(axis=0))
 
 
-def deciding(evidence: Evidence, best: Vectors, code: int) -> tuple[Decisive, ...]:
+def best_turns(candidates: Candidates, best: Vectors, code: int) -> tuple[BestTurn, ...]:
     import numpy as np
 
-    turns = np.flatnonzero(evidence.session == code)
-    ranked = turns[np.argsort(-best[turns], kind="stable")][:DECIDING].tolist()
-    return tuple(Decisive(evidence.places[i].id, float(evidence.cosines[i])) for i in ranked)
+    turns = np.flatnonzero(candidates.session == code)
+    ranked = turns[np.argsort(-best[turns], kind="stable")][:TURNS_RETURNED].tolist()
+    return tuple(BestTurn(candidates.places[i].id, float(candidates.cosines[i])) for i in ranked)

@@ -1,4 +1,4 @@
-"""A candidate on its way through the steps of a recall."""
+"""The ranking strategies: each gathers candidates and scores them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from nacre.errors import EmbeddingError, UnknownName
 from nacre.model import Link, Memory, Query, Reason
 from nacre.model.instants import DAY
 from nacre.protocols import Backend, Embedder, Match, Vectors
-from nacre.recall import signals as relevance
-from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Evidence, collect
-from nacre.recall.signals import FULL_SCORE, WEIGHTS, signals, weighed
+from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Candidates, gather
+from nacre.recall.signals import FULL_SCORE, WEIGHTS, relevances, signals, weighted_sum
 from nacre.recall.understand import Question
 from nacre.text.tokens import content_stems, stems
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A strategy that knows no `relevance` gives the `cosine` it saw, if it saw one."""
+    """A strategy that computes no `relevance` gives the `cosine`, if it has one."""
 
     id: str
     score: float
@@ -34,18 +33,18 @@ class Scored:
 class Ranking:
     """Best first."""
 
-    found: tuple[Scored, ...] = ()
+    scored: tuple[Scored, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-EXPLAINED = 6  # more than asked for, since worth may exchange near-ties and copies fall away
-SPARE = 2  # how many more than asked for are kept for the steps that may drop some
+EXPLAINED = 6  # more than k, since adjusting may swap close scores and copies are dropped
+SPARE = 2  # times k, for the steps that may drop some
 MATCHED = 4  # matched words shown with a hit
-# A note outside of any conversation has no neighbours: what they would have said of it, it says itself.
+# A memory outside of any conversation has no neighbours, so these signals come from itself.
 NAMES_ALONE = {"conversation": "words with meaning", "coverage nearby": "coverage", "words nearby": "words"}
 SEEDS, HOPS, PASSED_ON = 5, 2, 0.6  # of the walk along links
-SHOWN = 0.005  # a signal that gave less is not worth a word
-LOCAL_K1, LOCAL_B = 1.5, 0.75  # of the published hybrid formula, whose BM25 knows its own pool alone
+LEAST_SHOWN = 0.005  # a signal that gave less is not listed as a reason
+LOCAL_K1, LOCAL_B = 1.5, 0.75  # of the published hybrid formula, whose BM25 uses only its own pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,106 +57,114 @@ class Sources:
 Strategy: TypeAlias = Callable[[Question, Query, Sources], Ranking]
 
 
-def rank(asked: Question, query: Query, sources: Sources) -> Ranking:
+def rank(question: Question, query: Query, sources: Sources) -> Ranking:
+    """Gathers and scores candidates with the strategy of the query."""
     if query.strategy not in STRATEGIES:
         raise UnknownName("strategy", query.strategy, STRATEGIES)
-    return STRATEGIES[query.strategy](asked, query, sources)
+    return STRATEGIES[query.strategy](question, query, sources)
 
 
-def auto(asked: Question, query: Query, sources: Sources) -> Ranking:
-    """Words, meaning, neighbours and conversation, weighed as the development data taught."""
-    vector, notes = direction(asked, sources)
+def auto(question: Question, query: Query, sources: Sources) -> Ranking:
+    """Words, meaning, neighbours and conversation, with weights fitted on the development data."""
+    vector, notes = embed_question(question, sources)
     pool = max(POOL, POOL_PER_WANTED * query.k)
-    evidence = collect(asked, vector, space=sources.space, store=sources.store, pool=pool, reach=REACH)
-    return Ranking(tuple(explained(evidence, asked, wanted=query.k + EXPLAINED)), notes)
+    candidates = gather(question, vector, space=sources.space, store=sources.store, pool=pool, reach=REACH)
+    return Ranking(tuple(score_candidates(candidates, question, wanted=query.k + EXPLAINED)), notes)
 
 
-def explained(evidence: Evidence, asked: Question, wanted: int) -> list[Scored]:
+def score_candidates(candidates: Candidates, question: Question, wanted: int) -> list[Scored]:
+    """The best `wanted` candidates that match in words or meaning, with their reasons."""
     import numpy as np
 
-    if not evidence.places:
+    if not candidates.places:
         return []
-    told = signals(evidence, asked)
-    scores = weighed(told)
-    likely = relevance.likely(evidence, told)
-    found = (told["words"] > 0) | (evidence.cosines > 0) | (told["coverage nearby"] > 0)
-    best = np.lexsort((-np.array([place.key for place in evidence.places]), -scores))
-    best = best[found[best]][:wanted]
-    given = np.stack([WEIGHTS[name] / FULL_SCORE * found for name, found in told.items()])
+    by_name = signals(candidates, question)
+    scores = weighted_sum(by_name)
+    relevance = relevances(candidates, by_name)
+    matching = (by_name["words"] > 0) | (candidates.cosines > 0) | (by_name["coverage nearby"] > 0)
+    best = np.lexsort((-np.array([place.key for place in candidates.places]), -scores))
+    best = best[matching[best]][:wanted]
+    shares = np.stack([WEIGHTS[name] / FULL_SCORE * values for name, values in by_name.items()])
     return [
         Scored(
-            evidence.places[i].id, float(scores[i]), reasons(tuple(told), given[:, i], evidence, i), float(likely[i])
+            candidates.places[i].id,
+            float(scores[i]),
+            reasons(tuple(by_name), shares[:, i], candidates, i),
+            float(relevance[i]),
         )
         for i in best.tolist()
     ]
 
 
-def reasons(names: Sequence[str], given: Vectors, evidence: Evidence, i: int) -> tuple[Reason, ...]:
-    """What each signal gave; the shares add up to the score, but for those too small to show."""
-    alone = {} if evidence.places[i].session else NAMES_ALONE
+def reasons(names: Sequence[str], signal_shares: Vectors, candidates: Candidates, i: int) -> tuple[Reason, ...]:
+    """What each signal gave; the shares add up to the score, except for those too small to list."""
+    renamed = {} if candidates.places[i].session else NAMES_ALONE
     shares: dict[str, float] = defaultdict(float)
-    for name, share in zip(names, given.tolist(), strict=True):
-        shares[alone.get(name, name)] += share
-    details = {"meaning": f"cosine {evidence.cosines[i]:.2f}", "words": matched(evidence, i)}
+    for name, share in zip(names, signal_shares.tolist(), strict=True):
+        shares[renamed.get(name, name)] += share
+    details = {"meaning": f"cosine {candidates.cosines[i]:.2f}", "words": matched_terms(candidates, i)}
     ranked = sorted(shares, key=lambda name: -abs(shares[name]))
-    return tuple(Reason(name, shares[name], details.get(name, "")) for name in ranked if abs(shares[name]) > SHOWN)
+    return tuple(
+        Reason(name, shares[name], details.get(name, "")) for name in ranked if abs(shares[name]) > LEAST_SHOWN
+    )
 
 
-def matched(evidence: Evidence, i: int) -> str:
-    found = [(share, term) for share, term in zip(evidence.shares[:, i].tolist(), evidence.terms, strict=True) if share]
-    return ", ".join(term for _, term in sorted(found, reverse=True)[:MATCHED])
+def matched_terms(candidates: Candidates, i: int) -> str:
+    shares = zip(candidates.shares[:, i].tolist(), candidates.terms, strict=True)
+    matches = sorted(((share, term) for share, term in shares if share), reverse=True)
+    return ", ".join(term for _, term in matches[:MATCHED])
 
 
-def direction(asked: Question, sources: Sources) -> tuple[Vectors | None, tuple[str, ...]]:
+def embed_question(question: Question, sources: Sources) -> tuple[Vectors | None, tuple[str, ...]]:
     try:
-        return sources.embedder.embed([asked.text])[0], ()
+        return sources.embedder.embed([question.text])[0], ()
     except EmbeddingError as error:
         return None, (f"Answered from words alone: {error}",)
 
 
-def semantic(asked: Question, query: Query, sources: Sources) -> Ranking:
-    vector, notes = direction(asked, sources)
+def semantic(question: Question, query: Query, sources: Sources) -> Ranking:
+    vector, notes = embed_question(question, sources)
     if vector is None:
-        return Ranking(keyword(asked, query, sources).found, notes)
-    found = by_meaning(asked, query, sources, vector)
+        return Ranking(keyword(question, query, sources).scored, notes)
+    matches = nearest(question, query, sources, vector)
     return Ranking(tuple(Scored(each.id, each.score, (Reason("meaning", each.score),), cosine=each.score)
-                         for each in found))  # fmt: skip
+                         for each in matches))  # fmt: skip
 
 
-def keyword(asked: Question, query: Query, sources: Sources) -> Ranking:
-    found = sources.store.by_words(sources.space, asked.terms, asked.where, SPARE * query.k)
-    return Ranking(tuple(Scored(each.id, each.score, (Reason("words", each.score),)) for each in found))
+def keyword(question: Question, query: Query, sources: Sources) -> Ranking:
+    matches = sources.store.by_words(sources.space, question.terms, question.where, SPARE * query.k)
+    return Ranking(tuple(Scored(each.id, each.score, (Reason("words", each.score),)) for each in matches))
 
 
-def by_meaning(asked: Question, query: Query, sources: Sources, vector: Vectors, pool: int = 0) -> list[Match]:
-    return sources.store.by_vector(sources.space, vector, asked.where, pool or SPARE * query.k)
+def nearest(question: Question, query: Query, sources: Sources, vector: Vectors, pool: int = 0) -> list[Match]:
+    return sources.store.by_vector(sources.space, vector, question.where, pool or SPARE * query.k)
 
 
-def rrf(asked: Question, query: Query, sources: Sources) -> Ranking:
+def rrf(question: Question, query: Query, sources: Sources) -> Ranking:
     """Weighted reciprocal rank fusion of words and meaning, as published."""
-    vector, notes = direction(asked, sources)
+    vector, notes = embed_question(question, sources)
     pool = max(POOL, POOL_PER_WANTED * query.k)
-    words = sources.store.by_words(sources.space, asked.terms, asked.where, pool)
-    near = [] if vector is None else by_meaning(asked, query, sources, vector, pool)
-    given: dict[str, list[Reason]] = defaultdict(list)
+    words = sources.store.by_words(sources.space, question.terms, question.where, pool)
+    near = [] if vector is None else nearest(question, query, sources, vector, pool)
+    reasons_by_id: dict[str, list[Reason]] = defaultdict(list)
     for name, weight, matches in (("words", query.fusion.words, words), ("meaning", query.fusion.meaning, near)):
         for place, match in enumerate(matches, start=1):
-            given[match.id].append(Reason(name, weight / (query.fusion.k + place), f"rank {place}"))
-    found = summed(given, {match.id: match.score for match in near})
-    return Ranking(tuple(found[: SPARE * query.k + POOL_PER_WANTED]), notes)
+            reasons_by_id[match.id].append(Reason(name, weight / (query.fusion.k + place), f"rank {place}"))
+    scored = sum_reasons(reasons_by_id, {match.id: match.score for match in near})
+    return Ranking(tuple(scored[: SPARE * query.k + POOL_PER_WANTED]), notes)
 
 
-def hybrid(asked: Question, query: Query, sources: Sources) -> Ranking:
+def hybrid(question: Question, query: Query, sources: Sources) -> Ranking:
     """The published weighted sum over the nearest by meaning: cosine, BM25 within the pool, recency, importance."""
-    vector, notes = direction(asked, sources)
+    vector, notes = embed_question(question, sources)
     if vector is None:
-        return Ranking(keyword(asked, query, sources).found, notes)
-    near = by_meaning(asked, query, sources, vector, max(1, query.overfetch) * query.k)
+        return Ranking(keyword(question, query, sources).scored, notes)
+    near = nearest(question, query, sources, vector, max(1, query.overfetch) * query.k)
     cosines = {match.id: match.score for match in near}
     memories = sources.store.get(sources.space, list(cosines))
-    words = pool_words(asked.text, memories)
+    words = pool_words(question.text, memories)
     weights = query.hybrid
-    given = {
+    reasons_by_id = {
         memory.id: [
             Reason("meaning", weights.cosine * cosines[memory.id]),
             Reason("words", weights.lexical * words[memory.id]),
@@ -166,7 +173,7 @@ def hybrid(asked: Question, query: Query, sources: Sources) -> Ranking:
         ]
         for memory in memories
     }
-    return Ranking(tuple(summed(given, cosines)), notes)
+    return Ranking(tuple(sum_reasons(reasons_by_id, cosines)), notes)
 
 
 def pool_words(question: str, memories: Sequence[Memory]) -> dict[str, float]:
@@ -192,38 +199,39 @@ def recency(memory: Memory, query: Query, rate: float) -> float:
     return math.exp(-rate * max(0.0, query.asked_at - since) / DAY)
 
 
-def summed(given: Mapping[str, Sequence[Reason]], cosines: Mapping[str, float]) -> list[Scored]:
-    whole = [
-        Scored(id, sum(reason.score for reason in why), tuple(why), cosine=cosines.get(id)) for id, why in given.items()
+def sum_reasons(reasons_by_id: Mapping[str, Sequence[Reason]], cosines: Mapping[str, float]) -> list[Scored]:
+    scored = [
+        Scored(id, sum(reason.score for reason in why), tuple(why), cosine=cosines.get(id))
+        for id, why in reasons_by_id.items()
     ]
-    return sorted(whole, key=lambda each: -each.score)
+    return sorted(scored, key=lambda each: -each.score)
 
 
-def graph(asked: Question, query: Query, sources: Sources) -> Ranking:
-    """Begins at the best answers and walks their links, both ways; each hop gives a part of the score on."""
-    start = auto(asked, query, sources)
-    found = {each.id: each for each in start.found}
-    frontier = sources.store.get(sources.space, list(found)[:SEEDS])
+def graph(question: Question, query: Query, sources: Sources) -> Ranking:
+    """Starts at the best answers of `auto` and follows their links both ways; each hop passes on part of the score."""
+    start = auto(question, query, sources)
+    scored = {each.id: each for each in start.scored}
+    frontier = sources.store.get(sources.space, list(scored)[:SEEDS])
     for hop in range(1, HOPS + 1):
         reached: list[Memory] = []
-        for near, memory, link in tied(frontier, asked, sources):
-            score = found[near].score * PASSED_ON * min(1.0, link.weight)
-            if memory.id not in found or score > found[memory.id].score:
-                found[memory.id] = Scored(memory.id, score, (Reason("link", score, f"{link.rel}, {hop} away"),))
+        for near, memory, link in linked(frontier, question, sources):
+            score = scored[near].score * PASSED_ON * min(1.0, link.weight)
+            if memory.id not in scored or score > scored[memory.id].score:
+                scored[memory.id] = Scored(memory.id, score, (Reason("link", score, f"{link.rel}, {hop} away"),))
                 reached.append(memory)
         frontier = reached
-    return Ranking(tuple(sorted(found.values(), key=lambda each: -each.score)), start.notes)
+    return Ranking(tuple(sorted(scored.values(), key=lambda each: -each.score)), start.notes)
 
 
-def tied(memories: Sequence[Memory], asked: Question, sources: Sources) -> list[tuple[str, Memory, Link]]:
+def linked(memories: Sequence[Memory], question: Question, sources: Sources) -> list[tuple[str, Memory, Link]]:
     """For each link between one of the memories and another that the filter admits: the id here, the memory there."""
     here = {memory.id for memory in memories}
     targets = {link.to for memory in memories for link in memory.links}
-    outward = {m.id: m for m in sources.store.get(sources.space, sorted(targets)) if asked.where.admits(m)}
-    found = [(m.id, outward[link.to], link) for m in memories for link in m.links if link.to in outward]
-    sources_of = [edge.source for edge in sources.store.edges(sources.space, into=sorted(here))] if here else []
-    inward = [memory for memory in sources.store.get(sources.space, sources_of) if asked.where.admits(memory)]
-    return found + [(link.to, memory, link) for memory in inward for link in memory.links if link.to in here]
+    outward = {m.id: m for m in sources.store.get(sources.space, sorted(targets)) if question.where.admits(m)}
+    pairs = [(m.id, outward[link.to], link) for m in memories for link in m.links if link.to in outward]
+    source_ids = [edge.source for edge in sources.store.edges(sources.space, into=sorted(here))] if here else []
+    inward = [memory for memory in sources.store.get(sources.space, source_ids) if question.where.admits(memory)]
+    return pairs + [(link.to, memory, link) for memory in inward for link in memory.links if link.to in here]
 
 
 STRATEGIES: Mapping[str, Strategy] = {

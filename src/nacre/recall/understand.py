@@ -1,4 +1,4 @@
-"""Reads the question: which words to look for, whose words they would be, and among which memories."""
+"""Understands the question: its search terms, its speaker, its time and its filter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nacre.model import GENERIC_ROLES, Filter, Query
 from nacre.text.dates import Window, time_windows
 from nacre.text.tokens import content_stems, stem, stems, words
 
-# Half a surrogate pair or a NUL, from a broken paste: nothing that is kept has them, and no model reads them.
+# Half of a surrogate pair or a NUL, from a broken paste: no stored text has them.
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 LONGEST_QUERY = 20_000  # characters; an agent that pastes a whole file wants ingestion, not recall
 FIRST_PERSON = frozenset(("i", "im", "ive", "id", "ill", "my", "me", "mine", "myself", "we", "our", "us"))
@@ -34,16 +34,16 @@ class Question:
     voice: frozenset[str] = frozenset()
     windows: tuple[Window, ...] = ()
 
-    def named(self, roles: frozenset[str]) -> frozenset[str]:
-        """The stems of all speakers' names, whether asked for or not."""
+    def speaker_stems(self, roles: frozenset[str]) -> frozenset[str]:
+        """The stems of all speakers' names."""
         return frozenset(stem(word) for role in roles - GENERIC_ROLES for word in words(role))
 
     def speakers(self, roles: frozenset[str]) -> frozenset[str]:
-        """The speaker that the question names, where it names one; two are a conversation, not a hint."""
-        asked = {
+        """The speaker that the question names, if it names exactly one."""
+        mentioned = {
             role for role in roles - GENERIC_ROLES if role and stem(words(role)[0] if words(role) else "") in self.terms
         }
-        return frozenset(asked) if len(asked) == 1 else frozenset()
+        return frozenset(mentioned) if len(mentioned) == 1 else frozenset()
 
 
 def understand(query: Query) -> Question:
@@ -57,7 +57,7 @@ def understand(query: Query) -> Question:
     return Question(
         text=text,
         terms=tuple(dict.fromkeys((*phrases(text), *content_stems(text), *content_stems(" ".join(query.also))))),
-        where=fitting(query),
+        where=with_contexts(query),
         k=query.k,
         strategy=query.strategy,
         asked_at=query.asked_at,
@@ -66,25 +66,25 @@ def understand(query: Query) -> Question:
     )
 
 
-def fitting(query: Query) -> Filter:
-    """A memory that does not apply in the contexts at hand does not exist for the question."""
+def with_contexts(query: Query) -> Filter:
+    """Excludes memories that do not apply in the contexts of the query."""
     return query.where & Filter.where(anti_contexts__none=query.contexts or None)
 
 
 def phrases(text: str) -> list[str]:
-    """What stands in quotes is looked for as it stands, beside its words."""
-    found = (" ".join(stems(one or other)) for one, other in QUOTED.findall(text))
-    return list(dict.fromkeys(phrase for phrase in found if " " in phrase))
+    """Quoted text is searched for as a phrase, besides its words."""
+    quoted = (" ".join(stems(one or other)) for one, other in QUOTED.findall(text))
+    return list(dict.fromkeys(phrase for phrase in quoted if " " in phrase))
 
 
 def voice(text: str) -> frozenset[str]:
-    """Whose turn of a chat with an assistant would tell: the user's own, or what the assistant said."""
-    spoken = set(words(text))
-    if spoken & SECOND_PERSON and {stem(word) for word in spoken} & SAID_BY_ASSISTANT:
+    """Whose turns are likely to answer in a chat with an assistant: the user's or the assistant's."""
+    used = set(words(text))
+    if used & SECOND_PERSON and {stem(word) for word in used} & SAID_BY_ASSISTANT:
         return frozenset(("assistant",))
-    return frozenset(("user",)) if spoken & FIRST_PERSON else frozenset()
+    return frozenset(("user",)) if used & FIRST_PERSON else frozenset()
 
 
 def past_windows(text: str, asked_at: float) -> tuple[Window, ...]:
-    """ "What should I cook tonight?" asks for advice, not for a memory of tonight."""
+    """Windows that began before now: "What should I cook tonight?" does not ask for a memory of tonight."""
     return tuple(window for window in time_windows(text, asked_at) if window.start < asked_at)

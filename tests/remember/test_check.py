@@ -26,7 +26,7 @@ BAD_FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"text": " \n\t\u3000"}, "empty"),
     ({"text": "x" * (LONGEST_TEXT + 1)}, "1,000,001 characters"),
     ({"text": "a\x00b"}, "NUL character at position 1"),
-    ({"text": "ab\ud800"}, "surrogate pair at position 2"),
+    ({"text": "ab\ud800"}, "half of a surrogate pair"),
     ({"text": 5}, "must be text, not int"),
     ({"text": None}, "must be text"),
     ({"text": b"bytes"}, "must be text"),
@@ -36,7 +36,7 @@ BAD_FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"importance": float("inf")}, "not inf"),
     ({"importance": 1.01}, "from 0 to 1, not 1.01"),
     ({"importance": -0.1}, "from 0 to 1"),
-    ({"importance": 10**400}, "from 0 to 1"),
+    ({"importance": 10**400}, "too large a number"),
     ({"importance": "high"}, "not 'high'"),
     ({"importance": True}, "not True"),
     ({"importance": None}, "not None"),
@@ -49,7 +49,7 @@ BAD_FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"occurred_at": "yesterday"}, "occurred_at: 'yesterday' is not a time"),
     ({"created_at": float("nan")}, "not a time"),
     ({"created_at": None}, "not a time"),
-    ({"created_at": 10**400}, "not a time"),
+    ({"created_at": 10**400}, "too large a number"),
     ({"expires_at": 1e300}, "not a time"),
     ({"valid_until": []}, "not a time"),
     ({"metadata": {"a": object()}}, "cannot be written as JSON"),
@@ -114,7 +114,7 @@ def test_a_bad_field_is_refused_in_one_sentence_and_changes_nothing(
 
 @pytest.mark.parametrize("item", [None, 5, {}, {"title": "no text"}, ["text"]])
 def test_an_item_without_a_text_is_refused(store: MemoryStore, item: Any) -> None:
-    with pytest.raises(InvalidInput, match="needs a text"):
+    with pytest.raises(InvalidInput, match=r"needs a text|items must be"):
         store.remember_many([item])
 
 

@@ -8,6 +8,7 @@ NacreError
 │   ├── SecretRefused                a text with a secret, where the settings refuse such texts
 │   ├── WeakKey                      a new passphrase that is too short
 │   └── ConfigError                  a setting that cannot be read
+│       ├── MissingExtra (ImportError)  an optional package that is not installed
 │       └── PlainMirror              a journal mirror in plain text beside an encrypted store
 ├── MemoryNotFound (KeyError)
 ├── SpaceNotFound (KeyError)         a space that was named and is not in the store
@@ -109,6 +110,14 @@ class WeakKey(InvalidInput):
 
 class ConfigError(InvalidInput):
     pass
+
+
+class MissingExtra(ConfigError, ImportError):
+    """`what` needs the packages of an extra of this distribution; `otherwise` is another way out."""
+
+    def __init__(self, what: str, extra: str, otherwise: str = "") -> None:
+        way_out = f", or {otherwise}" if otherwise else ""
+        super().__init__(f'{what} needs an optional package; install it with `pip install "nacre[{extra}]"`{way_out}.')
 
 
 class PlainMirror(ConfigError):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nacre.clients import toml
 from nacre.clients.settings_file import set_value, unset
 from nacre.errors import ConfigError
 from nacre.settings import from_file
@@ -39,7 +40,7 @@ def file(tmp_path: Path) -> Path:
     ("key", "value", "old", "new"),
     [
         ("store", "other.db", 'store = "notes.db"   # beside this file', 'store = "other.db"   # beside this file'),
-        ("decay_rate", "0.25", '"decay_rate"=0.5', "decay_rate = 0.25"),
+        ("decay_rate", "0.25", '"decay_rate"=0.5', '"decay_rate"=0.25'),
         ("editor", "vi", 'editor = """\nnano\n"""', 'editor = "vi"'),
         ("strict_links", "yes", '"decay_rate"=0.5\n', '"decay_rate"=0.5\nstrict_links = true\n'),
         ("spaces.work.decay_rate", "1", "decay_rate = 0.1", "decay_rate = 1"),
@@ -81,12 +82,25 @@ def test_what_cannot_be_is_told_and_nothing_is_written(file: Path, key: str, val
     assert file.read_text("utf-8") == FULL
 
 
-def test_a_file_written_in_an_unusual_way_is_left_to_its_owner(tmp_path: Path) -> None:
-    text = "spaces.work.decay_rate = 0.1\n"
-    (tmp_path / "c.toml").write_text(text, "utf-8")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "spaces.work.decay_rate = {}\n",
+        "spaces = {{ work = {{ decay_rate = {} }} }}\n",
+        "[spaces]\nwork.decay_rate = {}\n",
+    ],
+)
+def test_a_setting_is_changed_however_its_table_is_written(tmp_path: Path, text: str) -> None:
+    (tmp_path / "c.toml").write_text(text.format("0.1"), "utf-8")
+    set_value(tmp_path / "c.toml", "spaces.work.decay_rate", "0.2")
+    assert (tmp_path / "c.toml").read_text("utf-8") == text.format("0.2")
+
+
+def test_a_file_that_cannot_be_changed_safely_is_left_to_its_owner(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toml, "assigned", lambda *_: "store = 'lost'\n")
     with pytest.raises(ConfigError, match="nacre config edit"):
-        set_value(tmp_path / "c.toml", "spaces.work.decay_rate", "0.2")
-    assert (tmp_path / "c.toml").read_text("utf-8") == text
+        set_value(file, "editor", "vi")
+    assert file.read_text("utf-8") == FULL
 
 
 def test_a_file_that_cannot_be_read_is_not_touched(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from nacre.clients.installer import Launch
-from nacre.errors import ConfigError
+from nacre.errors import ConfigError, MissingExtra
 
 ANSWER_WITHIN = 30.0  # seconds; clients themselves give up after ten to sixty
 LAST_WORDS = 300  # characters of what the server said on stderr
@@ -23,8 +23,12 @@ class Answer:
 
 
 def probe(launch: Launch, *, within: float = ANSWER_WITHIN) -> Answer:
-    """Raises `ConfigError` with the last words of a server that does not answer."""
-    import anyio
+    """Raises `ConfigError` with the last output of a server that does not answer, `MissingExtra` without the SDK."""
+    try:
+        import anyio
+        import mcp_types  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("The check of the installed server", "mcp") from error
 
     began = time.monotonic()
     # Started elsewhere than here: a setting that works only in this folder would be no use to the client.

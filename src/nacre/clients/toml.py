@@ -1,144 +1,173 @@
-"""Changes one table of a TOML text, and leaves every other line, its order and its comments, as they are."""
+"""Changes one place of a TOML text with tomlkit, and keeps the comments and the layout of the rest."""
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from typing import Any
+
+import tomlkit
+from tomlkit.container import Container
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT, Comment, InlineTable, Table, Whitespace
 
 from nacre.clients.files import CannotEdit
-from nacre.clients.settings_file import bare, path_of, whole
 
 BYTE_ORDER_MARK = "\ufeff"
-DELETE = "\x7f"  # JSON leaves it as it is, TOML must have it escaped
+Edit = Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Whole lines: a table's head, a setting however long, or an empty line or comment, whose path is what holds it."""
-
-    start: int
-    end: int
-    path: tuple[str, ...]
-    heads: bool = False
-
-
-def read(text: str) -> dict[str, object]:
+def read(text: str) -> dict[str, Any]:
+    """Raises `ValueError` for a text that is not TOML."""
     return tomllib.loads(text.removeprefix(BYTE_ORDER_MARK))
 
 
 def put(text: str, path: Sequence[str], value: object) -> str:
-    """Raises `InTheWay` where the text holds the table in a form that whole lines cannot be taken from."""
-    if at(read(text), path) == value:
+    """Raises `ValueError` for a text that is not TOML, `CannotEdit` where the place cannot be changed alone."""
+    before = lookup(read(text), path)
+    if before == value and type(before) is type(value):
         return text
-    lines, place = without(text, path)
-    before, behind = "".join(lines[:place]), "".join(lines[place:])
-    block = apart(before) + tables(path, value) + ("" if not behind or blank(lines[place]) else "\n")
-    return checked(before + (block.replace("\n", "\r\n") if "\r\n" in text else block) + behind, text, path, value)
+    # A new table goes to the end. Whether an edit does what it should depends on how the file writes its tables.
+    edits: list[Edit] = [lambda bare: assigned(bare, path, value)]
+    if isinstance(value, Mapping):
+        edits.insert(0 if before is None else 1, lambda bare: appended(removed(bare, path), path, value))
+    return edited(text, path, value, edits)
 
 
 def take(text: str, path: Sequence[str]) -> str:
-    if at(read(text), path) is None:
+    if lookup(read(text), path) is None:
         return text
-    lines, place = without(text, path)
-    if place and blank(lines[place - 1]) and (place == len(lines) or blank(lines[place])):
-        del lines[place - 1]  # the empty line that set the table apart
-    return checked("".join(lines), text, path, None)
+    return edited(text, path, None, [lambda bare: removed(bare, path)])
 
 
-def render(value: object, path: Sequence[str] = ()) -> str:
-    return tables(path, value).strip("\n")
+def render(value: object) -> str:
+    return tomlkit.dumps(value).strip("\n")  # type: ignore[arg-type]
 
 
-def apart(before: str) -> str:
-    """What ends the line before, and leaves one empty."""
-    if not before:
-        return ""
-    missing = "" if before.endswith("\n") else "\n"
-    return missing if before.replace("\r", "").endswith("\n\n") else missing + "\n"
+def appended(text: str, path: Sequence[str], value: object) -> str:
+    for name in reversed(path):
+        value = {name: value}
+    return text + gap_after(text) + tomlkit.dumps(value).strip("\n") + "\n"  # type: ignore[arg-type]
 
 
-def without(text: str, path: Sequence[str]) -> tuple[list[str], int]:
-    """The lines that say nothing of the path, and where the first of the others stood; else the end."""
-    lines = text.removeprefix(BYTE_ORDER_MARK).splitlines(keepends=True)
-    gone = [part for part in parts(lines) if part.path[: len(path)] == tuple(path)]
-    dropped = {line for part in gone for line in range(part.start, part.end)}
-    kept = [line for number, line in enumerate(lines) if number not in dropped]
-    # Between the settings of a table no other table can begin.
-    return kept, gone[0].start if gone and gone[0].heads else len(kept)
-
-
-def parts(lines: Sequence[str]) -> Iterator[Part]:
-    """Comments and empty lines belong to the table they stand in; those before the next one to what holds them both."""
-    start, table, waiting = 0, tuple[str, ...](), list[tuple[int, int]]()
-    while start < len(lines):
-        end, found = whole(lines, start)
-        heads = lines[start].lstrip().startswith("[")
-        if heads or found:
-            path = path_of(found) if heads else (*table, *path_of(found))
-            yield from (Part(*lines_, shared(table, path)) for lines_ in waiting)
-            yield Part(start, end, path, heads)
-            table, waiting = path if heads else table, []
-        else:
-            waiting.append((start, end))
-        start = end
-
-
-def shared(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
-    return tuple(name for name, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-
-
-def tables(path: Sequence[str], value: object) -> str:
-    """A table with its settings, then the tables in it."""
-    if not isinstance(value, Mapping):
-        raise TypeError("only a mapping can become a table")
-    inner = {name: each for name, each in value.items() if isinstance(each, Mapping)}
-    own = [f"{bare(name)} = {literal(each)}\n" for name, each in value.items() if name not in inner]
-    blocks = [f"[{'.'.join(map(bare, path))}]\n" + "".join(own)] if own or not inner else []
-    return "\n".join([*blocks, *(tables((*path, name), each) for name, each in inner.items())])
-
-
-def literal(value: object) -> str:
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(literal, value)) + "]"
-    return json.dumps(value, ensure_ascii=False).replace(DELETE, "\\u007f")
-
-
-def blank(line: str) -> bool:
-    return not line.strip()
-
-
-def at(found: object, path: Sequence[str]) -> object:
+def lookup(values: object, path: Sequence[str]) -> object:
     for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
+        values = values.get(name) if isinstance(values, dict) else None
+    return values
 
 
-def checked(after: str, before: str, path: Sequence[str], value: object) -> str:
-    """TOML has many ways to write a table; one that was not foreseen must not cost a person's settings."""
-    wanted = read(before)
-    inner = wanted
+def gap_after(text: str) -> str:
+    """Ends the last line, and leaves an empty one."""
+    if not text:
+        return ""
+    ended = "" if text.endswith("\n") else "\n"
+    return ended if text.endswith("\n\n") else ended + "\n"
+
+
+def edited(text: str, path: Sequence[str], value: object, edits: Iterable[Edit]) -> str:
+    """The first edit that changes only the one place: no setting of a person may be lost. Else raises `CannotEdit`."""
+    bare = text.removeprefix(BYTE_ORDER_MARK)
+    windows = "\r\n" in bare and bare.count("\n") == bare.count("\r\n")
+    bare = bare.replace("\r\n", "\n") if windows else bare
+    for edit in edits:
+        with suppress(TOMLKitError, tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError):
+            after = edit(bare)
+            if without_empty(read(after)) == without_empty(expected(read(bare), path, value)):
+                after = after.replace("\n", "\r\n") if windows else after
+                return BYTE_ORDER_MARK + after if text.startswith(BYTE_ORDER_MARK) else after
+    table = ".".join(path[:-1])
+    raise CannotEdit(f"{table} is not written as tables; write [{table}.NAME]")
+
+
+def assigned(text: str, path: Sequence[str], value: object) -> str:
+    document = tomlkit.parse(text)
+    table: Any = document
     for name in path[:-1]:
-        inner = inner.setdefault(name, {})  # type: ignore[assignment]
+        if name not in table:
+            table[name] = tomlkit.table(is_super_table=True)
+        table = table[name]
+    update(table, {path[-1]: value})
+    return tomlkit.dumps(document)
+
+
+def update(table: Any, values: Mapping[str, object]) -> None:
+    """Tables are changed key by key, so that their comments stay."""
+    for name, value in values.items():
+        inner = table.get(name)
+        if isinstance(value, Mapping) and isinstance(inner, Table):
+            for stale in [each for each in inner if each not in value]:
+                drop(inner, stale)
+            update(inner, value)
+        elif inner is None and (last := last_setting(table)) is not None and not isinstance(value, Mapping):
+            # Behind the last setting: a comment before the next table belongs to that table.
+            container_of(table)._insert_after(last, name, tomlkit.item(value))
+        elif inner is None or inner != value:
+            table[name] = value
+
+
+def container_of(table: Any) -> Any:
+    return table if isinstance(table, Container) else table.value
+
+
+def last_setting(table: Any) -> Any:
+    if not isinstance(table, Container | Table):
+        return None
+    body = container_of(table).body
+    keys = [key for key, item in body if key is not None and not isinstance(item, Table | AoT | InlineTable)]
+    return keys[-1] if keys else None
+
+
+def removed(text: str, path: Sequence[str]) -> str:
+    if lookup(read(text), path) is None:
+        return text
+    document = tomlkit.parse(text)
+    table: Any = document
+    for name in path[:-1]:
+        table = table[name]
+    drop(table, path[-1])
+    after = tomlkit.dumps(document)
+    # The empty line that set the table apart goes with it.
+    return after.rstrip("\n") + "\n" if after.endswith("\n\n") else after.removeprefix("\n")
+
+
+def drop(table: Any, name: str) -> None:
+    """Comments behind the last setting of a table belong to what follows it, and stay."""
+    item = table[name]
+    rest = trailing(item) if isinstance(item, Table) else ""
+    body = container_of(table).body if isinstance(table, Container | Table) else []
+    place = next((at for at, (key, _) in enumerate(body) if key is not None and key.key == name), None)
+    del table[name]
+    if rest and place is not None:
+        body[place] = (None, Whitespace(rest))
+
+
+def trailing(table: Table) -> str:
+    rest: list[str] = []
+    for key, item in reversed(table.value.body):
+        if isinstance(item, Table):
+            return trailing(item) + "".join(rest)
+        if key is not None or not isinstance(item, Comment | Whitespace):
+            break
+        rest.insert(0, item.as_string())
+    text = "".join(rest)
+    return text.lstrip("\n") if "#" in text else ""
+
+
+def expected(values: dict[str, Any], path: Sequence[str], value: object) -> dict[str, Any]:
+    inner = values
+    for name in path[:-1]:
+        inner = inner.setdefault(name, {})
     inner.pop(path[-1], None)
     if value is not None:
-        inner[path[-1]] = value
-    try:
-        same = filled(read(after)) == filled(wanted)
-    except tomllib.TOMLDecodeError:
-        same = False
-    if not same:
-        raise CannotEdit(
-            f"{'.'.join(path[:-1])} is written otherwise than as tables; write [{'.'.join(path[:-1])}.NAME]"
-        )
-    return BYTE_ORDER_MARK + after if before.startswith(BYTE_ORDER_MARK) else after
+        inner[path[-1]] = deepcopy(value)
+    return values
 
 
-def filled(found: object) -> object:
+def without_empty(values: object) -> object:
     """A table without settings says nothing."""
-    if not isinstance(found, dict):
-        return found
-    inner = {name: filled(each) for name, each in found.items()}
+    if not isinstance(values, dict):
+        return values
+    inner = {name: without_empty(each) for name, each in values.items()}
     return {name: each for name, each in inner.items() if each != {}}

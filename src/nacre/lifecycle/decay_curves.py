@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from nacre.errors import InvalidInput
+from nacre.errors import InvalidInput, MissingExtra
 from nacre.files import atomic_write, create_private
 from nacre.lifecycle.decay import DecayInput, model_named
 from nacre.model import Memory
@@ -136,7 +136,7 @@ def png(curves: Sequence[Curve], file: Path, floor: float | None) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise InvalidInput("PNG needs matplotlib: pip install 'nacre[plot]'; or write an .svg file.") from error
+        raise MissingExtra("A plot as PNG", "plot", "write an .svg file") from error
     create_private(file)
     figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100))
     axes = figure.subplots()

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from nacre.errors import ConfigError
+from nacre.errors import ConfigError, MissingExtra
 from nacre.files import create_private, private_folder
 from nacre.storage.sqlite.backup import folder_to_disk
 from nacre.storage.sqlite.connection import RAW_BYTES
@@ -87,10 +87,7 @@ def from_keyring(name: str, setting: str) -> str:
         import keyring
         from keyring.errors import KeyringError
     except ImportError as error:
-        raise ConfigError(
-            f"The setting `{setting}` names the keyring, which needs another package. "
-            "Run `pip install 'nacre[keyring]'`."
-        ) from error
+        raise MissingExtra(f"The keyring, which the setting `{setting}` names,", "keyring") from error
     try:
         found: str | None = keyring.get_password(SERVICE, name)
     except KeyringError as error:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from nacre.errors import ConfigError, UnknownName
+from nacre.errors import MissingExtra, UnknownName
 from nacre.text.grammar import NEGATION_WORDS
 from nacre.text.tokens import WORD
 
@@ -220,7 +220,6 @@ JOINED = re.compile(r"[\w][^\w\s'][\w]|[\d_]")
 LEXICONS = ("own", "vader")
 VADER_MAXIMUM = 4.0
 VADER_FLOOR = 0.5  # a word that its raters hardly felt anything at tells nothing
-VADER_REMEDY = 'Install it with `pip install nacre[emotion]`, or use the lexicon "own".'
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,7 +455,7 @@ def vader() -> Mapping[str, float]:
     try:
         from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
     except ImportError as error:
-        raise ConfigError(f'The lexicon "vader" needs the package vaderSentiment. {VADER_REMEDY}') from error
+        raise MissingExtra('The lexicon "vader"', "emotion", 'use the lexicon "own"') from error
     own = plain_words() | shades(OF_A_PERSON).keys() | shades(AFTER_FEEL).keys()
     rated: dict[str, float] = SentimentIntensityAnalyzer().lexicon
     scaled = {word: value / VADER_MAXIMUM for word, value in rated.items() if word.isalpha() and word not in own}

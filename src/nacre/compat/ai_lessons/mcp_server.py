@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, NoReturn
 
+import nacre.mcp  # noqa: F401 - first: it says what to install when mcp_types is missing
+
+# isort: split
 from mcp_types import TextContent
 from mcp_types import Tool as ListedTool
 from pydantic import ValidationError

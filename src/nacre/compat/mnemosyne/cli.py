@@ -37,7 +37,7 @@ def main() -> None:
 
         server.initialize(settings=settings)
         serve_stdio(server.server, server.provider, parent)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ImportError) as error:
         print(f"Server error: {error}", file=sys.stderr)
         sys.exit(1)
 

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import nacre.mcp  # noqa: F401 - first: it says what to install when mcp_types is missing
+
+# isort: split
 from mcp_types import TextContent
 from mcp_types import Tool as ListedTool
 from pydantic import ValidationError

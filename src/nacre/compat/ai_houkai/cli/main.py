@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-MISSING = "The command line `houkai` needs typer; install it with: pip install 'nacre[compat]'"
+from nacre.errors import MissingExtra
 
 
 def __getattr__(name: str) -> Any:
@@ -17,7 +17,7 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != "typer":
             raise
-        raise ImportError(MISSING) from error
+        raise MissingExtra("The command line `houkai`", "compat") from error
     return app
 
 

@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from nacre.errors import ConfigError, MissingExtra
 
-from nacre.errors import ConfigError
+try:
+    from pydantic import BaseModel, ConfigDict, Field
+except ImportError as error:
+    raise MissingExtra("Mnemosyne's settings", "compat") from error
 
 from ..core.constants import CONSOLIDATION_IMPORTANCE_THRESHOLD, CONSOLIDATION_SIMILARITY_THRESHOLD
 

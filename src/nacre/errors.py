@@ -103,7 +103,7 @@ class SecretRefused(InvalidInput):
 class WeakKey(InvalidInput):
     def __init__(self, least: int) -> None:
         super().__init__(
-            f"The passphrase is too short: it needs at least {least} characters. Nothing was encrypted. "
+            f"The passphrase is too short: it needs at least {least} characters. Nothing was changed. "
             "Choose a longer one, or let `--new-key-file PATH` make a random key."
         )
 

@@ -32,9 +32,9 @@ def test_a_well_store_gets_only_ok(nacre: CommandLine) -> None:
     assert nacre.ok("doctor").startswith("ok       store")
 
 
-def test_a_store_that_is_not_there_is_not_made(nacre: CommandLine) -> None:
+def test_a_named_store_that_is_not_there_is_a_problem_and_is_not_made(nacre: CommandLine) -> None:
     nacre.store.unlink()
-    assert levels(nacre.json("doctor"))["store"] == "ok"
+    assert nacre("doctor").exit_code == 4
     assert not nacre.store.exists()
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nacre.settings import Settings
 
 ACTOR = "cli"
+SIMILAR_NAME = 0.8  # of difflib: two letters swapped, or one missing in a word of five
 
 
 @dataclass(slots=True)
@@ -26,6 +27,7 @@ class CliContext:
     flags: dict[str, str] = field(default_factory=dict)
     debug: bool = False
     notified: set[str] = field(default_factory=set)
+    reported_empty: bool = False  # whether the person was told that nothing is stored yet
 
     def settings(self) -> Settings:
         from nacre.settings import settings
@@ -61,8 +63,11 @@ class CliContext:
     @contextmanager
     def open_or_make(self, *, model: bool = False) -> Iterator[MemoryStore]:
         """For commands that write: makes the store and the space where they are missing, and says so on stderr."""
+        from difflib import get_close_matches
+
         from nacre.cli.ui.output import say
         from nacre.factory import store_file
+        from nacre.settings import DEFAULT
 
         known = self.settings()
         new_store = not store_exists(known)
@@ -70,11 +75,16 @@ class CliContext:
             self._obtain_model()
         with self._opened(known) as store:
             new_space = not new_store and not has_space(store)
+            others = [DEFAULT, *(note.name for note in store.space_notes())] if new_space else []
             if new_store:
                 say(f"Created the store {store_file(known.store).absolute()}.")
             yield store
             if new_space and has_space(store):
-                say(f"Created the space {store.space!r}.")
+                near = get_close_matches(store.space, others, n=1, cutoff=SIMILAR_NAME)
+                remedy = (
+                    f" Did you mean {near[0]!r}? `nacre --space {store.space} undo` takes this back." if near else ""
+                )
+                say(f"Created the space {store.space!r}.{remedy}")
 
     def _open_made(self, *, model: bool, any_space: bool = False) -> MemoryStore:
         known = self.settings()
@@ -83,7 +93,7 @@ class CliContext:
         if model:
             self._obtain_model()
         store = self._opened(known)
-        if self._names("space") and not any_space and not has_space(store):
+        if self.names("space") and not any_space and not has_space(store):
             from nacre.errors import SpaceNotFound
 
             found = [note.name for note in store.space_notes()]
@@ -97,13 +107,14 @@ class CliContext:
         from nacre.factory import store_file
 
         file = store_file(known.store).absolute()
-        if self._names("store"):
+        if self.names("store"):
             beside = [each.name for each in file.parent.iterdir()] if file.parent.is_dir() else []
             raise StoreNotFound(file, beside)
+        self.reported_empty = True
         say(f"Nothing is remembered yet; `nacre remember TEXT` makes the store {file}.")
         return empty_store(known)
 
-    def _names(self, setting: str) -> bool:
+    def names(self, setting: str) -> bool:
         """Whether an option or the environment names it; a settings file may name what is still to be made."""
         from nacre.settings import ENVIRONMENT
 

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext, configure_logging
+from nacre.cli.errors import StoreProblem
 from nacre.cli.options import dry_run_option, form_option, global_options, yes_option
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.times import age
+from nacre.errors import WrongKey
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
     from nacre.lifecycle.backups import StoredCopy
+    from nacre.settings import Settings
     from nacre.storage.sqlite.backup import Copy
 
 MEGABYTE = 1_000_000
@@ -68,10 +71,8 @@ def list_command(cli: CliContext, form: str | None) -> None:
 @click.pass_obj
 def verify_command(cli: CliContext, file: str, key: str | None, form: str | None) -> None:
     """Read a copy from end to end, change nothing, and tell what it holds. Ends with code 4 when it is damaged."""
-    from nacre.lifecycle.backups import verify
-
     configure_logging(debug=cli.debug)
-    found = verify(cli.settings(), file, key=key)
+    found = verified(cli.settings(), file, key)
     if form in DATA:
         print_data(copy_record(file, found), form)
     else:
@@ -92,11 +93,11 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
     encrypted with its own key, whatever the copy was.
     """
     from nacre.factory import store_file
-    from nacre.lifecycle.backups import restore, verify
+    from nacre.lifecycle.backups import restore
 
     configure_logging(debug=cli.debug)
     settings = cli.settings()
-    told = f"{copy_text(verify(settings, file, key=key), cli.now())}"
+    told = f"{copy_text(verified(settings, file, key), cli.now())}"
     if dry_run:
         say(f"{store_file(settings.store)} would become {told}; nothing was changed.")
         return
@@ -109,6 +110,19 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
     if kept is not None:
         put(str(kept))
         say("What was there before is kept under this name; `nacre backup restore` puts it back.")
+
+
+def verified(settings: Settings, file: str, key: str | None) -> Copy:
+    from nacre.lifecycle.backups import verify
+
+    try:
+        return verify(settings, file, key=key)
+    except WrongKey as error:
+        state = "no key was given" if not (settings.key if key is None else key) else "the key does not open it"
+        raise StoreProblem(
+            f"{file} is encrypted, and {state}. Name the key of the copy with --key (file:PATH, env:VARIABLE or "
+            "keyring:NAME)."
+        ) from error
 
 
 def copy_text(copy: Copy, now: float) -> str:

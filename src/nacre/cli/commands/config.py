@@ -19,6 +19,7 @@ from nacre.errors import ConfigError, UnknownName
 from nacre.files import atomic_write, private_folder
 from nacre.settings import (
     HARMLESS,
+    KEY_PLACES,
     PROJECT_FILE,
     TABLES,
     Setting,
@@ -57,6 +58,11 @@ CHOICES: Mapping[str, Sequence[str]] = {
 
 def check_value(key: str, value: str) -> None:
     """Raises the error that the first use of the setting would raise."""
+    if key == "key" and value and not value.startswith(KEY_PLACES):
+        raise UsageProblem(
+            "the setting `key` says where the key is: env:VARIABLE, file:PATH or keyring:NAME. Nothing was written; "
+            "the key itself never belongs into a settings file."
+        )
     read = converted(key, value, "The command line")
     if value not in CHOICES.get(key, (value,)):
         raise UnknownName(f"value of {key}", value, CHOICES[key])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +16,9 @@ from nacre.cli.options import form_option, global_options, location_options, set
 from nacre.cli.ui.output import DATA, print_data, printable, put, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import NacreError
+from nacre.factory import store_file
 from nacre.lifecycle.doctor import Finding, examine, mend, repair
+from nacre.settings import IN_MEMORY
 
 if TYPE_CHECKING:
     from nacre.models.minilm.provision import ModelStatus
@@ -31,7 +35,7 @@ COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 def doctor_command(ctx: click.Context, fix: bool, form: str | None) -> None:
     """Examine the store and say how to mend what is wrong. Ends with code 4 where there is a problem."""
     cli: CliContext = ctx.obj
-    findings = examine(cli.settings())
+    findings = examine_store(cli)
     if fix and any(finding.mended_by for finding in findings):
         findings = apply_fixes(cli, findings)
     if form in DATA:
@@ -42,6 +46,33 @@ def doctor_command(ctx: click.Context, fix: bool, form: str | None) -> None:
             put(finding_line(finding, width))
     if any(finding.level == "problem" for finding in findings):
         ctx.exit(StoreProblem.exit_code)
+
+
+def examine_store(cli: CliContext) -> list[Finding]:
+    """All checks, and whether the file is there, has content and can be written."""
+    settings = cli.settings()
+    file = store_file(settings.store).absolute()
+    empty = file.is_file() and not file.stat().st_size  # asked first: to open it writes the schema into it
+    findings = examine(settings)
+    if settings.store == IN_MEMORY:
+        return findings
+    if not file.exists() and cli.names("store"):
+        says = f"There is no store at {file}, which an option or NACRE_STORE names; check the path."
+        return [Finding("store", "problem", says), *(each for each in findings if each.check != "store")]
+    if empty:
+        says = f"{file} was empty. If it held memories, restore a backup; else `nacre remember` fills it."
+        return [Finding("store", "warning", says), *(each for each in findings if each.check != "store")]
+    return [*findings, *access_findings(file)]
+
+
+def access_findings(file: Path) -> list[Finding]:
+    folder = next(each for each in file.parents if each.is_dir())
+    closed = next((each for each in (file, folder) if each.exists() and not os.access(each, os.W_OK)), None)
+    if closed is None:
+        return []
+    kind = "file" if closed == file else "folder"
+    says = f"The {kind} {closed} is read-only, and nothing can be stored. Give yourself the right to write it."
+    return [Finding("access", "problem", says)]
 
 
 def finding_line(finding: Finding, width: int) -> str:
@@ -58,14 +89,14 @@ def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
         if said := repair(cli.settings(), findings, cli.now()):
             for sentence in said:
                 say(sentence)
-            findings = examine(cli.settings())
+            findings = examine_store(cli)
         if not any(finding.mended_by in ("reindex", "catch_up") for finding in findings):
             return findings
         with cli.open_with_model() as store, progress_line() as progress:
             say(f"Indexed {count_of(mend(store, findings, progress))} again.")
     except NacreError as error:
         say(f"Could not be mended now: {error}")  # what is left is told below, with the rest
-    return examine(cli.settings())
+    return examine_store(cli)
 
 
 @click.command("reindex")

@@ -47,6 +47,9 @@ def edit_command(
 
     The editor is the setting `editor`, $VISUAL, $EDITOR, or what is there.
     """
+    from nacre.factory import make_guard
+    from nacre.remember.guard import guard_notes
+
     changes = {
         name: None if name in CLEARED_BY_EMPTY and value == "" else value
         for name, value in without_none(described).items()
@@ -63,6 +66,9 @@ def edit_command(
         after = store.edit(memory.id, text=text, why=why, **cast("Editable", changes))
     changed = after.updated_at != memory.updated_at
     say(f"{'Changed' if changed else 'Nothing changed in'} {short(after.id)}: {excerpt(after)}")
+    _, kinds = make_guard(cli.settings()).fields({**changes, **({} if text is None else {"text": text})})
+    for note in guard_notes(kinds) if changed else ():
+        say(note)
 
 
 def edit_text(text: str, configured: str, *, extension: str = ".md") -> str | None:

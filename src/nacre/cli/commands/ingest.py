@@ -152,6 +152,8 @@ def record(each: IngestedFile) -> dict[str, object]:
 
 
 def summary(done: list[IngestedFile], *, dry_run: bool) -> list[str]:
+    from nacre.remember.guard import guard_notes
+
     tallies = [each.tally for each in done]
     new, unchanged, changed, gone = (
         sum(getattr(tally, name) for tally in tallies) for name in ("new", "unchanged", "changed", "gone")
@@ -168,6 +170,9 @@ def summary(done: list[IngestedFile], *, dry_run: bool) -> list[str]:
         told.append(
             "Left out: " + ", ".join(f"{reason} ({count:,})" for reason, count in sorted(reasons.items())) + "."
         )
+    secrets = {kind for tally in tallies for kind in tally.redacted}
+    if secrets and (new or changed) and not dry_run:
+        told += guard_notes(tuple(sorted(secrets)))
     kept = f"{new:,} new, {unchanged:,} unchanged, {changed:,} changed"
     removed = f", {gone:,} gone from their notes (in the trash)" if gone else ""
     ending = "; nothing was kept (--dry-run)." if dry_run else "."

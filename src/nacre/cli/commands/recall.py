@@ -67,6 +67,8 @@ def recall_command(
     for note in found.notes:
         say(note)
     print_items(found, hit_columns(now, explain=explain), hit_record, form)
+    if not found and cli.reported_empty:
+        raise click.exceptions.Exit(NotFound.exit_code)
     if not found:
         raise NotFound("nothing found.")
 

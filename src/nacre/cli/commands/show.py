@@ -198,8 +198,8 @@ def list_command(
         found = store.list_recent(limit or ALL, order=ORDERS[sort], **scope)
         total = store.count(**scope)
     print_items(found, memory_columns(itself, now), memory_record, form)
-    if not found:
-        say("No memories here; `nacre remember TEXT` keeps one.")
+    if not found and not cli.reported_empty:
+        say("No memories here; `nacre remember TEXT` stores one.")
     elif len(found) < total and sys.stdout.isatty():
         say(f"{len(found)} of {total}; -n 0 lists them all.")
 

@@ -14,6 +14,7 @@ from uuid import UUID
 from nacre.engine.engine import Edit, TermEdit
 from nacre.engine.review import trashed
 from nacre.errors import AccessDenied, InvalidInput, SecretRefused
+from nacre.factory import make_guard
 from nacre.model import Memory
 from nacre.protocols import Progress
 from nacre.transfer.ingest.formats import Format
@@ -34,7 +35,8 @@ TRIES = 5  # when somebody else keeps the same at the same time
 
 @dataclass(slots=True)
 class Tally:
-    """`gone` are pieces that stood in a note and no longer do; `skipped` counts by reason."""
+    """`gone` are pieces that stood in a note and no longer do; `skipped` counts by reason; `redacted` are pieces that
+    lost a secret, by its kind."""
 
     new: int = 0
     unchanged: int = 0
@@ -42,6 +44,7 @@ class Tally:
     gone: int = 0
     broken: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+    redacted: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
     def note(self, piece: Skipped | Broken) -> None:
@@ -107,6 +110,9 @@ class Ingest:
             else:
                 if draft.id in found:
                     self.tally.skipped["told twice"] += 1
+                elif (draft.text, draft.title) != (piece.text, piece.title):
+                    _, kinds = make_guard(self.store.settings).fields({"title": piece.title, "text": piece.text})
+                    self.tally.redacted.update(kinds)
                 found.setdefault(draft.id, draft)
         return list(found.values())
 

@@ -1,0 +1,134 @@
+"""What commands say when something goes wrong or changes silently: the right remedy, once."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import CommandLine
+
+SECRET = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+PASSPHRASE = "walnut " + "under the snow"
+
+
+def levels(nacre: CommandLine) -> dict[str, str]:
+    import json
+
+    return {each["check"]: each["level"] for each in json.loads(nacre("doctor", "-f", "json").stdout)}
+
+
+def test_config_refuses_a_key_itself_and_writes_nothing(nacre: CommandLine) -> None:
+    result = nacre("config", "set", "key", "hunter2" * 2)
+    assert result.exit_code == 2
+    assert "env:VARIABLE, file:PATH or keyring:NAME" in result.stderr and "hunter2" not in result.stderr
+    assert nacre("list").exit_code == 0
+
+
+def test_config_takes_the_place_of_a_key(nacre: CommandLine) -> None:
+    nacre.ok("config", "set", "key", "env:NACRE_SECRET")
+    assert nacre.ok("config", "get", "key") == "env:NACRE_SECRET"
+
+
+def test_a_new_space_with_a_similar_name_is_questioned(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The kettle is on.")
+    stderr = nacre("--space", "deafult", "remember", "The tea is ready.").stderr
+    assert (
+        "Created the space 'deafult'. Did you mean 'default'? `nacre --space deafult undo` takes this back." in stderr
+    )
+
+
+def test_a_new_space_with_a_name_of_its_own_is_only_announced(nacre: CommandLine) -> None:
+    nacre.ok("remember", "The kettle is on.")
+    assert "Created the space 'garden'.\n" in nacre("--space", "garden", "remember", "Plant the pear.").stderr
+
+
+@pytest.mark.parametrize(("words", "code"), [(["recall", "tea"], 1), (["list"], 0)])
+def test_a_first_use_that_finds_nothing_says_so_once(
+    nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], code: int
+) -> None:
+    monkeypatch.delenv("NACRE_STORE")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    result = nacre(*words)
+    assert result.exit_code == code
+    assert result.stderr.count("\n") == 1 and "Nothing is remembered yet" in result.stderr
+
+
+def test_an_encrypted_copy_asks_for_the_key_of_the_copy(
+    nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nacre.ok("remember", "The kettle is on.")
+    monkeypatch.setenv("COPY_KEY", PASSPHRASE)
+    nacre.ok("encrypt", "--key", "env:COPY_KEY", "--yes")
+    monkeypatch.setenv("NACRE_KEY", "env:COPY_KEY")
+    copy = nacre.ok("backup", "create", str(tmp_path / "copy.db"))
+    monkeypatch.delenv("NACRE_KEY")
+    monkeypatch.setenv("NACRE_STORE", str(tmp_path / "other.db"))
+    for words in (["verify", copy], ["restore", copy, "--yes"]):
+        result = nacre("backup", *words)
+        assert result.exit_code == 4
+        assert "Name the key of the copy with --key" in result.stderr and "setting `key`" not in result.stderr
+    assert nacre("backup", "restore", copy, "--yes", "--key", "env:COPY_KEY").exit_code == 0
+
+
+def test_edit_says_that_it_removed_a_secret(nacre: CommandLine) -> None:
+    id = nacre.ok("remember", "The token is in the vault.")
+    result = nacre("edit", id, "--text", f"The token is {SECRET}")
+    assert "without what looked like a secret" in result.stderr
+    assert SECRET not in nacre.ok("show", id)
+    assert "secret" not in nacre("edit", id, "--text", "The token is in the safe.").stderr
+
+
+def test_ingest_says_that_it_removed_a_secret(nacre: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text(f"# Access\n- the token is {SECRET}\n")
+    first = nacre("ingest", str(tmp_path / "notes.md"))
+    assert "without what looked like a secret" in first.stderr
+    assert "secret" not in nacre("ingest", str(tmp_path / "notes.md")).stderr
+
+
+def test_doctor_finds_a_named_store_that_is_missing(nacre: CommandLine) -> None:
+    nacre.store.unlink()
+    result = nacre("doctor")
+    assert result.exit_code == 4 and f"There is no store at {nacre.store}" in result.stdout
+    assert not nacre.store.exists()
+
+
+def test_doctor_accepts_a_default_store_that_is_not_there_yet(
+    nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NACRE_STORE")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert levels(nacre)["store"] == "ok"
+
+
+def test_doctor_warns_of_an_empty_file(nacre: CommandLine) -> None:
+    assert nacre.store.stat().st_size == 0
+    assert levels(nacre)["store"] == "warning"
+
+
+@pytest.mark.parametrize("closed", ["file", "folder"])
+def test_doctor_finds_what_is_read_only(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch, closed: str) -> None:
+    nacre.ok("remember", "The kettle is on.")
+    path = nacre.store if closed == "file" else nacre.store.parent
+    allowed = os.access  # the superuser may write everything, whatever the mode says
+
+    def access(at: Path, mode: int) -> bool:
+        return at != path and allowed(at, mode)
+
+    monkeypatch.setattr("nacre.cli.commands.doctor.os.access", access)
+    result = nacre("doctor")
+    assert result.exit_code == 4 and f"The {closed} {path} is read-only" in result.stdout
+
+
+def test_rekey_with_a_short_key_does_not_speak_of_encryption(
+    nacre: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nacre.ok("remember", "The kettle is on.")
+    monkeypatch.setenv("OLD_KEY", PASSPHRASE)
+    monkeypatch.setenv("SHORT_KEY", "abc")
+    nacre.ok("encrypt", "--key", "env:OLD_KEY", "--yes")
+    monkeypatch.setenv("NACRE_KEY", "env:OLD_KEY")
+    result = nacre("rekey", "--new-key", "env:SHORT_KEY", "--yes")
+    assert result.exit_code == 2
+    assert "too short" in result.stderr and "Nothing was changed." in result.stderr

@@ -123,7 +123,7 @@ def test_a_number_is_a_confidence_too(nacre: CommandLine) -> None:
         (["add", "--title", " ", "--content", "Y"], "needs a title"),
         (["add", "--title", "X", "--content", "Y", "--confidence", "hihg"], "high"),
         (["edit", "rebase"], "Name what to change"),
-        (["edit", "rebase", "--tags", "a", "--add-tag", "b"], "--tags says them all"),
+        (["edit", "rebase", "--tags", "a", "--add-tag", "b"], "--tags replaces all tags"),
     ],
 )
 def test_what_cannot_be_is_said_with_a_remedy(book: CommandLine, words: list[str], hint: str) -> None:
@@ -194,7 +194,7 @@ def test_every_other_form_has_the_same_matter(book: CommandLine) -> None:
 
 def test_an_empty_book_says_how_to_begin(nacre: CommandLine) -> None:
     assert "`nacre lesson add`" in nacre("lesson", "list").stderr
-    assert "No lesson fits" in nacre("lesson", "list", "--source", "tested").stderr
+    assert "No lesson matches" in nacre("lesson", "list", "--source", "tested").stderr
 
 
 def test_what_one_agent_learned_is_found_by_its_name(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,7 +276,7 @@ def test_what_contradicts_another_makes_it_less_sure(book: CommandLine) -> None:
     result = book("lesson", "link", "board", "rebase", "--relation", "contradicts")
     assert "now medium" in result.stderr
     assert shown(book, "rebase")["confidence"] == "medium"
-    assert "tied so already" in book("lesson", "link", "board", "rebase", "--relation", "contradicts").stderr
+    assert "link exists already" in book("lesson", "link", "board", "rebase", "--relation", "contradicts").stderr
     book.ok("undo")
     assert (shown(book, "rebase")["confidence"], shown(book, "rebase")["links"]) == ("high", [])
 
@@ -291,11 +291,11 @@ def test_what_supersedes_another_takes_its_place(book: CommandLine) -> None:
 def test_ties_are_taken_away_by_relation_or_all(book: CommandLine) -> None:
     for relation in ("related_to", "example_of", "causes"):
         book.ok("lesson", "link", "rebase", "board", "-r", relation)
-    assert "1 tie;" in book("lesson", "unlink", "reb", "boa", "-r", "causes").stderr
-    assert "2 ties;" in book("lesson", "unlink", "reb", "boa").stderr
+    assert "1 link;" in book("lesson", "unlink", "reb", "boa", "-r", "causes").stderr
+    assert "2 links;" in book("lesson", "unlink", "reb", "boa").stderr
     result = book("lesson", "unlink", "reb", "boa")
-    assert result.exit_code == 1 and "no tie leads from rebase to board" in result.stderr
-    assert "No tie leads" in book("lesson", "related", "reb").stderr
+    assert result.exit_code == 1 and "no link leads from rebase to board" in result.stderr
+    assert "No link leads" in book("lesson", "related", "reb").stderr
 
 
 @pytest.mark.parametrize(

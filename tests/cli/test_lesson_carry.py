@@ -30,7 +30,7 @@ def test_what_is_exported_to_a_file_is_imported_elsewhere(book: CommandLine, tmp
     file = tmp_path / name
     assert f"Wrote 3 lessons to {file}." in book("lesson", "export", "-o", str(file), "--no-redact").stderr
     would = book("--space", "other", "lesson", "import", str(file), "--dry-run")
-    assert "3 new, 0 changed, 0 left" in would.stderr and "--dry-run" in would.stderr
+    assert "3 new, 0 changed, 0 unchanged" in would.stderr and "--dry-run" in would.stderr
     assert book("--space", "other", "lesson", "list").exit_code == 1, "there is still no such space"
     done = book("--space", "other", "lesson", "import", str(file))
     assert done.exit_code == 0 and "3 new" in done.stderr and "`nacre undo`" in done.stderr

@@ -70,7 +70,7 @@ def test_words_are_completed_from_the_book(book: CommandLine) -> None:
     with_notes = (*answers[:-1], (NOTES, "page 3" + ENTER), answers[-1])
     seen, code = add(*with_notes, (KEYS, "s"))
     assert code == 0, seen
-    assert "Lessons like it apply in: team.shared-board" in seen
+    assert "Similar lessons apply in: team.shared-board" in seen
     assert "high unless you say" in seen  # what is documented usually is
     kept = lessons(book)["Close what is done"]
     assert (kept["tags"], kept["contexts"]) == (["workflow", "jira"], ["team.shared-board"])
@@ -129,7 +129,7 @@ def test_what_the_book_refuses_is_not_lost(book: CommandLine) -> None:
 
 def test_cancelling_keeps_nothing(book: CommandLine) -> None:
     seen, code = add(*asked(), (KEYS, "c"))
-    assert code == 2 and "nothing was kept" in seen
+    assert code == 2 and "nothing was stored" in seen
     assert list(lessons(book)) == ["Boards move slowly"]
 
 
@@ -138,19 +138,17 @@ def test_ctrl_c_at_any_question_keeps_nothing_and_says_so(book: CommandLine, at:
     answers = (*asked(), (KEYS, ""))
     seen, code = add(*answers[:at], (answers[at][0], CTRL_C))
     assert code == 130, seen
-    assert "stopped; nothing was kept." in seen and "Traceback" not in seen
+    assert "stopped; nothing was stored." in seen and "Traceback" not in seen
     assert list(lessons(book)) == ["Boards move slowly"]
 
 
 def test_ctrl_c_at_a_did_you_mean_keeps_nothing(book: CommandLine) -> None:
     seen, code = add(*asked(tags="jra" + ENTER)[:3], (KEYS, CTRL_C))
-    assert code == 130 and "nothing was kept" in seen
+    assert code == 130 and "nothing was stored" in seen
     assert list(lessons(book)) == ["Boards move slowly"]
 
 
 def test_without_a_terminal_there_is_one_clear_sentence(book: CommandLine) -> None:
     done = book.process("lesson", "add", "--interactive")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "nacre: --interactive asks on a terminal, and this is none; give --title and --content instead.\n"
-    )
+    assert done.stderr == ("nacre: --interactive needs a terminal; give --title and --content instead.\n")

@@ -50,7 +50,7 @@ def test_an_audit_finds_what_is_held_too_firmly(book: CommandLine, asked: list[s
 
 
 def test_an_audit_without_findings_says_so_and_a_wrong_range_is_refused(book: CommandLine) -> None:
-    assert "No lesson is held so" in book("lesson", "audit", "--confidence", "very-high").stderr
+    assert "No lesson matches" in book("lesson", "audit", "--confidence", "very-high").stderr
     assert book("lesson", "audit", "--confidence", "hihg").exit_code == 2
 
 

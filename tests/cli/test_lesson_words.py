@@ -98,7 +98,7 @@ def test_proposals_are_listed_in_a_pipe_until_they_are_settled(book: CommandLine
     (proposal,) = book.json("lesson", "tags", "--review")["data"]
     assert (proposal["keep"], proposal["merge"], proposal["counts"]) == ("javascript", "js", {"javascript": 2, "js": 1})
     book.ok("lesson", "tags", "--apart", "js", "javascript")
-    assert "No two tags seem to be one" in book("lesson", "tags", "--review").stderr
+    assert "No two tags seem to mean the same" in book("lesson", "tags", "--review").stderr
 
 
 @pytest.mark.parametrize(("key", "left"), [("m", "javascript"), ("o", "js")])

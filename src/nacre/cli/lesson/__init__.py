@@ -1,1 +1,1 @@
-"""The commands of `nacre lesson`, each imported when it is run."""
+"""The commands of `nacre lesson`; a module is imported when one of its commands runs."""

@@ -1,4 +1,4 @@
-"""nacre lesson add"""
+"""nacre lesson add, edit, delete and restore"""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.errors import UsageProblem
-from nacre.cli.lesson.answering import give_one
-from nacre.cli.lesson.opening import opened
-from nacre.cli.lesson.options import describing
-from nacre.cli.options import form_option, global_options, without_none
+from nacre.cli.errors import NotFound, UsageProblem
+from nacre.cli.lesson.common import find_lesson, lesson_options, name_lesson, open_book, print_answer, terms_option
+from nacre.cli.options import form_option, global_options, why_option, without_none
 from nacre.cli.ui.columns import short
 from nacre.cli.ui.output import DATA, put, say
 from nacre.cli.ui.prompts import text_argument
+from nacre.lessons import Answer, Lesson, LessonBook
+from nacre.lessons.lesson import AGENT_TAG
 
 if TYPE_CHECKING:
-    from nacre.lessons import Answer, Lesson
-    from nacre.lessons.book import LessonFields
+    from nacre.lessons.book import LessonChanges, LessonFields
 
 
 @click.command("add")
 @click.option("--title", metavar="TEXT", help="What it teaches, in a few words.")
 @click.option("--content", metavar="TEXT|-", help="The lesson itself; - reads it from stdin.")
-@describing
-@click.option("-i", "--interactive", is_flag=True, help="Be asked for it all, with completion; options are proposals.")
+@lesson_options
+@click.option("-i", "--interactive", is_flag=True, help="Answer questions, with completion; options are the defaults.")
 @click.option("--id", metavar="ID", help="Your own id for it.")
 @form_option("text", "json")
 @global_options
@@ -39,49 +38,133 @@ def add_command(
     interactive: bool,
     id: str | None,
     form: str | None,
-    **described: object,
+    **options: object,
 ) -> None:
-    """Keep a lesson, and print its id.
+    """Store a lesson, from options or by answering questions, and print its id.
 
-    Tags are written small and aliases resolved; a tag that nobody knows is kept with a warning. A lesson that says no
-    confidence gets what its source usually bears.
+    Tags are written in lower case and aliases are resolved; an unknown tag is stored with a warning. Without
+    --confidence the lesson gets the typical confidence of its source.
     """
-    fields = without_none(described)
+    fields = without_none(options)
     if interactive and content == "-":
-        raise click.UsageError("--interactive asks on the terminal, where - would read; give one of the two.")
+        raise click.UsageError("--interactive reads the terminal and - reads stdin; give one of the two.")
     if interactive:
-        learned = asked(cli, {**fields, "title": title or "", "content": content or ""}, id)
+        learned = add_interactively(cli, {**fields, "title": title or "", "content": content or ""}, id)
     elif not title or content is None:
         raise click.UsageError("Give --title and --content, or --interactive to be asked for them.")
     else:
         text = text_argument([content], stdin=False)
-        with opened(cli, model=True, make=True) as book:
-            learned = book.learn(title, text, id=id, **cast("LessonFields", fields))
-    give_one(learned, form, lambda lesson: put(lesson.id))
+        learned = learn(cli, {**fields, "title": title, "content": text}, id)
+    print_answer(learned, form, lambda lesson: put(lesson.id))
     if form not in DATA:
-        tell_contexts(learned)
+        suggest_contexts(learned)
 
 
-def asked(cli: CliContext, proposed: dict[str, object], id: str | None) -> Answer[Lesson]:
+def add_interactively(cli: CliContext, defaults: dict[str, object], id: str | None) -> Answer[Lesson]:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageProblem("--interactive asks on a terminal, and this is none; give --title and --content instead.")
+        raise UsageProblem("--interactive needs a terminal; give --title and --content instead.")
     from nacre.cli.lesson.interview import interview
 
-    with opened(cli, make=True) as book:
-        return interview(book, proposed, lambda given: kept(cli, given, id))
+    with open_book(cli, make=True) as book:  # without the model, so that the first question appears at once
+        return interview(book, defaults, lambda fields: learn(cli, fields, id))
 
 
-def kept(cli: CliContext, given: dict[str, object], id: str | None) -> Answer[Lesson]:
-    """The model is only wanted now: nobody should wait for it before the first question."""
-    title, content = str(given.pop("title")), str(given.pop("content"))
-    with opened(cli, model=True, make=True) as book:
-        return book.learn(title, content, id=id, **cast("LessonFields", given))
+def learn(cli: CliContext, fields: dict[str, object], id: str | None) -> Answer[Lesson]:
+    title, content = str(fields.pop("title")), str(fields.pop("content"))
+    with open_book(cli, model=True, make=True) as book:
+        return book.learn(title, content, id=id, **cast("LessonFields", fields))
 
 
-def tell_contexts(learned: Answer[Lesson]) -> None:
-    beside = learned.suggestions.get("contexts")
-    if beside and not learned.data.contexts:
-        say(
-            f"Lessons like it apply in {', '.join(beside)}; "
-            f"`nacre lesson edit {short(learned.data.id)} --contexts {','.join(beside)}` says so of this one."
-        )
+def suggest_contexts(learned: Answer[Lesson]) -> None:
+    contexts = learned.suggestions.get("contexts")
+    if contexts and not learned.data.contexts:
+        command = f"nacre lesson edit {short(learned.data.id)} --contexts {','.join(contexts)}"
+        say(f"Similar lessons apply in {', '.join(contexts)}; `{command}` adds this here too.")
+
+
+@click.command("edit")
+@click.argument("id")
+@click.option("--title", metavar="TEXT", help="Its new title.")
+@click.option("--content", metavar="TEXT|-", help="Its new content; - reads it from stdin.")
+@lesson_options
+@terms_option("--add-tag", "add_tag", help="Add these tags to the current ones.")
+@terms_option("--remove-tag", "remove_tag", help="Remove these tags.")
+@form_option("text", "json")
+@global_options
+@click.pass_obj
+def edit_command(
+    cli: CliContext,
+    /,
+    id: str,
+    add_tag: tuple[str, ...] | None,
+    remove_tag: tuple[str, ...] | None,
+    form: str | None,
+    **options: object,
+) -> None:
+    """Change the given fields of a lesson; the others stay.
+
+    Tags and contexts replace the current ones; an empty value clears them.
+    """
+    changes = without_none(options)
+    if changes.get("content") is not None:
+        changes["content"] = text_argument([str(changes["content"])], stdin=False)
+    if not (changes or add_tag or remove_tag):
+        raise click.UsageError("Name what to change: --title, --content, --add-tag, --confidence, …")
+    if "tags" in changes and (add_tag or remove_tag):
+        raise click.UsageError("--tags replaces all tags; give it alone, or --add-tag and --remove-tag.")
+    with open_book(cli, model="title" in changes or "content" in changes) as book:
+        before = Lesson.of(find_lesson(book, id))
+        if add_tag or remove_tag:
+            changes["tags"] = change_tags(book, before, add_tag or (), remove_tag or ())
+        after = book.update(before.id, **cast("LessonChanges", changes))
+    unchanged = before.updated_at == after.data.updated_at
+    print_answer(
+        after,
+        form,
+        lambda lesson: say(
+            f"Nothing changed in {name_lesson(lesson)}."
+            if unchanged
+            else f"Changed {name_lesson(lesson)}; `nacre undo` takes it back."
+        ),
+    )
+
+
+def change_tags(book: LessonBook, lesson: Lesson, add: tuple[str, ...], remove: tuple[str, ...]) -> list[str]:
+    from nacre.lessons.vocabulary import TAG, Vocabulary
+
+    removed = Vocabulary(book.store, TAG).resolve_all(remove)
+    for tag in removed:
+        if tag not in lesson.tags:
+            say(f"It has no tag {tag!r}.")
+    current = (tag for tag in lesson.tags if not tag.startswith(AGENT_TAG))
+    return [tag for tag in (*current, *add) if tag not in removed]
+
+
+@click.command("delete")
+@click.argument("id")
+@why_option
+@form_option("text", "json")
+@global_options
+@click.pass_obj
+def delete_command(cli: CliContext, id: str, why: str, form: str | None) -> None:
+    """Move a lesson to the trash; `nacre lesson restore` brings it back."""
+    with open_book(cli) as book:
+        lesson = Lesson.of(find_lesson(book, id))
+        deleted = book.delete(lesson.id, why=why)
+    outcome = f"{name_lesson(lesson)} is in the trash; `nacre lesson restore {short(lesson.id)}` brings it back."
+    print_answer(deleted, form, lambda _: say(outcome))
+
+
+@click.command("restore")
+@click.argument("id")
+@form_option("text", "json")
+@global_options
+@click.pass_obj
+def restore_command(cli: CliContext, id: str, form: str | None) -> None:
+    """Bring a lesson back from the trash, or after another one superseded it."""
+    with open_book(cli) as book:
+        lesson = Lesson.of(find_lesson(book, id, trashed=True))
+        restored = book.restore(lesson.id)
+    if not restored.data:
+        raise NotFound(f"{name_lesson(lesson)} is neither in the trash nor superseded.")
+    print_answer(restored, form, lambda _: say(f"{name_lesson(lesson)} is back."))

@@ -2,75 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 import click
 from prompt_toolkit import prompt
-from prompt_toolkit.completion import CompleteEvent, Completer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.validation import Validator
 
 from nacre.cli.commands.review import Choice, ask_choice
 from nacre.cli.commands.show import label_line
 from nacre.cli.errors import Interrupted, UsageProblem
-from nacre.cli.lesson.completing import Words, known_words
-from nacre.cli.lesson.options import parted
+from nacre.cli.lesson.common import split_terms
 from nacre.cli.ui.output import printable, put, say
 from nacre.errors import NacreError
 from nacre.lessons import LessonBook
 from nacre.lessons.lesson import AGENT_TAG, normalize_title
 from nacre.lessons.validate_terms import TermValidator
-from nacre.lessons.vocabulary import CONTEXT, SOURCE, TAG, Vocabulary, check_known
+from nacre.lessons.vocabulary import CONTEXT, DEPRECATED, DESCRIPTION, SOURCE, TAG, Vocabulary, check_known, normalize
 from nacre.model.levels import LEVELS, NAMES, level_named, level_of
 
 T = TypeVar("T")
-Given = dict[str, object]
+Fields = dict[str, object]
 
-SAVE = Choice("s", "save", "save", "The lesson is kept.")
-AGAIN = Choice("e", "edit again", "again", "All is asked again, with what you said as proposals.")
-CANCEL = Choice("c", "cancel", "", "Nothing is kept.")
+SAVE = Choice("s", "save", "save", "The lesson is stored.")
+AGAIN = Choice("e", "edit again", "again", "All is asked again, with your answers as defaults.")
+CANCEL = Choice("c", "cancel", "", "Nothing is stored.")
 CONTENT = "Content (several lines; a line with a single dot, Esc Enter or Ctrl-D ends it):\n"
 
 
-def interview(book: LessonBook, proposed: Mapping[str, object], keep: Callable[[Given], T]) -> T:
-    """What `keep` makes of the lesson. What it refuses is asked again, so that nothing typed is lost."""
-    given = dict(proposed)
+def interview(book: LessonBook, defaults: Mapping[str, object], save: Callable[[Fields], T]) -> T:
+    """Returns the result of `save`. When it refuses the lesson all is asked again, so that no input is lost."""
+    fields = dict(defaults)
     while True:
-        given = agreed(book, given)
+        fields = ask_lesson(book, fields)
         try:
-            return keep(dict(given))
+            return save(dict(fields))
         except NacreError as error:
             say(str(error))
 
 
-def agreed(book: LessonBook, given: Given) -> Given:
-    """Asks until the person wants to keep it; ends the command where they do not."""
+def ask_lesson(book: LessonBook, fields: Fields) -> Fields:
+    """Asks until the person saves; ends the command when they cancel."""
     try:
         while True:
-            given = Questions(book, given).answers()
-            put("\n".join(["", *preview(given), ""]))
+            fields = Questions(book, fields).answers()
+            put("\n".join(["", *preview(fields), ""]))
             choice = ask_choice((SAVE, AGAIN, CANCEL))
             if choice is SAVE:
-                return given
+                return fields
             if choice is not AGAIN:
-                raise UsageProblem("nothing was kept.")
+                raise UsageProblem("nothing was stored.")
     except (KeyboardInterrupt, EOFError) as error:
-        raise Interrupted("stopped; nothing was kept.") from error
+        raise Interrupted("stopped; nothing was stored.") from error
 
 
 class Questions:
-    def __init__(self, book: LessonBook, proposed: Mapping[str, object]) -> None:
+    def __init__(self, book: LessonBook, defaults: Mapping[str, object]) -> None:
         self._book = book
         self._store = book.store
-        self._proposed = proposed
+        self._defaults = defaults
 
-    def answers(self) -> Given:
+    def answers(self) -> Fields:
         title, content = self._title(), self._content()
         tags = self._tags()
         likely = self._book.suggest_contexts(title, content, tags).data
         if likely:
-            say(f"Lessons like it apply in: {', '.join(likely)}")
+            say(f"Similar lessons apply in: {', '.join(likely)}")
         contexts = self._contexts("Applies in", "contexts", likely)
         anti_contexts = self._contexts("Does not apply in", "anti_contexts")
         source = self._source()
@@ -81,59 +81,104 @@ class Questions:
         }  # fmt: skip
 
     def _title(self) -> str:
-        there = Validator.from_callable(lambda text: bool(text.strip()), "Say in a few words what it teaches.")
-        return normalize_title(self._line("Title", "title", validator=there))
+        required = Validator.from_callable(lambda text: bool(text.strip()), "Say in a few words what it teaches.")
+        return normalize_title(self._line("Title", "title", validator=required))
 
     def _content(self) -> str:
-        there = Validator.from_callable(lambda text: bool(text.strip()), "A lesson needs a content.")
-        proposed = str(self._proposed.get("content", ""))
-        return prompt(CONTENT, multiline=True, key_bindings=endings(), default=proposed, validator=there).strip("\n")
+        required = Validator.from_callable(lambda text: bool(text.strip()), "A lesson needs a content.")
+        default = str(self._defaults.get("content", ""))
+        text = prompt(CONTENT, multiline=True, key_bindings=end_keys(), default=default, validator=required)
+        return text.strip("\n")
 
     def _tags(self) -> tuple[str, ...]:
-        words = Vocabulary(self._store, TAG)
-        known = {name: told for name, told in known_words(words).items() if not name.startswith(AGENT_TAG)}
-        given = words.resolve_all(parted(self._line("Tags", "tags", Words(known, several=True))))
-        return tuple(dict.fromkeys(meant(words, name) for name in given))
+        vocabulary = Vocabulary(self._store, TAG)
+        known = {name: text for name, text in describe_terms(vocabulary) if not name.startswith(AGENT_TAG)}
+        names = vocabulary.resolve_all(split_terms(self._line("Tags", "tags", TermCompleter(known, several=True))))
+        return tuple(dict.fromkeys(ask_meant(vocabulary, name) for name in names))
 
     def _contexts(self, question: str, field: str, likely: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """The likely ones are offered first."""
-        words = Vocabulary(self._store, CONTEXT)
-        known = {**dict.fromkeys(likely, "of lessons like it"), **known_words(words)}
-        return words.resolve_all(parted(self._line(question, field, Words(known, several=True))))
+        """Offers the likely ones first."""
+        vocabulary = Vocabulary(self._store, CONTEXT)
+        known = {**dict.fromkeys(likely, "of similar lessons"), **dict(describe_terms(vocabulary))}
+        return vocabulary.resolve_all(split_terms(self._line(question, field, TermCompleter(known, several=True))))
 
     def _source(self) -> str:
-        words = Vocabulary(self._store, SOURCE)
-        given = words.resolve(self._line("Source", "source", Words(known_words(words), several=False)))
-        return meant(words, given) if given else ""
+        vocabulary = Vocabulary(self._store, SOURCE)
+        completer = TermCompleter(dict(describe_terms(vocabulary)), several=False)
+        name = vocabulary.resolve(self._line("Source", "source", completer))
+        return ask_meant(vocabulary, name) if name else ""
 
     def _confidence(self, source: str) -> str | float:
-        wording = TermValidator(self._store)
-        usual = level_of(wording.confidence(None, wording.source(source)[1])).name
-        levels = Words(dict.fromkeys(reversed(NAMES), ""), several=False)
-        fitting = Validator.from_callable(is_level, f"Write {', '.join(NAMES)}, or nothing for {usual}.")
-        given = self._line(f"Confidence, {usual} unless you say", "confidence", levels, fitting)
-        return level_named(given).name if given else usual
+        validator = TermValidator(self._store)
+        usual = level_of(validator.confidence(None, validator.source(source)[1])).name
+        levels = TermCompleter(dict.fromkeys(reversed(NAMES), ""), several=False)
+        is_valid = Validator.from_callable(is_level, f"Write {', '.join(NAMES)}, or nothing for {usual}.")
+        level = self._line(f"Confidence, {usual} unless you say", "confidence", levels, is_valid)
+        return level_named(level).name if level else usual
 
     def _line(
         self, question: str, field: str, completer: Completer | None = None, validator: Validator | None = None
     ) -> str:
-        proposed, keys = written(self._proposed.get(field)), completing() if completer else None
+        default, keys = as_text(self._defaults.get(field)), completion_keys() if completer else None
         answer: str = prompt(
-            f"{question}: ", default=proposed, completer=completer, validator=validator, key_bindings=keys
+            f"{question}: ", default=default, completer=completer, validator=validator, key_bindings=keys
         )
         return answer.strip()
 
 
-def completing() -> KeyBindings:
-    """Where only one word is meant, Tab writes it at once: who types fast must not be ahead of it."""
+class TermCompleter(Completer):
+    """`known` maps each term to the text beside it, likeliest first; `several` terms are separated by commas."""
+
+    def __init__(self, known: Mapping[str, str], *, several: bool) -> None:
+        self._known = known
+        self._several = several
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:  # noqa: ARG002
+        before = document.text_before_cursor
+        typed = (before.rpartition(",")[2] if self._several else before).lstrip()
+        for name in matching(normalize(typed), self._known):
+            yield Completion(name, start_position=-len(typed), display_meta=self._known[name])
+
+
+def matching(typed: str, known: Iterable[str]) -> list[str]:
+    """Names that begin with the text, then those that contain it, then those with its letters in this order."""
+    ranked = [(rank, name) for name in known if (rank := match_rank(typed, name)) is not None]
+    return [name for _, name in sorted(ranked, key=lambda each: each[0])]
+
+
+def match_rank(typed: str, name: str) -> int | None:
+    if name.startswith(typed):
+        return 0
+    if typed in name:
+        return 1
+    letters = iter(name)
+    return 2 if all(letter in letters for letter in typed) else None
+
+
+def describe_terms(vocabulary: Vocabulary) -> Iterator[tuple[str, str]]:
+    """Each term that may be used, most used first, with its alias target, description or count."""
+    counts = vocabulary.counts()
+    for name in sorted({*vocabulary.terms, *counts}, key=lambda name: (-counts.get(name, 0), name)):
+        term = vocabulary.terms.get(name)
+        if term is not None and term.data.get(DEPRECATED):
+            continue
+        if term is not None and term.alias_of:
+            yield name, f"for {vocabulary.resolve(name)}"
+        else:
+            description = str(term.data.get(DESCRIPTION, "")) if term is not None else ""
+            yield name, description or f"{counts.get(name, 0):,}"
+
+
+def completion_keys() -> KeyBindings:
+    """Tab inserts a single match at once, so that fast typing is not lost."""
     keys = KeyBindings()
 
     @keys.add("tab")
-    def completed(event: KeyPressEvent) -> None:
+    def complete(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        found = list(buffer.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True)))
-        if len(found) == 1:
-            buffer.apply_completion(found[0])
+        matches = list(buffer.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True)))
+        if len(matches) == 1:
+            buffer.apply_completion(matches[0])
         elif buffer.complete_state:
             buffer.complete_next()
         else:
@@ -142,12 +187,12 @@ def completing() -> KeyBindings:
     return keys
 
 
-def endings() -> KeyBindings:
-    """Beside Esc Enter, which always ends several lines."""
+def end_keys() -> KeyBindings:
+    """Keys that end several lines, besides Esc Enter."""
     keys = KeyBindings()
 
     @keys.add("enter")
-    def line_ended(event: KeyPressEvent) -> None:
+    def end_line(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         if buffer.document.current_line.strip() == "." and buffer.document.is_cursor_at_the_end:
             buffer.delete_before_cursor(len(buffer.document.current_line_before_cursor))
@@ -156,18 +201,18 @@ def endings() -> KeyBindings:
             buffer.newline(copy_margin=False)
 
     @keys.add("c-d")
-    def ended(event: KeyPressEvent) -> None:
+    def end_text(event: KeyPressEvent) -> None:
         event.current_buffer.validate_and_handle()
 
     return keys
 
 
-def meant(words: Vocabulary, name: str) -> str:
-    """A word that nobody knows may be another one, misspelt: one key takes that."""
-    near = check_known(words, [name])[1].get(name, ())
+def ask_meant(vocabulary: Vocabulary, name: str) -> str:
+    """For an unknown term, offers similar known ones with one key each."""
+    near = check_known(vocabulary, [name])[1].get(name, ())
     if not near:
         return name
-    say(f"{words.kind} {name!r} not recognized, did you mean {near[0]!r}?")
+    say(f"{vocabulary.kind} {name!r} not recognized, did you mean {near[0]!r}?")
     keys = ("y", *(str(at) for at in range(2, len(near) + 1)))
     others = [Choice(key, other, other, f"Takes {other}.") for key, other in zip(keys, near, strict=True)]
     choice = ask_choice((*others, Choice("n", f"no, {name}", name, f"Keeps {name}, which is new.")))
@@ -178,19 +223,18 @@ def is_level(text: str) -> bool:
     return not text.strip() or text.strip().lower().replace("_", "-").replace(" ", "-") in LEVELS
 
 
-def written(value: object) -> str:
+def as_text(value: object) -> str:
     if isinstance(value, float):
         return level_of(value).name
     return ", ".join(value) if isinstance(value, tuple | list) else str(value or "")
 
 
-def preview(given: Given) -> Iterator[str]:
-    """As it would be kept."""
-    yield click.style(printable(str(given["title"])), bold=True)
+def preview(fields: Fields) -> Iterator[str]:
+    yield click.style(printable(str(fields["title"])), bold=True)
     yield ""
-    yield printable(str(given["content"]))
+    yield printable(str(fields["content"]))
     yield ""
     names = {"tags": "tags", "contexts": "applies in", "anti_contexts": "not in", "source": "source"}
     for field, name in {**names, "source_notes": "notes", "confidence": "confidence"}.items():
-        if given[field]:
-            yield label_line(name, written(given[field]))
+        if fields[field]:
+            yield label_line(name, as_text(fields[field]))

@@ -9,19 +9,16 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
-from nacre.cli.lesson.answering import give
-from nacre.cli.lesson.columns import found_columns, lesson_columns
-from nacre.cli.lesson.opening import opened
-from nacre.cli.lesson.options import LEVELS, limit_option, words_option
+from nacre.cli.lesson.common import LEVELS, lesson_columns, open_book, print_list, summarize, terms_option
 from nacre.cli.options import combine, form_option, global_options
-from nacre.cli.ui.output import say
-from nacre.lessons.lesson import Lesson
+from nacre.cli.ui.output import Column, say
+from nacre.lessons import Found
 from nacre.lessons.recall import EXPANSIONS, STRATEGIES, LessonFilters
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Asked(TypedDict):
+class FilterOptions(TypedDict):
     tags: tuple[str, ...] | None
     all_tags: bool
     contexts: tuple[str, ...] | None
@@ -32,31 +29,37 @@ class Asked(TypedDict):
     include_superseded: bool
 
 
-def narrowing(command: F) -> F:
+def filter_options(command: F) -> F:
     return combine(
-        words_option("-g", "--tags", "tags", help="With any of these tags, or what is under them: api,git."),
+        terms_option("-g", "--tags", "tags", help="With any of these tags, or those under them: api,git."),
         click.option("--all-tags", is_flag=True, help="With all of the tags instead of any."),
-        words_option("--context", "--contexts", "contexts", help="What applies in this situation."),
-        click.option("-s", "--source", metavar="NAME", help="From this source, or what is under it."),
-        click.option("--confidence-min", metavar="LEVEL", help=f"At least so sure: {LEVELS}."),
+        terms_option("--context", "--contexts", "contexts", help="What applies in this situation."),
+        click.option("-s", "--source", metavar="NAME", help="From this source, or one under it."),
+        click.option("--confidence-min", metavar="LEVEL", help=f"At least this sure: {LEVELS}."),
         click.option("--agent", metavar="NAME", help="What this agent learned."),
-        click.option("--include-archived", is_flag=True, help="Also those in the archive."),
-        click.option("--include-superseded", is_flag=True, help="Also those that newer ones replaced."),
+        click.option("--include-archived", is_flag=True, help="Also archived lessons."),
+        click.option("--include-superseded", is_flag=True, help="Also superseded lessons."),
     )(command)
+
+
+def limit_option(default: int | None) -> Callable[[F], F]:
+    help = "At most this many." if default is not None else "At most this many; the setting lesson_limit unless given."
+    return click.option(
+        "-n", "-k", "--limit", "limit", type=click.IntRange(min=1), default=default, show_default=default is not None,
+        metavar="N", help=help,
+    )  # fmt: skip
 
 
 @click.command("search")
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
-@narrowing
-@click.option("--strategy", type=click.Choice(STRATEGIES), default="hybrid", show_default=True, help="How to find.")
+@filter_options
+@click.option("--strategy", type=click.Choice(STRATEGIES), default="hybrid", show_default=True, help="How to search.")
 @limit_option(None)
-@click.option("--fresh", is_flag=True, help="What was not touched for long counts less.")
+@click.option("--fresh", is_flag=True, help="Rank lessons lower that were not updated for long.")
 @click.option(
-    "--expand",
-    type=click.Choice(EXPANSIONS),
-    help="Where further words come from; the setting lesson_expand unless given.",
+    "--expand", type=click.Choice(EXPANSIONS), help="Where more search terms come from; else the setting lesson_expand."
 )
-@click.option("--why", is_flag=True, help="Say why each one came up.")
+@click.option("--why", is_flag=True, help="Print the reasons for each result.")
 @form_option()
 @global_options
 @click.pass_obj
@@ -69,45 +72,54 @@ def search_command(
     expand: str | None,
     why: bool,
     form: str | None,
-    **asked: Unpack[Asked],
+    **filters: Unpack[FilterOptions],
 ) -> None:
     """Find the lessons that answer a question, best first."""
-    with opened(cli, model=True) as book:
-        found = book.recall(
-            " ".join(words), limit=limit, strategy=strategy, freshness=fresh, expand=expand, **narrowed(asked)
+    with open_book(cli, model=True) as book:
+        results = book.recall(
+            " ".join(words), limit=limit, strategy=strategy, freshness=fresh, expand=expand, **lesson_filters(filters)
         )
-    give(found, found_columns(cli.now(), why=why), form)
-    if not found.data:
+    print_list(results, result_columns(cli.now(), why=why), form)
+    if not results.data:
         raise NotFound("no lesson answers that.")
 
 
 @click.command("list")
-@narrowing
+@filter_options
 @limit_option(50)
 @form_option()
 @global_options
 @click.pass_obj
-def list_command(cli: CliContext, limit: int, form: str | None, **asked: Unpack[Asked]) -> None:
-    """List the newest lessons, or those you narrow it to."""
-    with opened(cli) as book:
-        found = book.list(limit, **narrowed(asked))
-    give(found, lesson_columns(itself, cli.now()), form)
-    if not found.data:
-        say("No lesson is here yet; `nacre lesson add` keeps one." if not any(asked.values()) else "No lesson fits.")
+def list_command(cli: CliContext, limit: int, form: str | None, **filters: Unpack[FilterOptions]) -> None:
+    """List the newest lessons, or those that match filters."""
+    with open_book(cli) as book:
+        lessons = book.list(limit, **lesson_filters(filters))
+    print_list(lessons, lesson_columns(lambda lesson: lesson, cli.now()), form)
+    if not lessons.data:
+        filtered = any(filters.values())
+        say("No lesson matches." if filtered else "There are no lessons yet; `nacre lesson add` stores one.")
 
 
-def narrowed(asked: Asked) -> LessonFilters:
+def lesson_filters(options: FilterOptions) -> LessonFilters:
     return {
-        "tags": asked["tags"] or (),
-        "match": "all" if asked["all_tags"] else "any",
-        "contexts": asked["contexts"] or (),
-        "source": asked["source"],
-        "confidence_min": asked["confidence_min"],
-        "agent": asked["agent"],
-        "include_archived": asked["include_archived"],
-        "include_superseded": asked["include_superseded"],
+        "tags": options["tags"] or (),
+        "match": "all" if options["all_tags"] else "any",
+        "contexts": options["contexts"] or (),
+        "source": options["source"],
+        "confidence_min": options["confidence_min"],
+        "agent": options["agent"],
+        "include_archived": options["include_archived"],
+        "include_superseded": options["include_superseded"],
     }
 
 
-def itself(lesson: Lesson) -> Lesson:
-    return lesson
+def result_columns(now: float, *, why: bool) -> list[Column[Found]]:
+    def with_reasons(result: Found) -> str:
+        return "\n".join([summarize(result.lesson), *(f"  {reason}" for reason in result.why)])
+
+    id, *others = lesson_columns(lambda result: result.lesson, now, with_reasons if why else None)
+    score: Column[Found] = Column(
+        "score", lambda each: f"{each.score:.4f}", lambda each: f"{each.score:.3f}", right=True
+    )
+    reasons: Column[Found] = Column("why", lambda each: "; ".join(map(str, each.why)))
+    return [id, score, *others, *([reasons] if why else [])]

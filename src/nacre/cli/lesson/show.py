@@ -1,4 +1,4 @@
-"""nacre lesson show"""
+"""nacre lesson show, related, link and unlink"""
 
 from __future__ import annotations
 
@@ -9,13 +9,24 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.show import label_line
-from nacre.cli.lesson.answering import give_one
-from nacre.cli.lesson.opening import lesson_named, opened
-from nacre.cli.options import form_option, global_options
+from nacre.cli.errors import NotFound
+from nacre.cli.lesson.common import (
+    UNDO,
+    find_lesson,
+    lesson_columns,
+    name_lesson,
+    open_book,
+    print_answer,
+    print_list,
+    terms_option,
+    text_column,
+)
+from nacre.cli.options import form_option, global_options, why_option
 from nacre.cli.ui.columns import short
-from nacre.cli.ui.output import printable, put, shortened
+from nacre.cli.ui.output import Column, printable, put, say, shortened
+from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.times import age
-from nacre.lessons import Answer, Lesson, LessonBook
+from nacre.lessons import Answer, Lesson, LessonBook, Related
 from nacre.model import Edge, Memory
 from nacre.model.instants import iso
 from nacre.model.memory import Json
@@ -24,8 +35,8 @@ ARROWS = {"out": "→", "in": "←"}
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
-    """To what it leads, or from what it comes; also what is hidden from a search."""
+class LessonLink:
+    """A link to or from a lesson; hidden targets are included."""
 
     relation: str
     direction: str
@@ -34,14 +45,14 @@ class Tie:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class LinkedLesson:
     lesson: Lesson
-    links: tuple[Tie, ...]
+    links: tuple[LessonLink, ...]
 
     def to_dict(self) -> dict[str, Json]:
         links: list[Json] = [
-            {"relation": tie.relation, "direction": tie.direction, "id": tie.id, "title": tie.title}
-            for tie in self.links
+            {"relation": link.relation, "direction": link.direction, "id": link.id, "title": link.title}
+            for link in self.links
         ]
         return {**self.lesson.to_dict(), "links": links}
 
@@ -53,39 +64,40 @@ class Shown:
 @click.pass_obj
 def show_command(cli: CliContext, id: str, form: str | None) -> None:
     """Show one lesson in full, with its links. The first characters of its ID suffice."""
-    with opened(cli) as book:
-        memory = lesson_named(book, id)
-        shown = Answer(Shown(Lesson.of(memory), tuple(ties(book, memory.id))))
-    give_one(shown, form, lambda told: put("\n".join(lines(told, cli.now()))))
+    with open_book(cli) as book:
+        memory = find_lesson(book, id)
+        linked = Answer(LinkedLesson(Lesson.of(memory), tuple(links_of(book, memory.id))))
+    print_answer(linked, form, lambda each: put("\n".join(lesson_lines(each, cli.now()))))
 
 
-def ties(book: LessonBook, id: str) -> Iterator[Tie]:
-    around = book.store.subgraph([id], depth=1)
-    for edge in around.edges:
+def links_of(book: LessonBook, id: str) -> Iterator[LessonLink]:
+    graph = book.store.subgraph([id], depth=1)
+    for edge in graph.edges:
         if id in (edge.source, edge.target):
-            yield tie(edge, id, around.nodes)
+            yield link_of(edge, id, graph.nodes)
 
 
-def tie(edge: Edge, id: str, near: Mapping[str, Memory]) -> Tie:
+def link_of(edge: Edge, id: str, memories: Mapping[str, Memory]) -> LessonLink:
     direction, other = ("out", edge.target) if edge.source == id else ("in", edge.source)
-    there = near.get(other)
-    return Tie(edge.rel, direction, other, (there.title or shortened(there.text)) if there else "")
+    memory = memories.get(other)
+    return LessonLink(edge.rel, direction, other, (memory.title or shortened(memory.text)) if memory else "")
 
 
-def lines(shown: Shown, now: float) -> Iterator[str]:
-    lesson = shown.lesson
+def lesson_lines(linked: LinkedLesson, now: float) -> Iterator[str]:
+    lesson = linked.lesson
     yield click.style(printable(lesson.title), bold=True)
     yield ""
     yield printable(lesson.content)
     yield ""
-    for name, value in fields(lesson, now):
+    for name, value in lesson_fields(lesson, now):
         if value:
             yield label_line(name, value)
-    for each in shown.links:
-        yield label_line(f"{each.relation} {ARROWS[each.direction]}", f"{short(each.id)}  {each.title or '(not here)'}")
+    for link in linked.links:
+        title = link.title or "(not here)"
+        yield label_line(f"{link.relation} {ARROWS[link.direction]}", f"{short(link.id)}  {title}")
 
 
-def fields(lesson: Lesson, now: float) -> Iterator[tuple[str, str]]:
+def lesson_fields(lesson: Lesson, now: float) -> Iterator[tuple[str, str]]:
     yield "id", lesson.id
     yield "confidence", f"{lesson.confidence} ({lesson.certainty:.2f})"
     yield "source", lesson.source
@@ -94,12 +106,82 @@ def fields(lesson: Lesson, now: float) -> Iterator[tuple[str, str]]:
     yield "applies in", ", ".join(lesson.contexts)
     yield "not in", ", ".join(lesson.anti_contexts)
     yield "agent", lesson.agent
-    yield "standing", "archived" if lesson.archived else ""
+    yield "status", "archived" if lesson.archived else ""
     yield "superseded by", short(lesson.superseded_by)
-    yield "created", moment(lesson.created_at, now)
-    yield "updated", moment(lesson.updated_at, now)
-    yield "validated", moment(lesson.last_validated_at, now)
+    yield "created", time_text(lesson.created_at, now)
+    yield "updated", time_text(lesson.updated_at, now)
+    yield "validated", time_text(lesson.last_validated_at, now)
 
 
-def moment(at: float | None, now: float) -> str:
+def time_text(at: float | None, now: float) -> str:
     return "never" if at is None else f"{iso(at)} ({age(at, now)})"
+
+
+@click.command("related")
+@click.argument("id")
+@click.option("--depth", type=click.IntRange(min=1), default=1, show_default=True, help="At most this many links away.")
+@terms_option("-r", "--relation", "relations", help="Along links of these relations only.")
+@form_option()
+@global_options
+@click.pass_obj
+def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, ...] | None, form: str | None) -> None:
+    """List linked lessons, in both directions, nearest first."""
+    with open_book(cli) as book:
+        lesson = Lesson.of(find_lesson(book, id))
+        related = book.related(lesson.id, depth=depth, relations=relations)
+    print_list(related, related_columns(cli.now()), form)
+    if not related.data:
+        say(f"No link leads from {name_lesson(lesson)} to another lesson.")
+
+
+@click.command("link")
+@click.argument("source", metavar="A")
+@click.argument("target", metavar="B")
+@click.option("-r", "--relation", default="related_to", show_default=True, metavar="NAME", help="How A relates to B.")
+@why_option
+@form_option("text", "json")
+@global_options
+@click.pass_obj
+def link_command(cli: CliContext, source: str, target: str, relation: str, why: str, form: str | None) -> None:
+    """Link one lesson to another: related_to, example_of, contradicts, supersedes, or a relation of your own.
+
+    If A contradicts B, the confidence of B goes down by a level; if A supersedes B, A takes its place.
+    """
+    with open_book(cli) as book:
+        a, b = (Lesson.of(find_lesson(book, id)) for id in (source, target))
+        linked = book.link(a.id, b.id, relation, why=why)
+    outcome = f"{name_lesson(a)} {relation} → {name_lesson(b)}; {UNDO}"
+    print_answer(linked, form, lambda new: say(outcome if new else "This link exists already."))
+
+
+@click.command("unlink")
+@click.argument("source", metavar="A")
+@click.argument("target", metavar="B")
+@click.option("-r", "--relation", metavar="NAME", help="Only the link of this relation; all of them unless given.")
+@why_option
+@form_option("text", "json")
+@global_options
+@click.pass_obj
+def unlink_command(cli: CliContext, source: str, target: str, relation: str | None, why: str, form: str | None) -> None:
+    """Remove the links between two lessons that lead from A to B."""
+    with open_book(cli) as book:
+        a, b = (Lesson.of(find_lesson(book, id)) for id in (source, target))
+        removed = book.unlink(a.id, b.id, relation, why=why)
+    if not removed.data:
+        kind = f" of the relation {relation!r}" if relation else ""
+        raise NotFound(f"no link{kind} leads from {short(a.id)} to {short(b.id)}.")
+    print_answer(removed, form, lambda count: say(f"Removed {count_of(count, 'link', 'links')}; {UNDO}"))
+
+
+def related_columns(now: float) -> list[Column[Related]]:
+    columns: list[Column[Related]] = lesson_columns(lambda each: each.lesson, now)
+    id, confidence, *others = columns
+    relation: Column[Related] = Column(
+        "relation",
+        lambda each: each.relation,
+        lambda each: f"{each.relation} {ARROWS[each.direction]}",
+        style="magenta",
+    )
+    direction: Column[Related] = Column("direction", lambda each: each.direction)
+    depth: Column[Related] = text_column("depth", lambda each: str(each.depth), right=True)
+    return [id, relation, direction, depth, confidence, *others]

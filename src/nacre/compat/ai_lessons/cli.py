@@ -1,4 +1,4 @@
-"""The command `ai-lessons`: what it is asked for, `nacre lesson` does on the configured database."""
+"""The command `ai-lessons`: runs the commands of `nacre lesson` on the configured database."""
 
 from __future__ import annotations
 
@@ -13,58 +13,59 @@ from . import __version__, core
 from .config import DEFAULT_CONFIG_PATH, get_config, settings_of
 from .db import init_db
 
-SAME = ("add search show delete related link unlink tags sources contexts export import reembed stats list restore"
-        " audit review validate archive unarchive").split()  # fmt: skip
-# As `nacre` calls each.
-PASSED_ON = {**{name: ("lesson", name) for name in SAME}, "update": ("lesson", "edit"), "graph": ("graph",)}
-PRUNING = ("prune-links", "--below", "2", "--apply", "--yes")  # however heavy: it knew no weights
-DESCRIBING = {"-t": "--title", "-c": "--content", "--context": "--contexts", "--anti-context": "--anti-contexts",
-              "--source-notes": "--notes"}  # fmt: skip
-# Options that it writes otherwise; what is deleted can be restored, so that nobody is asked.
-WRITTEN = {"add": DESCRIBING, "update": DESCRIBING, "related": {"-d": "--depth", "-r": "--relation"},
+SAME_NAME = ("add search show delete related link unlink tags sources contexts export import reembed stats list restore"
+             " audit review validate archive unarchive").split()  # fmt: skip
+# The command of `nacre` for each of ours.
+NATIVE = {**{name: ("lesson", name) for name in SAME_NAME}, "update": ("lesson", "edit"), "graph": ("graph",)}
+PRUNE = ("prune-links", "--below", "2", "--apply", "--yes")  # of any weight: ai-lessons has no weights
+FIELD_OPTIONS = {"-t": "--title", "-c": "--content", "--context": "--contexts", "--anti-context": "--anti-contexts",
+                 "--source-notes": "--notes"}  # fmt: skip
+# Options with another name; an empty one is dropped. Deleting asks nothing, because it can be undone.
+OPTIONS = {"add": FIELD_OPTIONS, "update": FIELD_OPTIONS, "related": {"-d": "--depth", "-r": "--relation"},
            "search": {"-v": "--why", "--verbose": "--why"}, "delete": {"--yes": "", "-y": ""},
            "graph": {"--prune": "", "--min-traversals": "--walks"}}  # fmt: skip
-NOTHING_FOUND = 1  # which was no failure of a search
-CARRIED = ("store", "space", "embedder", "embedder_url", "embedder_key", "lesson_limit", "lesson_semantic",
-           "lesson_keyword", "on_conflict")  # fmt: skip
+NOTHING_FOUND = 1  # exit code of `nacre lesson search`; ai-lessons exits with 0
+PASSED_SETTINGS = ("store", "space", "embedder", "embedder_url", "embedder_key", "lesson_limit", "lesson_semantic",
+                   "lesson_keyword", "on_conflict")  # fmt: skip
 
 
 class LessonCommands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*PASSED_ON, *super().list_commands(ctx)]
+        return [*NATIVE, *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return passed_on(cmd_name) if cmd_name in PASSED_ON else super().get_command(ctx, cmd_name)
+        return native_command(cmd_name) if cmd_name in NATIVE else super().get_command(ctx, cmd_name)
 
 
-def passed_on(name: str) -> click.Command:
-    words = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED)
+def native_command(name: str) -> click.Command:
+    arguments = click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)
     return click.Command(
-        name, params=[words], callback=lambda words: sys.exit(native(name, words)), add_help_option=False,
-        context_settings={"ignore_unknown_options": True}, short_help=f"As `nacre {' '.join(PASSED_ON[name])}`.",
+        name, params=[arguments], callback=lambda arguments: sys.exit(run_native(name, arguments)),
+        add_help_option=False, context_settings={"ignore_unknown_options": True},
+        short_help=f"As `nacre {' '.join(NATIVE[name])}`.",
     )  # fmt: skip
 
 
-def native(name: str, words: tuple[str, ...]) -> int:
-    """In a process of its own, since the commands stand above this package."""
+def run_native(name: str, arguments: tuple[str, ...]) -> int:
+    """In a process of its own, because this package may not import the commands."""
     init_db()
-    known = settings_of(get_config())
-    given = {f"NACRE_{key.upper()}": str(getattr(known, key)) for key in CARRIED}
-    written = WRITTEN.get(name, {})
-    told = [renamed(word, written) for word in words]
-    if name == "add" and "--help" not in told:
-        told += ["--id", core._generate_id()]
-        told += [] if {"--content", "-i", "--interactive"} & {*told} else ["--content", "-"]
-    told += ["--yes"] if "--merge" in told else []  # it never asked; a merge can be undone
-    own = PRUNING if name == "graph" and "--prune" in words else PASSED_ON[name]
-    command = [sys.executable, "-m", "nacre", *own, *filter(None, told)]
-    code = subprocess.run(command, env=os.environ | given, check=False).returncode
+    settings = settings_of(get_config())
+    environment = {f"NACRE_{key.upper()}": str(getattr(settings, key)) for key in PASSED_SETTINGS}
+    options = OPTIONS.get(name, {})
+    passed = [rename_option(argument, options) for argument in arguments]
+    if name == "add" and "--help" not in passed:
+        passed += ["--id", core._generate_id()]
+        passed += [] if {"--content", "-i", "--interactive"} & {*passed} else ["--content", "-"]
+    passed += ["--yes"] if "--merge" in passed else []  # ai-lessons never asked; a merge can be undone
+    native = PRUNE if name == "graph" and "--prune" in arguments else NATIVE[name]
+    command = [sys.executable, "-m", "nacre", *native, *filter(None, passed)]
+    code = subprocess.run(command, env=os.environ | environment, check=False).returncode
     return 0 if (name, code) == ("search", NOTHING_FOUND) else code
 
 
-def renamed(word: str, written: Mapping[str, str]) -> str:
-    option, sign, value = word.partition("=")
-    return written.get(option, option) + sign + value if option.startswith("-") else word
+def rename_option(argument: str, options: Mapping[str, str]) -> str:
+    option, sign, value = argument.partition("=")
+    return options.get(option, option) + sign + value if option.startswith("-") else argument
 
 
 @click.group(cls=LessonCommands)
@@ -76,7 +77,7 @@ def main() -> None:
 @main.command()
 @click.option("--force", is_flag=True, help="Compute all vectors again.")
 def init(force: bool) -> None:
-    """Make the database and the configuration."""
+    """Create the database and the configuration."""
     config = get_config()
     init_db(config, force=force)
     if not DEFAULT_CONFIG_PATH.exists():
@@ -93,14 +94,14 @@ def confidence() -> None:
 
 @main.group()
 def manage() -> None:
-    """Keep tags and sources in order."""
+    """Merge tags and add sources."""
 
 
 @manage.command("merge-tags")
 @click.argument("from_tag")
 @click.argument("to_tag")
 def merge_tags(from_tag: str, to_tag: str) -> None:
-    """Make one tag of two."""
+    """Merge one tag into another."""
     click.echo(f"Merged '{from_tag}' into '{to_tag}' ({core.merge_tags(from_tag, to_tag)} lessons affected)")
 
 

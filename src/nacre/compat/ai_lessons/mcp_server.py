@@ -1,4 +1,4 @@
-"""The lesson tools over the Model Context Protocol, on the configured database, also under their published names."""
+"""The lesson tools over MCP, on the configured database, with the published names of ai-lessons too."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class LessonSession(ToolSession):
         return Book(store=self.store)
 
 
-def own(tool: Tool) -> Tool:
-    """Works in a book of our own, so that titles and ids are what they are in `core`."""
+def with_own_book(tool: Tool) -> Tool:
+    """Runs the tool on our `Book`, so that titles and ids are the same as in `core`."""
 
     @wraps(tool.run)
     def run(session: ToolSession, **arguments: Any) -> ToolResult:
@@ -48,12 +48,12 @@ def own(tool: Tool) -> Tool:
 
 
 def confidence_levels(session: ToolSession) -> dict[str, Json]:
-    found = session.lessons().levels()
-    return {**found.to_dict(), "data": [{"name": each.name, "ordinal": each.ordinal} for each in found.data]}
+    levels = session.lessons().levels()
+    return {**levels.to_dict(), "data": [{"name": each.name, "ordinal": each.ordinal} for each in levels.data]}
 
 
-LEVELS = Tool("confidence_levels", confidence_levels, "The levels of confidence, the least sure first.", ENVELOPE)
-TOOLS = tuple(map(own, (*PROFILE.tools, LEVELS)))
+LEVELS = Tool("confidence_levels", confidence_levels, "The levels of confidence, lowest first.", ENVELOPE)
+TOOLS = tuple(map(with_own_book, (*PROFILE.tools, LEVELS)))
 NAMED = tuple(replace(tool, name=PUBLISHED[tool.name]) for tool in TOOLS if tool.name in PUBLISHED)
 SERVED = replace(PROFILE, tools=(*TOOLS, *NAMED))
 
@@ -63,7 +63,7 @@ async def list_tools() -> list[ListedTool]:
 
 
 async def call_tool(name: str, arguments: Mapping[str, Any]) -> list[TextContent]:
-    """The answer in its envelope, whatever happens."""
+    """Errors are returned in the envelope as well."""
     try:
         tool = tool_named(SERVED, name)
         session = ToolSession(book_of().store, lambda done, total, what: None)  # noqa: ARG005 (nobody watches)
@@ -86,8 +86,8 @@ async def main() -> None:
 
 
 def run() -> NoReturn:
-    parent, opened = os.getppid(), provider()
-    serve_stdio(make_server(SERVED, opened), opened, parent)
+    parent, stores = os.getppid(), provider()
+    serve_stdio(make_server(SERVED, stores), stores, parent)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,224 @@
+"""Shared parts of the lesson commands: opening the book, options, columns, output and step-by-step review."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+from nacre.cli.cli_context import CliContext
+from nacre.cli.commands.review import QUIT, SKIP, Choice, ask_choice
+from nacre.cli.errors import NotFound
+from nacre.cli.lookup import find_by_id
+from nacre.cli.options import combine
+from nacre.cli.ui.columns import ROOMY, short
+from nacre.cli.ui.output import DATA, Column, one_line, print_data, print_items, printable, put, say, shortened
+from nacre.cli.ui.times import age
+from nacre.errors import InvalidInput, MemoryNotFound
+from nacre.lessons import Answer, Lesson, LessonBook
+from nacre.lessons.lesson import to_json
+from nacre.model import Memory
+from nacre.model.instants import iso
+from nacre.model.levels import NAMES
+from nacre.model.memory import LESSON
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+LEVELS = ", ".join(NAMES[:-1]) + f" or {NAMES[-1]}"
+ENVELOPES = ("json", "yaml")  # these print the whole answer; JSONL has one record a line, and no place for warnings
+CONTENT_LENGTH = 200  # characters of a content in a table; `nacre lesson show` prints all of it
+UNDO = "`nacre undo` takes it back."
+
+
+# The book and its lessons
+
+
+@contextmanager
+def open_book(
+    cli: CliContext, *, model: bool = False, make: bool = False, dry_run: bool = False
+) -> Iterator[LessonBook]:
+    """`model` for commands that embed, `make` for those that may create the store, `dry_run` for a trial of either."""
+    if dry_run:
+        opened = cli.open_if_made()
+    elif make:
+        opened = cli.open_or_make(model=model)  # type: ignore[assignment]
+    else:
+        opened = cli.open_with_model() if model else cli.open()
+    with opened as store, LessonBook(store=store) as book:
+        yield book
+
+
+def find_lesson(book: LessonBook, prefix: str, *, trashed: bool = False) -> Memory:
+    """The lesson whose id begins with the prefix; one in the trash only with `trashed`."""
+    memory = find_by_id(book.store, book.store.resolve_id(prefix))
+    id = short(memory.id)
+    if memory.type != LESSON:
+        raise NotFound(f"{id} is a memory of type {memory.type}, not a lesson; `nacre show {id}` shows it.")
+    if memory.status == "trashed" and not trashed:
+        raise NotFound(f"{id} is in the trash; `nacre lesson restore {id}` brings it back.")
+    return memory
+
+
+def name_lesson(lesson: Lesson) -> str:
+    """The short id and title, for a sentence."""
+    return f"{short(lesson.id)} ({shortened(lesson.title)})"
+
+
+# Options
+
+
+def terms_option(*names: str, help: str) -> Callable[[F], F]:
+    """Terms separated by commas, or the option repeated; None when it is not given."""
+    return click.option(*names, multiple=True, metavar="WORD,…", callback=parse_terms, help=help)
+
+
+def parse_terms(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Empty for a blank value, which clears the field."""
+    return split_terms(*values) if values else None
+
+
+def split_terms(*values: str) -> tuple[str, ...]:
+    return tuple(term.strip() for value in values for term in value.split(",") if term.strip())
+
+
+def lesson_options(command: F) -> F:
+    """Options with the names of a lesson's fields."""
+    return combine(
+        terms_option("-g", "--tags", "tags", help="What it is about: git,ci."),
+        terms_option("--contexts", "contexts", help="Situations that it applies in: team.shared-branch."),
+        terms_option("--anti-contexts", "anti_contexts", help="Situations that it does not apply in."),
+        confidence_option,
+        click.option(
+            "-s", "--source", metavar="NAME", help="How it is known: tested, documented, observed, inferred, hearsay."
+        ),
+        click.option("--notes", "source_notes", metavar="TEXT", help="What its source said, and where."),
+    )(command)
+
+
+def confidence_option(command: F) -> F:
+    help = f"How sure it is: {LEVELS}."
+    return click.option("-c", "--confidence", metavar="LEVEL", callback=parse_level, help=help)(command)
+
+
+def parse_level(_ctx: click.Context, _option: click.Parameter, value: str | None) -> str | float | None:
+    """A number, or the name of a level for the book to check."""
+    try:
+        return None if value is None else float(value)
+    except ValueError:
+        return value
+
+
+# Output
+
+
+def print_answer(answer: Answer[T], form: str | None, show: Callable[[T], None]) -> None:
+    """`show` prints for people and pipes; warnings go to stderr where the format has no place for them."""
+    if form in ENVELOPES:
+        print_data(answer.to_dict(), form)
+        return
+    print_warnings(answer)
+    if form in DATA:
+        print_data(to_json(answer.data), form)
+    else:
+        show(answer.data)
+
+
+def print_list(answer: Answer[tuple[T, ...]], columns: Sequence[Column[T]], form: str | None) -> None:
+    print_answer(answer, form, lambda items: print_items(items, columns, repr, form))
+
+
+def print_warnings(answer: Answer[T]) -> None:
+    for warning in answer.warnings:
+        say(warning)
+
+
+def text_column(name: str, text: Callable[[T], str], **options: Any) -> Column[T]:
+    """The same text on a terminal and in a pipe."""
+    return Column(name, text, text, **options)
+
+
+def count_column(name: str, count: Callable[[T], int]) -> Column[T]:
+    return Column(name, lambda each: str(count(each)), lambda each: f"{count(each):,}", right=True)
+
+
+def terms_column(name: str, terms: Callable[[T], Sequence[str]], **options: Any) -> Column[T]:
+    return Column(name, lambda each: ",".join(terms(each)), lambda each: ", ".join(terms(each)), **options)
+
+
+def lesson_columns(
+    lesson_of: Callable[[T], Lesson], now: float, summary: Callable[[T], str] | None = None
+) -> list[Column[T]]:
+    """`summary` replaces the text under a title on a terminal."""
+
+    def default_summary(item: T) -> str:
+        return summarize(lesson_of(item))
+
+    return [
+        Column("id", lambda item: lesson_of(item).id, lambda item: short(lesson_of(item).id), style="cyan"),
+        text_column("confidence", lambda item: lesson_of(item).confidence, style="magenta"),
+        text_column("source", lambda item: lesson_of(item).source, least_width=ROOMY),
+        Column(
+            "updated", lambda item: iso(lesson_of(item).updated_at), lambda item: age(lesson_of(item).updated_at, now)
+        ),
+        Column(
+            "tags",
+            lambda item: ",".join(lesson_of(item).tags),
+            lambda item: " ".join(lesson_of(item).tags),
+            least_width=ROOMY,
+        ),
+        Column("title", lambda item: lesson_of(item).title, summary or default_summary, wide=True, wraps=True),
+        Column("content", lambda item: lesson_of(item).content),
+    ]
+
+
+def summarize(lesson: Lesson) -> str:
+    mark = " (archived)" if lesson.archived else " (superseded)" if lesson.superseded_by else ""
+    return f"{lesson.title}{mark}\n{shortened(lesson.content, CONTENT_LENGTH)}"
+
+
+# Step-by-step review
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A review item: its title, the choices, and the function that applies one and returns the outcome."""
+
+    title: str
+    choices: tuple[Choice, ...]
+    apply: Callable[[Choice], str]
+    details: str = ""
+
+
+def is_interactive(form: str | None) -> bool:
+    """Whether a person can be asked."""
+    return form is None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def review_steps(steps: Sequence[Step]) -> None:
+    """Applies each decision at once. One that fails is reported, and the item still waits."""
+    settled = 0
+    for number, step in enumerate(steps, 1):
+        place = click.style(f"{number} of {len(steps)}", dim=True)
+        put(f"\n{place}  {click.style(one_line(step.title), bold=True)}")
+        if step.details:
+            put(printable(step.details))
+        choice = ask_choice((*step.choices, SKIP, QUIT))
+        if choice is QUIT:
+            break
+        if choice is not SKIP:
+            settled += apply_choice(step, choice)
+    say(f"Settled {settled} of {len(steps)}." + (" `nacre undo` takes back the last." if settled else ""))
+
+
+def apply_choice(step: Step, choice: Choice) -> bool:
+    try:
+        say(step.apply(choice))
+    except (InvalidInput, MemoryNotFound) as error:
+        say(f"Nothing was decided: {error}")
+        return False
+    return True

@@ -1,0 +1,337 @@
+"""nacre lesson tags, contexts and sources"""
+
+from __future__ import annotations
+
+import click
+
+from nacre.cli.cli_context import CliContext
+from nacre.cli.commands.review import Choice, ask_text
+from nacre.cli.errors import UsageProblem
+from nacre.cli.lesson.common import (
+    LEVELS,
+    UNDO,
+    Step,
+    count_column,
+    is_interactive,
+    open_book,
+    print_answer,
+    print_list,
+    print_warnings,
+    review_steps,
+    terms_column,
+    terms_option,
+    text_column,
+)
+from nacre.cli.options import form_option, global_options, why_option, yes_option
+from nacre.cli.ui.output import DATA, Column, say
+from nacre.cli.ui.prompts import confirm as ask_confirmation
+from nacre.cli.ui.prompts import count_of
+from nacre.errors import InvalidInput
+from nacre.lessons import Answer, LessonBook
+from nacre.lessons.lesson import ContextInfo, SourceInfo, TagInfo
+from nacre.lessons.tag_review import MergeProposal
+from nacre.lessons.vocabulary import CONTEXT, DEFAULT_LEVEL, SOURCE, TAG, Vocabulary, normalize
+
+Pair = tuple[str, str] | None
+MERGE = Choice("m", "merge", "merge", "The second becomes the first, on every lesson.")
+REVERSE = Choice("o", "the other way", "reverse", "The first becomes the second.")
+DISTINCT = Choice("k", "keep apart", "apart", "They are different, and nobody is asked again.")
+ACCEPT = Choice("k", "keep", "keep", "It stays, and no longer waits.")
+REPLACE = Choice("m", "merge", "merge", "Another name is meant; its lessons get that.")
+
+
+def one_action(**actions: object) -> str | None:
+    """The action that the options ask for, if any."""
+    chosen = [name for name, value in actions.items() if value]
+    if len(chosen) > 1:
+        names = ", ".join(f"--{name}" for name in chosen)
+        raise UsageProblem(f"{names} are {len(chosen)} actions; give one of them.")
+    return chosen[0] if chosen else None
+
+
+def merge(book: LessonBook, kind: str, pair: tuple[str, str], form: str | None, *, yes: bool, why: str) -> None:
+    """Asks first, unless `yes`."""
+    old, new = map(normalize, pair)
+    if not yes:
+        vocabulary = Vocabulary(book.store, kind)
+        count = sum(n for name, n in vocabulary.counts().items() if name == old or name.startswith(f"{old}."))
+        lessons = count_of(count, "lesson", "lessons")
+        ask_confirmation(f"Merge the {kind} {old!r} into {vocabulary.resolve(new)!r}, on {lessons}?")
+    merges = {TAG: book.merge_tags, CONTEXT: book.merge_contexts, SOURCE: book.merge_sources}
+    merged = merges[kind](*pair, why=why)
+    changed = count_of(merged.data, "lesson", "lessons")
+    print_answer(merged, form, lambda _: say(f"The {kind} {old!r} is {new!r} now, on {changed} and in future; {UNDO}"))
+
+
+def print_outcome(answer: Answer[bool], form: str | None, outcome: str) -> None:
+    print_answer(answer, form, lambda new: say(f"{outcome}; {UNDO}" if new else "That is so already."))
+
+
+@click.command("tags")
+@click.option("--counts", is_flag=True, help="With the number of lessons, most used first.")
+@click.option("--review", is_flag=True, help="Tags that seem to mean the same; on a terminal, decide each.")
+@click.option("--merge", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
+@click.option("--alias", nargs=2, metavar="A B", help="Store and search A as B from now on.")
+@click.option("--synonym", nargs=2, metavar="A B", help="Find lessons with A by B, and the other way round.")
+@click.option("--child", nargs=2, metavar="A PARENT", help="Find lessons with A by PARENT.")
+@click.option("--unrelate", nargs=2, metavar="A B", help="Remove the relations between the two.")
+@click.option("--apart", nargs=2, metavar="A B", help="Never propose to merge the two.")
+@terms_option("--know", "know", help="Add tags, so that they give no warning.")
+@yes_option
+@why_option
+@form_option()
+@global_options
+@click.pass_obj
+def tags_command(
+    cli: CliContext,
+    /,
+    counts: bool,
+    review: bool,
+    know: tuple[str, ...] | None,
+    yes: bool,
+    why: str,
+    form: str | None,
+    **pairs: Pair,
+) -> None:
+    """List the tags; merge, relate and review them.
+
+    \b
+      nacre lesson tags --merge javscript javascript
+      nacre lesson tags --child jira api
+    """
+    action = one_action(review=review, know=know, **pairs)
+    pair = pairs.get(action or "")
+    with open_book(cli, model=review, make=action not in (None, "review")) as book:
+        if action is None:
+            list_tags(book, form, counts=counts)
+        elif know:
+            print_answer(book.know_tags(*know), form, print_known)
+        elif pair is None:
+            review_tags(book, form)
+        elif action == "merge":
+            merge(book, TAG, pair, form, yes=yes, why=why)
+        else:
+            relate_tags(book, action, pair, form)
+
+
+def print_known(new: tuple[str, ...]) -> None:
+    say(f"Added: {', '.join(new)}." if new else "They are known already.")
+
+
+def relate_tags(book: LessonBook, action: str, pair: tuple[str, str], form: str | None) -> None:
+    a, b = pair
+    if action == "alias":
+        print_outcome(book.alias_tag(a, b), form, f"{a!r} is stored as {b!r} from now on")
+    elif action == "synonym":
+        print_outcome(book.relate_tags(a, b, "synonym"), form, f"{a!r} and {b!r} are found together now")
+    elif action == "child":
+        print_outcome(book.relate_tags(a, b, "child_of"), form, f"{a!r} is found under {b!r} now")
+    elif action == "apart":
+        print_outcome(book.keep_apart(TAG, a, b), form, f"{a!r} and {b!r} are different, and nobody is asked again")
+    else:
+        print_outcome(book.unrelate_tags(a, b), form, f"{a!r} and {b!r} are unrelated now")
+
+
+def list_tags(book: LessonBook, form: str | None, *, counts: bool) -> None:
+    tags = book.tags(counts=counts or form in DATA)  # these formats always have a count
+    columns: list[Column[TagInfo]] = [
+        text_column("tag", lambda each: each.name, style="cyan"),
+        *([count_column("lessons", lambda each: each.count)] if counts else []),
+        terms_column("also", lambda each: each.aliases),
+        terms_column("synonyms", lambda each: each.synonyms),
+        terms_column("under", lambda each: each.parents, wide=True),
+    ]
+    print_list(tags, columns, form)
+    if not tags.data:
+        say("No lesson has a tag yet.")
+
+
+def review_tags(book: LessonBook, form: str | None) -> None:
+    proposals = book.review_tags()
+    if proposals.data and is_interactive(form):
+        print_warnings(proposals)
+        review_steps([tag_step(book, each) for each in proposals.data])
+        return
+    columns: list[Column[MergeProposal]] = [
+        Column("old", lambda each: each.merge, lambda each: with_count(each, each.merge), style="cyan"),
+        Column("new", lambda each: each.keep, lambda each: with_count(each, each.keep), style="cyan"),
+        text_column("why", lambda each: each.reason, wide=True, wraps=True),
+    ]
+    print_list(proposals, columns, form)
+    say(
+        "`nacre lesson tags --merge OLD NEW` merges two, --apart A B records that they are different."
+        if proposals.data
+        else "No two tags seem to mean the same."
+    )
+
+
+def tag_step(book: LessonBook, proposal: MergeProposal) -> Step:
+    keep, merged = proposal.keep, proposal.merge
+
+    def apply(choice: Choice) -> str:
+        if choice is DISTINCT:
+            book.keep_apart(TAG, keep, merged)
+            return DISTINCT.outcome
+        old, new = (merged, keep) if choice is MERGE else (keep, merged)
+        changed = book.merge_tags(old, new).data
+        return f"{old!r} is {new!r} now, on {changed:,}."
+
+    title = f"{with_count(proposal, keep)} and {with_count(proposal, merged)}"
+    return Step(title, (MERGE, REVERSE, DISTINCT), apply, f"  {proposal.reason}")
+
+
+def with_count(proposal: MergeProposal, name: str) -> str:
+    return f"{name} ({proposal.counts.get(name, 0):,})"
+
+
+@click.command("contexts")
+@click.option("--merge", "merged", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
+@click.option("--child", nargs=2, metavar="A PARENT", help="What applies in PARENT applies in A too.")
+@click.option("--synonym", nargs=2, metavar="A B", help="A and B are two names of one situation.")
+@click.option("--unrelate", nargs=2, metavar="A B", help="Remove the relations between the two.")
+@yes_option
+@why_option
+@form_option()
+@global_options
+@click.pass_obj
+def contexts_command(
+    cli: CliContext, merged: Pair, child: Pair, synonym: Pair, unrelate: Pair, yes: bool, why: str, form: str | None
+) -> None:
+    """List the situations that lessons apply in; merge them or relate them."""
+    action = one_action(merge=merged, child=child, synonym=synonym, unrelate=unrelate)
+    with open_book(cli, make=action is not None) as book:
+        if merged:
+            merge(book, CONTEXT, merged, form, yes=yes, why=why)
+        elif child:
+            print_outcome(book.relate_contexts(*child, "child_of"), form, f"{child[0]!r} is under {child[1]!r} now")
+        elif synonym:
+            outcome = f"{synonym[0]!r} and {synonym[1]!r} are found together now"
+            print_outcome(book.relate_contexts(*synonym, "synonym"), form, outcome)
+        elif unrelate:
+            outcome = f"{unrelate[0]!r} and {unrelate[1]!r} are unrelated now"
+            print_outcome(book.unrelate_contexts(*unrelate), form, outcome)
+        else:
+            list_contexts(book, form)
+
+
+def list_contexts(book: LessonBook, form: str | None) -> None:
+    contexts = book.contexts()
+    columns: list[Column[ContextInfo]] = [
+        text_column("context", lambda each: each.name, style="cyan"),
+        count_column("applies", lambda each: each.count),
+        count_column("not", lambda each: each.anti_count),
+        terms_column("also", lambda each: each.aliases),
+        terms_column("in", lambda each: each.parents, wide=True),
+    ]
+    print_list(contexts, columns, form)
+    if not contexts.data:
+        say("No lesson has a context; `nacre lesson edit ID --contexts …` sets one.")
+
+
+@click.command("sources")
+@click.option("--review", is_flag=True, help="Sources that were added automatically; on a terminal, decide each.")
+@click.option("--add", metavar="NAME", help="Describe a new or existing source, with the two options below.")
+@click.option("--description", metavar="TEXT", help="How a lesson from it is known.")
+@click.option("--typical", metavar="LEVEL", help=f"How sure its lessons usually are: {LEVELS}.")
+@click.option("--confirm", metavar="NAME", help="Accept a source that was added automatically.")
+@click.option("--merge", "merged", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
+@click.option("--deprecate", metavar="NAME", help="Warn on every new use.")
+@click.option("--undeprecate", metavar="NAME", help="No longer warn.")
+@yes_option
+@why_option
+@form_option()
+@global_options
+@click.pass_obj
+def sources_command(
+    cli: CliContext,
+    review: bool,
+    add: str | None,
+    description: str | None,
+    typical: str | None,
+    confirm: str | None,
+    merged: Pair,
+    deprecate: str | None,
+    undeprecate: str | None,
+    yes: bool,
+    why: str,
+    form: str | None,
+) -> None:
+    """List where lessons come from; add, merge and review sources.
+
+    \b
+      nacre lesson sources --add benchmarked --description "measured, with figures" --typical very-high
+      nacre lesson sources --merge test tested
+    """
+    action = one_action(
+        review=review, add=add, confirm=confirm, merge=merged, deprecate=deprecate, undeprecate=undeprecate
+    )
+    if action != "add" and (description or typical) is not None:
+        raise click.UsageError("--description and --typical need --add NAME.")
+    with open_book(cli, make=action not in (None, "review")) as book:
+        if add:
+            print_source(describe_source(book, add, description, typical), form, "is described")
+        elif confirm:
+            print_source(book.confirm_source(confirm), form, "stays")
+        elif deprecate:
+            print_source(book.deprecate_source(deprecate), form, "is deprecated")
+        elif undeprecate:
+            print_source(book.deprecate_source(undeprecate, deprecated=False), form, "is no longer deprecated")
+        elif merged:
+            merge(book, SOURCE, merged, form, yes=yes, why=why)
+        else:
+            list_sources(book, form, review=review)
+
+
+def describe_source(book: LessonBook, name: str, description: str | None, typical: str | None) -> Answer[SourceInfo]:
+    """An option that is not given keeps the current value."""
+    current = next((each for each in book.sources().data if each.name == normalize(name)), None)
+    if current is not None:
+        description = current.description if description is None else description
+        typical = typical or current.typical_confidence
+    return book.add_source(name, description or "", typical or DEFAULT_LEVEL)
+
+
+def print_source(answer: Answer[SourceInfo], form: str | None, outcome: str) -> None:
+    typical = f"its lessons are usually {answer.data.typical_confidence}"
+    print_answer(answer, form, lambda source: say(f"The source {source.name!r} {outcome}; {typical}. {UNDO}"))
+
+
+def list_sources(book: LessonBook, form: str | None, *, review: bool) -> None:
+    sources = book.sources(review=review)
+    if review and sources.data and is_interactive(form):
+        review_steps([source_step(book, each) for each in sources.data])
+        return
+    columns: list[Column[SourceInfo]] = [
+        text_column("source", lambda each: each.name, style="cyan"),
+        count_column("lessons", lambda each: each.count),
+        text_column("typical", lambda each: each.typical_confidence, style="magenta"),
+        text_column("status", source_status),
+        text_column("description", lambda each: each.description, wide=True, wraps=True),
+    ]
+    print_list(sources, columns, form)
+    if review:
+        say(
+            "`nacre lesson sources --confirm NAME` accepts one, --merge OLD NEW replaces it."
+            if sources.data
+            else "No source waits for review."
+        )
+
+
+def source_status(source: SourceInfo) -> str:
+    return "deprecated" if source.deprecated else "waits for review" if source.review else ""
+
+
+def source_step(book: LessonBook, source: SourceInfo) -> Step:
+    def apply(choice: Choice) -> str:
+        if choice is ACCEPT:
+            book.confirm_source(source.name)
+            return ACCEPT.outcome
+        into = ask_text("Which source is meant? ")
+        if not into:
+            raise InvalidInput("no source was named; it still waits.")
+        if into not in {each.name for each in book.sources().data}:
+            raise InvalidInput(f"there is no source {into!r}; `nacre lesson sources` lists them.")
+        book.merge_sources(source.name, into)
+        return f"Its lessons have {into!r} now."
+
+    return Step(f"source {source.name!r} was added automatically, on {source.count:,}", (ACCEPT, REPLACE), apply)

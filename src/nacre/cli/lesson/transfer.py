@@ -1,0 +1,151 @@
+"""nacre lesson export, import, reembed and stats"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nacre.cli.cli_context import CliContext
+from nacre.cli.lesson.common import find_lesson, open_book, print_answer, print_warnings, terms_option, text_column
+from nacre.cli.options import form_option, global_options
+from nacre.cli.ui.output import Column, escape_unsafe, print_items, say
+from nacre.cli.ui.prompts import count_of, progress_line
+from nacre.lessons.document import FORMATS
+from nacre.lessons.import_plan import POLICIES
+
+if TYPE_CHECKING:
+    from nacre.lessons.import_plan import ImportReport
+    from nacre.lessons.lesson import LessonStats
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+Row = tuple[str, str]
+
+
+@click.command("export")
+@click.option("-o", "--output", "file", type=FILE, metavar="FILE", help="The file to write; stdout unless given.")
+@click.option(
+    "-f", "--format", "format", type=click.Choice(FORMATS), help="Unless given, as the name of FILE ends, else json."
+)
+@terms_option("-g", "--tags", "tags", help="Only lessons with any of these tags, or those under them.")
+@terms_option("--exclude-tags", "exclude_tags", help="No lessons with these tags, or those under them: sensitive,pii.")
+@click.option("--no-archived", is_flag=True, help="Leave out archived lessons.")
+@click.option("--no-redact", is_flag=True, help="Include what looks like secrets and personal data.")
+@global_options
+@click.pass_obj
+def export_command(
+    cli: CliContext,
+    file: Path | None,
+    format: str | None,
+    tags: tuple[str, ...] | None,
+    exclude_tags: tuple[str, ...] | None,
+    no_archived: bool,
+    no_redact: bool,
+) -> None:
+    """Write lessons to a file, without secrets, or to stdout; with their links and vocabulary.
+
+    `nacre lesson import` reads the result. Secrets, e-mail addresses and other personal data are masked, unless
+    --no-redact is given.
+    """
+    buffer = io.StringIO()
+    with open_book(cli) as book:
+        exported = book.export(
+            buffer if file is None else file,
+            format=format,
+            tags=tags,
+            exclude_tags=exclude_tags,
+            include_archived=not no_archived,
+            redact=not no_redact,
+        )
+    if file is None:
+        text = buffer.getvalue()
+        # Bytes, because the file is UTF-8 whatever the encoding of the terminal.
+        sys.stdout.buffer.write((escape_unsafe(text) if format != "yaml" else text).encode())
+        sys.stdout.buffer.flush()
+    warnings = tuple(each.replace("redact=False", "--no-redact") for each in exported.warnings)
+    print_warnings(replace(exported, warnings=warnings))
+    if file is not None:
+        say(f"Wrote {count_of(exported.data, 'lesson', 'lessons')} to {file}.")
+
+
+@click.command("import")
+@click.argument("file", default="-", metavar="[FILE|-]", type=FILE)
+@click.option("--dry-run", is_flag=True, help="Report what would change, and change nothing.")
+@click.option(
+    "--on-existing",
+    type=click.Choice(POLICIES),
+    default="skip",
+    show_default=True,
+    help="Skip a lesson that exists, overwrite it, refuse the file, or overwrite it if the file's is newer.",
+)
+@form_option("text", "json")
+@global_options
+@click.pass_obj
+def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str, form: str | None) -> None:
+    """Read lessons from a file or stdin that `nacre lesson export` wrote, in one operation."""
+    from_stdin = str(file) == "-"
+    if from_stdin and sys.stdin.isatty():
+        raise click.UsageError("Name a FILE, or redirect one: nacre lesson import < lessons.json")
+    with open_book(cli, model=True, make=True, dry_run=dry_run) as book:
+        report = book.import_(sys.stdin.buffer if from_stdin else file, on_existing=on_existing, dry_run=dry_run)
+    print_answer(report, form, lambda done: print_report(done, dry_run=dry_run))
+
+
+def print_report(report: ImportReport, *, dry_run: bool) -> None:
+    counts = f"{report.new:,} new, {report.changed:,} changed, {report.skipped:,} unchanged"
+    if dry_run:
+        say(f"Would import: {counts}; run again without --dry-run.")
+    else:
+        undo = "; `nacre undo` takes it back" if report.new or report.changed else ""
+        say(f"Lessons: {counts}{undo}.")
+
+
+@click.command("reembed")
+@click.option(
+    "--all", "everything", is_flag=True, help="The whole store, as `nacre reindex` does; this is the default."
+)
+@click.option("--lesson", "id", metavar="ID", help="This lesson only.")
+@form_option("text", "json")
+@global_options
+@click.pass_obj
+def reembed_command(cli: CliContext, everything: bool, id: str | None, form: str | None) -> None:
+    """Compute the vectors of lessons again, with the current model.
+
+    All vectors of a store come from one model, so another model means the whole store.
+    """
+    if everything and id is not None:
+        raise click.UsageError("--all means every lesson, --lesson one of them; give one of the two.")
+    with open_book(cli, model=True) as book, progress_line() as progress:
+        done = book.reembed(None if id is None else find_lesson(book, id).id, progress=progress)
+    print_answer(done, form, lambda count: say(f"Computed the vectors of {count_of(count)} again."))
+
+
+@click.command("stats")
+@form_option()
+@global_options
+@click.pass_obj
+def stats_command(cli: CliContext, form: str | None) -> None:
+    """Count lessons, tags, contexts and links, and lessons by confidence and by source."""
+    with open_book(cli) as book:
+        stats = book.stats()
+    columns: list[Column[Row]] = [
+        text_column("what", lambda row: row[0], style="cyan"),
+        text_column("count", lambda row: row[1], right=True),
+    ]
+    print_answer(stats, form, lambda counts: print_items(list(stats_rows(counts)), columns, repr, form))
+
+
+def stats_rows(stats: LessonStats) -> Iterator[Row]:
+    yield "lessons", str(stats.total)
+    yield "archived", str(stats.archived)
+    yield from ((f"confidence {name}", str(count)) for name, count in stats.by_confidence.items())
+    yield from ((f"source {name}", str(count)) for name, count in stats.by_source.items())
+    yield "tags", str(stats.tags)
+    yield "contexts", str(stats.contexts)
+    yield "links", str(stats.links)
+    yield "embedder", stats.embedder

@@ -92,6 +92,15 @@ def restrict_to_owner(path: Path) -> None:
             path.chmod(stat.S_IMODE(status.st_mode) & ~removed)
 
 
+def copy_owner_write(source: Path, target: Path) -> None:
+    """Makes `target` writable for its owner where `source` is, and this user owns it; otherwise changes nothing."""
+    with suppress(OSError):
+        mode = stat.S_IMODE(target.stat().st_mode)
+        owned = not hasattr(os, "geteuid") or target.stat().st_uid == os.geteuid()
+        if owned and source.stat().st_mode & stat.S_IWUSR and not mode & stat.S_IWUSR:
+            target.chmod(mode | stat.S_IWUSR)
+
+
 @contextmanager
 def atomic_writer(path: Path, mode: int | None = PRIVATE_FILE, temporary: Path | None = None) -> Iterator[IO[bytes]]:
     """A temporary file that replaces `path` when the block ends without an error; it is on the disk by then.

@@ -14,6 +14,7 @@ from nacre.errors import StoreReadOnly
 from nacre.lifecycle import doctor
 from nacre.memory_store import MemoryStore
 from nacre.settings import Settings
+from nacre.storage.sqlite.connection import make_private
 from nacre.transfer.export import export_archive
 
 
@@ -64,3 +65,28 @@ def test_a_read_only_store_is_read_and_only_writing_is_refused(disk: Path, tmp_p
         with pytest.raises(StoreReadOnly, match="read-only"):
             store.remember("The harbour is closed")
     assert [each for each in doctor.examine(known) if each.level == "problem" and each.check != "disk"] == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="side files have no such mode there")
+def test_a_store_that_was_read_only_can_be_written_after_chmod(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    with MemoryStore(file, embedder="hashing") as store:
+        store.remember("The harbour opens at dawn")
+    sides = [tmp_path / f"s.db{part}" for part in ("-wal", "-shm")]
+    for side in sides:  # as SQLite leaves them after reading a store of this mode
+        side.touch()
+        side.chmod(0o400)
+    with MemoryStore(file, embedder="hashing") as store:
+        assert all(side.stat().st_mode & 0o777 == 0o600 for side in sides)
+        store.remember("The harbour is closed")
+        assert store.count() == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="side files have no such mode there")
+def test_the_side_files_of_a_read_only_store_stay_read_only(tmp_path: Path) -> None:
+    file, side = tmp_path / "s.db", tmp_path / "s.db-shm"
+    for each in (file, side):
+        each.touch()
+        each.chmod(0o400)
+    make_private(file)
+    assert side.stat().st_mode & 0o777 == 0o400

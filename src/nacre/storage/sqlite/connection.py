@@ -33,7 +33,7 @@ from nacre.errors import (
     WeakKey,
     WrongKey,
 )
-from nacre.files import create_private, private_folder, restrict_to_owner
+from nacre.files import copy_owner_write, create_private, private_folder, restrict_to_owner
 from nacre.storage.sqlite import rows as compressed
 from nacre.storage.sqlite.damage import reason
 from nacre.storage.sqlite.rows import DamagedRecord
@@ -472,12 +472,19 @@ def check_place(path: Path) -> None:
 
 
 def make_private(path: Path) -> None:
-    """SQLite gives the files beside a store the mode of the store itself. One thread at a time: to close the file that
-    was just made would take away the locks of a thread that had opened it meanwhile."""
-    with _making, suppress(OSError):  # the driver says what is wrong, in its own words
+    """Creates the store's file for its owner alone, or corrects the modes of an existing store.
+
+    SQLite gives the side files the mode of the store. They keep it when the store's mode changes: after `chmod 400`,
+    a read and `chmod 600` every write would fail. One thread at a time: closing the new file would release the locks of
+    a thread that has opened it in the meantime.
+    """
+    with _making, suppress(OSError):  # the driver reports what is wrong
         if not create_private(path):
-            for part in ("", "-wal", "-shm", "-journal"):
-                restrict_to_owner(path.with_name(path.name + part))
+            restrict_to_owner(path)
+            for part in ("-wal", "-shm", "-journal"):
+                beside = path.with_name(path.name + part)
+                restrict_to_owner(beside)
+                copy_owner_write(path, beside)
 
 
 def patiently(attempt: Step) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nacre.remember.guard import Guard
     from nacre.storage.sqlite import Key
     from nacre.storage.sqlite.backup import Copy
-    from nacre.storage.sqlite.repairing import Repaired
+    from nacre.storage.sqlite.repair import Repaired
 
 EmbedFunction: TypeAlias = "Callable[[Sequence[str]], ArrayLike]"
 RERANKERS = ("cross-encoder:DIRECTORY", "language-model")
@@ -111,14 +111,14 @@ def restore_store(path: Path | str, copy: Path | str, kept: Path, key: str, copy
 
 def repair_store(path: Path | str, key: str, now: float) -> Repaired:
     """Keeps what can be read of a damaged store, and sets the rest aside; see `storage.sqlite.repairing`."""
-    from nacre.storage.sqlite.repairing import repair
+    from nacre.storage.sqlite.repair import repair
 
     return repair(store_file(path), key_named(key), now)
 
 
 def as_known(store: Backend, space: str, stood: Mapping[str, Memory | None], derived: Mapping[str, Derived]) -> Backend:
     """The store with some memories of a space as they once stood, for reading."""
-    from nacre.storage.overlaid import OverlaidBackend
+    from nacre.storage.overlay import OverlaidBackend
 
     return OverlaidBackend(store, space, stood, derived)
 

@@ -281,7 +281,7 @@ class Backend(Protocol):
         """The identity that the store is bound to, or an empty string."""
 
     def journal(
-        self, space: str, told: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
+        self, space: str, where: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
         """A row that cannot be read comes as an entry marked `damaged`, without before and after."""
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from nacre.model import Filter, Link, Memory
 from nacre.protocols import Backend, Derived, Keys, Order
 from nacre.storage.in_memory import ORDERS, InMemoryBackend
-from nacre.storage.overlaid import OverlaidBackend
+from nacre.storage.overlay import OverlaidBackend
 from nacre.storage.sqlite import SQLiteBackend
 from tests.property.strategies import filters, memories
 from tests.samples import SPACE, derived, put, unit

@@ -158,7 +158,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks fill, are gathered and are trimmed within a few dozen steps instead of thousands."""
     monkeypatch.setattr(vectors, "BLOCK", 4)
     monkeypatch.setattr(vectors, "SMALL_BLOCKS", 3)
-    monkeypatch.setattr(vectors, "REMOVALS_KEPT", 12)
+    monkeypatch.setattr(vectors, "REMOVALS_LOGGED", 12)
 
 
 TestTwoReaders = TwoReaders.TestCase

@@ -167,7 +167,7 @@ def test_what_a_broken_off_change_left_is_swept_away(file: Path) -> None:
 def test_a_copy_that_cannot_be_written_leaves_the_store_and_tells_no_key(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rekeying, "UNFINISHED", "x" * 300)
+    monkeypatch.setattr(rekeying, "UNFINISHED_REKEY", "x" * 300)
     with pytest.raises(StorageError) as caught:
         rekey(file, None, SECOND)
     shown: BaseException | None = caught.value

@@ -49,7 +49,7 @@ def postings_within(store: Backend, space: str, terms: Sequence[str], where: Fil
 
 
 def posting_of(store: Backend, space: str, term: str, ids: Sequence[str]) -> Posting:
-    from nacre.storage.counted_words import padded, posting, weights
+    from nacre.storage.in_memory import padded, posting, weights
 
     keys = store.allowed(space, Filter.where(id__in=ids))
     placed = {place.id: place.key for place in store.places(space, keys, Filter())}

@@ -1,13 +1,15 @@
-"""The reference backend: the plainest code that keeps the promises, for tests and throw-away stores."""
+"""The reference backend: everything in memory, readable rather than fast, lost when the process ends."""
 
 from __future__ import annotations
 
+import math
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,8 +17,7 @@ from nacre.errors import EmbeddingMismatch, StorageError
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import Json
-from nacre.protocols import Derived, Health, Keys, Match, Order, Place, Posting, Tallied, Vectors
-from nacre.storage.counted_words import bm25, padded, posting, weights
+from nacre.protocols import Derived, Health, Keys, Match, Order, Place, Posting, Tallied, Vectors, Words
 
 Key = tuple[str, str]
 SCHEMA = 2
@@ -62,9 +63,9 @@ class InMemoryTransaction:
         return self._state.memories.get((space, id))
 
     def put(self, memory: Memory, derived: Derived | None = None) -> None:
-        kept = {(memory.space, memory.id, link.to, link.rel) for link in memory.links}
-        for tie in self._ties(memory.space, memory.id) - kept:
-            self._state.walks.pop(tie, None)
+        current = {(memory.space, memory.id, link.to, link.rel) for link in memory.links}
+        for link in self._links_of(memory.space, memory.id) - current:
+            self._state.walks.pop(link, None)
         self._state.memories[memory.space, memory.id] = memory
         if derived is not None:
             self._state.derived[memory.space, memory.id] = derived
@@ -76,8 +77,8 @@ class InMemoryTransaction:
         return 0
 
     def remove(self, space: str, id: str) -> bool:
-        for tie in self._ties(space, id):
-            self._state.walks.pop(tie, None)
+        for link in self._links_of(space, id):
+            self._state.walks.pop(link, None)
         self._state.derived.pop((space, id), None)
         return self._state.memories.pop((space, id), None) is not None
 
@@ -88,7 +89,7 @@ class InMemoryTransaction:
 
     def change_embedder(self, identity: str, dimensions: int) -> None:  # noqa: ARG002
         self._state.embedder = identity
-        self._state.derived = {key: replace(found, vectors=None) for key, found in self._state.derived.items()}
+        self._state.derived = {key: replace(derived, vectors=None) for key, derived in self._state.derived.items()}
 
     def rebuild_indexes(self) -> None:
         """There is none beside what is derived."""
@@ -99,17 +100,17 @@ class InMemoryTransaction:
             self._state.journal.append(replace(entry, seq=self._state.written))
 
     def scrub_journal(self, space: str, id: str) -> int:
-        told = [
+        places = [
             place
             for place, entry in enumerate(self._state.journal)
             if (entry.space, entry.memory_id, entry.kind) == (space, id, MEMORY)
         ]
-        for place in told:
+        for place in places:
             entry = self._state.journal[place]
             self._state.journal[place] = replace(
                 entry, before=None, after=None, operation=replace(entry.operation, why="")
             )
-        return len(told)
+        return len(places)
 
     def forget_journal(self, space: str, upto: int) -> int:
         gone = [entry for entry in self._state.journal if entry.space == space and entry.seq <= upto]
@@ -129,9 +130,9 @@ class InMemoryTransaction:
             return f"{own}{slash}{named(space)}" if slash else kind
 
         state.memories = {(named(s), id): replace(m, space=named(s)) for (s, id), m in state.memories.items()}
-        state.derived = {(named(s), id): found for (s, id), found in state.derived.items()}
-        state.walks = {(named(s), *tie): count for (s, *tie), count in state.walks.items()}  # type: ignore[misc]
-        state.dropped = {named(s): told for s, told in state.dropped.items()}
+        state.derived = {(named(s), id): derived for (s, id), derived in state.derived.items()}
+        state.walks = {(named(s), *link): count for (s, *link), count in state.walks.items()}  # type: ignore[misc]
+        state.dropped = {named(s): dropped for s, dropped in state.dropped.items()}
         state.journal = [
             replace(e, space=named(e.space), kind=kind_of(e.kind)) if e.space == old else e for e in state.journal
         ]
@@ -154,9 +155,9 @@ class InMemoryTransaction:
         else:
             self._state.vocabulary[kind, name] = dict(data)
 
-    def _ties(self, space: str, id: str) -> set[tuple[str, str, str, str]]:
-        stood = self._state.memories.get((space, id))
-        return {(space, id, link.to, link.rel) for link in stood.links} if stood else set()
+    def _links_of(self, space: str, id: str) -> set[tuple[str, str, str, str]]:
+        memory = self._state.memories.get((space, id))
+        return {(space, id, link.to, link.rel) for link in memory.links} if memory else set()
 
 
 class InMemoryBackend:
@@ -173,8 +174,8 @@ class InMemoryBackend:
             self._state = draft
 
     def get(self, space: str, ids: Sequence[str]) -> list[Memory]:
-        found = (self._state.memories.get((space, id)) for id in dict.fromkeys(ids))
-        return [memory for memory in found if memory is not None]
+        memories = (self._state.memories.get((space, id)) for id in dict.fromkeys(ids))
+        return [memory for memory in memories if memory is not None]
 
     def ids_like(self, space: str, prefix: str, limit: int) -> list[str]:
         ids = (id for owner, id in self._state.memories if owner == space and id.startswith(prefix))
@@ -183,10 +184,10 @@ class InMemoryBackend:
     def select(
         self, space: str, where: Filter, *, order: Order = "newest", limit: int | None = None, offset: int = 0
     ) -> list[Memory]:
-        found = sorted(enumerate(self._admitted(space, where)), key=lambda pair: ORDERS[order](*pair))
+        ordered = sorted(enumerate(self._admitted(space, where)), key=lambda pair: ORDERS[order](*pair))
         offset = max(offset, 0)
         end = None if limit is None else offset + limit
-        return [memory for _, memory in found[offset:end]]
+        return [memory for _, memory in ordered[offset:end]]
 
     def iterate(self, space: str, where: Filter) -> Iterator[Memory]:
         yield from self.select(space, where, order="oldest")
@@ -197,48 +198,48 @@ class InMemoryBackend:
     def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
         counted: Counter[str] = Counter()
         for memory in self._admitted(space, where):
-            found = getattr(memory, field)
-            counted.update([found] if isinstance(found, str) else set(found))
+            value = getattr(memory, field)
+            counted.update([value] if isinstance(value, str) else set(value))
         return dict(sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])))
 
     def spaces(self) -> dict[str, int]:
         return dict(sorted(Counter(space for space, _ in self._state.memories).items()))
 
     def by_words(self, space: str, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
-        texts = {id: found.words for (owner, id), found in self._state.derived.items() if owner == space}
+        texts = {id: derived.words for (owner, id), derived in self._state.derived.items() if owner == space}
         admitted = {memory.id for memory in self._admitted(space, where)}
         scores = bm25(terms, {id: padded(words) for id, words in texts.items()})
         ranked = sorted((Match(id, s) for id, s in scores.items() if id in admitted), key=lambda m: -m.score)
         return ranked[: max(limit, 0)]
 
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
-        found = []
+        matches = []
         for memory in self._admitted(space, where):
             derived = self._state.derived.get((space, memory.id))
             if derived is not None and derived.vectors is not None and len(derived.vectors):
                 cosines = derived.vectors @ vector
                 best = int(np.argmax(cosines))
                 chunk = derived.chunks[best]
-                found.append(Match(memory.id, float(cosines[best]), (chunk.start, chunk.end)))
-        return sorted(found, key=lambda match: -match.score)[: max(limit, 0)]
+                matches.append(Match(memory.id, float(cosines[best]), (chunk.start, chunk.end)))
+        return sorted(matches, key=lambda match: -match.score)[: max(limit, 0)]
 
     def postings(self, terms: Sequence[str]) -> dict[str, Posting]:
-        texts = {self._key(place): padded(found.words) for place, found in self._state.derived.items()}
+        texts = {self._key(place): padded(weighted.words) for place, weighted in self._state.derived.items()}
         lengths = {key: len(text.split()) for key, text in texts.items()}
-        found = {term: weights(term, texts, lengths) for term in dict.fromkeys(terms)}
-        return {term: posting(shares) for term, shares in found.items() if shares}
+        weighted = {term: weights(term, texts, lengths) for term in dict.fromkeys(terms)}
+        return {term: posting(shares) for term, shares in weighted.items() if shares}
 
     def size(self) -> int:
         return len(self._state.memories)
 
     def near(self, space: str, vector: Vectors, limit: int, only: Keys | None = None) -> tuple[Keys, Vectors]:
         wanted = None if only is None else set(only.tolist())
-        found = [
+        nearest = [
             (self._key((space, match.id)), match.score)
             for match in self.by_vector(space, vector, Filter(), len(self._state.memories))
             if wanted is None or self._key((space, match.id)) in wanted
         ][: max(limit, 0)]
-        return np.array([key for key, _ in found], np.int64), np.array([cosine for _, cosine in found], np.float32)
+        return np.array([key for key, _ in nearest], np.int64), np.array([cosine for _, cosine in nearest], np.float32)
 
     def cosines(self, space: str, vector: Vectors, keys: Keys) -> Vectors:
         known = dict(zip(*(part.tolist() for part in self.near(space, vector, len(self._state.memories))), strict=True))
@@ -285,10 +286,10 @@ class InMemoryBackend:
     def walked(self, space: str, edges: Sequence[Edge]) -> None:
         with self._writing:
             for edge in {edge[:3]: edge for edge in edges}.values():
-                tie = (space, edge.source, edge.target, edge.rel)
+                link = (space, edge.source, edge.target, edge.rel)
                 if not self.edges(space, out_of=[edge.source], into=[edge.target], rels=[edge.rel]):
                     continue
-                self._state.walks[tie] = self._state.walks.get(tie, 0) + 1
+                self._state.walks[link] = self._state.walks.get(link, 0) + 1
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
         return replaced_by(self._state, space, id)
@@ -304,8 +305,8 @@ class InMemoryBackend:
         }
 
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
-        kept = {id: self._state.derived.get((space, id)) for id in ids if (space, id) in self._state.memories}
-        return {id: d.vectors for id, d in kept.items() if d is not None and d.vectors is not None and len(d.vectors)}
+        derived = {id: self._state.derived.get((space, id)) for id in ids if (space, id) in self._state.memories}
+        return {id: d.vectors for id, d in derived.items() if d and d.vectors is not None and len(d.vectors)}
 
     def pending(self, limit: int) -> list[Memory]:
         waiting = (memory for key, memory in self._state.memories.items() if not self._embedded(key))
@@ -315,10 +316,10 @@ class InMemoryBackend:
         return self._state.embedder
 
     def journal(
-        self, space: str, told: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
+        self, space: str, where: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
-        found = [entry for entry in self._state.journal if entry.space == space and meant(entry, told)]
-        return (found[::-1] if newest_first else found)[:limit]
+        entries = [entry for entry in self._state.journal if entry.space == space and meant(entry, where)]
+        return (entries[::-1] if newest_first else entries)[:limit]
 
     def written_by(self, space: str, at: float) -> int:
         written = (e.seq for e in self._state.journal if e.space == space and e.operation.at <= at)
@@ -335,8 +336,8 @@ class InMemoryBackend:
         return Health(
             schema=SCHEMA,
             memories=len(self._state.memories),
-            chunks=sum(len(found.chunks) for found in derived),
-            vectors=sum(len(found.vectors) for found in derived if found.vectors is not None),
+            chunks=sum(len(each.chunks) for each in derived),
+            vectors=sum(len(each.vectors) for each in derived if each.vectors is not None),
             pending=sum(not self._embedded(key) for key in self._state.memories),
             bytes_on_disk=0,
             embedder=self._state.embedder,
@@ -355,7 +356,7 @@ class InMemoryBackend:
         return self._numbers.setdefault(place, len(self._numbers) + 1)
 
     def _placed(self, space: str, where: Filter) -> list[Place]:
-        found = [
+        places = [
             Place(
                 self._key((space, m.id)),
                 m.id,
@@ -368,7 +369,7 @@ class InMemoryBackend:
             )
             for m in self._admitted(space, where)
         ]
-        return sorted(found, key=lambda place: place.key)
+        return sorted(places, key=lambda place: place.key)
 
     def _admitted(self, space: str, where: Filter) -> list[Memory]:
         return [
@@ -376,23 +377,54 @@ class InMemoryBackend:
         ]
 
     def _embedded(self, key: Key) -> bool:
-        found = self._state.derived.get(key)
-        return found is not None and found.vectors is not None
+        derived = self._state.derived.get(key)
+        return derived is not None and derived.vectors is not None
 
 
 def replaced_by(state: State, space: str, id: str) -> list[Memory]:
-    found = (m for (owner, _), m in state.memories.items() if owner == space and id and m.superseded_by == id)
-    return sorted(found, key=lambda memory: memory.created_at)
+    predecessors = (m for (owner, _), m in state.memories.items() if owner == space and id and m.superseded_by == id)
+    return sorted(predecessors, key=lambda memory: memory.created_at)
 
 
-def meant(entry: JournalEntry, told: JournalFilter) -> bool:
+def meant(entry: JournalEntry, where: JournalFilter) -> bool:
     return (
-        told.memory_id in (None, entry.memory_id)
-        and (told.batch is None or entry.operation.batch.startswith(told.batch))
-        and told.operation in (None, entry.operation.name)
-        and told.actor in (None, entry.operation.actor)
-        and (told.since is None or entry.operation.at >= told.since)
-        and (told.until is None or entry.operation.at <= told.until)
-        and (told.after is None or entry.seq > told.after)
-        and (told.upto is None or entry.seq <= told.upto)
+        where.memory_id in (None, entry.memory_id)
+        and (where.batch is None or entry.operation.batch.startswith(where.batch))
+        and where.operation in (None, entry.operation.name)
+        and where.actor in (None, entry.operation.actor)
+        and (where.since is None or entry.operation.at >= where.since)
+        and (where.until is None or entry.operation.at <= where.until)
+        and (where.after is None or entry.seq > where.after)
+        and (where.upto is None or entry.seq <= where.upto)
     )
+
+
+Name = TypeVar("Name", str, int)
+K1, B = 1.2, 0.75  # as SQLite's full-text index has it
+
+
+def padded(words: Words) -> str:
+    # The bars keep a phrase from running out of one field into the next.
+    return f" {words.title} | {words.text} | {words.role} | {words.tags} | {words.entities} "
+
+
+def bm25(terms: Sequence[str], texts: dict[str, str]) -> dict[str, float]:
+    lengths = {id: len(text.split()) for id, text in texts.items()}
+    scores: dict[str, float] = defaultdict(float)
+    for term in terms:
+        shares = weights(term, texts, lengths)
+        rarity = math.log(1 + (len(texts) - len(shares) + 0.5) / (len(shares) + 0.5))
+        for id, share in shares.items():
+            scores[id] += rarity * share
+    return scores
+
+
+def weights(term: str, texts: Mapping[Name, str], lengths: Mapping[Name, int]) -> dict[Name, float]:
+    usual = max(1.0, sum(lengths.values()) / max(1, len(lengths)))
+    counts = {id: times for id, text in texts.items() if term.strip() and (times := text.count(f" {term} "))}
+    return {id: times * (K1 + 1) / (times + K1 * (1 - B + B * lengths[id] / usual)) for id, times in counts.items()}
+
+
+def posting(shares: Mapping[int, float]) -> Posting:
+    keys = sorted(shares)
+    return Posting(np.array(keys, np.int64), np.array([shares[key] for key in keys], np.float32))

@@ -71,7 +71,7 @@ class JournalMirror:
     def scrub(self, space: str, ids: Sequence[str]) -> None:
         gone = frozenset(as_bytes(id)[1:-2] for id in ids)  # without quotes and line end
         try:
-            with self._keeping(KEEPER_WAITS):
+            with self._maintenance_lock(KEEPER_WAITS):
                 if self.path.exists() and touched(self.path, space, gone):
                     self._set_aside(0)
                 self._tidy()
@@ -85,20 +85,20 @@ class JournalMirror:
     def read(self) -> Reading:
         return Reading(self)
 
-    def _append(self, told: bytes) -> None:
+    def _append(self, lines: bytes) -> None:
         with self._writing(alone=False):
             file = private_opener(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0))
             try:
                 # What a full disk or a crash cut short must not swallow the line after it.
-                whole = told if ends_a_line(file) else b"\n" + told
-                if os.write(file, whole) < len(whole):
+                written = lines if ends_a_line(file) else b"\n" + lines
+                if os.write(file, written) < len(written):
                     raise OSError("the disk is full")
             finally:
                 os.close(file)
 
     def _look(self) -> None:
         try:
-            with self._keeping(0):
+            with self._maintenance_lock(0):
                 if self._limit > 0:
                     self._set_aside(self._limit)
                 self._tidy()
@@ -125,7 +125,7 @@ class JournalMirror:
                 pack(lines(plain), packed)
             plain.unlink(missing_ok=True)
 
-    def _keeping(self, patience: float) -> AbstractContextManager[None]:
+    def _maintenance_lock(self, patience: float) -> AbstractContextManager[None]:
         return file_lock(self.path.with_name(f"{self.path.name}.keeping.lock"), exclusive=True, patience=patience)
 
     def _writing(self, *, alone: bool) -> AbstractContextManager[None]:
@@ -143,8 +143,8 @@ class JournalMirror:
         return [file for file in self.path.parent.iterdir() if self._named.fullmatch(file.name)]
 
     def _stamps(self) -> list[str]:
-        found = (self._named.fullmatch(file.name) for file in self._files())
-        return sorted({match[1] for match in found if match and not match[3]})
+        names = (self._named.fullmatch(file.name) for file in self._files())
+        return sorted({match[1] for match in names if match and not match[3]})
 
     def _plain(self, stamp: str) -> Path:
         return self.path.with_name(f"{self.path.stem}-{stamp}.jsonl")
@@ -169,7 +169,7 @@ class Reading:
         mirror = self._mirror
         if not mirror.path.parent.is_dir():
             return
-        with mirror._keeping(KEEPER_WAITS):
+        with mirror._maintenance_lock(KEEPER_WAITS):
             stamps = mirror._stamps()
             live = mirror.path.open("rb") if mirror.path.exists() else None
         try:
@@ -180,8 +180,8 @@ class Reading:
             if live is not None:
                 live.close()
 
-    def _entries(self, found: Iterable[bytes]) -> Iterator[JournalEntry]:
-        for line in found:
+    def _entries(self, lines: Iterable[bytes]) -> Iterator[JournalEntry]:
+        for line in lines:
             if not line.isspace():
                 try:
                     yield from_line(json.loads(line))
@@ -240,11 +240,11 @@ def scrubbed(line: bytes, space: str, ids: Container[bytes]) -> bytes:
     if named and named[1] not in ids:
         return line
     try:
-        told = json.loads(line)
-        entry = from_line(told)
+        record = json.loads(line)
+        entry = from_line(record)
     except (ValueError, RecursionError):
         return b""
     bare = entry.before is None and entry.after is None and not entry.operation.why
     if bare or (entry.space, entry.kind) != (space, MEMORY):
         return line
-    return as_bytes({**told, "why": "", "before": None, "after": None})
+    return as_bytes({**record, "why": "", "before": None, "after": None})

@@ -89,15 +89,15 @@ def from_keyring(name: str, setting: str) -> str:
     except ImportError as error:
         raise MissingExtra(f"The keyring, which the setting `{setting}` names,", "keyring") from error
     try:
-        found: str | None = keyring.get_password(SERVICE, name)
+        secret: str | None = keyring.get_password(SERVICE, name)
     except KeyringError as error:
         raise ConfigError(
             f"The system's keyring does not answer ({type(error).__name__}). "
             f"Unlock it, or set `{setting}` to file:PATH."
         ) from error
-    if not found:
+    if not secret:
         raise ConfigError(f"The keyring has no key {name!r}. Run `keyring set {SERVICE} {name}` to keep one there.")
-    return legible(found.encode(), f"The key {name!r} of the keyring", setting)
+    return legible(secret.encode(), f"The key {name!r} of the keyring", setting)
 
 
 def legible(content: bytes, origin: str, setting: str) -> str:

@@ -86,9 +86,9 @@ def examine(copy: Path, key: Key | None, source: Path | None = None) -> None:
         unlock(connection, copy, key)
         if int(connection.pragma("application_id")) != schema.APPLICATION_ID:
             raise NotAStore(copy, "the copy is no store of ours")
-        found = next(broken_structure(connection, 1), "")
-        if found:
-            raise StoreDamaged(source or copy, f"no copy was made: {found}")
+        fault = next(broken_structure(connection, 1), "")
+        if fault:
+            raise StoreDamaged(source or copy, f"no copy was made: {fault}")
     finally:
         connection.close()
 
@@ -312,10 +312,10 @@ def verify(file: Path, key: Key | None) -> Copy:
             schema.check_ours(opened, file)
             if int(opened.pragma("application_id")) != schema.APPLICATION_ID:
                 raise NotAStore(file, "it is empty")
-            found = [str(line) for (line,) in opened.execute("PRAGMA integrity_check(1)")]
-            if found != ["ok"]:
-                raise NotAStore(file, f"it is damaged: {found[0] if found else 'it cannot be examined'}")
-            return told(opened, file, secret)
+            lines = [str(line) for (line,) in opened.execute("PRAGMA integrity_check(1)")]
+            if lines != ["ok"]:
+                raise NotAStore(file, f"it is damaged: {lines[0] if lines else 'it cannot be examined'}")
+            return describe(opened, file, secret)
         finally:
             opened.close()
 
@@ -332,7 +332,7 @@ def open_copy(file: Path) -> apsw.Connection:
     return opened
 
 
-def told(opened: apsw.Connection, file: Path, secret: bool) -> Copy:
+def describe(opened: apsw.Connection, file: Path, secret: bool) -> Copy:
     spaces = opened.execute("SELECT space, count(*) FROM memory GROUP BY space ORDER BY space").fetchall()
     last = opened.execute("SELECT max(at) FROM journal").fetchone()
     return Copy(
@@ -344,7 +344,7 @@ def told(opened: apsw.Connection, file: Path, secret: bool) -> Copy:
     )
 
 
-def restore(path: Path, copy: Path, kept: Path, key: Key | None, copy_key: Key | None) -> Path | None:
+def restore(path: Path, copy: Path, previous: Path, key: Key | None, copy_key: Key | None) -> Path | None:
     """The store at `path` becomes what `copy` holds, under the store's own key; the file that was there is `kept` under
     that name, which is returned, or None when there was none. Wherever it breaks off, the one or the other is whole.
 
@@ -353,8 +353,8 @@ def restore(path: Path, copy: Path, kept: Path, key: Key | None, copy_key: Key |
     file = path.resolve()
     if file.exists() and copy.exists() and file.samefile(copy):
         raise InvalidInput(f"{copy} is the store itself; name one of its copies.")
-    if kept.exists():
-        raise InvalidInput(f"{kept} is there already, and nothing is replaced by a file that is kept; repeat.")
+    if previous.exists():
+        raise InvalidInput(f"{previous} is there already, and nothing is replaced by a file that is kept; repeat.")
     verify(copy, copy_key)
     try:
         with translated(path):
@@ -362,7 +362,7 @@ def restore(path: Path, copy: Path, kept: Path, key: Key | None, copy_key: Key |
                 check_place(file)
                 put_in_place(file, copy, copy_key, key)
                 return None
-            return swapped(file, path, copy, kept, key, copy_key)
+            return swapped(file, path, copy, previous, key, copy_key)
     except StorageError:
         raise
     except OSError as error:
@@ -370,20 +370,20 @@ def restore(path: Path, copy: Path, kept: Path, key: Key | None, copy_key: Key |
         raise StorageError(f"{path} is as it was ({reason}); mend that and repeat.") from error
 
 
-def swapped(file: Path, path: Path, copy: Path, kept: Path, key: Key | None, copy_key: Key | None) -> Path:
+def swapped(file: Path, path: Path, copy: Path, previous: Path, key: Key | None, copy_key: Key | None) -> Path:
     present_key = key if looks_encrypted(file) else None
     with ExitStack() as held:
         try:
             holder = held.enter_context(alone(file, path, present_key))
         except (apsw.NotADBError, apsw.CorruptError):
             # Nothing that could be locked: what lies there is damaged, and nobody can be working in it.
-            keep_damaged(file, kept)
+            keep_damaged(file, previous)
             put_in_place(file, copy, copy_key, key)
-            return kept
+            return previous
         sweep(file)
-        keep_beside(file, kept, present_key)
+        keep_beside(file, previous, present_key)
         put_in_place(file, copy, copy_key, key, holder)
-    return kept
+    return previous
 
 
 def looks_encrypted(file: Path) -> bool:
@@ -418,22 +418,22 @@ def put_in_place(
         fresh.unlink(missing_ok=True)
 
 
-def keep_beside(file: Path, kept: Path, key: Key | None) -> None:
+def keep_beside(file: Path, target: Path, key: Key | None) -> None:
     """What the store holds, read through the driver: whoever opened and closed the file beside it would take away the
     locks that this process holds on it, and others would write what is about to be replaced."""
-    unfinished = kept.with_name(f".{kept.name}{UNFINISHED_REKEY}")
+    unfinished = target.with_name(f".{target.name}{UNFINISHED_REKEY}")
     try:
         write_copy(file, file, key, unfinished, key)
-        unfinished.replace(kept)
+        unfinished.replace(target)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
-def keep_damaged(file: Path, kept: Path) -> None:
+def keep_damaged(file: Path, previous: Path) -> None:
     """Byte by byte: with a second name for one file, a crash before it is replaced would leave a store that can be
     opened by both, each with a log of its own, and that destroys it."""
     for part in ("", WAL):
-        source, target = file.with_name(file.name + part), kept.with_name(kept.name + part)
+        source, target = file.with_name(file.name + part), previous.with_name(previous.name + part)
         unfinished = target.with_name(f".{target.name}{UNFINISHED_REKEY}")
         if not source.exists():
             continue

@@ -103,16 +103,16 @@ def is_encrypted(header: bytes) -> bool:
 def unlock(connection: apsw.Connection, path: Path, key: Key | None) -> None:
     """Comes before anything is read. Without a key an encrypted file is not touched: the driver would take its pages
     for plain ones, and what a crash left to be rolled back would be lost."""
-    found = header(connection)
+    start = header(connection)
     if key is None:
-        if is_encrypted(found):
+        if is_encrypted(start):
             raise WrongKey(path, given=False)
         return
-    if is_plain(found):
+    if is_plain(start):
         raise NotEncrypted(path)
-    if found == NEW or is_encrypted(found):
-        salt = os.urandom(SALT_BYTES) if found == NEW else found[:SALT_BYTES]
-        if found != NEW:
+    if start == NEW or is_encrypted(start):
+        salt = os.urandom(SALT_BYTES) if start == NEW else start[:SALT_BYTES]
+        if start != NEW:
             prove(connection, path, key, salt)
         apply(connection, key, salt)
 
@@ -251,13 +251,13 @@ def version(connection: apsw.Connection) -> int:
 def check_ours(connection: apsw.Connection, path: Path) -> None:
     """Refuses a foreign database before anything is written to it."""
     with connection:  # one snapshot: another process may be creating this very store
-        application, found = int(connection.pragma("application_id")), version(connection)
+        application, schema = int(connection.pragma("application_id")), version(connection)
         tables = connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
     if application == APPLICATION_ID:
-        if found > CURRENT:
-            raise SchemaTooNew(path, found, CURRENT)
+        if schema > CURRENT:
+            raise SchemaTooNew(path, schema, CURRENT)
         return
-    if application != 0 or found != 0 or tables:
+    if application != 0 or schema != 0 or tables:
         raise NotAStore(path, "it is a database of another program")
 
 
@@ -503,8 +503,8 @@ def made_meanwhile(path: Path, error: Exception) -> bool:
     """Whether a file that was empty when it was opened has become the store of another process, with its own salt."""
     if not isinstance(error, apsw.NotADBError):
         return False
-    found = header(apsw.Connection(str(path)))
-    return is_plain(found) or is_encrypted(found)
+    start = header(apsw.Connection(str(path)))
+    return is_plain(start) or is_encrypted(start)
 
 
 def overtaken(connection: apsw.Connection) -> bool:
@@ -519,7 +519,9 @@ def overtaken(connection: apsw.Connection) -> bool:
 
 _making = threading.Lock()
 _all: weakref.WeakSet[Connections] = weakref.WeakSet()
-_kept: list[apsw.Connection] = []  # a parent's, in use at the fork: to close them here could harm it, so they stay open
+_inherited_in_use: list[
+    apsw.Connection
+] = []  # a parent's, in use at the fork: to close them here could harm it, so they stay open
 
 
 def let_go(connection: apsw.Connection) -> None:
@@ -528,7 +530,7 @@ def let_go(connection: apsw.Connection) -> None:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             connection.close()
             return
-    _kept.append(connection)
+    _inherited_in_use.append(connection)
 
 
 def disown_all() -> None:

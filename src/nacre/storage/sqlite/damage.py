@@ -27,8 +27,8 @@ def damaged_rows(connection: apsw.Connection) -> dict[int, str]:
 
     Raises `apsw.CorruptError` where the table itself cannot be walked.
     """
-    found = connection.execute("SELECT row FROM main.memory NOT INDEXED ORDER BY row").fetchall()
-    rows = [int(row) for (row,) in found]  # type: ignore[arg-type]
+    numbers = connection.execute("SELECT row FROM main.memory NOT INDEXED ORDER BY row").fetchall()
+    rows = [int(row) for (row,) in numbers]  # type: ignore[arg-type]
     damaged: dict[int, str] = {}
     for start in range(0, len(rows), PAGE):
         page = rows[start : start + PAGE]
@@ -140,5 +140,5 @@ def broken_structure(connection: apsw.Connection, most: int = 5) -> Iterator[str
 
 def check_records(connection: apsw.Connection) -> str:
     """What is wrong with the table of memories or one of its indexes; empty when each row is in all of them."""
-    found = [str(line) for (line,) in connection.execute("PRAGMA main.integrity_check('memory')")]
-    return "" if found == ["ok"] else found[0] if found else "it cannot be examined"
+    lines = [str(line) for (line,) in connection.execute("PRAGMA main.integrity_check('memory')")]
+    return "" if lines == ["ok"] else lines[0] if lines else "it cannot be examined"

@@ -22,15 +22,15 @@ def examine(connection: apsw.Connection, path: Path, *, thorough: bool) -> Healt
         health = counted(connection, path)
     if not thorough:
         return health
-    found = tuple(damages(connection))
-    return replace(health, problems=(*health.problems, *word_damages(connection), *found), damage=found)
+    faults = tuple(damages(connection))
+    return replace(health, problems=(*health.problems, *word_damages(connection), *faults), damage=faults)
 
 
 def counted(connection: apsw.Connection, path: Path) -> Health:
     def number(sql: str) -> int:
         return int(only_row(connection, sql)[0] or 0)
 
-    found = connection.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
+    embedder = connection.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
     counts = {
         "memories": number("SELECT count(*) FROM main.memory NOT INDEXED"),
         "words": number("SELECT count(*) FROM word_docsize"),
@@ -46,7 +46,7 @@ def counted(connection: apsw.Connection, path: Path) -> Health:
             "SELECT count(*) FROM main.memory WHERE generation < (SELECT value FROM meta WHERE key = 'generation')"
         ),
         bytes_on_disk=sum(part.stat().st_size for part in parts(path)),
-        embedder=str(found[0]) if found else "",
+        embedder=str(embedder[0]) if embedder else "",
         problems=tuple(disagreements(counts)),
     )
 

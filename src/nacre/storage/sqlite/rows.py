@@ -49,14 +49,14 @@ def only_row(connection: apsw.Connection, sql: str, *values: SQLValue) -> tuple[
 
 
 def to_row(memory: Memory) -> list[SQLValue]:
-    whole: list[SQLValue] = [getattr(memory, name) for name in SCALAR_FIELDS]
-    whole[PINNED] = int(memory.pinned)
-    whole.append(pack_lists(memory))
-    return whole
+    values: list[SQLValue] = [getattr(memory, name) for name in SCALAR_FIELDS]
+    values[PINNED] = int(memory.pinned)
+    values.append(pack_lists(memory))
+    return values
 
 
 def pack_lists(memory: Memory) -> str:
-    lists: dict[str, object] = {name: found for name in LISTS if (found := getattr(memory, name))}
+    lists: dict[str, object] = {name: value for name in LISTS if (value := getattr(memory, name))}
     if memory.metadata:
         lists["metadata"] = memory.metadata
     if memory.links:
@@ -67,13 +67,13 @@ def pack_lists(memory: Memory) -> str:
 def from_row(row: Row) -> Memory:
     """Raises `DamagedRecord`, and `zlib.error` for a compressed text, where it cannot be read."""
     check_kinds(row)
-    given: dict[str, object] = dict(zip(COLUMNS, row, strict=True))
-    given["pinned"] = bool(given["pinned"])
-    given["text"] = plain_text(given["text"])
-    lists = given.pop("lists")
+    fields: dict[str, object] = dict(zip(COLUMNS, row, strict=True))
+    fields["pinned"] = bool(fields["pinned"])
+    fields["text"] = plain_text(fields["text"])
+    lists = fields.pop("lists")
     if lists != "{}":
-        unpack_lists(str(lists), given)
-    return Memory(**given)  # type: ignore[arg-type]
+        unpack_lists(str(lists), fields)
+    return Memory(**fields)  # type: ignore[arg-type]
 
 
 def check_kinds(row: Row) -> None:
@@ -89,29 +89,29 @@ def check_kinds(row: Row) -> None:
             raise DamagedRecord(f"its {COLUMNS[place]} is not a time")
 
 
-def plain_text(kept: Any) -> Any:
-    """A text that is kept compressed is a blob, which no other text ever is."""
-    return zlib.decompress(kept).decode() if isinstance(kept, bytes) else kept
+def plain_text(stored: Any) -> Any:
+    """A compressed text is stored as a blob; no other text is."""
+    return zlib.decompress(stored).decode() if isinstance(stored, bytes) else stored
 
 
-def plain_text_if_legible(kept: Any) -> Any:
+def plain_text_if_legible(stored: Any) -> Any:
     """As `plain_text`, for a query over many records: one that cannot be unpacked must not end it."""
     try:
-        return plain_text(kept)
+        return plain_text(stored)
     except (zlib.error, UnicodeDecodeError):
         return None
 
 
-def unpack_lists(packed: str, given: dict[str, object]) -> None:
+def unpack_lists(packed: str, fields: dict[str, object]) -> None:
     try:
         lists = json.loads(packed)
         for name, value in lists.items():
             if name == "links":
-                given[name] = tuple(Link.from_dict(link) for link in value)
+                fields[name] = tuple(Link.from_dict(link) for link in value)
             elif name in LISTS and all(isinstance(each, str) for each in value):
-                given[name] = tuple(value)
+                fields[name] = tuple(value)
             elif name == "metadata" and isinstance(value, dict):
-                given[name] = value
+                fields[name] = value
             else:
                 raise DamagedRecord(f"its field {name} cannot be")
     except DamagedRecord:
@@ -129,8 +129,8 @@ def register(connection: apsw.Connection) -> None:
     connection.create_scalar_function("plain_text", unpacked, 1, deterministic=True)
 
 
-def unpacked(*given: Any) -> Any:
-    return plain_text_if_legible(*given)
+def unpacked(*values: Any) -> Any:
+    return plain_text_if_legible(*values)
 
 
 def compress(connection: apsw.Connection, space: str, ids: Sequence[str]) -> int:
@@ -155,16 +155,16 @@ def words_of(connection: apsw.Connection, kind: str, name: str | None = None) ->
     rows: list[tuple[Any, ...]] = connection.execute(
         f"SELECT CAST(name AS BLOB), CAST(data AS BLOB) FROM vocabulary WHERE kind = ?{narrowed} ORDER BY name", values
     ).fetchall()
-    found: dict[str, Mapping[str, Json]] = {}
+    terms: dict[str, Mapping[str, Json]] = {}
     for raw, data in rows:
         try:
             read = json.loads(data) if data else {}
             if not isinstance(read, dict):
                 raise ValueError("a term has fields by name")
-            found[raw.decode()] = read
+            terms[raw.decode()] = read
         except (ValueError, AttributeError):
             log.warning("The term %r of the kind %s is damaged and left out. Run `nacre doctor --fix`.", raw, kind)
-    return found
+    return terms
 
 
 TABLES = ("memory", "block", "removed", "journal")
@@ -212,33 +212,33 @@ def append(connection: apsw.Connection, entries: Sequence[JournalEntry]) -> None
 
 
 def read(
-    connection: apsw.Connection, space: str, told: JournalFilter, *, newest_first: bool, limit: int | None
+    connection: apsw.Connection, space: str, where: JournalFilter, *, newest_first: bool, limit: int | None
 ) -> list[JournalEntry]:
-    parts, values = ["space = ?"], [space]
-    given: list[SQLValue] = list(values)
+    parts = ["space = ?"]
+    values: list[SQLValue] = [space]
     for name, part in CONDITIONS.items():
-        wanted = getattr(told, name)
+        wanted = getattr(where, name)
         if wanted is not None:
             parts.append(part)
-            given += [wanted, wanted + LAST_CHARACTER] if name == "batch" else [wanted]
+            values += [wanted, wanted + LAST_CHARACTER] if name == "batch" else [wanted]
     rows = connection.execute(
         f"SELECT seq, {ENTRY_SELECTED} FROM journal WHERE {' AND '.join(parts)}"
         f" ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT ?",
-        (*given, -1 if limit is None else limit),
+        (*values, -1 if limit is None else limit),
     ).fetchall()
     return [entry_from_row(row) for row in rows]
 
 
 def written_by(connection: apsw.Connection, space: str, at: float) -> int:
-    found = connection.execute(
+    row = connection.execute(
         "SELECT seq FROM journal WHERE space = ? AND at <= ? ORDER BY seq DESC LIMIT 1", (space, at)
     ).fetchone()
-    return int(found[0]) if found else begins(connection, space)[0]
+    return int(row[0]) if row else begins(connection, space)[0]
 
 
 def begins(connection: apsw.Connection, space: str) -> tuple[int, float]:
-    found = connection.execute("SELECT seq, at FROM dropped WHERE space = ?", (space,)).fetchone()
-    return (int(found[0]), float(found[1])) if found else (0, 0.0)
+    row = connection.execute("SELECT seq, at FROM dropped WHERE space = ?", (space,)).fetchone()
+    return (int(row[0]), float(row[1])) if row else (0, 0.0)
 
 
 def scrub(connection: apsw.Connection, space: str, id: str) -> int:
@@ -261,9 +261,9 @@ def drop(connection: apsw.Connection, space: str, upto: int) -> int:
 
 
 def entry_to_row(entry: JournalEntry) -> tuple[SQLValue, ...]:
-    act = entry.operation
+    done = entry.operation
     images = (as_json(entry.before), as_json(entry.after))
-    return entry.space, entry.memory_id, act.name, act.actor, act.at, act.batch, act.why, *images, entry.kind
+    return entry.space, entry.memory_id, done.name, done.actor, done.at, done.batch, done.why, *images, entry.kind
 
 
 def as_json(fields: Mapping[str, Json] | None) -> str | None:
@@ -282,12 +282,12 @@ def entry_from_row(row: Sequence[SQLValue]) -> JournalEntry:
             damaged = True
     return JournalEntry(
         seq=int(seq),  # type: ignore[arg-type]
-        operation=Operation(shown(name), shown(actor), number(at), shown(batch), shown(why)),
-        space=shown(space),
-        memory_id=shown(memory_id),
+        operation=Operation(as_text(name), as_text(actor), number(at), as_text(batch), as_text(why)),
+        space=as_text(space),
+        memory_id=as_text(memory_id),
         before=None if damaged else images[0],
         after=None if damaged else images[1],
-        kind=shown(kind),
+        kind=as_text(kind),
         damaged=damaged,
     )
 
@@ -303,13 +303,13 @@ def legible(value: SQLValue) -> SQLValue:
 def parsed(image: SQLValue) -> Mapping[str, Json] | None:
     if image is None:
         return None
-    found = json.loads(image)  # type: ignore[arg-type]
-    if not isinstance(found, dict):
-        raise ValueError("a journal tells fields by name")
-    return found
+    fields = json.loads(image)  # type: ignore[arg-type]
+    if not isinstance(fields, dict):
+        raise ValueError("a journal image must be an object")
+    return fields
 
 
-def shown(value: SQLValue) -> str:
+def as_text(value: SQLValue) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
@@ -317,7 +317,7 @@ def number(value: SQLValue) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-FOUND = "memory.id, link.target, link.rel, link.weight, link.walks"
+EDGE_COLUMNS = "memory.id, link.target, link.rel, link.weight, link.walks"
 # CROSS JOIN keeps SQLite from beginning at the other table: the planner cannot know how few ids are asked for.
 FROM_SOURCES = "memory CROSS JOIN link ON link.row = memory.row"
 FROM_TARGETS = "link CROSS JOIN memory ON memory.row = link.row"
@@ -332,33 +332,33 @@ def edges(
     rels: Sequence[str] | None,
 ) -> list[Edge]:
     narrowed = {"memory.id": out_of, "link.target": into, "link.rel": rels}
-    given = {column: json.dumps(list(names)) for column, names in narrowed.items() if names is not None}
-    begin = FROM_TARGETS if out_of is None and given else FROM_SOURCES
+    values = {column: json.dumps(list(names)) for column, names in narrowed.items() if names is not None}
+    begin = FROM_TARGETS if out_of is None and values else FROM_SOURCES
     # The plus keeps every other column from leading than the first: half of all ties may be called the same, and each
     # of a thousand sources would be looked up with each of a thousand targets.
-    named = [f"{'+' if place else ''}{column} {AMONG}" for place, column in enumerate(given)]
+    named = [f"{'+' if place else ''}{column} {AMONG}" for place, column in enumerate(values)]
     wanted = " AND ".join(("memory.space = ?", *named))
     rows: list[tuple[Any, ...]] = connection.execute(
-        f"SELECT {FOUND} FROM {begin} WHERE {wanted} ORDER BY memory.row, link.target, link.rel",
-        (space, *given.values()),
+        f"SELECT {EDGE_COLUMNS} FROM {begin} WHERE {wanted} ORDER BY memory.row, link.target, link.rel",
+        (space, *values.values()),
     ).fetchall()
     return [Edge(*row) for row in rows]
 
 
-def walked(connection: apsw.Connection, space: str, found: Sequence[Edge]) -> None:
+def walked(connection: apsw.Connection, space: str, edges: Sequence[Edge]) -> None:
     connection.execute(
         "UPDATE link SET walks = walks + 1 WHERE (row, target, rel) IN ("
-        " SELECT memory.row, tie.value ->> 1, tie.value ->> 2 FROM json_each(?) AS tie"
-        " CROSS JOIN memory ON memory.space = ? AND memory.id = tie.value ->> 0)",
-        (json.dumps([edge[:3] for edge in found]), space),
+        " SELECT memory.row, pair.value ->> 1, pair.value ->> 2 FROM json_each(?) AS pair"
+        " CROSS JOIN memory ON memory.space = ? AND memory.id = pair.value ->> 0)",
+        (json.dumps([edge[:3] for edge in edges]), space),
     )
 
 
 def put(connection: apsw.Connection, row: int, links: Sequence[Link]) -> None:
     """What stays keeps its count of walks."""
-    kept = {(link.to, link.rel) for link in links}
-    stood = connection.execute("SELECT target, rel FROM link WHERE row = ?", (row,)).fetchall()
-    gone: list[tuple[SQLValue, ...]] = [(row, *tie) for tie in stood if tie not in kept]
+    current = {(link.to, link.rel) for link in links}
+    stored = connection.execute("SELECT target, rel FROM link WHERE row = ?", (row,)).fetchall()
+    gone: list[tuple[SQLValue, ...]] = [(row, *pair) for pair in stored if pair not in current]
     if gone:
         connection.executemany("DELETE FROM link WHERE row = ? AND target = ? AND rel = ?", gone)
     if links:

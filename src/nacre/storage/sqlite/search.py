@@ -32,12 +32,12 @@ LISTS = {
 
 def conditions(space: str, where: Filter) -> tuple[str, list[SQLValue]]:
     parts, values = ["memory.space = ?"], [space]
-    given: list[SQLValue] = list(values)
+    arguments: list[SQLValue] = list(values)
     for condition in where.conditions:
         part, more = said(condition)
         parts.append(part)
-        given.extend(more)
-    return " AND ".join(parts), given
+        arguments.extend(more)
+    return " AND ".join(parts), arguments
 
 
 def said(condition: Condition) -> tuple[str, list[SQLValue]]:
@@ -74,10 +74,10 @@ def said_field(name: str) -> str:
 
 
 def said_membership(column: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:
-    given = [value for value in wanted if value is not None]
-    among, values = ", ".join("?" for _ in given), given
-    if len(given) > MANY:
-        among, values = "SELECT value FROM json_each(?)", [json.dumps(given)]
+    present = [value for value in wanted if value is not None]
+    among, values = ", ".join("?" for _ in present), present
+    if len(present) > MANY:
+        among, values = "SELECT value FROM json_each(?)", [json.dumps(present)]
     inside = f"({column} IS NOT NULL AND {column} IN ({among}))"
     if None in wanted:
         inside = f"({inside} OR {column} IS NULL)"
@@ -168,16 +168,16 @@ def quoted(term: str) -> str:
 def postings(connection: apsw.Connection, terms: Sequence[str]) -> dict[str, Posting]:
     counts = occurrences(connection, terms)
     total = int(only_row(connection, "SELECT count(*) FROM memory")[0])
-    found: dict[str, Posting] = {}
+    postings: dict[str, Posting] = {}
     read = 0
     for term in sorted(counts, key=counts.__getitem__):
         read += counts[term]
-        if found and read > POSTINGS_READ:
+        if postings and read > POSTINGS_READ:
             break
         posting = weighed(connection, term, total) if counts[term] <= WEIGHED else unweighed(connection, term)
         if len(posting.keys):
-            found[term] = posting
-    return found
+            postings[term] = posting
+    return postings
 
 
 def weighed(connection: apsw.Connection, term: str, total: int) -> Posting:
@@ -222,14 +222,14 @@ LOOKS = 8  # a store that is written to without a pause needs two; one whose par
 def by_vector(
     connection: apsw.Connection, mirror: vectors.Mirror, vector: Vectors, where: Filter, limit: int
 ) -> list[Match]:
-    found: list[Match] = []
+    matches: list[Match] = []
     for _ in range(LOOKS):
         index = mirror.current(connection, len(vector))
-        found, whole = nearest(connection, mirror.space, index, vector, where, limit)
-        if whole:
+        matches, complete = nearest(connection, mirror.space, index, vector, where, limit)
+        if complete:
             break
         # Someone has edited or removed, between the two readings, what the mirror still held: look again.
-    return found
+    return matches
 
 
 def nearest(
@@ -239,16 +239,16 @@ def nearest(
     if limit <= 0 or not index.size:
         return [], True
     tried = OVERFETCH * limit
-    found, whole = admitted(connection, space, where, index, vector, tried, None)
+    matches, complete = admitted(connection, space, where, index, vector, tried, None)
     only: Numbers | None = None
-    while whole and len(found) < limit and tried < index.size:
+    while complete and len(matches) < limit and tried < index.size:
         # Too few passed the filter, or a few long memories filled the places with their many chunks.
-        if only is None and len(found) * WIDENING < limit:
+        if only is None and len(matches) * WIDENING < limit:
             only = allowed(connection, space, where)  # among these alone, as many as before are enough
         else:  # as many more as have failed so far, and some to spare
-            tried = int(tried * min(WIDENING, SPARE * limit / max(1, len(found))))
-        found, whole = admitted(connection, space, where, index, vector, tried, only)
-    return found[:limit], whole
+            tried = int(tried * min(WIDENING, SPARE * limit / max(1, len(matches))))
+        matches, complete = admitted(connection, space, where, index, vector, tried, only)
+    return matches[:limit], complete
 
 
 def admitted(
@@ -268,8 +268,8 @@ def admitted(
         (*values, json.dumps([chunk for chunk, _ in best.values()])),
     ).fetchall()
     known = {row: (id, (start, stop)) for fits, row, id, start, stop in rows if fits}
-    found = [Match(known[row][0], cosine, known[row][1]) for row, (_, cosine) in best.items() if row in known]
-    return found, len(rows) == len(best)
+    matches = [Match(known[row][0], cosine, known[row][1]) for row, (_, cosine) in best.items() if row in known]
+    return matches, len(rows) == len(best)
 
 
 def allowed(connection: apsw.Connection, space: str, where: Filter) -> Numbers:
@@ -328,7 +328,7 @@ def placed(row: tuple[Any, ...]) -> Place:
 
 
 def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
-    found = {}
+    stored = {}
     for digest in set(digests):
         place = connection.execute(
             "SELECT chunk.id, memory.space FROM chunk JOIN memory ON memory.row = chunk.row"
@@ -337,8 +337,8 @@ def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> dict[b
         ).fetchone()
         vector = None if place is None else vectors.one(connection, place[1], place[0])
         if vector is not None:
-            found[digest] = vector
-    return found
+            stored[digest] = vector
+    return stored
 
 
 def vectors_of(
@@ -349,13 +349,13 @@ def vectors_of(
         (mirror.space, json.dumps(list(ids))),
     ).fetchall()
     names: dict[int, str] = {int(row): str(id) for row, id in rows}  # type: ignore[arg-type]
-    found = mirror.current(connection, dimensions).of(np.array(list(names), np.int64))
-    return {names[row]: kept for row, kept in found.items()}
+    by_row = mirror.current(connection, dimensions).of(np.array(list(names), np.int64))
+    return {names[row]: rows_of for row, rows_of in by_row.items()}
 
 
 def vectors_in_file(connection: apsw.Connection, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
     """As `vectors_of`, block by block: to read a page of a large space must not load all of it."""
-    found: dict[str, list[Vectors]] = {}
+    by_id: dict[str, list[Vectors]] = {}
     held, halves = np.empty(0, np.int64), np.empty((0, 0), np.float16)
     with connection:  # one snapshot of the file for all that is read here
         rows: list[tuple[Any, ...]] = connection.execute(
@@ -369,5 +369,5 @@ def vectors_in_file(connection: apsw.Connection, space: str, ids: Sequence[str])
                 held, halves = vectors.block_of(connection, space, chunk)
             place = int(np.searchsorted(held, chunk))
             if place < len(held) and held[place] == chunk:
-                found.setdefault(id, []).append(halves[place].astype(np.float32))
-    return {id: np.stack(kept) for id, kept in found.items()}
+                by_id.setdefault(id, []).append(halves[place].astype(np.float32))
+    return {id: np.stack(rows) for id, rows in by_id.items()}

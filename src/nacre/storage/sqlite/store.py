@@ -46,10 +46,10 @@ class SQLiteTransaction:
         self._scrubbed = False
 
     def get(self, space: str, id: str) -> Memory | None:
-        found = self._connection.execute(
+        row = self._connection.execute(
             f"SELECT {SELECTED} FROM memory WHERE space = ? AND id = ?", (space, id)
         ).fetchone()
-        return None if found is None else from_row(found)
+        return None if row is None else from_row(row)
 
     def put(self, memory: Memory, derived: Derived | None = None) -> None:
         row = self._row(memory.space, memory.id)
@@ -91,8 +91,8 @@ class SQLiteTransaction:
         return links.replaced_by(self._connection, space, id)
 
     def _row(self, space: str, id: str) -> int | None:
-        found = self._connection.execute("SELECT row FROM memory WHERE space = ? AND id = ?", (space, id)).fetchone()
-        return None if found is None else int(found[0])
+        row = self._connection.execute("SELECT row FROM memory WHERE space = ? AND id = ?", (space, id)).fetchone()
+        return None if row is None else int(row[0])
 
     def claim_embedder(self, identity: str, dimensions: int) -> None:
         stored = self._connection.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
@@ -245,17 +245,17 @@ TALLIES = {
 }
 
 
-Given = ParamSpec("Given")
-Found = TypeVar("Found")
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 def without_damaged(
-    read: Callable[Concatenate[SQLiteBackend, Given], Found],
-) -> Callable[Concatenate[SQLiteBackend, Given], Found]:
+    read: Callable[Concatenate[SQLiteBackend, Parameters], Result],
+) -> Callable[Concatenate[SQLiteBackend, Parameters], Result]:
     """One damaged record must not hide all others: it is named, left out, and the question is asked again."""
 
     @wraps(read)
-    def asked(store: SQLiteBackend, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
+    def asked(store: SQLiteBackend, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
             return read(store, *args, **kwargs)
         except StoreDamaged:
@@ -280,12 +280,12 @@ class SQLiteBackend:
         with self._reading() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                act = SQLiteTransaction(connection)
-                yield act
-                act.flush()
-                act.leave_no_trace()
+                transaction = SQLiteTransaction(connection)
+                yield transaction
+                transaction.flush()
+                transaction.leave_no_trace()
                 connection.execute("COMMIT")
-                act.after_commit()
+                transaction.after_commit()
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -294,8 +294,8 @@ class SQLiteBackend:
     @without_damaged
     def get(self, space: str, ids: Sequence[str]) -> list[Memory]:
         sql = f"SELECT {SELECTED} FROM memory WHERE memory.space = ? AND memory.id IN (SELECT value FROM json_each(?))"
-        found = {memory.id: memory for memory in self._memories(sql, [space, json.dumps(list(ids))])}
-        return [found[id] for id in dict.fromkeys(ids) if id in found]
+        row = {memory.id: memory for memory in self._memories(sql, [space, json.dumps(list(ids))])}
+        return [row[id] for id in dict.fromkeys(ids) if id in row]
 
     @without_damaged
     def ids_like(self, space: str, prefix: str, limit: int) -> list[str]:
@@ -455,15 +455,15 @@ class SQLiteBackend:
         return self._memories(f"SELECT {SELECTED} FROM memory WHERE generation < {current} LIMIT ?", [limit])
 
     def embedder(self) -> str:
-        found = self._rows("SELECT value FROM meta WHERE key = 'embedder'", [])
-        return str(found[0][0]) if found else ""
+        rows = self._rows("SELECT value FROM meta WHERE key = 'embedder'", [])
+        return str(rows[0][0]) if rows else ""
 
     @without_damaged
     def journal(
-        self, space: str, told: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
+        self, space: str, where: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
         with self._reading() as connection:
-            return journal.read(connection, space, told, newest_first=newest_first, limit=limit)
+            return journal.read(connection, space, where, newest_first=newest_first, limit=limit)
 
     @without_damaged
     def written_by(self, space: str, at: float) -> int:

@@ -87,9 +87,9 @@ class SignIndex:
         size = self.size
         rows = np.flatnonzero(self._alive[:size] & among(self._owners[:size], owners))
         rows = rows[np.argsort(self._owners[rows], kind="stable")]
-        found, starts = np.unique(self._owners[rows], return_index=True)
+        row, starts = np.unique(self._owners[rows], return_index=True)
         parts = np.split(self._exact(rows, size), starts[1:])
-        return dict(zip(found.tolist(), parts, strict=True)) if len(found) else {}
+        return dict(zip(row.tolist(), parts, strict=True)) if len(row) else {}
 
     def _exact(self, rows: Numbers, size: int) -> Vectors:
         """A small store keeps its vectors unpacked as well: widening them again costs more than comparing them."""
@@ -153,7 +153,7 @@ BLOCK = 256
 # Single writes leave blocks of one; this many are worth gathering into a full one.
 SMALL_BLOCKS = 64
 # Past this, readers load afresh rather than replay the removals.
-REMOVALS_KEPT = 20_000
+REMOVALS_LOGGED = 20_000
 
 
 def write(connection: apsw.Connection, space: str, chunks: Sequence[int], owners: Sequence[int], rows: Vectors) -> None:
@@ -189,33 +189,33 @@ def remove(connection: apsw.Connection, space: str, chunks: Iterable[int]) -> No
     """Takes the vectors out of their blocks, so that nothing of a purged text is left, and tells other processes."""
     waiting = sorted(chunks)
     while waiting:
-        found = connection.execute(
+        block = connection.execute(
             "SELECT row, last FROM block WHERE space = ? AND last >= ? ORDER BY last LIMIT 1", (space, waiting[0])
         ).fetchone()
-        if found is None:
+        if block is None:
             break
-        here = {chunk for chunk in waiting if chunk <= found[1]}
-        waiting = [chunk for chunk in waiting if chunk > found[1]]
-        rewrite_without(connection, found[0], here)
+        here = {chunk for chunk in waiting if chunk <= block[1]}
+        waiting = [chunk for chunk in waiting if chunk > block[1]]
+        rewrite_without(connection, block[0], here)
         connection.executemany("INSERT INTO removed(space, chunk) VALUES (?, ?)", [(space, chunk) for chunk in here])
     trim_removals(connection)
 
 
 def rewrite_without(connection: apsw.Connection, block: int, gone: set[int]) -> None:
     chunks, owners, halves = read(connection, block)
-    kept = ~np.isin(chunks, list(gone))
-    if not kept.any():
+    remaining = ~np.isin(chunks, list(gone))
+    if not remaining.any():
         connection.execute("DELETE FROM block WHERE row = ?", (block,))
-    elif not kept.all():
+    elif not remaining.all():
         connection.execute(
             "UPDATE block SET count = ?, chunks = ?, owners = ?, vectors = ? WHERE row = ?",
-            (int(kept.sum()), *(as_bytes(array[kept]) for array in (chunks, owners, halves)), block),
+            (int(remaining.sum()), *(as_bytes(array[remaining]) for array in (chunks, owners, halves)), block),
         )
 
 
 def trim_removals(connection: apsw.Connection) -> None:
     first, last = only_row(connection, "SELECT min(seq), max(seq) FROM removed")
-    if first is not None and last - first >= REMOVALS_KEPT:
+    if first is not None and last - first >= REMOVALS_LOGGED:
         connection.execute("DELETE FROM removed")
         start_afresh(connection)
 
@@ -246,12 +246,12 @@ def as_bytes(array: Numbers | Halves) -> bytes:
 
 def block_of(connection: apsw.Connection, space: str, chunk: int) -> tuple[Numbers, Halves]:
     """The chunks and vectors of the only block that could hold this one; empty where there is none."""
-    found = connection.execute(
+    row = connection.execute(
         "SELECT chunks, owners, vectors FROM block WHERE space = ? AND last >= ? ORDER BY last LIMIT 1", (space, chunk)
     ).fetchone()
-    if found is None:
+    if row is None:
         return np.empty(0, np.int64), np.empty((0, 0), np.float16)
-    chunks, _, halves = unpacked(*found)
+    chunks, _, halves = unpacked(*row)
     return chunks, halves
 
 

@@ -44,23 +44,23 @@ class OverlaidBackend:
 
     def get(self, space: str, ids: Sequence[str]) -> list[Memory]:
         changed = set(self._changed) if space == self._space else set()
-        found = {m.id: m for m in self._below.get(space, [id for id in ids if id not in changed])}
-        found |= {memory.id: memory for memory in self._above.get(space, ids)}
-        return [found[id] for id in dict.fromkeys(ids) if id in found]
+        memories = {m.id: m for m in self._below.get(space, [id for id in ids if id not in changed])}
+        memories |= {memory.id: memory for memory in self._above.get(space, ids)}
+        return [memories[id] for id in dict.fromkeys(ids) if id in memories]
 
     def ids_like(self, space: str, prefix: str, limit: int) -> list[str]:
         there = self._below.ids_like(space, prefix, limit + len(self._changed))
-        kept = [id for id in there if space != self._space or id not in self._changed]
-        return sorted({*kept, *self._above.ids_like(space, prefix, limit)})[:limit]
+        unchanged = [id for id in there if space != self._space or id not in self._changed]
+        return sorted({*unchanged, *self._above.ids_like(space, prefix, limit)})[:limit]
 
     def select(
         self, space: str, where: Filter, *, order: Order = "newest", limit: int | None = None, offset: int = 0
     ) -> list[Memory]:
         wanted = None if limit is None else limit + offset
-        found = self._below.select(space, self._narrowed(space, where), order=order, limit=wanted)
-        found += self._above.select(space, where, order=order, limit=wanted)
-        found.sort(key=lambda memory: ORDERS[order](0, memory))
-        return found[offset:wanted]
+        memories = self._below.select(space, self._narrowed(space, where), order=order, limit=wanted)
+        memories += self._above.select(space, where, order=order, limit=wanted)
+        memories.sort(key=lambda memory: ORDERS[order](0, memory))
+        return memories[offset:wanted]
 
     def iterate(self, space: str, where: Filter) -> Iterator[Memory]:
         yield from self._below.iterate(space, self._narrowed(space, where))
@@ -78,7 +78,7 @@ class OverlaidBackend:
         return self._below.spaces()
 
     def by_words(self, space: str, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
-        found = self._below.by_words(space, terms, self._narrowed(space, where), limit)
+        matches = self._below.by_words(space, terms, self._narrowed(space, where), limit)
         placed = {place.key: place.id for place in self._above.places(space, self._above.allowed(space, where), where)}
         scores: Counter[str] = Counter()
         common, rare = self._below.postings(terms), self._above.postings(terms)
@@ -88,17 +88,17 @@ class OverlaidBackend:
             for key, weight in zip(posting.keys.tolist(), posting.weights.tolist(), strict=True):
                 if key in placed:
                     scores[placed[key]] += rarity * weight
-        return sorted([*found, *(Match(id, s) for id, s in scores.items())], key=lambda m: -m.score)[: max(limit, 0)]
+        return sorted([*matches, *(Match(id, s) for id, s in scores.items())], key=lambda m: -m.score)[: max(limit, 0)]
 
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
-        found = self._below.by_vector(space, vector, self._narrowed(space, where), limit)
-        found += self._above.by_vector(space, vector, where, limit)
-        return sorted(found, key=lambda match: -match.score)[: max(limit, 0)]
+        matches = self._below.by_vector(space, vector, self._narrowed(space, where), limit)
+        matches += self._above.by_vector(space, vector, where, limit)
+        return sorted(matches, key=lambda match: -match.score)[: max(limit, 0)]
 
     def postings(self, terms: Sequence[str]) -> dict[str, Posting]:
         below, above = self._below.postings(terms), self._above.postings(terms)
         return {
-            term: merged(self._shown(below.get(term)), above.get(term))
+            term: merged(self._without_hidden(below.get(term)), above.get(term))
             for term in dict.fromkeys(terms)
             if term in below or term in above
         }
@@ -120,15 +120,15 @@ class OverlaidBackend:
         if only is not None:
             return self._below.near(space, vector, limit, np.setdiff1d(only[only < OWN], self._hidden))
         keys, cosines = self._below.near(space, vector, limit + len(self._hidden))
-        shown = ~np.isin(keys, self._hidden)
-        return keys[shown], cosines[shown]
+        visible = ~np.isin(keys, self._hidden)
+        return keys[visible], cosines[visible]
 
     def cosines(self, space: str, vector: Vectors, keys: Keys) -> Vectors:
-        found = np.zeros(len(keys), np.float32)
+        cosines = np.zeros(len(keys), np.float32)
         own = keys >= OWN
-        found[~own] = self._below.cosines(space, vector, keys[~own])
-        found[own] = self._above.cosines(space, vector, keys[own] - OWN)
-        return found
+        cosines[~own] = self._below.cosines(space, vector, keys[~own])
+        cosines[own] = self._above.cosines(space, vector, keys[own] - OWN)
+        return cosines
 
     def places(self, space: str, keys: Keys, where: Filter) -> list[Place]:
         below = self._below.places(space, np.setdiff1d(keys[keys < OWN], self._hidden), where)
@@ -181,9 +181,9 @@ class OverlaidBackend:
         return self._below.embedder()
 
     def journal(
-        self, space: str, told: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
+        self, space: str, where: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
-        return self._below.journal(space, told, newest_first=newest_first, limit=limit)
+        return self._below.journal(space, where, newest_first=newest_first, limit=limit)
 
     def written_by(self, space: str, at: float) -> int:
         return self._below.written_by(space, at)
@@ -209,17 +209,18 @@ class OverlaidBackend:
     def _narrowed(self, space: str, where: Filter) -> Filter:
         return where & self._unchanged if space == self._space else where
 
-    def _shown(self, posting: Posting | None) -> Posting | None:
+    def _without_hidden(self, posting: Posting | None) -> Posting | None:
         if posting is None:
             return None
-        shown = ~np.isin(posting.keys, self._hidden)
-        return Posting(posting.keys[shown], posting.weights[shown])
+        visible = ~np.isin(posting.keys, self._hidden)
+        return Posting(posting.keys[visible], posting.weights[visible])
 
 
 def merged(below: Posting | None, above: Posting | None) -> Posting:
     lifted = None if above is None else replace(above, keys=above.keys + OWN)
-    found = [each for each in (below, lifted) if each is not None]
-    return Posting(np.concatenate([each.keys for each in found]), np.concatenate([each.weights for each in found]))
+    postings = [each for each in (below, lifted) if each is not None]
+    keys, weights = zip(*((each.keys, each.weights) for each in postings), strict=True)
+    return Posting(np.concatenate(keys), np.concatenate(weights))
 
 
 def moved(places: Sequence[Place]) -> list[Place]:

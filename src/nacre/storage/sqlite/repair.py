@@ -123,7 +123,7 @@ def quarantine(
 
 def raw_columns(connection: apsw.Connection, row: int) -> dict[str, object]:
     """Each column that can be read: texts as they are, or in hex where they are none."""
-    found: dict[str, object] = {}
+    columns: dict[str, object] = {}
     for column in COLUMNS:
         try:
             kind, value = connection.execute(
@@ -133,8 +133,8 @@ def raw_columns(connection: apsw.Connection, row: int) -> dict[str, object]:
             ).fetchall()[0]
         except (apsw.Error, IndexError):
             continue
-        found[column] = readable(str(kind), value)
-    return found
+        columns[column] = readable(str(kind), value)
+    return columns
 
 
 def readable(kind: str, value: Any) -> object:
@@ -147,18 +147,18 @@ def readable(kind: str, value: Any) -> object:
 
 
 def rebuilt(file: Path, path: Path, key: Key | None, now: float) -> Repaired:
-    kept = file.with_name(f"{file.name}.damaged-{time.strftime(STAMP, time.gmtime(now))}")
-    if kept.exists():
-        raise StorageError(f"{kept} is there already, and nothing is written over; move it and repeat.")
+    damaged_copy = file.with_name(f"{file.name}.damaged-{time.strftime(STAMP, time.gmtime(now))}")
+    if damaged_copy.exists():
+        raise StorageError(f"{damaged_copy} is there already, and nothing is written over; move it and repeat.")
     fresh = file.with_name(f".{file.name}.{uuid4().hex[:8]}{UNFINISHED_REKEY}")
     with ExitStack() as held:
         holder: apsw.Connection | None = None
         try:
             holder = held.enter_context(alone(file, path, key))
             sweep(file)
-            keep_bytes(file, kept)
+            keep_bytes(file, damaged_copy)
         except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError, NotAStore):
-            keep_damaged(file, kept)  # nothing that could be locked
+            keep_damaged(file, damaged_copy)  # nothing that could be locked
         try:
             done = salvage(file, path, key, fresh, now)
             examine(fresh, key)
@@ -167,12 +167,12 @@ def rebuilt(file: Path, path: Path, key: Key | None, now: float) -> Repaired:
             put_in_place(fresh, file, holder)
         except BaseException:
             for part in ("", *BESIDE):  # the store itself is as it was
-                kept.with_name(kept.name + part).unlink(missing_ok=True)
+                damaged_copy.with_name(damaged_copy.name + part).unlink(missing_ok=True)
             raise
         finally:
             for part in ("", *BESIDE):
                 fresh.with_name(fresh.name + part).unlink(missing_ok=True)
-    return Repaired(done.set_aside, done.lost, kept)
+    return Repaired(done.set_aside, done.lost, damaged_copy)
 
 
 def put_in_place(fresh: Path, file: Path, holder: apsw.Connection | None) -> None:
@@ -185,10 +185,10 @@ def put_in_place(fresh: Path, file: Path, holder: apsw.Connection | None) -> Non
     folder_to_disk(file.parent)
 
 
-def keep_bytes(file: Path, kept: Path) -> None:
+def keep_bytes(file: Path, target: Path) -> None:
     """Byte by byte through the driver: to open and close the file beside it would drop our locks on it."""
     reader = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
-    unfinished = kept.with_name(f".{kept.name}{UNFINISHED_REKEY}")
+    unfinished = target.with_name(f".{target.name}{UNFINISHED_REKEY}")
     try:
         size = file.stat().st_size
         create_private(unfinished)
@@ -198,7 +198,7 @@ def keep_bytes(file: Path, kept: Path) -> None:
             out.flush()
             os.fsync(out.fileno())
         shutil.copymode(file, unfinished)
-        unfinished.replace(kept)
+        unfinished.replace(target)
     finally:
         reader.close()
         unfinished.unlink(missing_ok=True)
@@ -280,16 +280,16 @@ def as_text(kind: str, value: Any) -> Any:
 
 def row_numbers(old: apsw.Connection, table: str, column: str, others: Sequence[str]) -> list[int]:
     """Every number that a row may have: from both ends of the table, from what refers to it, and all in between."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for sql in (
         f"SELECT {column} FROM {table} NOT INDEXED ORDER BY {column}",
         f"SELECT {column} FROM {table} NOT INDEXED ORDER BY {column} DESC",
         *others,
     ):
-        found |= {row[0] for row in walk(old, sql) if isinstance(row[0], int) and row[0] > 0}
+        numbers |= {row[0] for row in walk(old, sql) if isinstance(row[0], int) and row[0] > 0}
     counter = [row[0] for row in walk(old, f"SELECT seq FROM sqlite_sequence WHERE name = '{table}'")]
-    last = max([number for number in (*found, *counter) if isinstance(number, int)], default=0)
-    return sorted(found | set(range(1, min(last, MOST_PROBED) + 1)))
+    last = max([number for number in (*numbers, *counter) if isinstance(number, int)], default=0)
+    return sorted(numbers | set(range(1, min(last, MOST_PROBED) + 1)))
 
 
 def carry_journal(old: apsw.Connection, new: apsw.Connection) -> None:
@@ -330,15 +330,15 @@ def carry_memories(old: apsw.Connection, new: apsw.Connection, now: float) -> Re
                 aside.append(id)
             elif row in sure:
                 lost.append(id)
-    found = carry_misplaced(old, new, writer)
-    return Repaired(tuple(id for id in aside if id not in found), tuple(id for id in lost if id not in found))
+    misplaced = carry_misplaced(old, new, writer)
+    return Repaired(tuple(id for id in aside if id not in misplaced), tuple(id for id in lost if id not in misplaced))
 
 
 def carry_misplaced(old: apsw.Connection, new: apsw.Connection, writer: SQLiteTransaction) -> set[str]:
     """Records whose own number is damaged: a walk meets them, though no number leads to them. They get a new one."""
     pairs = ", ".join(f"typeof({name}), CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"
                       for name in COLUMNS)  # fmt: skip
-    found: set[str] = set()
+    misplaced: set[str] = set()
     for order in ("", " ORDER BY row DESC"):
         for row in walk(old, f"SELECT {pairs} FROM memory NOT INDEXED{order}"):
             with suppress(UnicodeDecodeError, zlib.error, DamagedRecord, apsw.ConstraintError):
@@ -346,8 +346,8 @@ def carry_misplaced(old: apsw.Connection, new: apsw.Connection, writer: SQLiteTr
                 known = "SELECT 1 FROM memory WHERE space = ? AND id = ?"
                 if not new.execute(known, (memory.space, memory.id)).fetchall():
                     writer.carry(None, memory)
-                    found.add(memory.id)
-    return found
+                    misplaced.add(memory.id)
+    return misplaced
 
 
 def carry_walks(old: apsw.Connection, new: apsw.Connection) -> None:

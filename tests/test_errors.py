@@ -19,7 +19,7 @@ EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
     (errors.ImportConflict(["a", "b"], 2), ValueError, "import into another space."),
     (errors.SupersedeCycle("old", "new"), ValueError, "Restore new first."),
     (errors.NotAStore("f", "why"), OSError, "choose another file with --store."),
-    (errors.WrongKey("f", given=True), PermissionError, "(file:PATH, env:VARIABLE or keyring:NAME)."),
+    (errors.WrongKey("f", key_set=True), PermissionError, "(file:PATH, env:VARIABLE or keyring:NAME)."),
     (errors.NotEncrypted("f"), ValueError, "run `nacre encrypt` to encrypt the store."),
     (errors.StoreUnreachable("f", "why"), OSError, "choose another file with --store."),
     (errors.StoreReadOnly("f"), OSError, "choose another file with --store."),

@@ -1,9 +1,9 @@
 """Every error that Nacre raises on purpose, each with its remedy in the message.
 
 NacreError
-├── InvalidInput (ValueError)        what was given cannot be stored or asked
-│   ├── UnknownName                  a word outside a known set, with the nearest one
-│   ├── WrongType (TypeError)        a value of another kind than its field has
+├── InvalidInput (ValueError)        the input cannot be stored or searched
+│   ├── UnknownName                  a name outside a known set, with the nearest one
+│   ├── WrongType (TypeError)        a value of the wrong type
 │   ├── AmbiguousId                  an id prefix that fits several memories
 │   ├── SecretRefused                a text with a secret, where the settings refuse such texts
 │   ├── WeakKey                      a new passphrase that is too short
@@ -13,18 +13,18 @@ NacreError
 ├── MemoryNotFound (KeyError)
 ├── SpaceNotFound (KeyError)         a space that was named and is not in the store
 ├── AccessDenied (PermissionError)   what an agent's capabilities do not include
-│   ├── QueryCostExceeded            a question dearer than the agent may ask
-│   └── QuotaExceeded                more than the agent, or the mind, may keep
+│   ├── QueryCostExceeded            a query that costs more than the agent may spend
+│   └── QuotaExceeded                more than the agent may store
 ├── SupersedeCycle (ValueError)
-├── LinkRefused (ValueError)         a tie that cannot be: to itself, or against `strict_links`
+├── LinkRefused (ValueError)         a link that is not allowed: to itself, or against `strict_links`
 ├── ConflictError (ValueError)       what `on_conflict="raise"` found; nothing was stored
 ├── ImportConflict (ValueError)      ids of an archive that are here already, where that is an error
 ├── UndoRefused (RuntimeError)
-│   └── UndoBlocked                  later acts stand on it; they are named
-├── HistoryLost (LookupError)        the journal no longer, or not legibly, reaches back so far
+│   └── UndoBlocked                  later operations changed the same memories; they are named
+├── HistoryLost (LookupError)        the journal does not reach back so far, or cannot be read
 ├── StorageError (OSError)           the file, the disk, the schema
 │   ├── NotAStore                    some other file, or a damaged one
-│   │   └── StoreDamaged             a store of ours of which a part cannot be read
+│   │   └── StoreDamaged             a Nacre store of which a part cannot be read
 │   ├── WrongKey (PermissionError)   an encrypted file, and no key or another one
 │   ├── NotEncrypted (ValueError)    a plain file, and a key
 │   ├── StoreNotFound (FileNotFoundError)  a store that was named to be read, and is not there
@@ -36,7 +36,7 @@ NacreError
 │   ├── ArchiveRefused               a portable archive that is damaged, foreign or too large
 │   └── EmbeddingMismatch (ValueError)
 ├── EmbeddingError (RuntimeError)
-│   ├── ModelUnavailable             the model is not here and could not be obtained
+│   ├── ModelUnavailable             the model is not on this machine and could not be downloaded
 │   └── EmbeddingServiceFailed       an embedding endpoint refused or broke off
 ├── LanguageModelError (RuntimeError)
 └── RerankingError (RuntimeError)
@@ -51,15 +51,15 @@ from pathlib import Path
 
 class NacreError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
-        # Constructors take facts, not the message: a copy, in another process too, is made without them.
-        return rebuilt, (type(self), self.args), self.__dict__
+        # Constructors take facts, not the message; pickling must not call them.
+        return rebuild_error, (type(self), self.args), self.__dict__
 
     def __str__(self) -> str:
-        # KeyError quotes its message and OSError rewrites it; a person reads ours as it was written.
+        # KeyError quotes its message and OSError rewrites it.
         return str(self.args[0]) if self.args else type(self).__name__
 
 
-def rebuilt(kind: type[NacreError], args: tuple[object, ...]) -> NacreError:
+def rebuild_error(kind: type[NacreError], args: tuple[object, ...]) -> NacreError:
     error = kind.__new__(kind, *args)
     error.args = args
     return error
@@ -70,34 +70,34 @@ class InvalidInput(NacreError, ValueError):
 
 
 class UnknownName(InvalidInput):
-    def __init__(self, kind: str, given: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(str(given).lower(), names, n=1, cutoff=0.5)
+        near = get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
         remedy = f"did you mean {near[0]!r}?" if near else "use one of: " + ", ".join(names) + "."
-        super().__init__(f"Unknown {kind} {given!r}; {remedy}")
+        super().__init__(f"Unknown {kind} {name!r}; {remedy}")
 
 
 class WrongType(InvalidInput, TypeError):
-    def __init__(self, name: str, wanted: str, given: object) -> None:
-        super().__init__(f"{name} must be {wanted}, not {type(given).__name__}; convert it first.")
+    def __init__(self, name: str, wanted: str, value: object) -> None:
+        super().__init__(f"{name} must be {wanted}, not {type(value).__name__}; convert it first.")
 
 
 class AmbiguousId(InvalidInput):
     def __init__(self, prefix: str, candidates: Sequence[str]) -> None:
-        shown = ", ".join(candidates[:5])
-        super().__init__(f"The id prefix {prefix!r} fits several memories ({shown}); give more characters.")
+        first = ", ".join(candidates[:5])
+        super().__init__(f"The id prefix {prefix!r} fits several memories ({first}); give more characters.")
 
 
 class SecretRefused(InvalidInput):
-    """`kinds` names what was found, never what it was."""
+    """`kinds` names the kinds of secrets, never the secrets."""
 
     def __init__(self, kinds: Sequence[str]) -> None:
-        found = tuple(dict.fromkeys(kinds))
+        distinct = tuple(dict.fromkeys(kinds))
         super().__init__(
-            f"Nothing was kept: the text holds what looks like a secret ({', '.join(found)}). "
+            f"Nothing was kept: the text holds what looks like a secret ({', '.join(distinct)}). "
             "Take it out, or set `secrets` to redact."
         )
-        self.kinds = found
+        self.kinds = distinct
 
 
 class WeakKey(InvalidInput):
@@ -113,7 +113,7 @@ class ConfigError(InvalidInput):
 
 
 class MissingExtra(ConfigError, ImportError):
-    """`what` needs the packages of an extra of this distribution; `otherwise` is another way out."""
+    """`what` needs an optional package of the extra `extra`; `otherwise` is another remedy."""
 
     def __init__(self, what: str, extra: str, otherwise: str = "") -> None:
         way_out = f", or {otherwise}" if otherwise else ""
@@ -136,7 +136,7 @@ class MemoryNotFound(NacreError, KeyError):
 
 
 class SpaceNotFound(NacreError, KeyError):
-    """`known` are the spaces that there are."""
+    """`known` are the existing spaces."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         near = get_close_matches(name, sorted(known), n=1, cutoff=0.5)
@@ -195,7 +195,7 @@ class ConflictWarning(UserWarning):
 
 
 class ImportConflict(NacreError, ValueError):
-    """`collisions` are the first of the ids that are here already, `count` is how many there are."""
+    """`collisions` are the first ids that exist already, `count` is the number of all."""
 
     def __init__(self, collisions: Sequence[str], count: int) -> None:
         named = ", ".join(id[:36] for id in collisions[:3])
@@ -213,10 +213,10 @@ class UndoRefused(NacreError, RuntimeError):
 
 
 class UndoBlocked(UndoRefused):
-    """`later` are the acts that stand in the way, newest first."""
+    """`later` are the operations that prevent it, newest first."""
 
     def __init__(self, subject: str, later: Sequence[object], *, there: bool) -> None:
-        named = ", ".join(f"{act.name} {act.batch[:8]}" for act in later[:5])  # type: ignore[attr-defined]
+        named = ", ".join(f"{each.name} {each.batch[:8]}" for each in later[:5])  # type: ignore[attr-defined]
         which = f" ({named}{', …' if len(later) > 5 else ''})" if named else ""
         state = "was changed after this act" if there else "is no longer there"
         remedy = "undo the later acts first" if later else "this act was taken back already"
@@ -249,8 +249,8 @@ class StoreDamaged(NotAStore):
 
 
 class WrongKey(StorageError, PermissionError):
-    def __init__(self, path: Path | str, *, given: bool) -> None:
-        state = "the key that was given does not open it" if given else "no key was given"
+    def __init__(self, path: Path | str, *, key_set: bool) -> None:
+        state = "the key that was given does not open it" if key_set else "no key was given"
         super().__init__(
             f"{path} cannot be read: it is encrypted, and {state}. "
             "Name the right one with the setting `key` (file:PATH, env:VARIABLE or keyring:NAME)."
@@ -266,7 +266,7 @@ class NotEncrypted(StorageError, ValueError):
 
 
 class StoreNotFound(StorageError, FileNotFoundError):
-    """`beside` are the names of the files and folders that lie where the store was looked for."""
+    """`beside` are the names of the files and folders in the folder of the missing store."""
 
     def __init__(self, path: Path | str, beside: Iterable[str]) -> None:
         near = get_close_matches(Path(path).name, sorted(beside), n=1, cutoff=0.5)
@@ -304,9 +304,9 @@ class StoreBusy(StorageError):
 
 
 class SchemaTooNew(StorageError):
-    def __init__(self, path: Path | str, found: int, known: int) -> None:
+    def __init__(self, path: Path | str, schema: int, known: int) -> None:
         super().__init__(
-            f"{path} has schema {found}, and this program knows schemas up to {known}. Upgrade nacre to open it."
+            f"{path} has schema {schema}, and this program knows schemas up to {known}. Upgrade nacre to open it."
         )
 
 

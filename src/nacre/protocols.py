@@ -1,8 +1,4 @@
-"""Every seam of Nacre on one page: what a backend promises, stated once.
-
-Backends live below this page's users and above `model`; none of them repeats these promises, and the contract
-suites in `tests/contract` hold each backend to them.
-"""
+"""Every protocol of Nacre on one page. The suites in `tests/contract` check each implementation against it."""
 
 from __future__ import annotations
 
@@ -37,36 +33,36 @@ class Progress(Protocol):
 
 
 class Embedder(Protocol):
-    """Turns texts into directions. Safe to call from several threads."""
+    """Turns texts into vectors. Safe to call from several threads."""
 
     @property
     def identity(self) -> str:
-        """Names the vector space, not the file or the graph: equal identities may be compared and mixed."""
+        """Names the vector space: vectors of equal identities can be compared and mixed."""
 
     @property
     def dimensions(self) -> int: ...
 
     @property
     def token_limit(self) -> int:
-        """How many tokens of a text are read, the model's own markers not counted."""
+        """How many tokens of a text are read, without the model's own markers."""
 
     @property
     def ready(self) -> bool:
-        """True when `embed` would answer at once, without loading or obtaining anything."""
+        """True when `embed` answers at once, without loading or downloading anything."""
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """In the unit of `token_limit`; an estimate is allowed if it never falls below the truth by much."""
+        """In the unit of `token_limit`; an estimate is allowed if it is not much too low."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row of unit length a text, in order. The same text gives the same row whatever its batch, up to rounding.
+        """One row of unit length for each text, in order. A row does not depend on its batch, up to rounding.
 
-        An empty text gives some row too. Raises `EmbeddingError` when no vector can be had.
+        An empty text gives a row too. Raises `EmbeddingError` when there is no vector.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The stems of a memory, field by field and parted by spaces, as `text` made them: what a word search sees."""
+    """The stems of a memory, by field and separated by spaces, as `nacre.text` computes them, for word search."""
 
     title: str = ""
     text: str = ""
@@ -77,7 +73,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A span of a memory's text that fits the embedder; `digest` names the exact words that were embedded."""
+    """A span of a memory's text that fits the embedder; `digest` is that of the exact text that was embedded."""
 
     start: int
     end: int
@@ -86,7 +82,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What is computed from a memory and can be computed again. Without `vectors` its chunks wait for the model."""
+    """Data computed from a memory, which can be computed again. Without `vectors` the chunks wait for the model."""
 
     words: Words
     chunks: tuple[Chunk, ...] = ()
@@ -95,7 +91,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """`score` is higher for better, on the channel's own scale; `span` is the chunk that decided, if one did."""
+    """A higher `score` is better, on the scale of the search; `span` is the best chunk, if there is one."""
 
     id: str
     score: float
@@ -104,14 +100,14 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """Where a stem stands. `weights` are BM25's for it in each memory, before its rarity is counted in."""
+    """The memories that contain a stem. `weights` are its BM25 weights, without its rarity."""
 
     keys: Keys
     weights: Vectors
 
 
 class Place(NamedTuple):
-    """What a ranking must know of a memory before the record is read; `key` is the backend's own number for it."""
+    """What ranking needs of a memory before the record is read; `key` is the backend's number for it."""
 
     key: int
     id: str
@@ -120,12 +116,12 @@ class Place(NamedTuple):
     role: str
     characters: int
     asks: bool
-    at: float  # when it happened, as far as is known
+    at: float  # when it happened, if known, else when it was stored
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a backend can tell about itself; `problems` are sentences with their remedy, empty when all is well."""
+    """The state of a backend; `problems` are sentences with a remedy, empty when all is well."""
 
     schema: int
     memories: int
@@ -135,71 +131,71 @@ class Health:
     bytes_on_disk: int
     embedder: str
     problems: tuple[str, ...] = ()
-    damage: tuple[str, ...] = ()  # those of the problems that computing the indexes again does not mend
+    damage: tuple[str, ...] = ()  # the problems that rebuilding the indexes does not repair
 
 
 class Transaction(Protocol):
-    """Reads its own writes; nobody else sees any of them before the transaction ends."""
+    """Reads its own writes; nobody else sees them before the transaction ends."""
 
     def get(self, space: str, id: str) -> Memory | None: ...
 
     def put(self, memory: Memory, derived: Derived | None = None) -> None:
-        """Inserts or replaces the record; what is derived from it stays as it was when `derived` is None.
+        """Inserts or replaces the record; its derived data stays when `derived` is None.
 
-        A link that stays keeps the count of its walks.
+        A link that stays keeps its count of walks.
         """
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
         """The memories that this one superseded, oldest first."""
 
     def compress(self, space: str, ids: Sequence[str]) -> int:
-        """Keeps long texts in less space, as far as the backend can; they read as before. Returns how many."""
+        """Compresses long texts, where the backend can; they read as before. Returns how many."""
 
     def remove(self, space: str, id: str) -> bool:
-        """Takes the record with its words, chunks, vectors and outgoing links."""
+        """Removes the record with its words, chunks, vectors and outgoing links."""
 
     def claim_embedder(self, identity: str, dimensions: int) -> None:
-        """Binds the store to a vector space on first use; raises `EmbeddingMismatch` when it is another one."""
+        """Binds the store to a vector space on first use. Raises `EmbeddingMismatch` for another one."""
 
     def change_embedder(self, identity: str, dimensions: int) -> None:
-        """Forgets every vector and binds the store to another vector space; all memories become pending."""
+        """Removes every vector and binds the store to another vector space; all memories become pending."""
 
     def rebuild_indexes(self) -> None:
-        """Makes the backend's own indexes of the records anew, where it has such; no record changes."""
+        """Rebuilds the backend's own indexes, if it has any; no record changes."""
 
     def append(self, entries: Sequence[JournalEntry]) -> None:
-        """Numbers the entries itself: their `seq` is ignored."""
+        """Assigns the numbers of the entries: their `seq` is ignored."""
 
     def scrub_journal(self, space: str, id: str) -> int:
-        """Removes what the journal tells of the memory's content, keeping that something was done and when."""
+        """Removes the memory's content from the journal and keeps the operations and their times."""
 
     def forget_journal(self, space: str, upto: int) -> int:
-        """Drops the space's entries up to this one, and remembers that nothing before it can be told any more."""
+        """Drops the space's entries up to this one, and records where the journal begins now."""
 
     def rename_space(self, old: str, new: str) -> None:
-        """Everything that is `old`'s is `new`'s from now on: records, what is derived from them, the journal, the words
-        of its own kinds (`KIND/old`) and its own word of the kind `space`. Nothing may be remembered in `new`."""
+        """Moves everything of `old` to `new`, which must be empty: records, derived data, journal, the terms of the
+        space's kinds (`KIND/old`) and its own term of the kind `space`."""
 
     def forget_terms(self, space: str) -> None:
-        """Takes the words of the space's own kinds (`KIND/space`) and its own word of the kind `space`."""
+        """Removes the terms of the space's kinds (`KIND/space`) and its own term of the kind `space`."""
 
     def term(self, kind: str, name: str) -> Mapping[str, Json] | None: ...
 
     def put_term(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
-        """Sets what the store's own vocabulary tells of a name (`kind` is "type", "relation", …); None removes it."""
+        """Sets the data of a term of the vocabulary (`kind` is "type", "relation", …); None removes the term."""
 
 
 class Backend(Protocol):
-    """Keeps records and finds them. Every call is narrowed to one space; another space's rows do not exist for it.
+    """Stores and finds records. A call with a space sees only the rows of that space.
 
     Any number of threads and processes may use one store at once.
     """
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        """All or nothing, and one after the other: it begins when every earlier writer has ended."""
+        """All or nothing. Transactions run one after the other."""
 
     def get(self, space: str, ids: Sequence[str]) -> list[Memory]:
-        """In the order asked for, each once; unknown ids are left out."""
+        """In the order of `ids`, each once; unknown ids are left out."""
 
     def ids_like(self, space: str, prefix: str, limit: int) -> list[str]: ...
 
@@ -208,7 +204,7 @@ class Backend(Protocol):
     ) -> list[Memory]: ...
 
     def iterate(self, space: str, where: Filter) -> Iterator[Memory]:
-        """Oldest first and in bounded memory; what is written meanwhile may or may not appear."""
+        """Oldest first and in bounded memory; records written in the meantime may or may not appear."""
 
     def count(self, space: str, where: Filter) -> int: ...
 
@@ -225,20 +221,20 @@ class Backend(Protocol):
         """Cosine of each memory's best chunk over the whole space, best first."""
 
     def postings(self, terms: Sequence[str]) -> dict[str, Posting]:
-        """Of the stems that occur, in the memories of every space; keys rise. Common stems may be given a usual weight,
-        and the most common left out, when reading them would cost more than they tell."""
+        """For the stems that occur, over all spaces, by rising key. Common stems may get an average weight, and the
+        most common may be left out, where reading them costs more than they contribute."""
 
     def size(self) -> int:
         """How many memories there are in all spaces."""
 
     def near(self, space: str, vector: Vectors, limit: int, only: Keys | None = None) -> tuple[Keys, Vectors]:
-        """Keys and cosines of the nearest memories, best first, whatever their standing; `only` (rising) narrows."""
+        """Keys and cosines of the nearest memories of any status, best first; `only` (rising) restricts the search."""
 
     def cosines(self, space: str, vector: Vectors, keys: Keys) -> Vectors:
         """Of each memory's best chunk, in order; 0 where there is no vector."""
 
     def places(self, space: str, keys: Keys, where: Filter) -> list[Place]:
-        """Of those of the memories that the filter admits, by rising key."""
+        """Of the memories that the filter admits, by rising key."""
 
     def around(self, space: str, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
         """The admitted memories within `reach` positions of each (session, position), by rising key, each once."""
@@ -247,7 +243,7 @@ class Backend(Protocol):
         """The keys of all memories that the filter admits, rising."""
 
     def touch(self, space: str, ids: Sequence[str], at: float) -> None:
-        """Notes a use. Not an act: it is never journaled, and may be lost when the store is busy or read-only."""
+        """Records a use. Not an operation: it is not journaled, and is lost when the store is busy or read-only."""
 
     def edges(
         self,
@@ -257,25 +253,25 @@ class Backend(Protocol):
         into: Sequence[str] | None = None,
         rels: Sequence[str] | None = None,
     ) -> list[Edge]:
-        """Ties that begin at one of `out_of`, end at one of `into` and are one of `rels`; None leaves a part free.
+        """Links that begin at one of `out_of`, end at one of `into` and have one of `rels`; None means any.
 
-        They come in the order of their sources' writing, then target, then relation.
+        Ordered by when the source was written, then by target and relation.
         """  # fmt: skip
 
     def walked(self, space: str, edges: Sequence[Edge]) -> None:
-        """Counts that each tie led somewhere. No act, as `touch` is none."""
+        """Counts a walk along each link. Like `touch`, this is not an operation."""
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
         """The memories that this one superseded, oldest first."""
 
     def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
-        """Vectors already kept for exactly these words."""
+        """Vectors already stored for exactly these texts."""
 
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
-        """The vectors of each memory that has some, a row for each chunk in order."""
+        """The vectors of each memory that has any: a row for each chunk, in order."""
 
     def pending(self, limit: int) -> list[Memory]:
-        """Memories, of any space, whose vectors are still to be computed."""
+        """Memories of any space whose vectors are not computed yet."""
 
     def embedder(self) -> str:
         """The identity that the store is bound to, or an empty string."""
@@ -283,65 +279,65 @@ class Backend(Protocol):
     def journal(
         self, space: str, where: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
-        """A row that cannot be read comes as an entry marked `damaged`, without before and after."""
+        """A row that cannot be read is returned as an entry marked `damaged`, without before and after."""
 
     def written_by(self, space: str, at: float) -> int:
         """The number of the last entry that the journal had at that time; 0 when there was none.
 
-        Order of writing decides, so that a clock that ran backwards never parts an act.
+        The order of writing decides, so that a clock that runs backwards never splits an operation.
         """
 
     def journal_begins(self, space: str) -> tuple[int, float]:
-        """The last entry that was dropped, and its time; (0, 0.0) when the journal is whole."""
+        """The last entry that was dropped, and its time; (0, 0.0) when the journal is complete."""
 
     def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
-        """The names of a kind that the store's own vocabulary holds, and what it tells of each."""
+        """The terms of a kind in the vocabulary, each with its data."""
 
     def health(self, *, thorough: bool = False) -> Health: ...
 
     def check_records(self) -> None:
-        """Raises `StoreDamaged` when a walk over the memories would miss some: an index disagrees with its table."""
+        """Raises `StoreDamaged` when an index disagrees with its table, so that some memories would be missed."""
 
     def copy_to(self, path: Path) -> None:
-        """A consistent copy of the whole store, while others write: to a temporary name, verified, then renamed.
+        """A consistent, verified copy of the store, also while others write.
 
-        Raises `InvalidInput` when something is there already, and `StorageError` when there can be no copy.
+        Raises `InvalidInput` when the path exists, and `StorageError` when no copy can be made.
         """
 
     def close(self) -> None: ...
 
 
 class JournalSink(Protocol):
-    """Is told every act once it is committed. Never raises: a full disk elsewhere must not fail an act."""
+    """Receives the entries of every committed operation. Never raises: a full disk elsewhere must not fail it."""
 
     def __call__(self, entries: Sequence[JournalEntry]) -> None: ...
 
     def scrub(self, space: str, ids: Sequence[str]) -> None:
-        """Removes what its own files tell of the memories' content."""
+        """Removes the content of the memories from its own files."""
 
 
 class LanguageModel(Protocol):
-    """Writes what it is asked for. Safe to call from several threads."""
+    """Completes prompts. Safe to call from several threads."""
 
     @property
     def identity(self) -> str:
         """Names the model and who serves it, for messages and the journal."""
 
     def complete(self, prompt: str, *, system: str = "", max_tokens: int = 512) -> str:
-        """Never empty, and without white space around it; `max_tokens` is a wish where the model cannot be held to it.
+        """Never empty, and without surrounding white space; `max_tokens` is a hint where the model has no limit.
 
-        Raises `LanguageModelError` when no answer can be had.
+        Raises `LanguageModelError` when there is no answer.
         """
 
 
 class Reranker(Protocol):
-    """Reads a question and a text together, which ranks better than any two directions. Safe to call from threads."""
+    """Reads a query and a text together, which ranks better than vectors. Safe to call from several threads."""
 
     @property
     def identity(self) -> str: ...
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """One score in 0..1 a text, higher for better, in order; for no texts nothing is loaded or asked.
+        """A score in 0..1 for each text, in order; higher is better. Without texts nothing is loaded.
 
-        Raises `RerankingError` when no scores can be had.
+        Raises `RerankingError` when there are no scores.
         """

@@ -72,13 +72,13 @@ def checked_items(name: str, values: Iterator[object], hint: object) -> Iterator
 @cache
 def hints_of(method: FunctionType) -> Mapping[str, object]:
     """Without those that only a type checker can read."""
-    found = {}
+    types = {}
     for name, annotation in method.__annotations__.items():
         try:
-            found[name] = eval(annotation, method.__globals__) if isinstance(annotation, str) else annotation
+            types[name] = eval(annotation, method.__globals__) if isinstance(annotation, str) else annotation
         except (NameError, AttributeError, TypeError):
             continue
-    return found
+    return types
 
 
 def check(name: str, value: object, hint: object) -> None:

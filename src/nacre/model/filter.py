@@ -27,7 +27,7 @@ SEVERAL_OPS = ("in", "not_in", "any", "all", "none", *DOTTED)
 # A key that goes into a JSON path unquoted by SQL must not be able to leave it.
 METADATA_KEY = re.compile(r"metadata\.[A-Za-z0-9_-]+\Z")
 HALF_A_PAIR = re.compile("[\ud800-\udfff]")
-LARGEST = 2**63 - 1  # what every database holds as a whole number
+LARGEST = 2**63 - 1  # the largest integer of every database
 TEXT_FIELDS = ("id", "text", "space", "agent", "title", "type", "source", "source_notes", "session", "role", "status",
                "trashed_from", "superseded_by")  # fmt: skip
 
@@ -138,10 +138,10 @@ def split(key: str) -> tuple[str, str]:
     return name, op or ("any" if name in LIST_FIELDS else "eq")
 
 
-def values(given: object) -> Iterable[Scalar]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        given = (given,)
-    return (single("list", item) for item in given)
+def values(value: object) -> Iterable[Scalar]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        value = (value,)
+    return (single("list", item) for item in value)
 
 
 def single(name: str, value: object) -> Scalar:
@@ -184,27 +184,27 @@ def listed(memory: Memory, name: str) -> Iterable[Scalar]:
 def scalar(memory: Memory, name: str) -> Scalar:
     if not name.startswith("metadata."):
         return getattr(memory, name)  # type: ignore[no-any-return]
-    found = memory.metadata.get(name.removeprefix("metadata."))
-    return found if isinstance(found, str | int | float) else None
+    value = memory.metadata.get(name.removeprefix("metadata."))
+    return value if isinstance(value, str | int | float) else None
 
 
-def scalar_admits(op: str, found: Scalar, wanted: Value) -> bool:
+def scalar_admits(op: str, value: Scalar, wanted: Value) -> bool:
     if op == "unset":
-        return (found is None or found == "") == bool(wanted)
+        return (value is None or value == "") == bool(wanted)
     if op in ("in", "not_in"):
-        return (found in as_set(wanted)) == (op == "in")
+        return (value in as_set(wanted)) == (op == "in")
     if op == "under":
-        return is_under(found, as_set(wanted))
+        return is_under(value, as_set(wanted))
     if op in ("eq", "ne"):
-        return (found == wanted) == (op == "eq")
-    if found is None:
+        return (value == wanted) == (op == "eq")
+    if value is None:
         return op.endswith("_or_unset")
-    return SCALAR_TESTS[op.removesuffix("_or_unset")](found, wanted)
+    return SCALAR_TESTS[op.removesuffix("_or_unset")](value, wanted)
 
 
-def is_under(found: Scalar, names: set[Scalar]) -> bool:
+def is_under(value: Scalar, names: set[Scalar]) -> bool:
     below = tuple(f"{name}." for name in names if isinstance(name, str))
-    return found in names or (isinstance(found, str) and found.startswith(below))
+    return value in names or (isinstance(value, str) and value.startswith(below))
 
 
 def ancestors(name: str) -> tuple[str, ...]:
@@ -218,17 +218,17 @@ def above(names: Iterable[Scalar]) -> set[Scalar]:
 
 
 SCALAR_TESTS: Mapping[str, Callable[[object, object], bool]] = {
-    "lt": lambda found, wanted: found < wanted,  # type: ignore[operator]
-    "le": lambda found, wanted: found <= wanted,  # type: ignore[operator]
-    "gt": lambda found, wanted: found > wanted,  # type: ignore[operator]
-    "ge": lambda found, wanted: found >= wanted,  # type: ignore[operator]
-    "contains": lambda found, wanted: str(wanted) in str(found),
+    "lt": lambda value, wanted: value < wanted,  # type: ignore[operator]
+    "le": lambda value, wanted: value <= wanted,  # type: ignore[operator]
+    "gt": lambda value, wanted: value > wanted,  # type: ignore[operator]
+    "ge": lambda value, wanted: value >= wanted,  # type: ignore[operator]
+    "contains": lambda value, wanted: str(wanted) in str(value),
 }
 LIST_TESTS: Mapping[str, Callable[[set[Scalar], set[Scalar]], bool]] = {
-    "any": lambda found, wanted: bool(found & wanted),
-    "all": lambda found, wanted: wanted <= found,
-    "none": lambda found, wanted: not (found & wanted),
-    "under": lambda found, wanted: any(is_under(each, wanted) for each in found),
-    "along": lambda found, wanted: bool(found & above(wanted)) or any(is_under(each, wanted) for each in found),
-    "unset": lambda found, wanted: (not found) == (True in wanted),
+    "any": lambda value, wanted: bool(value & wanted),
+    "all": lambda value, wanted: wanted <= value,
+    "none": lambda value, wanted: not (value & wanted),
+    "under": lambda value, wanted: any(is_under(each, wanted) for each in value),
+    "along": lambda value, wanted: bool(value & above(wanted)) or any(is_under(each, wanted) for each in value),
+    "unset": lambda value, wanted: (not value) == (True in wanted),
 }

@@ -54,7 +54,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class Neighbor:
-    """`rel` and `direction` are those of the tie that led here, `depth` the number of ties walked."""
+    """`rel` and `direction` are those of the link that led here, `depth` is the number of links walked."""
 
     memory: Memory
     rel: str
@@ -65,21 +65,21 @@ class Neighbor:
 
 @dataclass(frozen=True, slots=True)
 class Neighborhood(Sequence[Neighbor]):
-    """Each memory once, nearest first. `dangling` are ids that a tie names and nothing has."""
+    """Each memory once, nearest first. `dangling` are linked ids that no memory has."""
 
-    found: tuple[Neighbor, ...] = ()
+    neighbors: tuple[Neighbor, ...] = ()
     dangling: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.neighbors)
 
     def __getitem__(self, at):  # type: ignore[no-untyped-def]
-        return self.found[at]
+        return self.neighbors[at]
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """`edges` run between `nodes` alone; `dangling` are ids that a tie names and nothing has."""
+    """`edges` run between `nodes` alone; `dangling` are linked ids that no memory has."""
 
     nodes: Mapping[str, Memory]
     edges: tuple[Edge, ...] = ()
@@ -88,7 +88,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The memories from one end to the other, and the tie between each two; `edges` keep their own direction."""
+    """The memories from one end to the other, and the link between each two; `edges` keep their own direction."""
 
     memories: tuple[Memory, ...]
     edges: tuple[Edge, ...]
@@ -96,7 +96,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """`name` is what it goes by, `aliases` its other names and spellings, `count` how many live memories name it."""
+    """`name` is its usual name, `aliases` its other names and spellings, `count` how many live memories name it."""
 
     name: str
     aliases: tuple[str, ...] = ()

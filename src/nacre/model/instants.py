@@ -17,28 +17,28 @@ FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
 LAST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
 
 
-def seconds(given: Instant) -> float:
+def seconds(value: Instant) -> float:
     """A date without a clock means its midnight; a time without a zone means UTC."""
-    at = given if isinstance(given, int | float) else timestamp(given)
-    if isinstance(given, bool) or not FIRST <= at <= LAST:
-        raise InvalidInput(f"{given} is not a time; give seconds since 1970 or a date such as 2026-03-31T09:00:00Z.")
+    at = value if isinstance(value, int | float) else timestamp(value)
+    if isinstance(value, bool) or not FIRST <= at <= LAST:
+        raise InvalidInput(f"{value} is not a time; give seconds since 1970 or a date such as 2026-03-31T09:00:00Z.")
     return float(at)
 
 
-def timestamp(given: str | date) -> float:
-    moment = parsed(given) if isinstance(given, str) else given
+def timestamp(value: str | date) -> float:
+    moment = parsed(value) if isinstance(value, str) else value
     if not isinstance(moment, date):  # the type forbids it, a door's mapping may not
-        raise InvalidInput(f"{given!r} is not a time; write it as 2026-03-31 or 2026-03-31T09:00:00Z.")
+        raise InvalidInput(f"{value!r} is not a time; write it as 2026-03-31 or 2026-03-31T09:00:00Z.")
     if not isinstance(moment, datetime):
         moment = datetime(moment.year, moment.month, moment.day)
     return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
 
 
-def parsed(given: str) -> datetime:
+def parsed(value: str) -> datetime:
     try:
-        return datetime.fromisoformat(given.strip())
+        return datetime.fromisoformat(value.strip())
     except ValueError as error:
-        raise InvalidInput(f"{given!r} is not a date; write it as 2026-03-31 or 2026-03-31T09:00:00Z.") from error
+        raise InvalidInput(f"{value!r} is not a date; write it as 2026-03-31 or 2026-03-31T09:00:00Z.") from error
 
 
 def iso(at: float | None) -> str:
@@ -52,11 +52,11 @@ DURATION_UNITS = 2  # units of a printed duration: nobody plans a week to the se
 
 def parse_duration(text: str | float) -> float:
     """Seconds, which a plain number means too; the units are s, m, h, d and w. Raises `InvalidInput`."""
-    given = str(text).strip().lower()
-    seconds = plain_number(given)
+    value = str(text).strip().lower()
+    seconds = plain_number(value)
     if seconds is None:
-        parts = DURATION_PART.findall(given)
-        if not parts or DURATION_PART.sub("", given):
+        parts = DURATION_PART.findall(value)
+        if not parts or DURATION_PART.sub("", value):
             raise InvalidInput(f"{text!r} is no length of time; write 90, 30m, 1h 30m, 24h, 7d or 2w.")
         seconds = sum(float(number) * UNIT_SECONDS[unit] for number, unit in parts)
     if not math.isfinite(seconds) or seconds < 0:
@@ -64,9 +64,9 @@ def parse_duration(text: str | float) -> float:
     return seconds
 
 
-def plain_number(given: str) -> float | None:
+def plain_number(value: str) -> float | None:
     try:
-        return float(given)
+        return float(value)
     except ValueError:
         return None
 

@@ -34,10 +34,10 @@ LEVELS = {name: Level(name, ordinal) for ordinal, name in enumerate(NAMES, 1)}
 
 
 def level_named(name: str) -> Level:
-    found = LEVELS.get(name.strip().lower().replace("_", "-").replace(" ", "-"))
-    if found is None:
+    level = LEVELS.get(name.strip().lower().replace("_", "-").replace(" ", "-"))
+    if level is None:
         raise UnknownName("confidence", name, NAMES)
-    return found
+    return level
 
 
 def level_of(confidence: float) -> Level:

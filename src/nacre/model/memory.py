@@ -35,20 +35,20 @@ class Link:
     data: Mapping[str, Json] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Json]:
-        whole: dict[str, Json] = {"to": self.to, "rel": self.rel}
+        fields: dict[str, Json] = {"to": self.to, "rel": self.rel}
         if self.weight != 1.0:
-            whole["weight"] = self.weight
+            fields["weight"] = self.weight
         if self.data:
-            whole["data"] = dict(self.data)
-        return whole
+            fields["data"] = dict(self.data)
+        return fields
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Json]) -> Link:
-        data = given.get("data")
+    def from_dict(cls, fields: Mapping[str, Json]) -> Link:
+        data = fields.get("data")
         return cls(
-            to=str(given["to"]),
-            rel=str(given.get("rel", "related")),
-            weight=float(given.get("weight", 1.0)),  # type: ignore[arg-type]
+            to=str(fields["to"]),
+            rel=str(fields.get("rel", "related")),
+            weight=float(fields.get("weight", 1.0)),  # type: ignore[arg-type]
             data=data if isinstance(data, dict) else {},
         )
 
@@ -111,23 +111,23 @@ class Memory:
 
     def to_dict(self) -> dict[str, Json]:
         """Only what differs from the defaults, in plain JSON values; `from_dict` restores it exactly."""
-        whole: dict[str, Json] = {}
+        fields: dict[str, Json] = {}
         for name in NAMES:
             value = getattr(self, name)
             if name not in DEFAULTS or value != DEFAULTS[name]:
-                whole[name] = plain(name, value)
-        return whole
+                fields[name] = plain(name, value)
+        return fields
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Json]) -> Memory:
+    def from_dict(cls, fields: Mapping[str, Json]) -> Memory:
         """Unknown keys are passed over, so that a newer program's record still opens in this one."""
-        return cls(**{name: typed(name, given[name]) for name in NAMES if name in given})  # type: ignore[arg-type]
+        return cls(**{name: typed(name, fields[name]) for name in NAMES if name in fields})  # type: ignore[arg-type]
 
 
 def size(memory: Memory) -> int:
     """The bytes of what was said; what is derived from it grows in proportion."""
-    told = len(memory.text.encode()) + len(memory.title.encode())
-    return told + len(json.dumps(dict(memory.metadata))) if memory.metadata else told
+    size = len(memory.text.encode()) + len(memory.title.encode())
+    return size + len(json.dumps(dict(memory.metadata))) if memory.metadata else size
 
 
 def plain(name: str, value: object) -> Json:

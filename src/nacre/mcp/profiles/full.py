@@ -92,7 +92,7 @@ def neighbors(
     session: ToolSession, id: str, rel: str | None = None, direction: Direction = "both", depth: int = 1
 ) -> Answer:  # fmt: skip
     found = session.store.neighbors(session.id(id), rel=rel, direction=direction, depth=depth)
-    shown = [(each, session.store.shown(each.memory)) for each in found.found]
+    shown = [(each, session.store.shown(each.memory)) for each in found.neighbors]
     told: list[Json] = [
         {**brief_record(memory), "rel": each.rel, "direction": each.direction, "depth": each.depth}
         for each, memory in shown

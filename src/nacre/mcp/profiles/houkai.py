@@ -160,7 +160,7 @@ def neighbors(
     depth: int = 1,
 ) -> list[Json]:
     found = session.store.neighbors(memory_id, rel=rel, direction=direction, depth=depth)
-    return [{**plain(session.store.shown(each.memory)), "rel": each.rel} for each in found.found]
+    return [{**plain(session.store.shown(each.memory)), "rel": each.rel} for each in found.neighbors]
 
 
 def find_conflicts(session: ToolSession, memory_id: str | None = None, threshold: float | None = None) -> list[Json]:

@@ -106,7 +106,7 @@ def unlock(connection: apsw.Connection, path: Path, key: Key | None) -> None:
     start = header(connection)
     if key is None:
         if is_encrypted(start):
-            raise WrongKey(path, given=False)
+            raise WrongKey(path, key_set=False)
         return
     if is_plain(start):
         raise NotEncrypted(path)
@@ -137,7 +137,7 @@ def prove(connection: apsw.Connection, path: Path, key: Key, salt: bytes) -> Non
             reason = error
         finally:
             checker.close()
-    raise WrongKey(path, given=True) from reason
+    raise WrongKey(path, key_set=True) from reason
 
 
 def set_checkpoint_on_close(connection: apsw.Connection, *, on: bool) -> None:

@@ -463,7 +463,7 @@ class MemoryStore:
         if self.get(memory_id) is None:
             return Neighbors()
         found = self.native.neighbors(memory_id, rel=rel, direction=direction, depth=depth, include_hidden=True)
-        return Neighbors([(Memory.of(each.memory), each.rel) for each in found.found], found.dangling)
+        return Neighbors([(Memory.of(each.memory), each.rel) for each in found.neighbors], found.dangling)
 
     def subgraph(self, ids: Sequence[str], depth: int = 1) -> Graph:
         found = self.native.subgraph(ids, depth=depth)

@@ -54,7 +54,7 @@ def test_an_audit_shows_what_has_faded_and_how_much_there_is(held: CommandLine) 
     assert held.json("audit", "-n", "1")[0]["faded_to"] is None
     assert "There are more; -n 0" in held("audit", "-n", "3").stderr
     assert held("audit", "-n", "4").stderr == "" and len(held.json("audit", "-n", "0")) == 4
-    assert "Nothing is held so" in held("audit", "--source", "nobody").stderr
+    assert "No memory matches" in held("audit", "--source", "nobody").stderr
     assert "0.90 → 0.2" in held.ok("audit", "--fade", "-f", "table")
 
 

@@ -32,7 +32,12 @@ def test_named_memories_are_plotted_with_what_keeps_them(nacre: CommandLine) -> 
         nacre.ok("remember", f"a text that is {id}", "--id", id, *words)
     nacre.ok("link", "plain", "tied")
     plotted = nacre.json("decay", "plot", "plain", "pinned", "tied", "rule", "--days", "10")
-    assert [each["stays"] for each in plotted["curves"]] == ["", "pinned: stays", "tied to: stays", "procedural: stays"]
+    assert [each["stays"] for each in plotted["curves"]] == [
+        "",
+        "pinned: stays",
+        "linked to: stays",
+        "procedural: stays",
+    ]
     plain, pinned, tied, _ = (each["points"] for each in plotted["curves"])
     assert plain[0][0] == 0 and plain[-1][0] == 10 and pinned[-1][1] == 1.0
     assert tied[-1][1] > plain[-1][1], "what is tied to lasts longer"

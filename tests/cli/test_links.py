@@ -46,8 +46,8 @@ def test_a_relation_that_is_nearly_known_is_told(filled: CommandLine) -> None:
     assert "did you mean 'depends_on'" in filled("link", "api", "pg", "--rel", "depnds_on").stderr
 
 
-def test_a_tie_may_wait_for_what_is_not_there_yet(filled: CommandLine) -> None:
-    assert "waits for it" in filled("link", "api", "later").stderr
+def test_a_link_may_name_what_is_not_there_yet(filled: CommandLine) -> None:
+    assert "stays until it is" in filled("link", "api", "later").stderr
     result = filled("neighbors", "api")
     assert (result.exit_code, result.stdout) == (0, "")
     assert "not here: later" in result.stderr
@@ -64,8 +64,8 @@ def test_a_tie_may_wait_for_what_is_not_there_yet(filled: CommandLine) -> None:
         (["link", "api", "pg", "--weight", "nan"], 2, "weight"),
         (["link", "api", "pg", "--rel", " "], 2, "rel"),
         (["link", "api"], 2, "TARGET"),
-        (["unlink", "api", "cat"], 1, "no tie"),
-        (["unlink", "api", "pg", "--rel", "related"], 1, "no tie of the relation 'related'"),
+        (["unlink", "api", "cat"], 1, "no link"),
+        (["unlink", "api", "pg", "--rel", "related"], 1, "no link of the relation 'related'"),
         (["neighbors", "zzz"], 1, "'zzz'"),
         (["neighbors", "api", "--depth", "0"], 2, "depth"),
         (["neighbors", "api", "--direction", "up"], 2, "direction"),
@@ -75,7 +75,7 @@ def test_a_tie_may_wait_for_what_is_not_there_yet(filled: CommandLine) -> None:
         (["relations", "--add", ""], 2, "relation"),
     ],
 )
-def test_what_cannot_be_tied_or_walked_is_one_sentence_and_a_code(
+def test_what_cannot_be_linked_or_walked_is_one_sentence_and_a_code(
     tied: CommandLine, words: list[str], code: int, says: str
 ) -> None:
     before = tied.json("journal", "--all")
@@ -97,7 +97,7 @@ def test_unlink_takes_one_relation_or_all_and_undo_brings_them_back(tied: Comman
     tied.ok("unlink", "api", "pg", "--rel", "mentions")
     assert [link["rel"] for link in tied.json("show", "api")["links"]] == ["depends_on"]
     tied.ok("undo")
-    assert "2 ties" in tied("unlink", "api", "pg").stderr
+    assert "2 links" in tied("unlink", "api", "pg").stderr
     tied.ok("undo")
     assert len(tied.json("show", "api")["links"]) == 2
 
@@ -188,10 +188,10 @@ def test_a_path_leads_from_one_to_the_other(tied: CommandLine) -> None:
     ]
 
 
-def test_where_no_ties_lead_the_code_is_one(tied: CommandLine) -> None:
+def test_where_no_links_lead_the_code_is_one(tied: CommandLine) -> None:
     result = tied("path", "api", "cat", "--direction", "out", "-f", "json")
     assert (result.exit_code, result.stdout) == (1, "[]\n")
-    assert "no ties lead" in result.stderr
+    assert "no links lead" in result.stderr
 
 
 def test_relations_are_listed_added_and_confirmed(tied: CommandLine) -> None:
@@ -204,13 +204,13 @@ def test_relations_are_listed_added_and_confirmed(tied: CommandLine) -> None:
     assert known["depends_on"]["description"] == "needs it"
 
 
-def test_pruning_lists_first_and_takes_away_only_when_told(tied: CommandLine) -> None:
+def test_pruning_lists_first_and_removes_only_with_apply(tied: CommandLine) -> None:
     plan = tied("prune-links")
     assert plan.stdout == "cat-memory\trelated\tpg-memory\t0.2\t0\n"
     assert "--apply" in plan.stderr
     assert len(tied.json("prune-links", "--below", "2")) == 2
     refused = tied("prune-links", "--apply", input="n\n")
-    assert refused.exit_code == 2 and "1 tie?" in refused.stderr
+    assert refused.exit_code == 2 and "1 link?" in refused.stderr
     assert len(tied.json("show", "cat")["links"]) == 1
     tied.ok("prune-links", "--apply", "--yes")
     assert tied.json("show", "cat")["links"] == []
@@ -231,7 +231,7 @@ def test_show_tells_ties_both_ways(tied: CommandLine) -> None:
     assert "depends_on →" in tied.ok("show", "api")
     inward = tied.json("show", "pg")["links_in"]
     assert {edge["source"] for edge in inward} == {"api-memory", "cat-memory"}
-    assert tied.json("prune-links") != [], "looking at a memory walks no tie"
+    assert tied.json("prune-links") != [], "looking at a memory walks no link"
 
 
 def test_a_nasty_relation_or_id_does_not_act_on_a_terminal(tied: CommandLine) -> None:

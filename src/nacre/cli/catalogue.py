@@ -53,10 +53,10 @@ class CatalogueGroup(click.Group):
 
 def sections(entries: Mapping[str, Entry]) -> dict[str, dict[str, Entry]]:
     """The entries by section, in the order of the table."""
-    found: dict[str, dict[str, Entry]] = {}
+    by_section: dict[str, dict[str, Entry]] = {}
     for name, entry in entries.items():
-        found.setdefault(entry.section, {})[name] = entry
-    return found
+        by_section.setdefault(entry.section, {})[name] = entry
+    return by_section
 
 
 def entry(section: str, module: str, name: str, help: str) -> tuple[str, Entry]:

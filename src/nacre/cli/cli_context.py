@@ -1,4 +1,4 @@
-"""What every command shares: the options given before it, and the store that they mean."""
+"""What every command shares: the global options, and the store that they name."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ class CliContext:
         if self.names("space") and not any_space and not has_space(store):
             from nacre.errors import SpaceNotFound
 
-            found = [note.name for note in store.space_notes()]
+            known_names = [note.name for note in store.space_notes()]
             store.close()
-            raise SpaceNotFound(known.space, found)
+            raise SpaceNotFound(known.space, known_names)
         return store
 
     def _not_made(self, known: Settings) -> MemoryStore:

@@ -1,4 +1,4 @@
-"""What a shell completes beside commands and options: spaces, types, tags and ids that are in the store."""
+"""nacre completion, and what a shell completes: commands, spaces, types, tags and ids."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class CompletedType(click.ParamType):  # type: ignore[type-arg]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         with open_for_completion(ctx) as store:
-            found = self.asked(store, incomplete) if store is not None else ()
-            return [item for item in found if str(item.value).startswith(incomplete)]
+            value = self.asked(store, incomplete) if store is not None else ()
+            return [item for item in value if str(item.value).startswith(incomplete)]
 
 
 @contextmanager
@@ -61,8 +61,8 @@ def open_for_completion(ctx: click.Context) -> Iterator[MemoryStore | None]:
 
 
 def root_option(ctx: click.Context, name: str) -> str:
-    found = ctx.find_root().params.get(name)
-    return found if isinstance(found, str) else ""
+    value = ctx.find_root().params.get(name)
+    return value if isinstance(value, str) else ""
 
 
 def spaces(store: MemoryStore, _incomplete: str) -> list[CompletionItem]:
@@ -118,8 +118,8 @@ def script(shell: str) -> str:
     """Click's own, without its question to the installed shell: it may be printed for another machine."""
     from nacre.cli.main import nacre
 
-    shown = SHELLS[shell](nacre, {}, "nacre", VARIABLE)
-    return shown.source_template % shown.source_vars()
+    completer = SHELLS[shell](nacre, {}, "nacre", VARIABLE)
+    return completer.source_template % completer.source_vars()
 
 
 INSTALL_COMMANDS = {

@@ -1,4 +1,4 @@
-"""How a command ends when it cannot do what was asked: one sentence on stderr, and a code that scripts can read."""
+"""How a command ends with an error: one sentence on stderr, and an exit code for scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a person types to the memories and ties that it names."""
+"""Finds the memories and link targets that a person names by an id or its first characters."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def find_memory_at(store: MemoryStore, prefix: str, as_of: float | None, valid_a
 
 
 def resolve_target(store: MemoryStore, source: Memory, prefix: str) -> str:
-    """The other end of a tie, which need not be there: a tie of the source may name it, else it is as typed."""
+    """The other end of a link, which need not be there: a link of the source may name it, else it is as typed."""
     try:
         return store.resolve_id(prefix)
     except MemoryNotFound:

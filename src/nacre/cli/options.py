@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they mean to the store."""
+"""Options that several commands share: filters, fields, plans, and the types of their values."""
 
 from __future__ import annotations
 
@@ -58,21 +58,21 @@ def filter_options(command: F) -> F:
     )(command)
 
 
-def scope_of(given: FilterOptions, now: float) -> Scope:
+def scope_of(options: FilterOptions, now: float) -> Scope:
     from nacre.cli.ui.times import since, until
 
     return {
-        "type": given["types"] or None,
-        "all_tags": given["tags"] or None,
-        "session": given["session"],
-        "min_importance": given["min_importance"],
-        "min_trust": given["min_trust"],
-        "since": since(given["since"], now) if given["since"] else None,
-        "until": until(given["until"], now) if given["until"] else None,
-        "include_superseded": given["include_superseded"],
-        "include_archived": given["include_archived"],
-        "as_of": given["as_of"],
-        "valid_at": given["valid_at"],
+        "type": options["types"] or None,
+        "all_tags": options["tags"] or None,
+        "session": options["session"],
+        "min_importance": options["min_importance"],
+        "min_trust": options["min_trust"],
+        "since": since(options["since"], now) if options["since"] else None,
+        "until": until(options["until"], now) if options["until"] else None,
+        "include_superseded": options["include_superseded"],
+        "include_archived": options["include_archived"],
+        "as_of": options["as_of"],
+        "valid_at": options["valid_at"],
     }
 
 
@@ -99,17 +99,17 @@ def valid_at_moment(ctx: click.Context, _option: click.Parameter, value: str | N
 
 
 def traversal_options(command: F) -> F:
-    """How ties are followed."""
+    """How links are followed."""
     return combine(
         click.option(
-            "--rel", "rels", metavar="NAME", multiple=True, help="Along ties of this relation; repeat for others."
+            "--rel", "rels", metavar="NAME", multiple=True, help="Along links of this relation; repeat for others."
         ),
         click.option(
             "--direction",
             type=click.Choice(["both", "out", "in"]),
             default="both",
             show_default=True,
-            help="Along ties from a memory, to it, or both.",
+            help="Along links from a memory, to it, or both.",
         ),
     )(command)
 
@@ -139,8 +139,8 @@ def field_options(command: F) -> F:
 
 def form_option(*forms: str) -> Callable[[F], F]:
     choices = tuple(other for form in forms for other in (DATA if form == "json" else (form,))) or FORMS
-    shown = "A table on a terminal and TSV in a pipe, unless you choose." if choices == FORMS else "How to print it."
-    return click.option("-f", "--format", "form", type=click.Choice(choices), help=shown)
+    help = "A table on a terminal and TSV in a pipe, unless you choose." if choices == FORMS else "How to print it."
+    return click.option("-f", "--format", "form", type=click.Choice(choices), help=help)
 
 
 def strategy_option(command: F) -> F:
@@ -205,10 +205,10 @@ def as_json(_ctx: click.Context, _option: click.Parameter, value: str | None) ->
     if value is None:
         return None
     try:
-        found: Json = json.loads(value)
+        result: Json = json.loads(value)
     except (ValueError, RecursionError) as error:
         raise click.BadParameter(f"{error}. Write an object, such as '{{\"page\": 3}}'.") from error
-    return found
+    return result
 
 
 def without_none(options: Mapping[str, object]) -> dict[str, object]:
@@ -254,10 +254,10 @@ def positive_days_option(ctx: click.Context, option: click.Parameter, value: str
 def shares_option(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[float, ...]:
     """Numbers from 0 to 1, given one by one or with commas between them."""
     parts = [part for value in values for part in value.split(",")]
-    found = tuple(parse_number(part) for part in parts)
-    if not all(0 <= each <= 1 for each in found):
+    numbers = tuple(parse_number(part) for part in parts)
+    if not all(0 <= each <= 1 for each in numbers):
         raise click.BadParameter(f"{','.join(parts)!r} cannot be plotted; write numbers from 0 to 1: 0.9,0.5,0.1.")
-    return found
+    return numbers
 
 
 def parse_number(text: str) -> float:
@@ -269,20 +269,20 @@ def parse_number(text: str) -> float:
 
 def confidence_range(_ctx: click.Context, _option: click.Parameter, value: str) -> tuple[float, float]:
     """A level, or two numbers or levels; both ends belong to it."""
-    given = value.strip().lower()
-    found = (LEVELS[given].least, LEVELS[given].most) if given in LEVELS else parse_range(given)
-    if found is None or not 0 <= found[0] <= found[1] <= 1:
+    text = value.strip().lower()
+    ends = (LEVELS[text].least, LEVELS[text].most) if text in LEVELS else parse_range(text)
+    if ends is None or not 0 <= ends[0] <= ends[1] <= 1:
         raise click.BadParameter(
             f"{value!r} is no range; write very-low, low, medium, high, very-high, high-, 0.2-0.6, 0.8- or -0.3."
         )
-    return found
+    return ends
 
 
-def parse_range(given: str) -> tuple[float, float] | None:
-    found = RANGE.match(given)
-    if not found or given == "-":
+def parse_range(text: str) -> tuple[float, float] | None:
+    value = RANGE.match(text)
+    if not value or text == "-":
         return None
-    least, most = found[1] or "0", found[2] or "1"
+    least, most = value[1] or "0", value[2] or "1"
     return (
         LEVELS[least].least if least in LEVELS else float(least),
         LEVELS[most].most if most in LEVELS else float(most),
@@ -325,10 +325,10 @@ def show_plan(
     items: Sequence[T], columns: Sequence[Column[T]], record: Callable[[T], object], limit: int, form: str | None
 ) -> None:
     """The whole plan for programs; for people as much of it as they would read."""
-    shown = items[:limit] if limit and chosen_form(form) == "table" else items
-    print_items(shown, columns, record, form)
-    if len(shown) < len(items):
-        say(f"and {len(items) - len(shown):,} more; -n 0 lists them all.")
+    rows = items[:limit] if limit and chosen_form(form) == "table" else items
+    print_items(rows, columns, record, form)
+    if len(rows) < len(items):
+        say(f"and {len(items) - len(rows):,} more; -n 0 lists them all.")
 
 
 def confirm_plan(asked: PlanOptions, would: str, question: str = "") -> bool:

@@ -1,4 +1,4 @@
-"""nacre mcp"""
+"""nacre mcp and nacre hook: what agent programs start."""
 
 from __future__ import annotations
 
@@ -109,15 +109,17 @@ def list_tools(profile: str, form: str | None) -> None:
     from nacre.mcp.profiles import profile_named
     from nacre.mcp.server import costs
 
-    told = {name: costs(profile_named(name)) for name in PROFILES}
+    costs_of = {name: costs(profile_named(name)) for name in PROFILES}
     if form in DATA:
-        totals = {name: sum(each.tokens for each in found) for name, found in told.items()}
-        print_data({"profile": profile, "tools": [tool_record(each) for each in told[profile]], "totals": totals}, form)
+        totals = {name: sum(each.tokens for each in tools) for name, tools in costs_of.items()}
+        print_data(
+            {"profile": profile, "tools": [tool_record(each) for each in costs_of[profile]], "totals": totals}, form
+        )
         return
-    print_items(told[profile], tool_columns(), tool_record, form)
-    for name, found in told.items():
-        total, results = sum(each.tokens for each in found), sum(each.schema for each in found)
-        say(f"{name}: {len(found)} tools, about {total:,} tokens, {results:,} of them for the shapes of results")
+    print_items(costs_of[profile], tool_columns(), tool_record, form)
+    for name, tools in costs_of.items():
+        total, results = sum(each.tokens for each in tools), sum(each.schema for each in tools)
+        say(f"{name}: {len(tools)} tools, about {total:,} tokens, {results:,} of them for the shapes of results")
 
 
 def tool_columns() -> list[Column[Cost]]:
@@ -148,9 +150,9 @@ def add_event(name: str, help: str) -> None:
     def answer(cli: CliContext) -> None:
         from nacre.hooks.client import run
 
-        told = run(name, cli.flags)
-        if told:
-            sys.stdout.write(told + "\n")
+        answer_text = run(name, cli.flags)
+        if answer_text:
+            sys.stdout.write(answer_text + "\n")
 
 
 add_event("session-start", "A session begins: give it what is pinned or important.")
@@ -165,14 +167,14 @@ add_event("session-end", "A session ends: keep what was said.")
 @global_options
 @click.pass_obj
 def status(cli: CliContext, form: str | None) -> None:
-    """Tell what is captured and injected, where it goes, and whether the helper runs."""
+    """Show what is captured and injected, where it goes, and whether the helper runs."""
     from nacre.hooks.status import hook_status
 
-    told = hook_status(cli.flags)
+    state = hook_status(cli.flags)
     if form in DATA:
-        print_data(told.record(), form)
+        print_data(state.record(), form)
         return
-    for line in status_lines(told):
+    for line in status_lines(state):
         put(line)
 
 
@@ -186,21 +188,21 @@ def end(cli: CliContext) -> None:
     say("The helper ends." if end_helper(cli.flags) else "There is no helper at work.")
 
 
-def status_lines(told: HookStatus) -> list[str]:
+def status_lines(state: HookStatus) -> list[str]:
     from nacre.model.instants import iso
 
     helper = (
-        f"process {told.helper}, model {'loaded' if told.ready else 'not loaded'}" if told.helper else "not running"
+        f"process {state.helper}, model {'loaded' if state.ready else 'not loaded'}" if state.helper else "not running"
     )
-    injected = f"at most {told.budget:g} tokens, of relevance {told.min_relevance:g} and more"
-    found = [
-        f"store     {told.store}",
-        f"space     {told.space}",
-        f"capture   {'on' if told.capture else 'off'} (hook_capture)",
-        f"inject    {f'on, {injected}' if told.inject else 'off'} (hook_inject)",
+    injected = f"at most {state.budget:g} tokens, of relevance {state.min_relevance:g} and more"
+    lines = [
+        f"store     {state.store}",
+        f"space     {state.space}",
+        f"capture   {'on' if state.capture else 'off'} (hook_capture)",
+        f"inject    {f'on, {injected}' if state.inject else 'off'} (hook_inject)",
         f"helper    {helper}",
-        f"log       {told.log}",
+        f"log       {state.log}",
     ]
-    for path, reached in told.transcripts.items():
-        found.append(f"captured  {reached.turns:,} turns until {iso(reached.at)}: {path}")
-    return found
+    for path, reached in state.transcripts.items():
+        lines.append(f"captured  {reached.turns:,} turns until {iso(reached.at)}: {path}")
+    return lines

@@ -57,9 +57,9 @@ def list_command(cli: CliContext, form: str | None) -> None:
     """List the copies of this store, newest first, and what earlier restores left beside it."""
     from nacre.lifecycle.backups import copies
 
-    found = copies(cli.settings())
-    print_items(found, backup_columns(cli.now()), backup_record, form)
-    if not found:
+    copy = copies(cli.settings())
+    print_items(copy, backup_columns(cli.now()), backup_record, form)
+    if not copy:
         say("There are no copies yet; `nacre backup create` makes one.")
 
 
@@ -72,11 +72,11 @@ def list_command(cli: CliContext, form: str | None) -> None:
 def verify_command(cli: CliContext, file: str, key: str | None, form: str | None) -> None:
     """Read a copy from end to end, change nothing, and tell what it holds. Ends with code 4 when it is damaged."""
     configure_logging(debug=cli.debug)
-    found = verified(cli.settings(), file, key)
+    copy = verified(cli.settings(), file, key)
     if form in DATA:
-        print_data(copy_record(file, found), form)
+        print_data(copy_record(file, copy), form)
     else:
-        put(f"{file} is whole: {copy_text(found, cli.now())}.")
+        put(f"{file} is whole: {copy_text(copy, cli.now())}.")
 
 
 @backup_command.command("restore")
@@ -87,7 +87,7 @@ def verify_command(cli: CliContext, file: str, key: str | None, form: str | None
 @global_options
 @click.pass_obj
 def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, yes: bool) -> None:
-    """Put a copy in the place of the store. The present file is kept beside it under another name.
+    """Replace the store with a copy. The present file is kept beside it under another name.
 
     The copy is checked first, and nothing is changed while another process has the store open. An encrypted store stays
     encrypted with its own key, whatever the copy was.
@@ -97,18 +97,18 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
 
     configure_logging(debug=cli.debug)
     settings = cli.settings()
-    told = f"{copy_text(verified(settings, file, key), cli.now())}"
+    description = f"{copy_text(verified(settings, file, key), cli.now())}"
     if dry_run:
-        say(f"{store_file(settings.store)} would become {told}; nothing was changed.")
+        say(f"{store_file(settings.store)} would become {description}; nothing was changed.")
         return
     if not yes:
         confirm(
-            f"Put {file} ({told}) in the place of {store_file(settings.store)}? The present file is kept beside it."
+            f"Replace {store_file(settings.store)} with {file} ({description})? The present file is kept beside it."
         )
-    kept = restore(settings, file, cli.now(), key=key)
-    say(f"{store_file(settings.store)} is restored: {told}.")
-    if kept is not None:
-        put(str(kept))
+    stored = restore(settings, file, cli.now(), key=key)
+    say(f"{store_file(settings.store)} is restored: {description}.")
+    if stored is not None:
+        put(str(stored))
         say("What was there before is kept under this name; `nacre backup restore` puts it back.")
 
 
@@ -145,19 +145,19 @@ def copy_record(file: str, copy: Copy) -> dict[str, object]:
 
 def backup_columns(now: float) -> list[Column[StoredCopy]]:
     return [
-        Column("made", lambda kept: iso(kept.made_at), lambda kept: age(kept.made_at, now)),
-        Column("size", lambda kept: str(kept.bytes_on_disk), lambda kept: size(kept.bytes_on_disk), right=True),
+        Column("made", lambda stored: iso(stored.made_at), lambda stored: age(stored.made_at, now)),
+        Column("size", lambda stored: str(stored.bytes_on_disk), lambda stored: size(stored.bytes_on_disk), right=True),
         Column("kind", kind, kind, style="magenta"),
-        Column("file", lambda kept: str(kept.file), lambda kept: str(kept.file), wide=True, wraps=True),
+        Column("file", lambda stored: str(stored.file), lambda stored: str(stored.file), wide=True, wraps=True),
     ]
 
 
-def kind(kept: StoredCopy) -> str:
-    return "replaced" if kept.replaced else "copy"
+def kind(stored: StoredCopy) -> str:
+    return "replaced" if stored.replaced else "copy"
 
 
-def backup_record(kept: StoredCopy) -> dict[str, object]:
-    return {"made": iso(kept.made_at), "bytes": kept.bytes_on_disk, "kind": kind(kept), "file": str(kept.file)}
+def backup_record(stored: StoredCopy) -> dict[str, object]:
+    return {"made": iso(stored.made_at), "bytes": stored.bytes_on_disk, "kind": kind(stored), "file": str(stored.file)}
 
 
 def size(bytes: int) -> str:

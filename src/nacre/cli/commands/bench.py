@@ -48,7 +48,7 @@ def recall(
     out: Path | None,
     form: str | None,
 ) -> None:
-    """Tell how often the right memory is found, by default and in four plain ways: grep, BM25, vectors, and RRF.
+    """Measure how often the right memory is found, by default and in four plain ways: grep, BM25, vectors, and RRF.
 
     \b
       nacre bench recall --suite locomo --data locomo10.json --json locomo.report.json
@@ -61,23 +61,24 @@ def recall(
         raise click.UsageError(f"The folder of {out} is not there; make it first, the run takes minutes.")
     loaded = load(suite, file, mode, unit)
     with progress_line() as progress:
-        found = run(loaded if limit is None else sample(loaded, limit), cli.embedder(), progress=progress)
+        report = run(loaded if limit is None else sample(loaded, limit), cli.embedder(), progress=progress)
     if out is not None:
-        out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    print_report(found, form)
+        out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    print_report(report, form)
 
 
-def print_report(found: Report, form: str | None) -> None:
+def print_report(report: Report, form: str | None) -> None:
     if form in DATA:
-        print_data(found, form)
+        print_data(report, form)
         return
     from nacre.bench.report import rows
 
-    print_items(rows(found), columns(), asdict, form)
-    say(f"{found['n']} questions of {found['suite']} ({found['mode']}, by {found['unit']}) with {found['embedder']}.")
+    print_items(rows(report), columns(), asdict, form)
+    say(f"{report['n']} questions of {report['suite']} ({report['mode']}, by {report['unit']}), {report['embedder']}.")
+    latency = report["latency_ms"]
     say(
-        f"A recall takes {found['latency_ms']['p50']:.1f} ms, one in twenty more than {found['latency_ms']['p95']:.1f};"
-        f" {found['ingest_per_s']:.0f} turns are remembered a second."
+        f"A recall takes {latency['p50']:.1f} ms, one in twenty more than {latency['p95']:.1f};"
+        f" {report['ingest_per_s']:.0f} turns are remembered a second."
     )
 
 

@@ -44,8 +44,8 @@ def alias(systems: tuple[str, ...], way: str, force: bool) -> None:
     """
     from nacre.compat.aliases import named
 
-    given = [repr(named(system)) for system in systems] + ["force=True"] * force
-    call = f"nacre.compat.install({', '.join(given)})"
+    arguments = [repr(named(system)) for system in systems] + ["force=True"] * force
+    call = f"nacre.compat.install({', '.join(arguments)})"
     if way == "python":
         put(f"import nacre.compat\n\n{call}")
         return

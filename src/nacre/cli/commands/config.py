@@ -1,4 +1,4 @@
-"""Values that a setting cannot have, told before they are written: later they would stop every command."""
+"""nacre config and nacre trust: settings, their sources, and which project files you trust."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 OFF = "off"
 SHARES = ("default_importance", "min_trust", "conflict_threshold", "lesson_semantic", "lesson_keyword")
-# As the parts themselves have them, which are dear to import; a test holds the two together.
+# As the parts themselves have them, which are slow to import; a test holds the two together.
 CHOICES: Mapping[str, Sequence[str]] = {
     "on_conflict": ("note", "ignore", "warn", "supersede", "raise"),
     "scope": ("", "session_only", "cross_session_read", "cross_session_write", "global_read", "global_write"),
@@ -104,7 +104,7 @@ project_option = click.option(
 
 @click.group("config")
 def config_command() -> None:
-    """See and change the settings, and where each comes from.
+    """Show and change the settings, and where each comes from.
 
     An option wins over the environment (NACRE_STORE, …), this over the nearest .nacre.toml upwards, this over your own
     config.toml, and that over the default. Settings of one space alone are called spaces.NAME.KEY. A project's
@@ -120,14 +120,14 @@ def config_command() -> None:
 @click.pass_obj
 def list_command(cli: CliContext, changed: bool, form: str | None) -> None:
     """List every setting with its value and its source. Keys of services are not shown."""
-    found = [each for each in explained(cli.flags, notify=cli.notify) if not changed or each.source != "default"]
+    setting = [each for each in explained(cli.flags, notify=cli.notify) if not changed or each.source != "default"]
     columns: list[Column[Setting]] = [
         Column("key", lambda each: each.key, lambda each: each.key, style="cyan"),
         Column("value", setting_text, setting_text, wide=True, wraps=True),
         Column("source", source_of, source_of, style="magenta"),
     ]
-    print_items(found, columns, setting_record, form)
-    if not found:
+    print_items(setting, columns, setting_record, form)
+    if not setting:
         say("Everything is as the program has it by default; `nacre config set KEY VALUE` changes that.")
 
 
@@ -143,12 +143,12 @@ def get(cli: CliContext, key: str, form: str | None) -> None:
         if key.partition(".")[0] in TABLES:
             raise NotFound(f"no file sets {key}; `nacre config set {key} VALUE` does.")
         raise unknown_setting(key, list(known))
-    found = known[key]
+    setting = known[key]
     if form in DATA:
-        print_data({"key": key, "value": found.value, "source": found.source}, form)
+        print_data({"key": key, "value": setting.value, "source": setting.source}, form)
     else:
-        put(value_text(found.value))
-        say(f"from {found.source}")
+        put(value_text(setting.value))
+        say(f"from {setting.source}")
 
 
 @config_command.command("set")
@@ -188,7 +188,7 @@ def check_together(cli: CliContext, name: str, value: str) -> None:
 @global_options
 @click.pass_obj
 def unset_command(cli: CliContext, key: str, project: bool) -> None:
-    """Take one setting out of your own file, or with --project out of that of this folder."""
+    """Remove one setting from your own file, or with --project from that of this folder."""
     from nacre.clients.settings_file import unset
 
     file = chosen_file(project)
@@ -285,9 +285,9 @@ def effective_settings(cli: CliContext) -> dict[str, Setting]:
 def report_overridden(cli: CliContext, key: str, file: Path) -> None:
     if any(each.ignored and each.key == key for each in explained(cli.flags, notify=cli.notify)):
         return  # the notice about the project's file says so
-    found = effective_settings(cli).get(key)
-    if found is not None and Path(found.source).absolute() != file.absolute():
-        say(f"It is {setting_text(found)} all the same: {found.source} wins over this file.")
+    setting = effective_settings(cli).get(key)
+    if setting is not None and Path(setting.source).absolute() != file.absolute():
+        say(f"It is {setting_text(setting)} all the same: {setting.source} wins over this file.")
 
 
 def setting_text(setting: Setting) -> str:
@@ -389,12 +389,14 @@ def list_consents(form: str | None) -> None:
     from nacre.model.instants import iso
     from nacre.trust import consents, state_of
 
-    found = consents()
+    trusted = consents()
     columns: list[Column[Consent]] = [
         Column("file", lambda each: each.file, lambda each: each.file, style="cyan", wide=True, wraps=True),
         Column("state", state_of, state_of),
         Column("since", lambda each: iso(each.at), lambda each: iso(each.at)[:10]),
     ]
-    print_items(found, columns, lambda each: {"file": each.file, "state": state_of(each), "since": iso(each.at)}, form)
-    if not found:
+    print_items(
+        trusted, columns, lambda each: {"file": each.file, "state": state_of(each), "since": iso(each.at)}, form
+    )
+    if not trusted:
         say("You trust no project's settings; `nacre trust` in a folder allows what its file sets.")

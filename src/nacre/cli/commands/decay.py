@@ -1,4 +1,4 @@
-"""nacre decay"""
+"""nacre decay, audit and fade: how memories lose strength and confidence."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Plot:
 
 @click.group("decay")
 def decay_command() -> None:
-    """See how memories fade. `nacre prune` lets go of what has faded.
+    """Show how memories decay. `nacre prune` moves what has decayed to the trash.
 
     \b
       nacre decay scores --weakest    what would go first
@@ -76,17 +76,17 @@ def decay_command() -> None:
 def scores(
     cli: CliContext, limit: int, weakest: bool, model: str | None, decay_rate: float | None, form: str | None
 ) -> None:
-    """List how strongly memories still stand, the strongest first."""
+    """List the decay scores of memories, the strongest first."""
     now = cli.now()
     with cli.open() as store:
         ranked = engine_of(store, cli.settings(), model, decay_rate).score_all(now)
-        found = weakest_first(ranked, limit or None) if weakest else list(islice(ranked, limit or None))
+        rows = weakest_first(ranked, limit or None) if weakest else list(islice(ranked, limit or None))
         total = store.count()
-    print_items(found, score_columns(now), score_record, form)
-    if not found:
+    print_items(rows, score_columns(now), score_record, form)
+    if not rows:
         say("No memories here; `nacre remember TEXT` keeps one.")
-    elif len(found) < total and sys.stdout.isatty():
-        say(f"{len(found)} of {total:,}; -n 0 lists them all.")
+    elif len(rows) < total and sys.stdout.isatty():
+        say(f"{len(rows)} of {total:,}; -n 0 lists them all.")
 
 
 def weakest_first(ranked: Iterator[Scored], limit: int | None) -> list[Scored]:
@@ -133,16 +133,16 @@ def plot(
         memories = (
             find_memories(store, ids) if ids else [example_memory(share, now) for share in importance or EXAMPLES]
         )
-        found = make_plot(engine, memories, now, days)
+        rows = make_plot(engine, memories, now, days)
     if output is not None:
         from nacre.lifecycle.decay_curves import write
 
-        write(found.curves, output, floor=engine.min_score)
-        say(f"Drew {count_of(len(found.curves), 'curve', 'curves')} to {output}.")
+        write(rows.curves, output, floor=engine.min_score)
+        say(f"Drew {count_of(len(rows.curves), 'curve', 'curves')} to {output}.")
     elif form in DATA:
-        print_data(plot_record(found, days), form)
+        print_data(plot_record(rows, days), form)
     else:
-        draw_plot(found)
+        draw_plot(rows)
 
 
 def example_memory(importance: float, now: float) -> Memory:
@@ -170,31 +170,31 @@ def make_plot(engine: DecayEngine, memories: list[Memory], now: float, days: flo
     return Plot(engine, curves, [protection(engine, memory, memory.id in support) for memory in memories])
 
 
-def protection(engine: DecayEngine, memory: Memory, tied: bool) -> str:
+def protection(engine: DecayEngine, memory: Memory, linked: bool) -> str:
     if memory.pinned:
         return "pinned: stays"
     if memory.type in engine.protect_types:
         return f"{memory.type}: stays"
-    return "tied to: stays" if tied and engine.protect_linked else ""
+    return "linked to: stays" if linked and engine.protect_linked else ""
 
 
-def draw_plot(found: Plot) -> None:
+def draw_plot(rows: Plot) -> None:
     from nacre.cli.ui.charts import plain_plot, plot_legend, plot_lines
 
-    size, floor = shutil.get_terminal_size(), found.engine.min_score
+    size, floor = shutil.get_terminal_size(), rows.engine.min_score
     lines = [
-        *plot_lines(found.curves, floor, columns=size.columns, rows=size.lines),
-        *plot_legend(found.curves, found.fates, floor, columns=size.columns),
+        *plot_lines(rows.curves, floor, columns=size.columns, rows=size.lines),
+        *plot_legend(rows.curves, rows.fates, floor, columns=size.columns),
     ]
     plain = not (sys.stdout.encoding or "").lower().startswith("utf")
     put("\n".join(map(plain_plot, lines) if plain else lines))
 
 
-def plot_record(found: Plot, days: float) -> dict[str, object]:
+def plot_record(rows: Plot, days: float) -> dict[str, object]:
     return {
-        "model": found.engine.model,
-        "decay_rate": found.engine.decay_rate,
-        "min_score": found.engine.min_score,
+        "model": rows.engine.model,
+        "decay_rate": rows.engine.decay_rate,
+        "min_score": rows.engine.min_score,
         "days": days,
         "curves": [
             {
@@ -202,7 +202,7 @@ def plot_record(found: Plot, days: float) -> dict[str, object]:
                 "stays": fate,
                 "points": [[round(day, 3), round(score, 6)] for day, score in each.points],
             }
-            for each, fate in zip(found.curves, found.fates, strict=True)
+            for each, fate in zip(rows.curves, rows.fates, strict=True)
         ],
     }
 
@@ -241,7 +241,7 @@ def audit_command(
     limit: int,
     form: str | None,
 ) -> None:
-    """List what is held how firmly, on what evidence, the oldest first.
+    """List memories by confidence and source, the oldest first.
 
     \b
       nacre audit --confidence high --source inferred
@@ -254,11 +254,11 @@ def audit_command(
         validated = False if unvalidated else None
         memories = audit(store, min_confidence=least, max_confidence=most, source=source, validated=validated)
         first = list(islice(memories, limit + 1 if limit else None))
-        found = list(audit_rows(store, first[: limit or None], cli.now(), fade=fade))
-    print_items(found, audit_columns(cli.now()), audit_record, form)
-    if not found:
-        say("Nothing is held so.")
-    elif len(found) < len(first):
+        rows = list(audit_rows(store, first[: limit or None], cli.now(), fade=fade))
+    print_items(rows, audit_columns(cli.now()), audit_record, form)
+    if not rows:
+        say("No memory matches.")
+    elif len(rows) < len(first):
         say("There are more; -n 0 lists them all.")
 
 
@@ -314,7 +314,7 @@ def audit_record(each: AuditRow) -> dict[str, object]:
 @plan_options
 @click.pass_obj
 def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]) -> None:
-    """List what nobody confirmed for so long that it is less certain now, and with --apply lower its confidence.
+    """List memories that nobody confirmed for long, and with --apply lower their confidence.
 
     Only what is held to be true fades so: semantic, procedural and feedback memories that are not pinned. `nacre
     validate` renews one.

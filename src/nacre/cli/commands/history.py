@@ -1,4 +1,4 @@
-"""nacre history"""
+"""nacre history and diff: what changed over time."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 @global_options
 @click.pass_obj
 def history_command(cli: CliContext, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
-    """Tell every version of the truth that this memory is one of, oldest first, and what changed when and why."""
+    """Show every version of this memory, oldest first, and what changed when and why."""
     with cli.open() as store:
-        told = store.history(resolve_id(store, id), as_of=as_of, valid_at=valid_at)
+        history = store.history(resolve_id(store, id), as_of=as_of, valid_at=valid_at)
     chosen = form or ("table" if sys.stdout.isatty() else "tsv")
     if chosen in DATA:
-        print_data(history_record(told), chosen)
+        print_data(history_record(history), chosen)
     elif chosen == "tsv":
-        print_rows(history_rows(told))
+        print_rows(history_rows(history))
     else:
-        print_items(told.versions, version_columns(), memory_record, "table")
-        if told.transitions:
+        print_items(history.versions, version_columns(), memory_record, "table")
+        if history.transitions:
             sys.stdout.write("\n")
-        print_items(told.transitions, change_columns(cli.now()), transition_record, "table")
+        print_items(history.transitions, change_columns(cli.now()), transition_record, "table")
 
 
-def history_record(told: History) -> dict[str, object]:
+def history_record(history: History) -> dict[str, object]:
     return {
-        "head": told.head.id,
-        "versions": [memory_record(version) for version in told.versions],
-        "changes": [transition_record(change) for change in told.transitions],
+        "head": history.head.id,
+        "versions": [memory_record(version) for version in history.versions],
+        "changes": [transition_record(change) for change in history.transitions],
     }
 
 
@@ -59,15 +59,15 @@ def transition_record(change: Transition) -> dict[str, object]:
     return {("act" if name == "operation" else name): value for name, value in fields.items()}
 
 
-def history_rows(told: History) -> list[list[str]]:
-    """Versions and changes in the same columns: what, id, from, until, value before, value after, act, why."""
+def history_rows(history: History) -> list[list[str]]:
+    """Versions and changes in the same columns: what, id, from, until, value before, value after, operation, why."""
     versions = [
         ["version", each.id, iso(valid_from(each)), iso(each.valid_until), "", each.text, "", ""]
-        for each in told.versions
+        for each in history.versions
     ]
     changes = [
         ["change", each.new, iso(each.at), "", each.before, each.after, each.operation, each.why]
-        for each in told.transitions
+        for each in history.transitions
     ]
     return versions + changes
 
@@ -132,21 +132,21 @@ class DiffLine(NamedTuple):
 @global_options
 @click.pass_obj
 def diff_command(cli: CliContext, earlier: str, later: str | None, form: str | None) -> None:
-    """Tell what came (+), went (-) and changed (~) between two times, or since one.
+    """Show what came (+), went (-) and changed (~) between two times, or since one.
 
     WHEN is 2h, 7d, a time, or a date (UTC). Of two dates both days count: from the first one's beginning to the second
     one's end. What was purged since is not told.
     """
     begin, end = diff_moments(earlier, later, cli.now())
     with cli.open() as store:
-        found = store.diff(begin, end)
+        difference = store.diff(begin, end)
     if form in DATA:
-        print_data(diff_record(found), form)
+        print_data(diff_record(difference), form)
     else:
-        print_items(list(diff_lines(found)), diff_columns(), list, form)
-    for note in found.notes:
+        print_items(list(diff_lines(difference)), diff_columns(), list, form)
+    for note in difference.notes:
         say(note)
-    say(diff_summary(found, begin, end))
+    say(diff_summary(difference, begin, end))
 
 
 def diff_moments(earlier: str, later: str | None, now: float) -> tuple[float, float]:
@@ -155,12 +155,12 @@ def diff_moments(earlier: str, later: str | None, now: float) -> tuple[float, fl
     return since(earlier, now), now if later is None else known_by(later, now)
 
 
-def diff_lines(found: Difference) -> Iterator[DiffLine]:
-    for memory in found.added:
+def diff_lines(difference: Difference) -> Iterator[DiffLine]:
+    for memory in difference.added:
         yield DiffLine("+", memory.id, "", "", memory.text)
-    for memory in found.removed:
+    for memory in difference.removed:
         yield DiffLine("-", memory.id, "", memory.text, "")
-    for change in found.changed:
+    for change in difference.changed:
         for name, (before, after) in change.fields.items():
             yield DiffLine("~", change.after.id, name, field_text(name, before), field_text(name, after))
 
@@ -180,22 +180,24 @@ def diff_text(line: DiffLine) -> str:
     return f"{before} → {after}" if line.sign == "~" else before or after
 
 
-def diff_record(found: Difference) -> dict[str, object]:
+def diff_record(difference: Difference) -> dict[str, object]:
     return {
-        "added": [memory_record(memory) for memory in found.added],
-        "removed": [memory_record(memory) for memory in found.removed],
+        "added": [memory_record(memory) for memory in difference.added],
+        "removed": [memory_record(memory) for memory in difference.removed],
         "changed": [
             {
                 "id": change.after.id,
                 "before": with_iso_times({name: before for name, (before, _) in change.fields.items()}),
                 "after": with_iso_times({name: after for name, (_, after) in change.fields.items()}),
             }
-            for change in found.changed
+            for change in difference.changed
         ],
-        "notes": list(found.notes),
+        "notes": list(difference.notes),
     }
 
 
-def diff_summary(found: Difference, begin: float, end: float) -> str:
-    told = f"{count_of(len(found.added))} came, {len(found.removed):,} went, {len(found.changed):,} changed"
-    return f"{told} between {iso(begin)} and {iso(end)}."
+def diff_summary(difference: Difference, begin: float, end: float) -> str:
+    counts = (
+        f"{count_of(len(difference.added))} came, {len(difference.removed):,} went, {len(difference.changed):,} changed"
+    )
+    return f"{counts} between {iso(begin)} and {iso(end)}."

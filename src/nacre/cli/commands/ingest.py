@@ -42,7 +42,7 @@ class IngestedFile:
 def ingest_command(
     cli: CliContext, paths: tuple[Path, ...], name: str | None, dry_run: bool, tools: bool, form: str | None
 ) -> None:
-    """Keep conversations and notes that lie in files: transcripts of Claude Code, exports of ChatGPT and Claude, lines
+    """Store conversations and notes from files: transcripts of Claude Code, exports of ChatGPT and Claude, lines
     of JSON, Markdown. Folders are walked.
 
     What was ingested before is not kept twice, and an edited note changes its memory. Transcripts go into the space of
@@ -53,13 +53,13 @@ def ingest_command(
       nacre ingest conversations.json --dry-run
       nacre ingest notes/ --space me
     """
-    found = detect_formats(paths, name)
+    files = detect_formats(paths, name)
     done = []
     with cli.open_if_made() if dry_run else cli.open_or_make(model=True) as store, progress_line() as progress:
         from nacre.transfer.ingest.ingest import Ingest
 
         before = set(store.spaces())
-        for path, format in found:
+        for path, format in files:
             space = space_for(cli, format, path, store)
             with open_in_space(cli, store, space) as there:
                 tally = Ingest(there, format, path, dry_run).run(tools=tools, progress=progress)
@@ -116,10 +116,10 @@ def open_in_space(cli: CliContext, store: MemoryStore, space: str) -> MemoryStor
 
 def columns() -> list[Column[IngestedFile]]:
     def count(name: str) -> Column[IngestedFile]:
-        def told(each: IngestedFile) -> str:
+        def text(each: IngestedFile) -> str:
             return str(getattr(each.tally, name))
 
-        return Column(name, told, told, right=True)
+        return Column(name, text, text, right=True)
 
     return [
         Column("file", lambda each: str(each.path), lambda each: each.path.name, wide=True),
@@ -158,22 +158,22 @@ def summary(done: list[IngestedFile], *, dry_run: bool) -> list[str]:
     new, unchanged, changed, gone = (
         sum(getattr(tally, name) for tally in tallies) for name in ("new", "unchanged", "changed", "gone")
     )
-    told = [f"{path.path}: {fault}" for path in done for fault in path.tally.faults]
+    lines = [f"{path.path}: {fault}" for path in done for fault in path.tally.faults]
     broken = sum(tally.broken for tally in tallies)
-    if broken > len(told):
-        told.append(f"and {broken - len(told):,} more that cannot be read.")
+    if broken > len(lines):
+        lines.append(f"and {broken - len(lines):,} more that cannot be read.")
     reasons: dict[str, int] = {}
     for tally in tallies:
         for reason, count in tally.skipped.items():
             reasons[reason] = reasons.get(reason, 0) + count
     if reasons:
-        told.append(
+        lines.append(
             "Left out: " + ", ".join(f"{reason} ({count:,})" for reason, count in sorted(reasons.items())) + "."
         )
     secrets = {kind for tally in tallies for kind in tally.redacted}
     if secrets and (new or changed) and not dry_run:
-        told += guard_notes(tuple(sorted(secrets)))
-    kept = f"{new:,} new, {unchanged:,} unchanged, {changed:,} changed"
+        lines += guard_notes(tuple(sorted(secrets)))
+    counts = f"{new:,} new, {unchanged:,} unchanged, {changed:,} changed"
     removed = f", {gone:,} gone from their notes (in the trash)" if gone else ""
     ending = "; nothing was kept (--dry-run)." if dry_run else "."
-    return [*told, f"{count_of(len(done), 'file', 'files')}: {kept}{removed}{ending}"]
+    return [*lines, f"{count_of(len(done), 'file', 'files')}: {counts}{removed}{ending}"]

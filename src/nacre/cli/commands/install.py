@@ -1,4 +1,4 @@
-"""What `install` and `uninstall` share: the installer of a client, made from the options and the settings."""
+"""nacre install and uninstall: set this memory up in an agent program."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def make_installer(cli: CliContext, client: str, *, project: bool, server_name: 
     folder = Path.cwd() if project else None
     if folder is not None and kind.project_path(folder) is None:
         raise UsageProblem(f"{kind.title} knows no settings of a project; leave out --project.")
-    found = installer_settings(cli, folder)
+    settings = installer_settings(cli, folder)
     return kind(
-        store=found.store,
-        space="" if found.space == "default" else found.space,
+        store=settings.store,
+        space="" if settings.space == "default" else settings.space,
         settings_path="",
         server_name=server_name,
         extra_env=shell_environment(cli),
@@ -72,8 +72,8 @@ def shell_environment(cli: CliContext) -> Mapping[str, str]:
     from nacre.settings import ENVIRONMENT
 
     names = {ENVIRONMENT + name.upper(): name for name in STORE_SETTINGS}
-    given = {variable: cli.flags.get(name) or os.environ.get(variable, "") for variable, name in names.items()}
-    return {variable: value for variable, value in given.items() if value.strip()}
+    values = {variable: cli.flags.get(name) or os.environ.get(variable, "") for variable, name in names.items()}
+    return {variable: value for variable, value in values.items() if value.strip()}
 
 
 def require_client(client: str | None) -> str:
@@ -95,7 +95,7 @@ class ClientRow:
 
 @click.command("install")
 @client_argument
-@click.option("--list", "listing", is_flag=True, help="Tell which clients are on this machine, and end.")
+@click.option("--list", "listing", is_flag=True, help="List the clients on this machine, and end.")
 @client_options
 @click.option("--profile", type=click.Choice(PROFILES), help="Which tools the server shows.")
 @click.option("--hooks", is_flag=True, help="Also recall before prompts and keep what is said (claude-code).")
@@ -151,22 +151,22 @@ def write_settings(installer: Installer, *, hooks: bool, write_guidance: bool, f
     if hooks:  # first: their file is the one that nobody has looked at yet
         report_written(require_hooks(installer).write_hooks(), "the hooks")
     report_written(installer.write_settings(), f"the server {installer.server_name!r}")
-    told = installer.write_guidance() if write_guidance else None
-    if told is not None:
-        report_written(told, "the guidance")
+    guidance = installer.write_guidance() if write_guidance else None
+    if guidance is not None:
+        report_written(guidance, "the guidance")
     say(f"Memories are kept in {installer.environment().get('NACRE_STORE')}. Restart {installer.title} to use them.")
 
 
 def confirm_replacement(installer: Installer, *, force: bool, yes: bool) -> Installer:
     try:
-        standing = installer.entry()
+        current = installer.entry()
     except ConfigError:
         if not force:
             if not sys.stdin.isatty():
                 raise
             confirm(f"{installer.path} cannot be read. Replace it? What it holds is kept beside it.")
         return replace(installer, overwrite_unparseable=True)
-    if standing not in (None, installer.build_mcp_block()) and not yes:
+    if current not in (None, installer.build_mcp_block()) and not yes:
         confirm(f"{installer.path} has a server {installer.server_name!r} that is set up otherwise. Replace it?")
     return replace(installer, overwrite_unparseable=force)
 
@@ -175,8 +175,8 @@ def report_written(done: FileChange, what: str) -> None:
     if not done.changed:
         say(f"{done.file} holds {what} already.")
     else:
-        kept = f" The old file is kept as {done.backup.name}." if done.backup else ""
-        say(f"Wrote {what} to {done.file}.{kept}")
+        backup = f" The old file is kept as {done.backup.name}." if done.backup else ""
+        say(f"Wrote {what} to {done.file}.{backup}")
 
 
 def show_settings(installer: Installer, *, hooks: bool) -> None:
@@ -242,7 +242,7 @@ def client_record(row: ClientRow) -> dict[str, object]:
 @global_options
 @click.pass_obj
 def uninstall_command(cli: CliContext, client: str | None, project: bool, server_name: str) -> None:
-    """Take this memory out of an agent's program again: the server, the hooks, the guidance, and nothing else.
+    """Remove this memory from an agent's program: the server, the hooks, the guidance, and nothing else.
 
     The memories themselves stay where they are. Ends with code 1 where there was nothing to take out.
     """

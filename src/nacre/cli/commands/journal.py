@@ -1,4 +1,4 @@
-"""nacre journal"""
+"""nacre journal and undo."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def entry_options(command: F) -> F:
 
 @click.group("journal", cls=TailByDefault)
 def journal_command() -> None:
-    """Tell what was done, when and by whom. Without a subcommand: its tail, of all memories or of one ID.
+    """Show what was done, when and by whom. Without a subcommand: its tail, of all memories or of one ID.
 
     \b
-      nacre journal                  the last acts
+      nacre journal                  the last operations
       nacre journal 3f2a             what was done to one memory
-      nacre journal show 9c1e        one act, field by field
+      nacre journal show 9c1e        one operation, field by field
     """
 
 
@@ -87,17 +87,17 @@ def journal_command() -> None:
 def tail(
     cli: CliContext, id: str | None, limit: int, everything: bool, form: str | None, **narrowed: Unpack[EntryOptions]
 ) -> None:
-    """Tell the last acts, newest first, of all memories or of the one with this ID."""
+    """Show the last operations, newest first, of all memories or of the one with this ID."""
     if id is not None and narrowed["about"] is not None:
         raise click.UsageError("Name the memory once, as ID or with --id.")
     narrowed["about"] = about = id if id is not None else narrowed["about"]
     with cli.open() as store:
         meant, chosen = entry_filter(store, narrowed, cli.now())
-        told = store.journal(meant, **chosen, limit=None if everything else limit or None)
-        if about and not told and not any(value for name, value in narrowed.items() if name != "about"):
+        entries = store.journal(meant, **chosen, limit=None if everything else limit or None)
+        if about and not entries and not any(value for name, value in narrowed.items() if name != "about"):
             raise MemoryNotFound(about, store.space)
-    print_items(told, entry_columns(cli.now()), entry_record, form)
-    if not told:
+    print_items(entries, entry_columns(cli.now()), entry_record, form)
+    if not entries:
         say("Nothing in the journal fits." if any(narrowed.values()) else "Nothing was done here yet.")
 
 
@@ -110,18 +110,18 @@ journal_command.add_command(tail, "list")
 @global_options
 @click.pass_obj
 def show(cli: CliContext, batch: str, form: str | None) -> None:
-    """Show one act whole: every memory that it changed, field by field, before and after."""
+    """Show one operation in full: every memory that it changed, field by field, before and after."""
     with cli.open() as store:
         try:
-            found = store.journal(batch=store.resolve_operation(batch), limit=None, newest_first=False)
+            entries = store.journal(batch=store.resolve_operation(batch), limit=None, newest_first=False)
         except UndoRefused as error:
             raise NotFound(str(error)) from error
-    if not found:
-        raise NotFound(f"there is no act {short(batch)!r} in the journal; `nacre journal` lists them.")
+    if not entries:
+        raise NotFound(f"there is no operation {short(batch)!r} in the journal; `nacre journal` lists them.")
     if form in DATA:
-        print_data([entry_record(entry) for entry in found], form)
+        print_data([entry_record(entry) for entry in entries], form)
     else:
-        put("\n".join(operation_lines(found, cli.now())))
+        put("\n".join(operation_lines(entries, cli.now())))
 
 
 @journal_command.command("undo")
@@ -130,7 +130,7 @@ def show(cli: CliContext, batch: str, form: str | None) -> None:
 @global_options
 @click.pass_obj
 def undo(cli: CliContext, batch: str, why: str) -> None:
-    """Take back one act, as `nacre undo BATCH` does."""
+    """Undo one operation, as `nacre undo BATCH` does."""
     with cli.open() as store:
         report_undo(store.undo(batch, why=why))
 
@@ -163,20 +163,20 @@ def export(cli: CliContext, file: Path, packed: bool, **narrowed: Unpack[EntryOp
 @global_options
 @click.pass_obj
 def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> None:
-    """Drop what the journal tells of old acts. The memories stay as they are."""
+    """Delete old journal entries. The memories stay as they are."""
     now = cli.now()
-    kept = cli.settings().journal_days if older_than is None else (now - since(older_than, now)) / DAY
-    if older_than is None and kept <= 0:
+    days = cli.settings().journal_days if older_than is None else (now - since(older_than, now)) / DAY
+    if older_than is None and days <= 0:
         raise click.UsageError(
             "The setting journal_days keeps the journal for ever; say --older-than 90d, for example."
         )
     if not yes:
         confirm(
-            f"Drop what the journal tells of acts before {iso(now - kept * DAY)}? This is for good: they can no longer "
+            f"Delete the journal entries before {iso(now - days * DAY)}? This is for good: they can no longer "
             "be undone, nor can the time before be asked about."
         )
     with cli.open() as store:
-        dropped = store.compact(older_than_days=kept, why=why)
+        dropped = store.compact(older_than_days=days, why=why)
     say(
         f"Dropped {count_of(dropped, 'entry', 'entries')} for good." if dropped else "The journal holds nothing so old."
     )
@@ -189,21 +189,21 @@ class EntryFilter(TypedDict):
     until: float | None
 
 
-def entry_filter(store: MemoryStore, given: EntryOptions, now: float) -> tuple[str | None, EntryFilter]:
-    about = resolve_id(store, given["about"]) if given["about"] is not None else None
+def entry_filter(store: MemoryStore, options: EntryOptions, now: float) -> tuple[str | None, EntryFilter]:
+    about = resolve_id(store, options["about"]) if options["about"] is not None else None
     return about, {
-        "operation": given["operation"],
-        "actor": given["actor"],
-        "since": since(given["since"], now) if given["since"] else None,
-        "until": until(given["until"], now) if given["until"] else None,
+        "operation": options["operation"],
+        "actor": options["actor"],
+        "since": since(options["since"], now) if options["since"] else None,
+        "until": until(options["until"], now) if options["until"] else None,
     }
 
 
 def write_entries(entries: Iterable[JournalEntry], out: IO[bytes], *, packed: bool) -> int:
     count = 0
-    with gzip.GzipFile(fileobj=out, mode="wb", filename="", mtime=0) if packed else nullcontext(out) as whole:
+    with gzip.GzipFile(fileobj=out, mode="wb", filename="", mtime=0) if packed else nullcontext(out) as stream:
         for count, entry in enumerate(entries, 1):  # noqa: B007 (how many is what is told)
-            whole.write(json_line(entry_record(entry)).encode())
+            stream.write(json_line(entry_record(entry)).encode())
     out.flush()
     return count
 
@@ -213,17 +213,19 @@ def entry_columns(now: float) -> list[Column[JournalEntry]]:
         Column("batch", lambda entry: entry.operation.batch, lambda entry: short(entry.operation.batch), style="cyan"),
         Column("when", lambda entry: iso(entry.operation.at), lambda entry: age(entry.operation.at, now)),
         Column("actor", lambda entry: entry.operation.actor, lambda entry: entry.operation.actor),
-        Column("act", lambda entry: entry.operation.name, lambda entry: entry.operation.name, style="magenta"),
+        Column("operation", lambda entry: entry.operation.name, lambda entry: entry.operation.name, style="magenta"),
         Column("memory", lambda entry: entry.memory_id, entry_subject),
         Column("what", entry_summary, lambda entry: one_line(entry_summary(entry)), wide=True),
     ]
 
 
 def operation_lines(entries: list[JournalEntry], now: float) -> Iterator[str]:
-    act = entries[0].operation
-    yield one_line(f"{act.batch}  {act.name} by {act.actor}, {iso(act.at)} ({age(act.at, now)})")
-    if act.why:
-        yield one_line(operation_reason(act))
+    operation = entries[0].operation
+    yield one_line(
+        f"{operation.batch}  {operation.name} by {operation.actor}, {iso(operation.at)} ({age(operation.at, now)})"
+    )
+    if operation.why:
+        yield one_line(operation_reason(operation))
     for entry in entries:
         yield ""
         yield click.style(one_line(f"{entry_subject(entry)}{entry_state(entry)}"), fg="cyan")
@@ -245,14 +247,14 @@ def change_text(entry: JournalEntry, before: str, after: str) -> str:
 
 @click.command("undo")
 @click.argument("batch", required=False)
-@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Take back the last N acts, all or none.")
+@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Undo the last N operations, all or none.")
 @why_option
 @global_options
 @click.pass_obj
 def undo_command(cli: CliContext, batch: str | None, last: int | None, why: str) -> None:
-    """Take back the last act, or the one whose BATCH `nacre journal` shows; its first characters suffice.
+    """Undo the last operation, or the one whose BATCH `nacre journal` shows; its first characters suffice.
 
-    An undo can be undone. Where later acts stand on it nothing is changed, and they are named.
+    An undo can be undone. Where later operations depend on it, nothing is changed, and they are named.
     """
     with cli.open() as store:
         report_undo(store.undo(batch, last=last, why=why))

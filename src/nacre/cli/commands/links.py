@@ -1,4 +1,4 @@
-"""nacre link"""
+"""nacre link, unlink, relations and prune-links."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 @click.command("link")
 @click.argument("source")
 @click.argument("target")
-@click.option("-r", "--rel", default="related", show_default=True, metavar="NAME", help="How the two hang together.")
-@click.option("-w", "--weight", type=float, default=1.0, metavar="NUMBER", help="How strong the tie is; 1 is plain.")
+@click.option("-r", "--rel", default="related", show_default=True, metavar="NAME", help="How the two are related.")
+@click.option("-w", "--weight", type=float, default=1.0, metavar="NUMBER", help="How strong the link is; 1 is plain.")
 @why_option
 @form_option("text", "tsv", "json")
 @global_options
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def link_command(
     cli: CliContext, source: str, target: str, rel: str, weight: float, why: str, form: str | None
 ) -> None:
-    """Tie the memory SOURCE to TARGET, and print the tie.
+    """Link the memory SOURCE to TARGET, and print the link.
 
     TARGET need not be there yet, unless the setting `strict_links` asks for it. `nacre relations` lists the
     relations; a new word is learned, and waits in `nacre review` to be confirmed.
@@ -49,22 +49,22 @@ def link_command(
 
 
 def show_link(memory: Memory, linked: Linked, other: Memory | None, form: str) -> None:
-    tie = linked.link
+    link = linked.link
     if form in DATA:
-        told = {"source": memory.id, "target": tie.to, "rel": tie.rel, "weight": tie.weight, "new": linked.new}
-        print_data(told, form)
+        record = {"source": memory.id, "target": link.to, "rel": link.rel, "weight": link.weight, "new": linked.new}
+        print_data(record, form)
     elif form == "tsv":
-        print_rows([[memory.id, tie.rel, tie.to, f"{tie.weight:g}"]])
+        print_rows([[memory.id, link.rel, link.to, f"{link.weight:g}"]])
     else:
-        there = f"{short(tie.to)} ({excerpt(other)})" if other else short(tie.to)
-        put(printable(f"{short(memory.id)} ({excerpt(memory)}) {tie.rel} → {there}"))
+        there = f"{short(link.to)} ({excerpt(other)})" if other else short(link.to)
+        put(printable(f"{short(memory.id)} ({excerpt(memory)}) {link.rel} → {there}"))
 
 
 def report_link(linked: Linked, other: Memory | None) -> None:
     if other is None:
-        say(f"No memory {linked.link.to!r} is here yet; the tie waits for it.")
+        say(f"No memory {linked.link.to!r} is here yet; the link stays until it is.")
     if not linked.new:
-        say("The two were tied so already.")
+        say("This link exists already.")
     for note in linked.notes:
         say(note)
 
@@ -72,21 +72,21 @@ def report_link(linked: Linked, other: Memory | None) -> None:
 @click.command("unlink")
 @click.argument("source")
 @click.argument("target")
-@click.option("-r", "--rel", metavar="NAME", help="Only the tie of this relation; every one unless given.")
+@click.option("-r", "--rel", metavar="NAME", help="Only the link of this relation; every one unless given.")
 @why_option
 @global_options
 @click.pass_obj
 def unlink_command(cli: CliContext, source: str, target: str, rel: str | None, why: str) -> None:
-    """Take away the ties that lead from SOURCE to TARGET."""
+    """Remove the links that lead from SOURCE to TARGET."""
     with cli.open() as store:
         (memory,) = find_memories(store, [source])
         end = resolve_target(store, memory, target)
         gone = store.unlink(memory.id, end, rel, why=why)
     if not gone:
         kind = f" of the relation {rel!r}" if rel else ""
-        raise NotFound(f"no tie{kind} leads from {short(memory.id)} to {short(end)}.")
-    what = count_of(gone, "tie", "ties")
-    say(f"Took away {what} from {short(memory.id)} to {short(end)}; `nacre undo` brings back what went.")
+        raise NotFound(f"no link{kind} leads from {short(memory.id)} to {short(end)}.")
+    what = count_of(gone, "link", "links")
+    say(f"Removed {what} from {short(memory.id)} to {short(end)}; `nacre undo` brings back what went.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Relation:
 @global_options
 @click.pass_obj
 def relations_command(cli: CliContext, add: str | None, description: str, form: str | None) -> None:
-    """List the relations that ties can have, with what they mean; or add one."""
+    """List the relations that links can have, with what they mean; or add one."""
     if description and add is None:
         raise click.UsageError("--description says what --add NAME means; give both.")
     with cli.open() if add is None else cli.open_or_make() as store:
@@ -135,7 +135,7 @@ class WeakLink:
 
 
 @click.command("prune-links")
-@click.option("--below", type=float, default=0.3, show_default=True, metavar="WEIGHT", help="Ties lighter than this,")
+@click.option("--below", type=float, default=0.3, show_default=True, metavar="WEIGHT", help="Links lighter than this,")
 @click.option(
     "--walks", type=click.IntRange(min=0), default=0, show_default=True, help="that led somewhere so often at most."
 )
@@ -148,22 +148,22 @@ class WeakLink:
 def prune_links_command(
     cli: CliContext, below: float, walks: int, applied: bool, yes: bool, why: str, form: str | None
 ) -> None:
-    """List ties so weak that nobody would miss them, and with --apply take them away.
+    """List very weak links, and with --apply remove them.
 
-    Ties that mean something by themselves, such as supersedes, contradicts and derived_from, always stay.
+    Links that mean something by themselves, such as supersedes, contradicts and derived_from, always stay.
     """
     with cli.open() as store:
         edges = store.weak_links(below=below, walks=walks)
         print_items(weak_links(store, edges), weak_link_columns(), lambda each: edge_record(each.edge), form)
         if not edges:
-            say("No tie is so weak.")
+            say("No link is that weak.")
         elif not applied:
-            say(f"{count_of(len(edges), 'tie', 'ties')} would go; --apply carries it out.")
+            say(f"{count_of(len(edges), 'link', 'links')} would be removed; --apply does it.")
         else:
             if not yes:
-                confirm(f"Take away {count_of(len(edges), 'tie', 'ties')}? `nacre undo` can bring them back.")
+                confirm(f"Remove {count_of(len(edges), 'link', 'links')}? `nacre undo` can bring them back.")
             gone = store.prune_links(edges, why=why)
-            say(f"Took away {count_of(gone, 'tie', 'ties')}; `nacre undo` brings them back.")
+            say(f"Removed {count_of(gone, 'link', 'links')}; `nacre undo` brings them back.")
 
 
 def weak_links(store: MemoryStore, edges: list[Edge]) -> list[WeakLink]:
@@ -175,7 +175,7 @@ def weak_links(store: MemoryStore, edges: list[Edge]) -> list[WeakLink]:
 def weak_link_columns() -> list[Column[WeakLink]]:
     return [
         Column("source", lambda each: each.edge.source, lambda each: short(each.edge.source), style="cyan"),
-        Column("tie", lambda each: each.edge.rel, lambda each: f"{each.edge.rel} →", style="magenta"),
+        Column("link", lambda each: each.edge.rel, lambda each: f"{each.edge.rel} →", style="magenta"),
         Column("target", lambda each: each.edge.target, lambda each: short(each.edge.target), style="cyan"),
         Column("weight", lambda each: f"{each.edge.weight:g}", lambda each: f"{each.edge.weight:g}", right=True),
         Column("walks", lambda each: str(each.edge.walks), lambda each: str(each.edge.walks), right=True),

@@ -1,4 +1,4 @@
-"""nacre maintenance"""
+"""nacre maintenance: run the jobs, once or in the background, and show their state."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ LAST_WORDS = 2_000  # characters of the log of a process that ended at once
 
 @click.group("maintenance")
 def maintenance_command() -> None:
-    """Let a store look after itself: fade, condense, tidy, copy. Each job is one act that `nacre undo` takes back,
-    as far as anything can.
+    """Run the maintenance jobs: decay, reflect, clean up, back up. Each job is one operation that `nacre undo` takes
+    back, except for what is deleted for good.
 
     \b
       nacre maintenance tick --dry-run    what would be done now
@@ -140,22 +140,22 @@ def stop(cli: CliContext, timeout: float) -> None:
 @global_options
 @click.pass_obj
 def status(cli: CliContext, form: str | None) -> None:
-    """Tell of each job when it ran, when it is due, what it did and what went wrong, and who does it."""
+    """Show for each job when it ran, when it is due, what it did and what went wrong, and who does it."""
     now = cli.now()
     process = daemon.running(places_of(cli).pid)
     with cli.open() as store:
         scheduler = scheduler_of(cli, store)
-        holder, found = scheduler.lease.holder(), job_lines(scheduler)
+        holder, lines = scheduler.lease.holder(), job_lines(scheduler)
     if form in DATA:
         print_data({
             "pid": None if process is None else process.pid,
             "lease": None if holder is None else {
                 "pid": holder.process.pid, "host": holder.process.host, "until": iso(holder.until)
             },
-            "jobs": [job_record(line, now) for line in found],
+            "jobs": [job_record(line, now) for line in lines],
         }, form)  # fmt: skip
         return
-    print_items(found, job_columns(now), lambda line: job_record(line, now), form)
+    print_items(lines, job_columns(now), lambda line: job_record(line, now), form)
     say(f"It runs as process {process.pid}." if process else "No maintenance runs in the background.")
     if holder is not None and (process is None or holder.process != process):
         say(f"The store is looked after by {holder}.")
@@ -186,8 +186,8 @@ def places_of(cli: CliContext) -> DaemonFiles:
 def command_line(cli: CliContext) -> list[str]:
     """This program for this store, however it was named; -P: a folder called nacre is not taken for it."""
     flags = {**cli.flags, "store": str(store_file(cli.settings().store).absolute())}
-    given = [word for name, value in sorted(flags.items()) for word in (f"--{name}", value)]
-    return [sys.executable, "-P", "-m", "nacre", *given, "maintenance"]
+    words = [word for name, value in sorted(flags.items()) for word in (f"--{name}", value)]
+    return [sys.executable, "-P", "-m", "nacre", *words, "maintenance"]
 
 
 def log_output(log: Path | None) -> AbstractContextManager[None]:
@@ -210,10 +210,10 @@ def last_log_line(log: Path, since: int) -> str:
     try:
         with log.open("rb") as file:
             file.seek(max(since, file.seek(0, os.SEEK_END) - LAST_WORDS))
-            told = file.read().decode("utf-8", "replace").strip()
+            text = file.read().decode("utf-8", "replace").strip()
     except OSError as error:
-        told = str(error)
-    return told.splitlines()[-1].removeprefix("nacre: ") if told else f"see {log}"
+        text = str(error)
+    return text.splitlines()[-1].removeprefix("nacre: ") if text else f"see {log}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +228,12 @@ class JobLine:
 
 
 def job_lines(scheduler: MaintenanceScheduler) -> list[JobLine]:
-    found = []
+    lines = []
     for job, space, history in scheduler.histories():
         every = scheduler.every.get(job.name)
         next_at = None if every is None else 0.0 if history.last_at is None else history.last_at + every
-        found.append(JobLine(job.name, space, every, history, next_at))
-    return found
+        lines.append(JobLine(job.name, space, every, history, next_at))
+    return lines
 
 
 def job_columns(now: float) -> list[Column[JobLine]]:

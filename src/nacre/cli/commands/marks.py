@@ -1,4 +1,4 @@
-"""The commands that put one mark on several memories, in one act."""
+"""nacre pin, unpin, archive, unarchive, tag and bump: mark several memories in one operation."""
 
 from __future__ import annotations
 
@@ -50,20 +50,20 @@ def report_marked(changed: Sequence[Memory], done: str) -> None:
     if not changed:
         say("Nothing to do: that is so already.")
         return
-    told = f"{short(changed[0].id)}: {excerpt(changed[0])}" if len(changed) == 1 else f"{count_of(len(changed))}."
-    say(f"{done} {told}")
+    what = f"{short(changed[0].id)}: {excerpt(changed[0])}" if len(changed) == 1 else f"{count_of(len(changed))}."
+    say(f"{done} {what}")
     say("`nacre undo` takes it back.")
 
 
-pin_command = mark_command("pin", "Keep memories from fading: neither decay nor a bound takes them.", "Pinned")
+pin_command = mark_command("pin", "Protect memories from decay and limits.", "Pinned")
 
 
-unpin_command = mark_command("unpin", "Let memories fade like all others again.", "Unpinned")
+unpin_command = mark_command("unpin", "Let memories decay again.", "Unpinned")
 
 
 archive_command = mark_command(
     "archive",
-    "Put memories out of sight. With --include-archived, `list`, `recall` and `pack` look there too.",
+    "Hide memories. With --include-archived, `list`, `recall` and `pack` look there too.",
     "Archived",
 )
 
@@ -83,7 +83,7 @@ unarchive_command = mark_command(
 @global_options
 @click.pass_obj
 def tag_command(cli: CliContext, ids: tuple[str, ...], add: tuple[str, ...], remove: tuple[str, ...], why: str) -> None:
-    """Add tags to memories or take some away, in one act. Their texts and vectors stay as they are."""
+    """Add tags to memories or remove some, in one operation. Their texts and vectors stay as they are."""
     if not add and not remove:
         raise click.UsageError("Say which tags: --add TAG, --remove TAG.")
     with cli.open() as store:
@@ -106,11 +106,11 @@ class NegativeAmountCommand(click.Command):
 
 def amount_argument(_ctx: click.Context, _argument: click.Parameter, value: str) -> tuple[float | None, float | None]:
     """By how much, or to what."""
-    found = CHANGE.match(value.strip())
-    if not found:
+    match = CHANGE.match(value.strip())
+    if not match:
         raise click.BadParameter(f"{value!r} is no change of an importance; write +0.2, -0.1 or =0.9.")
-    number = float(found[2])
-    return (None, number) if found[1] == "=" else (number if found[1] == "+" else -number, None)
+    number = float(match[2])
+    return (None, number) if match[1] == "=" else (number if match[1] == "+" else -number, None)
 
 
 @click.command("bump", cls=NegativeAmountCommand)
@@ -120,7 +120,7 @@ def amount_argument(_ctx: click.Context, _argument: click.Parameter, value: str)
 @global_options
 @click.pass_obj
 def bump_command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | None, float | None], why: str) -> None:
-    """Let memories matter more or less, in one act. An importance stays between 0 and 1."""
+    """Raise or lower the importance of memories, in one operation. An importance stays between 0 and 1."""
     by, to = change
     with cli.open() as store:
         changed = store.bump(*(memory.id for memory in find_untrashed(store, ids)), by=by, to=to, why=why)

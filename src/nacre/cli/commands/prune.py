@@ -1,4 +1,4 @@
-"""How memories fade, as the commands about it share it: options, the engine they mean, columns."""
+"""nacre prune and retain: move what has decayed, or what exceeds a limit, to the trash or the archive."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def model_options(command: F) -> F:
         click.option(
             "--model",
             type=click.Choice(list(MODELS)),
-            help="simple: importance and time; strength: also uses, validation and ties. The setting decay_model.",
+            help="simple: importance and time; strength: also uses, validation and links. The setting decay_model.",
         ),
         click.option(
             "--decay-rate",
@@ -49,7 +49,7 @@ def model_options(command: F) -> F:
 
 
 def min_score_option(command: F) -> F:
-    help = "What scores less is let go. The setting decay_min_score."
+    help = "What scores less is pruned. The setting decay_min_score."
     return click.option("--min-score", type=Number(0, 1), metavar="0-1", help=help)(command)
 
 
@@ -78,18 +78,18 @@ def engine_of(
     )
 
 
-def protected_types(store: MemoryStore, settings: Settings, given: tuple[str, ...]) -> tuple[str, ...]:
-    if not given:
+def protected_types(store: MemoryStore, settings: Settings, names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names:
         return listed(settings.decay_protect)
-    return known_types(store, tuple(name for name in given if name))
+    return known_types(store, tuple(name for name in names if name))
 
 
-def known_types(store: MemoryStore, given: tuple[str, ...]) -> tuple[str, ...]:
+def known_types(store: MemoryStore, names: tuple[str, ...]) -> tuple[str, ...]:
     known = store.types()
-    for name in given:
+    for name in names:
         if name not in known:
             raise UnknownName("memory type", name, known)
-    return given
+    return names
 
 
 def score_columns(now: float) -> list[Column[Scored]]:
@@ -127,10 +127,10 @@ def prune_command(
     protected: tuple[str, ...],
     **asked: Unpack[PlanOptions],
 ) -> None:
-    """List what has faded, the weakest first, and with --apply move it to the trash.
+    """List what has decayed, the weakest first, and with --apply move it to the trash.
 
-    Pinned memories, those of protected types and those that ties lead to always stay. `nacre decay plot` shows how fast
-    memories fade.
+    Pinned memories, those of protected types and those that links lead to always stay. `nacre decay plot` shows how
+    fast memories decay.
     """
     now = cli.now()
     with cli.open() as store:
@@ -184,7 +184,7 @@ def retain_command(
     compress_older_than: float | None,
     **asked: Unpack[PlanOptions],
 ) -> None:
-    """List what is beyond bounds or has expired, and with --apply put it away: into the archive, or into the trash.
+    """List what exceeds the limits or has expired, and with --apply move it to the archive or the trash.
 
     A bound of 0 is none. Of what is too many or too much the least used goes first; what has expired goes to the trash.
     Pinned memories and protected types count, and stay.

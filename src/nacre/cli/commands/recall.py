@@ -1,4 +1,4 @@
-"""nacre recall"""
+"""nacre recall and pack."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def recall_command(
     """Find the memories that answer a question, best first."""
     now = cli.now()
     with cli.open_with_model() as store:
-        found = store.recall(
+        hits = store.recall(
             " ".join(words),
             k,
             strategy=strategy,
@@ -64,12 +64,12 @@ def recall_command(
             touch=not no_touch,
             **scope_of(narrowed, now),
         )
-    for note in found.notes:
+    for note in hits.notes:
         say(note)
-    print_items(found, hit_columns(now, explain=explain), hit_record, form)
-    if not found and cli.reported_empty:
+    print_items(hits, hit_columns(now, explain=explain), hit_record, form)
+    if not hits and cli.reported_empty:
         raise click.exceptions.Exit(NotFound.exit_code)
-    if not found:
+    if not hits:
         raise NotFound("nothing found.")
 
 

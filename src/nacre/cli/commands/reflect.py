@@ -1,4 +1,4 @@
-"""nacre reflect"""
+"""nacre reflect and consolidate: make lasting memories from short-term ones."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def reflect_command(
     since: str | None,
     **asked: Unpack[PlanOptions],
 ) -> None:
-    """List what episodes that speak of the same come to, and with --apply keep each summary as a semantic memory.
+    """List summaries of similar episodes, and with --apply store each as a semantic memory.
 
     Episodes that were condensed before are left out.
     """
@@ -141,10 +141,10 @@ def apply_reflections(
     if consolidate not in CONSOLIDATE:
         raise UnknownName("way to consolidate", consolidate, CONSOLIDATE)
     way = cast("Literal[False, 'soft', 'hard']", CONSOLIDATE[consolidate])
-    kept = engine.apply(plan, way, why=asked["why"])
-    say(f"Kept {count_of(len(kept), 'summary', 'summaries')}; `nacre undo` takes it back.")
-    if len(kept) < len(plan):
-        say(f"{count_of(len(plan) - len(kept), 'group', 'groups')} changed meanwhile, and waits for the next time.")
+    saved = engine.apply(plan, way, why=asked["why"])
+    say(f"Kept {count_of(len(saved), 'summary', 'summaries')}; `nacre undo` takes it back.")
+    if len(saved) < len(plan):
+        say(f"{count_of(len(plan) - len(saved), 'group', 'groups')} changed meanwhile, and waits for the next time.")
 
 
 def reflection_columns(*, applied: bool) -> list[Column[Reflection]]:
@@ -178,7 +178,7 @@ CLUSTER_INDENT = 23  # characters that the other columns take
 def consolidate_command(
     cli: CliContext, threshold: float | None, similarity: float | None, hard: bool, **asked: Unpack[PlanOptions]
 ) -> None:
-    """List what has earned it in the short term, and with --apply promote it to the long term.
+    """List short-term memories worth promoting, and with --apply promote them to the long term.
 
     Memories that say nearly the same form a group. What was felt, is new or is used counts; of each group the worthiest
     is promoted and stands for the others.
@@ -193,23 +193,23 @@ def consolidate_command(
     )
     with cli.open() as store:
         engine = Consolidator(store, config, hard)
-        found = engine.clusters(engine.candidates(cli.now()))
-        plan = [each for each in found if engine.earned(each)]
+        clusters = engine.clusters(engine.candidates(cli.now()))
+        plan = [each for each in clusters if engine.earned(each)]
         due, reason = engine.should_consolidate()
         say(f"{reason}.")
         if asked["form"] in DATA:
-            print_data({"due": due, "reason": reason, **asdict(report_of(plan, found))}, asked["form"])
+            print_data({"due": due, "reason": reason, **asdict(report_of(plan, clusters))}, asked["form"])
         else:
             show_plan(plan, cluster_columns(), asdict, asked["limit"], asked["form"])
-        apply_consolidation(engine, plan, found, asked)
+        apply_consolidation(engine, plan, clusters, asked)
 
 
 def apply_consolidation(
-    engine: Consolidator, plan: list[MemoryCluster], found: list[MemoryCluster], asked: PlanOptions
+    engine: Consolidator, plan: list[MemoryCluster], clusters: list[MemoryCluster], asked: PlanOptions
 ) -> None:
     from nacre.lifecycle.consolidation import report_of
 
-    would = report_of(plan, found)
+    would = report_of(plan, clusters)
     if not plan:
         say(nothing_promoted(would, engine.config))
         return
@@ -219,7 +219,7 @@ def apply_consolidation(
     )
     asks = engine.hard and would.memories_archived > 0
     if confirm_plan(asked, consolidation_text(would, "would be promoted", ends), question if asks else ""):
-        done = report_of(engine.apply(plan, why=asked["why"]), found)
+        done = report_of(engine.apply(plan, why=asked["why"]), clusters)
         say(f"{consolidation_text(done, 'promoted', ends)}; `nacre undo` takes it back.")
 
 

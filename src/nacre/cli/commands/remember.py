@@ -1,4 +1,4 @@
-"""nacre remember"""
+"""nacre remember and appraise."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("-g", "--tag", "tags", metavar="TAG", multiple=True, help="A tag; repeat for several.")
 @click.option("--entity", "entities", metavar="NAME", multiple=True, help="Whom or what it is about; repeat.")
 @field_options
-@click.option("--pin", "pinned", is_flag=True, default=None, help="Keep it from fading.")
+@click.option("--pin", "pinned", is_flag=True, default=None, help="Protect it from decay.")
 @click.option("--id", metavar="ID", help="Your own id for it.")
 @click.option(
     "--on-conflict",
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     help="Where it conflicts with what stands: note it for review, do not look, only warn, replace that, or refuse."
     " The setting on_conflict decides unless given; --lines does not look.",
 )
-@click.option("--replaces", metavar="ID", help="The memory whose place it takes; both in one act.")
+@click.option("--replaces", metavar="ID", help="The memory whose place it takes; both in one operation.")
 @global_options
 @click.pass_obj
 def remember_command(
@@ -50,7 +50,7 @@ def remember_command(
     replaces: str | None,
     **described: object,
 ) -> None:
-    """Keep a text, or what comes on stdin, and print its id.
+    """Store a text, or what comes on stdin, and print its id.
 
     \b
       nacre remember "The staging server is at 10.0.0.7" -g ops
@@ -93,10 +93,10 @@ def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -
     texts = [line for line in read_stdin().split("\n") if line.strip()]
     if policy == "ignore":
         with progress_line() as progress:
-            kept = store.remember_many([{**fields, "text": text} for text in texts], progress=progress)
-        for memory in kept:
+            memories = store.remember_many([{**fields, "text": text} for text in texts], progress=progress)
+        for memory in memories:
             put(memory.id)
-        say(f"Kept {count_of(len(kept))}.")
+        say(f"Kept {count_of(len(memories))}.")
     else:
         remember_each(store, texts, fields, policy)
     waiting = store.stats().waiting_for_model
@@ -123,30 +123,30 @@ def remember_each(store: MemoryStore, texts: list[str], fields: dict[str, object
 @global_options
 @click.pass_obj
 def appraise_command(cli: CliContext, words: tuple[str, ...], type: str, role: str, form: str | None) -> None:  # noqa: ARG001
-    """Say how much a text is worth keeping, why, and what it feels like. Nothing is kept."""
+    """Rate how important a text is, why, and which emotion it shows. Nothing is stored."""
     from nacre.remember.suggest import appraise
     from nacre.text.emotion import detect_emotion
 
     text = text_argument(words, stdin=False)
     if not text.strip():
         raise InvalidInput("There is no text to appraise; give some, or - to read it from stdin.")
-    found, emotion = appraise(text, type=type, role=role), detect_emotion(text)
+    appraisal, emotion = appraise(text, type=type, role=role), detect_emotion(text)
     if form in DATA:
-        print_data(appraisal_record(found, emotion), form)
+        print_data(appraisal_record(appraisal, emotion), form)
     else:
-        put("\n".join(appraisal_lines(found, emotion)))
+        put("\n".join(appraisal_lines(appraisal, emotion)))
 
 
-def appraisal_lines(found: Appraisal, emotion: Emotion | None) -> list[str]:
-    reasons = found.reasons or ("no word decides",)
-    told = [
-        label_appraisal("importance", f"{found.importance:.2f}"),
+def appraisal_lines(appraisal: Appraisal, emotion: Emotion | None) -> list[str]:
+    reasons = appraisal.reasons or ("no word decides",)
+    lines = [
+        label_appraisal("importance", f"{appraisal.importance:.2f}"),
         *(label_appraisal("because", each) for each in reasons),
     ]
     if emotion is None:
-        return [*told, label_appraisal("feeling", "none that a word tells")]
+        return [*lines, label_appraisal("feeling", "none that a word tells")]
     return [
-        *told,
+        *lines,
         label_appraisal("feeling", f"{emotion.quadrant} ({', '.join(emotion.words)})"),
         label_appraisal("valence", f"{emotion.valence:+.2f}  from unpleasant, -1, to pleasant, +1"),
         label_appraisal("arousal", f"{emotion.arousal:+.2f}  from calm, -1, to stirred up, +1"),
@@ -157,9 +157,9 @@ def label_appraisal(name: str, value: str) -> str:
     return click.style(f"{name:<12}", fg="cyan") + one_line(value)
 
 
-def appraisal_record(found: Appraisal, emotion: Emotion | None) -> dict[str, object]:
-    told = None if emotion is None else {
+def appraisal_record(appraisal: Appraisal, emotion: Emotion | None) -> dict[str, object]:
+    lines = None if emotion is None else {
         "quadrant": emotion.quadrant, "valence": emotion.valence, "arousal": emotion.arousal,
         "salience": round(emotion.salience, 4), "words": list(emotion.words),
     }  # fmt: skip
-    return {"importance": found.importance, "reasons": list(found.reasons), "emotion": told}
+    return {"importance": appraisal.importance, "reasons": list(appraisal.reasons), "emotion": lines}

@@ -1,4 +1,4 @@
-"""nacre review"""
+"""nacre review and conflicts: find what contradicts, and decide on it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ stale_option = click.option(
 def review_command(
     ctx: click.Context, kinds: tuple[str, ...], stale_days: float, limit: int, listed: bool, form: str | None
 ) -> None:
-    """Decide, one by one, what waits: conflicts, memories that nobody confirmed or that grew stale, new words,
+    """Decide on review items, one by one: conflicts, unconfirmed or stale memories, new relations,
     and names that may be one.
 
     On a terminal it asks, one key a decision; in a pipe, with --list or with -f it lists. `review decide` is for
@@ -85,20 +85,20 @@ def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stal
       of two names      merge (--into says which name stays), distinct
     """
     with cli.open_with_model() as store:
-        found = find_item(store, item, stale_days)
-        done = store.decide(found, decision.replace("-", "_"), into=into, text=text, why=why, stale_days=stale_days)
+        matched = find_item(store, item, stale_days)
+        done = store.decide(matched, decision.replace("-", "_"), into=into, text=text, why=why, stale_days=stale_days)
     say("Settled; `nacre undo` takes it back." if done else "Nothing was decided; it still waits.")
 
 
-def find_item(store: MemoryStore, given: str, stale_days: float) -> ReviewItem:
+def find_item(store: MemoryStore, typed: str, stale_days: float) -> ReviewItem:
     items = {item.id: item for item in store.review(stale_days=stale_days, limit=None)}
-    if given in items:
-        return items[given]
-    near = [item for item in items.values() if matches_item(item, given)]
+    if typed in items:
+        return items[typed]
+    near = [item for item in items.values() if matches_item(item, typed)]
     if len(near) == 1:
         return near[0]
     state = f"{len(near)} things that wait" if near else "nothing that waits"
-    raise InvalidInput(f"{given!r} names {state} for review; `nacre review --list` lists them.")
+    raise InvalidInput(f"{typed!r} names {state} for review; `nacre review --list` lists them.")
 
 
 def matches_item(item: ReviewItem, given: str) -> bool:
@@ -147,17 +147,17 @@ def conflicts_command(
     with cli.open_with_model() as store:
         asked = find_memories(store, [id])[0].id if id is not None else None
         with progress_line() as progress:
-            found = store.find_conflicts(asked, threshold=threshold, progress=progress)
-        noted = store.note_conflicts(found, why=why) if note and found else 0
-    print_items(found, conflict_columns(), conflict_record, form)
-    if not found:
+            matched = store.find_conflicts(asked, threshold=threshold, progress=progress)
+        noted = store.note_conflicts(matched, why=why) if note and matched else 0
+    print_items(matched, conflict_columns(), conflict_record, form)
+    if not matched:
         say("No conflicts found.")
     elif note and not noted:
         say("They wait already; `nacre review` settles them.")
     elif note:
         say(f"{count_of(noted, 'conflict waits', 'conflicts wait')} for a decision now; `nacre review` settles them.")
     else:
-        say(f"{count_of(len(found), 'conflict', 'conflicts')}; --note puts them into the queue of `nacre review`.")
+        say(f"{count_of(len(matched), 'conflict', 'conflicts')}; --note puts them into the queue of `nacre review`.")
 
 
 def conflict_columns() -> list[Column[Conflict]]:
@@ -209,7 +209,7 @@ CHOICES: dict[str, tuple[Choice, ...]] = {
     "stale": (Choice("v", "validate", "validate", "It still holds."), TRASH),
     "word": (
         Choice("k", "keep", "keep", "The store keeps this relation."),
-        Choice("m", "merge", "merge", "Its ties have the other relation now.", "Which relation does it mean? "),
+        Choice("m", "merge", "merge", "Its links have the other relation now.", "Which relation does it mean? "),
     ),
     "entity": (
         Choice("m", "one", "merge", "Both names mean one now.", "Which name does it go by (empty: the fuller one)? "),
@@ -285,11 +285,11 @@ def highlight(text: str, words: str) -> str:
     """The words that decided, where the text has them as they are."""
     if not words:
         return text
-    found = re.search(re.escape(words), text, re.IGNORECASE)
+    matched = re.search(re.escape(words), text, re.IGNORECASE)
     return (
         text
-        if not found
-        else text[: found.start()] + click.style(found[0], fg="yellow", bold=True) + text[found.end() :]
+        if not matched
+        else text[: matched.start()] + click.style(matched[0], fg="yellow", bold=True) + text[matched.end() :]
     )
 
 
@@ -339,11 +339,11 @@ def ask_text(question: str) -> str | None:
 
 
 def apply_choice(store: MemoryStore, item: ReviewItem, choice: Choice) -> bool:
-    given = ask_text(choice.asks) if choice.asks else ""
-    if given is None:
+    typed = ask_text(choice.asks) if choice.asks else ""
+    if typed is None:
         say("Nothing was decided; it still waits.")
         return False
-    into, text = (given, "") if item.kind in ("word", "entity") else ("", given)
+    into, text = (typed, "") if item.kind in ("word", "entity") else ("", typed)
     try:
         done = store.decide(item, choice.decision, into=into, text=text)
     except (InvalidInput, MemoryNotFound) as error:

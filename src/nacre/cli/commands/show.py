@@ -1,4 +1,4 @@
-"""nacre show"""
+"""nacre show, list and stats."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ALWAYS_SHOWN = ("type", "importance", "status")
 
 @dataclass(frozen=True, slots=True)
 class MemoryDetails:
-    """`successors` replaced the memory, the next one first; `near` are the memories that a tie joins it to."""
+    """`successors` replaced the memory, the next one first; `near` are the memories that a link joins it to."""
 
     memory: Memory
     successors: list[Memory]
@@ -77,13 +77,13 @@ class MemoryDetails:
 @global_options
 @click.pass_obj
 def show_command(cli: CliContext, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
-    """Show one memory in full, with its ties and its history. The first characters of its ID suffice."""
+    """Show one memory in full, with its links and its history. The first characters of its ID suffice."""
     with cli.open() as store:
-        shown = memory_details(store, find_memory_at(store, id, as_of, valid_at), as_of)
+        details = memory_details(store, find_memory_at(store, id, as_of, valid_at), as_of)
     if form in DATA:
-        print_data(memory_details_record(shown), form)
+        print_data(memory_details_record(details), form)
     else:
-        put("\n".join(memory_lines(shown, cli.now())))
+        put("\n".join(memory_lines(details, cli.now())))
 
 
 def memory_details(store: MemoryStore, memory: Memory, as_of: float | None) -> MemoryDetails:
@@ -100,40 +100,40 @@ def successors(store: MemoryStore, memory: Memory, as_of: float | None) -> Itera
         step = store.get(step.superseded_by, as_of=as_of) if step.superseded_by else None
 
 
-def memory_details_record(shown: MemoryDetails) -> dict[str, object]:
+def memory_details_record(details: MemoryDetails) -> dict[str, object]:
     return {
-        **memory_record(shown.memory),
-        "chain": [newer.id for newer in shown.successors],
-        "links_in": [edge_record(edge) for edge in shown.inward],
-        "waits_for_review": shown.waiting(),
-        "journal": [entry_record(entry) for entry in shown.history],
+        **memory_record(details.memory),
+        "chain": [newer.id for newer in details.successors],
+        "links_in": [edge_record(edge) for edge in details.inward],
+        "waits_for_review": details.waiting(),
+        "journal": [entry_record(entry) for entry in details.history],
     }
 
 
-def memory_lines(shown: MemoryDetails, now: float) -> Iterator[str]:
-    memory = shown.memory
+def memory_lines(details: MemoryDetails, now: float) -> Iterator[str]:
+    memory = details.memory
     yield label_line("id", memory.id)
     yield from (label_line(name, value) for name, value in field_lines(memory, now))
-    for newer in shown.successors:
+    for newer in details.successors:
         yield label_line("superseded by", f"{short(newer.id)}  {excerpt(newer)}")
-    yield from link_lines(shown)
-    for id in shown.waiting():
+    yield from link_lines(details)
+    for id in details.waiting():
         yield label_line("waits", f"for a decision on {short(id)}; `nacre review` asks for it")
     yield ""
     yield printable(memory.text)
-    if shown.history:
+    if details.history:
         yield ""
-    for entry in shown.history:
+    for entry in details.history:
         yield click.style(f"{short(entry.operation.batch)}  {history_line(entry, now)}", dim=True)
 
 
-def link_lines(shown: MemoryDetails) -> Iterator[str]:
-    outward = [(f"{link.rel} →", link.to) for link in shown.memory.links]
-    inward = [(f"{edge.rel} ←", edge.source) for edge in shown.inward]
+def link_lines(details: MemoryDetails) -> Iterator[str]:
+    outward = [(f"{link.rel} →", link.to) for link in details.memory.links]
+    inward = [(f"{edge.rel} ←", edge.source) for edge in details.inward]
     for several in (outward, inward):
-        for tie, id in several[:MOST_LINKS]:
-            tied = shown.near.get(id)
-            yield label_line(tie, f"{short(id)}  {excerpt(tied) if tied else '(not in this space)'}")
+        for label, id in several[:MOST_LINKS]:
+            linked = details.near.get(id)
+            yield label_line(label, f"{short(id)}  {excerpt(linked) if linked else '(not in this space)'}")
         if len(several) > MOST_LINKS:
             yield label_line("", f"and {len(several) - MOST_LINKS:,} more; `nacre neighbors` lists them all")
 
@@ -191,17 +191,17 @@ def list_command(
     form: str | None,
     **narrowed: Unpack[FilterOptions],
 ) -> None:
-    """List the newest memories, or those you narrow it to."""
+    """List the newest memories, or those you filter for."""
     now = cli.now()
     scope = with_hidden(scope_of(narrowed, now), trashed=trashed, archived=archived, superseded=superseded)
     with cli.open() as store:
-        found = store.list_recent(limit or ALL, order=ORDERS[sort], **scope)
+        memories = store.list_recent(limit or ALL, order=ORDERS[sort], **scope)
         total = store.count(**scope)
-    print_items(found, memory_columns(itself, now), memory_record, form)
-    if not found and not cli.reported_empty:
+    print_items(memories, memory_columns(itself, now), memory_record, form)
+    if not memories and not cli.reported_empty:
         say("No memories here; `nacre remember TEXT` stores one.")
-    elif len(found) < total and sys.stdout.isatty():
-        say(f"{len(found)} of {total}; -n 0 lists them all.")
+    elif len(memories) < total and sys.stdout.isatty():
+        say(f"{len(memories)} of {total}; -n 0 lists them all.")
 
 
 def with_hidden(scope: Scope, *, trashed: bool, archived: bool, superseded: bool) -> Scope:

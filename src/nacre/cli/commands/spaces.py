@@ -1,4 +1,4 @@
-"""nacre space"""
+"""nacre space and spaces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def space_command() -> None:
     """Create, copy, rename or delete a space.
 
-    Each act stands in the journal of its space; `nacre --space NAME undo` takes it back.
+    Each operation stands in the journal of its space; `nacre --space NAME undo` takes it back.
     """
 
 
@@ -64,7 +64,7 @@ def create(cli: CliContext, name: str, description: str, why: str) -> None:
 @global_options
 @click.pass_obj
 def copy(cli: CliContext, source: str, target: str, dry_run: bool, why: str) -> None:
-    """Bring the memories of SOURCE into TARGET too, with their fields, ties and vectors; its trash stays behind.
+    """Bring the memories of SOURCE into TARGET too, with their fields, links and vectors; its trash stays behind.
 
     What TARGET has under the same id is left alone.
     """
@@ -88,7 +88,7 @@ def copy(cli: CliContext, source: str, target: str, dry_run: bool, why: str) -> 
 @global_options
 @click.pass_obj
 def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None:
-    """Let the space OLD, with its journal and its words, go by the name NEW.
+    """Rename the space OLD, with its journal and its vocabulary, to NEW.
 
     What the settings say of OLD stays as it is. A program that has OLD open begins an empty one if it writes.
     """

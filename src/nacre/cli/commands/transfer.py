@@ -1,4 +1,4 @@
-"""Where an archive comes from: a file, or stdin by way of one, since it is read more than once."""
+"""nacre export, import and info: archives, and the data of other programs."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def archive_file(given: str) -> Iterator[Path]:
+def archive_file(source: str) -> Iterator[Path]:
     """`-` is stdin; its copy goes when it is no longer needed."""
-    if given != "-":
-        yield Path(given)
+    if source != "-":
+        yield Path(source)
         return
     with tempfile.TemporaryDirectory(prefix="nacre-") as folder:
         copy = Path(folder) / "stdin"
@@ -163,12 +163,12 @@ def import_command(
     why: str,
     **how: Unpack[ImportOptions],
 ) -> None:
-    """Bring the memories of a file, or of stdin for `-`, into the space: all that can be kept in one act, or nothing.
+    """Import the memories of a file, or of stdin for `-`, into the space in one operation, or change nothing.
 
     The file is read through before anything is written. Lines that cannot be kept are counted and named; a file that
     is damaged or cut short is not taken at all. `nacre undo` takes an import back. Other writers wait while it lasts.
 
-    A first word that names another program brings what that one remembers, under its own ids and with its dates, ties
+    A first word that names another program brings what that one remembers, under its own ids and with its dates, links
     and successors; nothing of it is changed, and a second time nothing comes twice.
 
     \b
@@ -264,37 +264,37 @@ Pair = tuple[str, str]
 @form_option()
 @global_options
 @click.pass_obj
-def info_command(_door: CliContext, file: str, form: str | None) -> None:
-    """Look into an archive without importing it: what it is, what it holds, and whether it is whole."""
+def info_command(_cli: CliContext, file: str, form: str | None) -> None:
+    """Describe an archive without importing it: what it is, what it holds, and whether it is complete."""
     from nacre.transfer.read_archive import info
 
     with archive_file(file) as path, progress_line() as progress:
-        found = info(path, progress=progress)
-    shown = "stdin" if file == STREAM else file
+        info_found = info(path, progress=progress)
+    name = "stdin" if file == STREAM else file
     if form in DATA:
-        print_data(info_record(found, shown), form)
+        print_data(info_record(info_found, name), form)
     else:
-        print_items(info_pairs(found, shown), INFO_COLUMNS, lambda pair: pair, form)
-    if not found.whole:
-        raise StoreProblem(f"{shown} is not whole: {found.problem}. It cannot be imported.")
+        print_items(info_pairs(info_found, name), INFO_COLUMNS, lambda pair: pair, form)
+    if not info_found.whole:
+        raise StoreProblem(f"{name} is not whole: {info_found.problem}. It cannot be imported.")
 
 
-def info_pairs(found: ArchiveInfo, shown: str) -> list[Pair]:
-    header = found.header
-    told = [
+def info_pairs(info_found: ArchiveInfo, shown: str) -> list[Pair]:
+    header = info_found.header
+    pairs = [
         ("file", shown),
         ("form", f"{header.form} {header.version}"),
         ("exported", header.exported_at),
         ("space", header.space),
         ("embedder", f"{header.embedder}, {header.dimensions} dimensions" if header.dimensions else header.embedder),
-        ("memories", f"{found.count:,}"),
-        ("with vectors", f"{found.vectors:,}"),
-        ("words", f"{found.words:,}"),
-        ("bad lines", f"{found.errors:,}"),
-        ("bytes", f"{found.bytes:,}, unpacked {found.unpacked:,}"),
-        ("whole", "yes" if found.whole else "no"),
+        ("memories", f"{info_found.count:,}"),
+        ("with vectors", f"{info_found.vectors:,}"),
+        ("words", f"{info_found.words:,}"),
+        ("bad lines", f"{info_found.errors:,}"),
+        ("bytes", f"{info_found.bytes:,}, unpacked {info_found.unpacked:,}"),
+        ("whole", "yes" if info_found.whole else "no"),
     ]
-    return [*told, *((f"type {name}", f"{count:,}") for name, count in found.types.items())]
+    return [*pairs, *((f"type {name}", f"{count:,}") for name, count in info_found.types.items())]
 
 
 INFO_COLUMNS: list[Column[Pair]] = [
@@ -303,23 +303,23 @@ INFO_COLUMNS: list[Column[Pair]] = [
 ]
 
 
-def info_record(found: ArchiveInfo, shown: str) -> dict[str, object]:
-    header = found.header
+def info_record(info_found: ArchiveInfo, name: str) -> dict[str, object]:
+    header = info_found.header
     source = {"space": header.space, "embedder": header.embedder, "dimensions": header.dimensions}
     return {
-        "path": shown,
+        "path": name,
         "format": header.form,
         "version": header.version,
         "exported_at": header.exported_at,
         "source": {**source, "count": header.count},
         "options": dict(header.options),
-        "count": found.count,
-        "types": dict(found.types),
-        "vectors": found.vectors,
-        "words": found.words,
-        "errors": found.errors,
-        "bytes": found.bytes,
-        "unpacked": found.unpacked,
-        "whole": found.whole,
-        "problem": found.problem,
+        "count": info_found.count,
+        "types": dict(info_found.types),
+        "vectors": info_found.vectors,
+        "words": info_found.words,
+        "errors": info_found.errors,
+        "bytes": info_found.bytes,
+        "unpacked": info_found.unpacked,
+        "whole": info_found.whole,
+        "problem": info_found.problem,
     }

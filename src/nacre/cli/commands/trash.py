@@ -1,4 +1,4 @@
-"""nacre trash"""
+"""nacre forget, restore, trash, redact and purge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.group("trash")
 def trash_command() -> None:
-    """See what is in the trash, bring it back, or empty it for good."""
+    """List the trash, restore from it, or empty it for good."""
 
 
 @trash_command.command("list")
@@ -36,13 +36,11 @@ def trash_command() -> None:
 @click.pass_obj
 def list_command(cli: CliContext, limit: int, form: str | None) -> None:
     """List what is in the trash, the last to come first, and from when on maintenance deletes it for good."""
-    kept_days = cli.settings().trash_days
+    days = cli.settings().trash_days
     with cli.open() as store:
-        found = trashed_memories(store)
-    show_plan(
-        found, trashed_columns(cli.now(), kept_days), lambda memory: trashed_record(memory, kept_days), limit, form
-    )
-    if not found:
+        memories = trashed_memories(store)
+    show_plan(memories, trashed_columns(cli.now(), days), lambda memory: trashed_record(memory, days), limit, form)
+    if not memories:
         say("The trash is empty.")
 
 
@@ -52,7 +50,7 @@ def list_command(cli: CliContext, limit: int, form: str | None) -> None:
 @global_options
 @click.pass_obj
 def restore(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
-    """Bring memories back from the trash, in one act."""
+    """Restore memories from the trash, in one operation."""
     with cli.open() as store:
         memories = find_memories(store, ids)
         for memory in memories:
@@ -104,35 +102,35 @@ def report_nothing_deleted(there: int, grace: float) -> None:
 
 def trashed_memories(store: MemoryStore) -> list[Memory]:
     """What was redacted is only a mark, and stays."""
-    found = store.iterate(status="trashed", include_superseded=True, include_expired=True)
-    return sorted((memory for memory in found if not is_redacted(memory)), key=lambda memory: -memory.updated_at)
+    memories = store.iterate(status="trashed", include_superseded=True, include_expired=True)
+    return sorted((memory for memory in memories if not is_redacted(memory)), key=lambda memory: -memory.updated_at)
 
 
-def trashed_columns(now: float, kept_days: float) -> list[Column[Memory]]:
+def trashed_columns(now: float, days: float) -> list[Column[Memory]]:
     return [
         Column("id", lambda memory: memory.id, lambda memory: short(memory.id), style="cyan"),
         Column("type", lambda memory: memory.type, lambda memory: memory.type, style="magenta"),
         Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
         Column(
             "kept until",
-            lambda memory: iso(retained_until(memory, kept_days)),
-            lambda memory: time_left(memory, kept_days, now),
+            lambda memory: iso(retained_until(memory, days)),
+            lambda memory: time_left(memory, days, now),
         ),
         Column("text", lambda memory: memory.text, headline, wide=True),
     ]
 
 
-def retained_until(memory: Memory, kept_days: float) -> float:
-    return memory.updated_at + kept_days * DAY
+def retained_until(memory: Memory, days: float) -> float:
+    return memory.updated_at + days * DAY
 
 
-def time_left(memory: Memory, kept_days: float, now: float) -> str:
-    at = retained_until(memory, kept_days)
+def time_left(memory: Memory, days: float, now: float) -> str:
+    at = retained_until(memory, days)
     return "now" if at <= now else age(at, now)
 
 
-def trashed_record(memory: Memory, kept_days: float) -> dict[str, object]:
-    return {**memory_record(memory), "kept_until": iso(retained_until(memory, kept_days))}
+def trashed_record(memory: Memory, days: float) -> dict[str, object]:
+    return {**memory_record(memory), "kept_until": iso(retained_until(memory, days))}
 
 
 @click.command("forget")
@@ -159,7 +157,7 @@ def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
 @global_options
 @click.pass_obj
 def restore_command(cli: CliContext, id: str) -> None:
-    """Bring back what was forgotten or superseded."""
+    """Restore a forgotten or superseded memory."""
     with cli.open() as store:
         (memory,) = find_memories(store, [id])
         if not store.restore(memory.id):
@@ -174,7 +172,7 @@ def restore_command(cli: CliContext, id: str) -> None:
 @global_options
 @click.pass_obj
 def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
-    """Take the content of memories away for good, in the journal too, and leave a mark that something was there.
+    """Delete the content of memories for good, in the journal too, and leave a mark that something was there.
 
     Backups and other copies that were made before keep what they have.
     """

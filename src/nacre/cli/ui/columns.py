@@ -1,4 +1,4 @@
-"""Which parts of a memory a list shows, and how."""
+"""The columns that lists of memories and hits have."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def excerpt(memory: Memory) -> str:
 def group_text(first: Memory, others: Sequence[Memory], beside: int) -> str:
     """One memory, and below it those that it stands for, each on a line where `beside` characters are taken."""
     room = max(SHORT, shutil.get_terminal_size().columns - beside - INDENT)
-    shown = [f"  {short(memory.id)}  {shortened(headline(memory), room)}" for memory in others[:MOST_OTHERS]]
+    lines = [f"  {short(memory.id)}  {shortened(headline(memory), room)}" for memory in others[:MOST_OTHERS]]
     more = [f"  and {len(others) - MOST_OTHERS:,} more"] if len(others) > MOST_OTHERS else []
-    return "\n".join([headline(first), *shown, *more])
+    return "\n".join([headline(first), *lines, *more])
 
 
 def memory_columns(of: Callable[[T], Memory], now: float, *, wraps: bool = False) -> list[Column[T]]:

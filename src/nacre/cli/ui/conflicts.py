@@ -1,4 +1,4 @@
-"""Conflicts in words a person understands, with what can be done about them."""
+"""Conflicts and review items as sentences, with the remedy."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def conflict_sentence(conflict: Conflict) -> str:
 
 
 def conflict_reason(conflict: Conflict) -> str:
-    told = REASONS.get(conflict.reason, conflict.reason)
-    return f"{told}: {decided_by(conflict)}" if any(conflict.words) else told
+    reason = REASONS.get(conflict.reason, conflict.reason)
+    return f"{reason}: {decided_by(conflict)}" if any(conflict.words) else reason
 
 
 def decided_by(conflict: Conflict) -> str:

@@ -1,4 +1,4 @@
-"""The forms of one answer: tables for people, TSV for pipes, JSON and YAML for programs; chosen when it is printed."""
+"""Prints an answer as a table, TSV, JSON, YAML or Markdown, and makes stored text safe to print."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def print_yaml(value: object) -> None:
 
     Quoting.add_representer(str, quoted)
     plain = json.loads(json.dumps(value))  # YAML would write a tuple, or a word of an enumeration, as what it is
-    told = yaml.dump(plain, Dumper=Quoting, allow_unicode=writes_unicode(), sort_keys=False, width=120)
-    sys.stdout.write(escape_unsafe(told))
+    dumped = yaml.dump(plain, Dumper=Quoting, allow_unicode=writes_unicode(), sort_keys=False, width=120)
+    sys.stdout.write(escape_unsafe(dumped))
 
 
 def print_markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -111,7 +111,7 @@ def json_line(value: object, *, universal: bool = True) -> str:
 
 
 def escape_unsafe(text: str) -> str:
-    return UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def put(text: str) -> None:

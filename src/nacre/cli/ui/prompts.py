@@ -1,4 +1,4 @@
-"""What a command asks of the person or reads from stdin."""
+"""Questions to the person, single keys, stdin, and a progress line."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def count_of(number: int, what: str = "memory", several: str = "memories") -> st
 
 
 def read_stdin() -> str:
-    given = sys.stdin.buffer.read()
+    data = sys.stdin.buffer.read()
     try:
-        return given.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"What came on stdin is not UTF-8 text (byte {error.start}); convert it first, with iconv for example."

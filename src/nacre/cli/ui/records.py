@@ -1,4 +1,4 @@
-"""What the store gives, as plain JSON values: full ids, times in ISO 8601."""
+"""What the store returns, as JSON values and as short text for one line."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def memory_record(memory: Memory) -> dict[str, Json]:
 def hit_record(hit: Hit) -> dict[str, Json]:
     why: list[Json] = [{"signal": reason.signal, "score": reason.score, "detail": reason.detail} for reason in hit.why]
     around: list[Json] = [memory_record(memory) for memory in hit.context]
-    told: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "score": hit.score,
         "relevance": hit.relevance,
         "why": why,
         "collapsed": list(hit.collapsed),
     }
-    return {**memory_record(hit.memory), **told, "context": around}
+    return {**memory_record(hit.memory), **fields, "context": around}
 
 
 def entry_record(entry: JournalEntry) -> dict[str, Json]:
@@ -115,19 +115,19 @@ def entry_summary(entry: JournalEntry) -> str:
     if entry.damaged:
         return "(cannot be read)"
     why = f"({operation_reason(entry.operation)}) " if entry.operation.why else ""
-    whole = entry.after if entry.before is None else entry.before if entry.after is None else None
-    if whole is not None and entry.kind == MEMORY:
-        return why + str(whole.get("text", ""))
+    fields = entry.after if entry.before is None else entry.before if entry.after is None else None
+    if fields is not None and entry.kind == MEMORY:
+        return why + str(fields.get("text", ""))
     if entry.kind != MEMORY and entry.after is None:
         return f"{why}gone"
     return why + "; ".join(f"{name}: {became}" for name, (_, became) in field_changes(entry).items())
 
 
-def operation_reason(act: Operation) -> str:
-    """An undo names the acts that it took back before the reason."""
-    if act.name != "undo":
-        return act.why
-    batches, _, why = act.why.partition(":")
+def operation_reason(operation: Operation) -> str:
+    """An undo names the operations that it took back before the reason."""
+    if operation.name != "undo":
+        return operation.why
+    batches, _, why = operation.why.partition(":")
     return "takes back " + ", ".join(map(short, batches.split(","))) + (f":{why}" if why else "")
 
 

@@ -1,4 +1,4 @@
-"""Times as a person at a terminal writes and reads them."""
+"""Parses the times that a person types, and prints ages."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ AGO = re.compile(r"(\d{1,6})\s*([mhdwy])\Z")
 UNITS = ((YEAR, "y"), (MONTH, "mo"), (DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
 
 
-def since(given: str, now: float) -> float:
+def since(text: str, now: float) -> float:
     """`7d` is seven days ago; a date is its midnight, UTC."""
-    back = AGO.match(given.strip().lower())
+    back = AGO.match(text.strip().lower())
     if back:
         return now - int(back[1]) * BACK[back[2]]
     try:
-        return seconds(given)
+        return seconds(text)
     except (InvalidInput, OverflowError) as error:
         raise InvalidInput(
-            f"{given!r} is no time; write 30m, 2h, 7d, 4w, 2026-03-31 or 2026-03-31T09:00:00Z."
+            f"{text!r} is no time; write 30m, 2h, 7d, 4w, 2026-03-31 or 2026-03-31T09:00:00Z."
         ) from error
 
 
-def until(given: str, now: float) -> float:
+def until(text: str, now: float) -> float:
     """As `since`, but a date means the whole of its day."""
-    return since(given, now) + (DAY if is_date(given) else 0.0)
+    return since(text, now) + (DAY if is_date(text) else 0.0)
 
 
-def known_by(given: str, now: float) -> float:
+def known_by(text: str, now: float) -> float:
     """The moment whose knowledge is asked for. A date means the end of its day; what is to come nobody knows yet."""
     # Today's date may be tomorrow's in UTC, and the other way round.
-    if since(given, now) > now + (DAY if is_date(given) else 0.0):
-        raise InvalidInput(f"{given!r} is still to come; ask for what was known at an earlier time.")
-    return min(until(given, now), now)
+    if since(text, now) > now + (DAY if is_date(text) else 0.0):
+        raise InvalidInput(f"{text!r} is still to come; ask for what was known at an earlier time.")
+    return min(until(text, now), now)
 
 
-def held_on(given: str, now: float) -> float:
+def held_on(text: str, now: float) -> float:
     """The moment at which something should have been true. A date means its noon."""
-    return since(given, now) + (DAY / 2 if is_date(given) else 0.0)
+    return since(text, now) + (DAY / 2 if is_date(text) else 0.0)
 
 
-def is_date(given: str) -> bool:
+def is_date(text: str) -> bool:
     try:
-        date.fromisoformat(given.strip())
+        date.fromisoformat(text.strip())
     except ValueError:
         return False
     return True

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from nacre.model.levels import LEVELS
-from tests.cli.aged import acts, days_ago, opened
+from tests.cli.aged_memories import acts, days_ago, opened
 from tests.command_line import CommandLine
 
 

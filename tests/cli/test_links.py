@@ -17,7 +17,7 @@ def filled(nacre: CommandLine) -> CommandLine:
 
 
 @pytest.fixture
-def tied(filled: CommandLine) -> CommandLine:
+def linked(filled: CommandLine) -> CommandLine:
     filled.ok("link", "api", "pg", "--rel", "depends_on")
     filled.ok("link", "cat", "pg", "--weight", "0.2", "--why", "both are grey")
     return filled
@@ -36,10 +36,10 @@ def test_link_prints_the_tie_in_three_forms(filled: CommandLine) -> None:
     assert told == {"source": "api-memory", "target": "pg-memory", "rel": "mentions", "weight": 0.5, "new": True}
 
 
-def test_the_same_tie_again_is_told_and_changes_nothing(tied: CommandLine) -> None:
-    result = tied("link", "api", "pg", "--rel", "depends_on")
+def test_the_same_tie_again_is_told_and_changes_nothing(linked: CommandLine) -> None:
+    result = linked("link", "api", "pg", "--rel", "depends_on")
     assert result.exit_code == 0 and "already" in result.stderr
-    assert [entry["act"] for entry in tied.json("journal", "api")] == ["link", "remember"]
+    assert [entry["act"] for entry in linked.json("journal", "api")] == ["link", "remember"]
 
 
 def test_a_relation_that_is_nearly_known_is_told(filled: CommandLine) -> None:
@@ -76,13 +76,13 @@ def test_a_link_may_name_what_is_not_there_yet(filled: CommandLine) -> None:
     ],
 )
 def test_what_cannot_be_linked_or_walked_is_one_sentence_and_a_code(
-    tied: CommandLine, words: list[str], code: int, says: str
+    linked: CommandLine, words: list[str], code: int, says: str
 ) -> None:
-    before = tied.json("journal", "--all")
-    result = tied(*words)
+    before = linked.json("journal", "--all")
+    result = linked(*words)
     assert (result.exit_code, result.stdout) == (code, "")
     assert says in result.stderr
-    assert tied.json("journal", "--all") == before
+    assert linked.json("journal", "--all") == before
 
 
 def test_strict_links_refuse_unknown_relations_and_ends(filled: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,39 +92,39 @@ def test_strict_links_refuse_unknown_relations_and_ends(filled: CommandLine, mon
     assert nowhere.exit_code == 1 and "'nowhere'" in nowhere.stderr
 
 
-def test_unlink_takes_one_relation_or_all_and_undo_brings_them_back(tied: CommandLine) -> None:
-    tied.ok("link", "api", "pg", "--rel", "mentions")
-    tied.ok("unlink", "api", "pg", "--rel", "mentions")
-    assert [link["rel"] for link in tied.json("show", "api")["links"]] == ["depends_on"]
-    tied.ok("undo")
-    assert "2 links" in tied("unlink", "api", "pg").stderr
-    tied.ok("undo")
-    assert len(tied.json("show", "api")["links"]) == 2
+def test_unlink_takes_one_relation_or_all_and_undo_brings_them_back(linked: CommandLine) -> None:
+    linked.ok("link", "api", "pg", "--rel", "mentions")
+    linked.ok("unlink", "api", "pg", "--rel", "mentions")
+    assert [link["rel"] for link in linked.json("show", "api")["links"]] == ["depends_on"]
+    linked.ok("undo")
+    assert "2 links" in linked("unlink", "api", "pg").stderr
+    linked.ok("undo")
+    assert len(linked.json("show", "api")["links"]) == 2
 
 
-def test_neighbors_are_walked_by_relation_direction_and_depth(tied: CommandLine) -> None:
-    assert sorted(ids(tied.json("neighbors", "pg"))) == ["api-memory", "cat-memory"]
-    assert ids(tied.json("neighbors", "pg", "--rel", "depends_on")) == ["api-memory"]
-    assert len(tied.json("neighbors", "pg", "--rel", "depends_on", "--rel", "related")) == 2
-    assert tied.json("neighbors", "pg", "--direction", "out") == []
-    assert tied.ok("neighbors", "api", "-d", "2").split("\n") == [
+def test_neighbors_are_walked_by_relation_direction_and_depth(linked: CommandLine) -> None:
+    assert sorted(ids(linked.json("neighbors", "pg"))) == ["api-memory", "cat-memory"]
+    assert ids(linked.json("neighbors", "pg", "--rel", "depends_on")) == ["api-memory"]
+    assert len(linked.json("neighbors", "pg", "--rel", "depends_on", "--rel", "related")) == 2
+    assert linked.json("neighbors", "pg", "--direction", "out") == []
+    assert linked.ok("neighbors", "api", "-d", "2").split("\n") == [
         "pg-memory\t1\tout\tdepends_on\t1\tsemantic\tPostgres keeps orders",
         "cat-memory\t2\tin\trelated\t0.2\tsemantic\tTom sleeps",
     ]
-    assert "→ depends_on" in tied.ok("neighbors", "api", "-f", "table")
+    assert "→ depends_on" in linked.ok("neighbors", "api", "-f", "table")
 
 
-def test_neighbors_pass_by_what_is_trashed_unless_it_is_asked_for(tied: CommandLine) -> None:
-    tied.ok("forget", "pg", "--yes")
-    result = tied("neighbors", "api")
+def test_neighbors_pass_by_what_is_trashed_unless_it_is_asked_for(linked: CommandLine) -> None:
+    linked.ok("forget", "pg", "--yes")
+    result = linked("neighbors", "api")
     assert result.stdout == "" and "nacre link" in result.stderr
-    assert ids(tied.json("neighbors", "api", "--hidden", "-d", "2")) == ["pg-memory", "cat-memory"]
+    assert ids(linked.json("neighbors", "api", "--hidden", "-d", "2")) == ["pg-memory", "cat-memory"]
 
 
-def test_a_circle_of_ties_is_walked_once(tied: CommandLine) -> None:
-    tied.ok("link", "pg", "api")
-    assert sorted(ids(tied.json("neighbors", "api", "-d", "9"))) == ["cat-memory", "pg-memory"]
-    assert tied.ok("graph", "api", "-d", "9").split("\n") == [
+def test_a_circle_of_links_is_walked_once(linked: CommandLine) -> None:
+    linked.ok("link", "pg", "api")
+    assert sorted(ids(linked.json("neighbors", "api", "-d", "9"))) == ["cat-memory", "pg-memory"]
+    assert linked.ok("graph", "api", "-d", "9").split("\n") == [
         "api-memo Flask answers requests",
         "├─ depends_on → pg-memor Postgres keeps orders",
         "│  └─ related ← cat-memo Tom sleeps",
@@ -132,9 +132,9 @@ def test_a_circle_of_ties_is_walked_once(tied: CommandLine) -> None:
     ]
 
 
-def test_a_graph_without_ids_begins_with_the_most_tied(tied: CommandLine) -> None:
-    tied.ok("remember", "nothing is tied to this")
-    assert tied.ok("graph").split("\n") == [
+def test_a_graph_without_ids_begins_with_the_most_tied(linked: CommandLine) -> None:
+    linked.ok("remember", "nothing is linked to this")
+    assert linked.ok("graph").split("\n") == [
         "pg-memor Postgres keeps orders",
         "├─ depends_on ← api-memo Flask answers requests",
         "└─ related ← cat-memo Tom sleeps",
@@ -148,95 +148,95 @@ def test_a_graph_of_nothing_is_no_failure(nacre: CommandLine) -> None:
     assert nacre.json("graph") == {"nodes": [], "edges": [], "dangling": []}
 
 
-def test_a_graph_for_programs_has_nodes_edges_and_what_is_missing(tied: CommandLine) -> None:
-    tied.ok("link", "pg", "later")
-    found = tied.json("graph", "pg")
+def test_a_graph_for_programs_has_nodes_edges_and_what_is_missing(linked: CommandLine) -> None:
+    linked.ok("link", "pg", "later")
+    found = linked.json("graph", "pg")
     assert sorted(ids(found["nodes"])) == ["api-memory", "cat-memory", "pg-memory"]
     assert {(edge["source"], edge["rel"], edge["target"]) for edge in found["edges"]} == {
         ("api-memory", "depends_on", "pg-memory"),
         ("cat-memory", "related", "pg-memory"),
     }
     assert found["dangling"] == ["later"]
-    assert tied.json("graph", "pg", "--depth", "0")["edges"] == []
+    assert linked.json("graph", "pg", "--depth", "0")["edges"] == []
 
 
-def test_dot_quotes_what_would_end_a_label(tied: CommandLine) -> None:
-    tied.ok("remember", 'say "hi" \\ bye', "--id", 'quo"ted')
-    tied.ok("link", "quo", "pg")
-    drawn = tied.ok("graph", "quo", "-f", "dot")
+def test_dot_quotes_what_would_end_a_label(linked: CommandLine) -> None:
+    linked.ok("remember", 'say "hi" \\ bye', "--id", 'quo"ted')
+    linked.ok("link", "quo", "pg")
+    drawn = linked.ok("graph", "quo", "-f", "dot")
     assert drawn.startswith("digraph nacre {") and drawn.endswith("}")
     assert '"quo\\"ted" [label="say \\"hi\\" \\\\ bye"];' in drawn
     assert '"quo\\"ted" -> "pg-memory" [label="related"];' in drawn
 
 
-def test_a_terminal_without_fine_strokes_gets_plain_ones(tied: CommandLine) -> None:
-    drawn = tied.process("graph", "pg", env={**os.environ, "PYTHONIOENCODING": "ascii"}).stdout
+def test_a_terminal_without_fine_strokes_gets_plain_ones(linked: CommandLine) -> None:
+    drawn = linked.process("graph", "pg", env={**os.environ, "PYTHONIOENCODING": "ascii"}).stdout
     assert "|- depends_on <- api-memo" in drawn and "`- related <- cat-memo" in drawn
 
 
-def test_a_path_leads_from_one_to_the_other(tied: CommandLine) -> None:
-    assert tied.ok("path", "api", "cat").split("\n") == [
+def test_a_path_leads_from_one_to_the_other(linked: CommandLine) -> None:
+    assert linked.ok("path", "api", "cat").split("\n") == [
         "\t\tapi-memory\tFlask answers requests",
         "out\tdepends_on\tpg-memory\tPostgres keeps orders",
         "in\trelated\tcat-memory\tTom sleeps",
     ]
-    assert "depends_on →" in tied.ok("path", "api", "cat", "-f", "table")
-    assert [step["tie"] and step["tie"]["rel"] for step in tied.json("path", "api", "cat")] == [
+    assert "depends_on →" in linked.ok("path", "api", "cat", "-f", "table")
+    assert [step["tie"] and step["tie"]["rel"] for step in linked.json("path", "api", "cat")] == [
         None,
         "depends_on",
         "related",
     ]
 
 
-def test_where_no_links_lead_the_code_is_one(tied: CommandLine) -> None:
-    result = tied("path", "api", "cat", "--direction", "out", "-f", "json")
+def test_where_no_links_lead_the_code_is_one(linked: CommandLine) -> None:
+    result = linked("path", "api", "cat", "--direction", "out", "-f", "json")
     assert (result.exit_code, result.stdout) == (1, "[]\n")
     assert "no links lead" in result.stderr
 
 
-def test_relations_are_listed_added_and_confirmed(tied: CommandLine) -> None:
-    tied.ok("link", "api", "pg", "--rel", "adores")
-    assert "adores\twaits\t" in tied.ok("relations")
-    assert "nacre review" in tied.ok("relations", "-f", "table")
-    tied.ok("relations", "--add", "adores", "--description", "likes very much")
-    known = {each["relation"]: each for each in tied.json("relations")}
+def test_relations_are_listed_added_and_confirmed(linked: CommandLine) -> None:
+    linked.ok("link", "api", "pg", "--rel", "adores")
+    assert "adores\twaits\t" in linked.ok("relations")
+    assert "nacre review" in linked.ok("relations", "-f", "table")
+    linked.ok("relations", "--add", "adores", "--description", "likes very much")
+    known = {each["relation"]: each for each in linked.json("relations")}
     assert (known["adores"]["description"], known["adores"]["waits_for_review"]) == ("likes very much", False)
     assert known["depends_on"]["description"] == "needs it"
 
 
-def test_pruning_lists_first_and_removes_only_with_apply(tied: CommandLine) -> None:
-    plan = tied("prune-links")
+def test_pruning_lists_first_and_removes_only_with_apply(linked: CommandLine) -> None:
+    plan = linked("prune-links")
     assert plan.stdout == "cat-memory\trelated\tpg-memory\t0.2\t0\n"
     assert "--apply" in plan.stderr
-    assert len(tied.json("prune-links", "--below", "2")) == 2
-    refused = tied("prune-links", "--apply", input="n\n")
+    assert len(linked.json("prune-links", "--below", "2")) == 2
+    refused = linked("prune-links", "--apply", input="n\n")
     assert refused.exit_code == 2 and "1 link?" in refused.stderr
-    assert len(tied.json("show", "cat")["links"]) == 1
-    tied.ok("prune-links", "--apply", "--yes")
-    assert tied.json("show", "cat")["links"] == []
-    assert "No tie is so weak" in tied("prune-links").stderr
-    tied.ok("undo")
-    assert len(tied.json("show", "cat")["links"]) == 1
+    assert len(linked.json("show", "cat")["links"]) == 1
+    linked.ok("prune-links", "--apply", "--yes")
+    assert linked.json("show", "cat")["links"] == []
+    assert "No link is that weak" in linked("prune-links").stderr
+    linked.ok("undo")
+    assert len(linked.json("show", "cat")["links"]) == 1
 
 
-def test_a_tie_that_was_walked_is_not_pruned(tied: CommandLine) -> None:
-    tied.ok("neighbors", "cat")
-    assert tied.json("prune-links") == []
-    assert len(tied.json("prune-links", "--walks", "1")) == 1
+def test_a_link_that_was_walked_is_not_pruned(linked: CommandLine) -> None:
+    linked.ok("neighbors", "cat")
+    assert linked.json("prune-links") == []
+    assert len(linked.json("prune-links", "--walks", "1")) == 1
 
 
-def test_show_tells_ties_both_ways(tied: CommandLine) -> None:
-    shown = tied.ok("show", "pg")
+def test_show_tells_links_both_ways(linked: CommandLine) -> None:
+    shown = linked.ok("show", "pg")
     assert "depends_on ←" in shown and "Flask answers requests" in shown
-    assert "depends_on →" in tied.ok("show", "api")
-    inward = tied.json("show", "pg")["links_in"]
+    assert "depends_on →" in linked.ok("show", "api")
+    inward = linked.json("show", "pg")["links_in"]
     assert {edge["source"] for edge in inward} == {"api-memory", "cat-memory"}
-    assert tied.json("prune-links") != [], "looking at a memory walks no link"
+    assert linked.json("prune-links") != [], "looking at a memory walks no link"
 
 
-def test_a_nasty_relation_or_id_does_not_act_on_a_terminal(tied: CommandLine) -> None:
-    tied.ok("remember", "x", "--id", "\x1b[31mred")
-    tied.ok("link", "\x1b[31mred", "pg", "--rel", "\x1b[31mbad")
+def test_a_nasty_relation_or_id_does_not_act_on_a_terminal(linked: CommandLine) -> None:
+    linked.ok("remember", "x", "--id", "\x1b[31mred")
+    linked.ok("link", "\x1b[31mred", "pg", "--rel", "\x1b[31mbad")
     for words in (["graph"], ["graph", "-f", "dot"], ["neighbors", "pg"], ["relations"], ["review"], ["journal"]):
         for form in ([], ["-f", "table"]):
-            assert "\x1b" not in tied(*words, *form).output
+            assert "\x1b" not in linked(*words, *form).output

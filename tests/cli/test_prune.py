@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.cli.aged import acts, days_ago, opened, remember_faded
+from tests.cli.aged_memories import acts, days_ago, opened, remember_faded
 from tests.command_line import CommandLine
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.cli.aged import opened
+from tests.cli.aged_memories import opened
 from tests.command_line import CommandLine
 
 

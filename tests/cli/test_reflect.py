@@ -7,7 +7,7 @@ import json
 import pytest
 
 from nacre.errors import LanguageModelError
-from tests.cli.aged import acts, days_ago, opened, remember_episodes
+from tests.cli.aged_memories import acts, days_ago, opened, remember_episodes
 from tests.command_line import CommandLine
 
 

@@ -57,8 +57,8 @@ class Repository:
 def project_of(folder: Path) -> Project:
     repository = repository_of(folder)
     if repository is None:
-        whole = folder.expanduser().absolute()
-        return Project(readable(whole.name), digest(f"folder {resolved(whole)}"))
+        absolute = folder.expanduser().absolute()
+        return Project(readable(absolute.name), digest(f"folder {resolved(absolute)}"))
     return Project(readable(repository.name), known_key(repository))
 
 
@@ -149,13 +149,13 @@ def first_commit(repository: Repository) -> str:
     # A repository's own settings may name programs to fetch with: nothing is fetched, so none of them runs.
     around |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
     try:
-        told = subprocess.run(
+        answer = subprocess.run(
             words, capture_output=True, text=True, env=around, timeout=ASKING_SECONDS, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return ""
-    return told.stdout.strip() if told.returncode == 0 else ""
+    return answer.stdout.strip() if answer.returncode == 0 else ""
 
 
 def origin(shared: Path) -> str:
@@ -174,8 +174,8 @@ def normalised(remote: str) -> str:
     """The same for each way to write one address; who logs in and how does not matter."""
     if remote.startswith(("/", ".", "~", "file:")):
         return remote.removeprefix("file://").rstrip("/").removesuffix("/.git").removesuffix(".git")
-    found = REMOTE.fullmatch(remote)
-    return f"{found.group(1)}/{found.group(2)}".lower() if found else remote.lower()
+    match = REMOTE.fullmatch(remote)
+    return f"{match.group(1)}/{match.group(2)}".lower() if match else remote.lower()
 
 
 def cache_file() -> Path:
@@ -186,31 +186,31 @@ def cache_file() -> Path:
 
 def read_cache() -> dict[str, tuple[str, str]]:
     try:
-        told = json.loads(cache_file().read_text("utf-8"))
-        return {place: (str(number), str(key)) for place, (number, key) in told.items()}
+        cache = json.loads(cache_file().read_text("utf-8"))
+        return {place: (str(number), str(key)) for place, (number, key) in cache.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 
 def write_cache(place: str, number: str, key: str) -> None:
     """Whole or not at all; without it git is only asked again."""
-    told = read_cache()
-    told.pop(place, None)
-    kept = dict([*told.items(), (place, (number, key))][-KNOWN_PROJECTS:])
+    cache = read_cache()
+    cache.pop(place, None)
+    entries = dict([*cache.items(), (place, (number, key))][-KNOWN_PROJECTS:])
     file = cache_file()
     with suppress(OSError):
         private_folder(file.parent)
-        atomic_write(file, json.dumps(kept))
+        atomic_write(file, json.dumps(entries))
 
 
 def fingerprint(folder: Path) -> str:
     """The folder's number alone does not do: a file system gives it to the next folder at once. The settings file is
     written when a repository is made, and hardly ever afterwards."""
     try:
-        found, settings = folder.stat(), (folder / "config").stat()
+        status, settings = folder.stat(), (folder / "config").stat()
     except OSError:
         return ""
-    return f"{found.st_dev}:{found.st_ino}:{settings.st_ino}:{settings.st_mtime_ns}"
+    return f"{status.st_dev}:{status.st_ino}:{settings.st_ino}:{settings.st_mtime_ns}"
 
 
 def first_line(file: Path) -> str:

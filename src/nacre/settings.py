@@ -186,21 +186,21 @@ def settings(
     """`notify` gets one line for a project's file that sets what it may not. Raises `ConfigError`, which names the file
     and the key, when a setting cannot be read."""
     environment = os.environ if environment is None else environment
-    found = Settings()
+    result = Settings()
     for source in from_files(folder or Path.cwd(), user_file):
-        found = merged(found, source.values)
+        result = merged(result, source.values)
         if source.notice:
             notify(source.notice)
-    found = replace(found, **from_environment(environment))  # type: ignore[arg-type]
-    found = replace(found, **{k: v for k, v in (flags or {}).items() if v is not None})  # type: ignore[arg-type]
-    return found if found.store else replace(found, store=str(default_store()))
+    result = replace(result, **from_environment(environment))  # type: ignore[arg-type]
+    result = replace(result, **{k: v for k, v in (flags or {}).items() if v is not None})  # type: ignore[arg-type]
+    return result if result.store else replace(result, store=str(default_store()))
 
 
-def merged(found: Settings, values: Mapping[str, object]) -> Settings:
+def merged(base: Settings, values: Mapping[str, object]) -> Settings:
     """A table of one space replaces that of a farther file. A key stays with the URL that was set beside it."""
-    tables = {name: without_foreign_keys(table, values) for name, table in found.spaces.items()}
+    tables = {name: without_foreign_keys(table, values) for name, table in base.spaces.items()}
     own: Mapping[str, Mapping[str, object]] = values.get("spaces", {})  # type: ignore[assignment]
-    return replace(found, **{**values, "spaces": {**tables, **own}})  # type: ignore[arg-type]
+    return replace(base, **{**values, "spaces": {**tables, **own}})  # type: ignore[arg-type]
 
 
 def without_foreign_keys(table: Mapping[str, object], nearer: Mapping[str, object]) -> Mapping[str, object]:
@@ -213,8 +213,8 @@ def from_files(folder: Path, user_file: Path | None = None) -> list[Source]:
     """The user's own file, then the project's: a later one wins. Raises `ConfigError`."""
     own, nearest = user_file or user_config(), project_file(folder)
     restrict_to_owner(own)  # it may hold the key of a service
-    found = [Source(own, from_file(own))] if own.is_file() else []
-    return found if nearest is None else [*found, from_project(read_project_file(nearest))]
+    sources = [Source(own, from_file(own))] if own.is_file() else []
+    return sources if nearest is None else [*sources, from_project(read_project_file(nearest))]
 
 
 def from_project(read: ProjectFile) -> Source:
@@ -269,14 +269,14 @@ def with_own_keys(values: Mapping[str, object]) -> dict[str, object]:
     """A URL in a project's file gets the key of the same file (or of the environment, which is read later), never the
     one in the user's own file: that key is for the user's own service."""
     empty = {key: "" for url, key in SERVICES.items() if url in values}
-    whole = {**empty, **values}
+    merged_values = {**empty, **values}
     tables: Mapping[str, Mapping[str, object]] = values.get("spaces", {})  # type: ignore[assignment]
     if tables:
-        whole["spaces"] = {
-            name: {**{key: whole.get(key, "") for url, key in SERVICES.items() if url in table}, **table}
+        merged_values["spaces"] = {
+            name: {**{key: merged_values.get(key, "") for url, key in SERVICES.items() if url in table}, **table}
             for name, table in tables.items()
         }
-    return whole
+    return merged_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +306,7 @@ def explained(
         ignored += [Setting(key, value, str(source.file), ignored=True) for key, value in flat(source.ignored)]
     origins |= {name: ENVIRONMENT + name.upper() for name in from_environment(os.environ)}
     origins |= {name: f"--{name}" for name, value in (flags or {}).items() if value is not None}
-    found = [
+    effective_settings = [
         Setting(each.name, getattr(effective, each.name), origins.get(each.name, DEFAULT))
         for each in fields(Settings)
         if each.name not in TABLES
@@ -315,14 +315,14 @@ def explained(
         Setting(key, value, spaced[key.split(".", 1)[1].rpartition(".")[0]])
         for key, value in flat({"spaces": effective.spaces})
     ]
-    return found + tables + ignored
+    return effective_settings + tables + ignored
 
 
 def flat(values: Mapping[str, object]) -> list[tuple[str, object]]:
     """With the tables of single spaces as `spaces.NAME.KEY`."""
-    found: list[tuple[str, object]] = [(key, value) for key, value in values.items() if key not in TABLES]
+    plain: list[tuple[str, object]] = [(key, value) for key, value in values.items() if key not in TABLES]
     tables: Mapping[str, Mapping[str, object]] = values.get("spaces", {})  # type: ignore[assignment]
-    return found + [(f"spaces.{name}.{key}", value) for name, table in tables.items() for key, value in table.items()]
+    return plain + [(f"spaces.{name}.{key}", value) for name, table in tables.items() for key, value in table.items()]
 
 
 def user_config() -> Path:
@@ -339,7 +339,7 @@ def default_store() -> Path:
 
 def project_file(folder: Path) -> Path | None:
     """The nearest one upwards, as git looks for its own."""
-    return next((found for at in (folder, *folder.parents) if (found := at / PROJECT_FILE).is_file()), None)
+    return next((file for at in (folder, *folder.parents) if (file := at / PROJECT_FILE).is_file()), None)
 
 
 def from_file(file: Path) -> dict[str, object]:
@@ -363,10 +363,10 @@ def loaded(content: bytes, file: Path) -> dict[str, object]:
 
 def parsed(content: bytes, file: Path) -> dict[str, object]:
     """`file` is where the content lies. Raises `ConfigError`."""
-    given = loaded(content, file)
+    content_values = loaded(content, file)
     read: dict[str, object] = {
         key: spaces_of(value, str(file)) if key in TABLES else converted(key, value, str(file))
-        for key, value in given.items()
+        for key, value in content_values.items()
     }
     for key in PATHS:
         value = str(read.get(key, ""))
@@ -426,8 +426,8 @@ def converted(key: str, value: object, origin: str) -> object:
     if kinds[key] == "bool":
         return truth(key, value, origin)
     if not isinstance(value, str):
-        shown = "something" if key.endswith("key") else repr(value)  # it may be the key itself
-        raise ConfigError(f"{origin} sets {key} to {shown}; write it as text in quotes.")
+        printed = "something" if key.endswith("key") else repr(value)  # it may be the key itself
+        raise ConfigError(f"{origin} sets {key} to {printed}; write it as text in quotes.")
     return value
 
 

@@ -37,8 +37,8 @@ class ProjectFile:
 
     @property
     def trusted(self) -> bool:
-        given = consent_to(self.file)
-        return not self.fault and given is not None and given.digest == digest(self.content)
+        consent = consent_to(self.file)
+        return not self.fault and consent is not None and consent.digest == digest(self.content)
 
 
 def read_project_file(file: Path) -> ProjectFile:
@@ -54,23 +54,23 @@ def read_project_file(file: Path) -> ProjectFile:
     return ProjectFile(file, content, fault)
 
 
-def fault_of(file: Path, found: os.stat_result) -> str:
+def fault_of(file: Path, status: os.stat_result) -> str:
     """Why somebody else may have written this file; empty where nobody else can have."""
     if os.name == "nt":
         return ""
     user = os.geteuid()
-    if found.st_uid not in (user, ROOT):
+    if status.st_uid not in (user, ROOT):
         return f"{file} is ignored, because it belongs to another user; copy it, or run `chown` on it."
-    if writable_by_others(found, user):
+    if writable_by_others(status, user):
         return f"{file} is ignored, because other users can write to it; run `chmod go-w` on it."
     if file.parent.stat().st_mode & stat.S_IWOTH:
         return f"{file} is ignored, because every user can write to its folder; move it to a folder of your own."
     return ""
 
 
-def writable_by_others(found: os.stat_result, user: int) -> bool:
-    return bool(found.st_mode & stat.S_IWOTH) or bool(
-        found.st_mode & stat.S_IWGRP and not is_private(found.st_gid, user)
+def writable_by_others(status: os.stat_result, user: int) -> bool:
+    return bool(status.st_mode & stat.S_IWOTH) or bool(
+        status.st_mode & stat.S_IWGRP and not is_private(status.st_gid, user)
     )
 
 
@@ -91,11 +91,11 @@ def agree(read: ProjectFile, now: float | None = None) -> Consent:
     """Records the user's consent to this very content. Raises `ConfigError` for a file that may not be used."""
     if read.fault:
         raise ConfigError(read.fault)
-    given = Consent(key_of(read.file), digest(read.content), time.time() if now is None else now)
+    consent = Consent(key_of(read.file), digest(read.content), time.time() if now is None else now)
     place = place_of(read.file)
     private_folder(place.parent)
-    atomic_write(place, json.dumps(asdict(given)))
-    return given
+    atomic_write(place, json.dumps(asdict(consent)))
+    return consent
 
 
 def withdraw(file: Path) -> bool:
@@ -109,13 +109,15 @@ def withdraw(file: Path) -> bool:
 
 def consents() -> list[Consent]:
     """Every consent that the user gave, by path."""
-    found = [consent for place in consent_folder().glob("*.json") if (consent := read_consent(place)) is not None]
-    return sorted(found, key=lambda each: each.file)
+    consents_found = [
+        consent for place in consent_folder().glob("*.json") if (consent := read_consent(place)) is not None
+    ]
+    return sorted(consents_found, key=lambda each: each.file)
 
 
 def consent_to(file: Path) -> Consent | None:
-    found = read_consent(place_of(file))
-    return found if found is not None and found.file == key_of(file) else None
+    consent = read_consent(place_of(file))
+    return consent if consent is not None and consent.file == key_of(file) else None
 
 
 def read_consent(place: Path) -> Consent | None:

@@ -288,7 +288,7 @@ def test_unknown_fields_are_left_out_and_said(store: MemoryStore, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("limit", "what"), [("MOST_WORDS", "words"), ("MOST_TYPES", "types"), ("LARGEST_WORDS", "characters")]
+    ("limit", "what"), [("MOST_TERMS", "terms"), ("MOST_TYPES", "types"), ("LARGEST_VOCABULARY", "characters")]
 )
 def test_a_vocabulary_without_end_is_refused(
     store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, what: str

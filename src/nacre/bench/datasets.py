@@ -94,9 +94,9 @@ def with_session_gold(corpus: Corpus) -> Corpus:
 def sample(suite: Suite, count: int) -> Suite:
     """So many of its questions, always the same ones, in their order; a corpus that none is left for is left out."""
     places = [(number, place) for number, corpus in enumerate(suite.corpora) for place in range(len(corpus.questions))]
-    kept = set(random.Random(SAMPLE_SEED).sample(places, min(count, len(places))))
+    picked = set(random.Random(SAMPLE_SEED).sample(places, min(count, len(places))))
     corpora = (
-        replace(corpus, questions=tuple(q for place, q in enumerate(corpus.questions) if (number, place) in kept))
+        replace(corpus, questions=tuple(q for place, q in enumerate(corpus.questions) if (number, place) in picked))
         for number, corpus in enumerate(suite.corpora)
     )
     return replace(suite, corpora=tuple(corpus for corpus in corpora if corpus.questions))
@@ -125,16 +125,17 @@ def load_locomo(file: Path) -> Suite:
     return Suite("locomo", "separate", "turn", tuple(locomo_corpus(each) for each in read_json(file)))
 
 
-def locomo_corpus(whole: Mapping[str, Any]) -> Corpus:
-    turns = tuple(locomo_turns(whole["conversation"]))
+def locomo_corpus(record: Mapping[str, Any]) -> Corpus:
+    turns = tuple(locomo_turns(record["conversation"]))
     known = {turn.key for turn in turns}
     return Corpus(
-        turns, answerable(locomo_question(each, known) for each in whole["qa"] if each["category"] in LOCOMO_CATEGORIES)
+        turns,
+        answerable(locomo_question(each, known) for each in record["qa"] if each["category"] in LOCOMO_CATEGORIES),
     )
 
 
 def locomo_turns(conversation: Mapping[str, Any]) -> Iterator[Turn]:
-    for number in sorted(int(found.group(1)) for name in conversation if (found := LOCOMO_SESSION.match(name))):
+    for number in sorted(int(match.group(1)) for name in conversation if (match := LOCOMO_SESSION.match(name))):
         at = seconds_of(conversation.get(f"session_{number}_date_time"), LOCOMO_DATE)
         for place, turn in enumerate(conversation[f"session_{number}"]):
             if turn["text"].strip():
@@ -167,8 +168,8 @@ class Sessions:
 def load_longmemeval(file: Path, mode: str, unit: Unit) -> Suite:
     asked = read_json(file)
     sessions = all_sessions(asked)
-    found = ((longmemeval_question(each, sessions, unit), source_sessions(each, sessions)) for each in asked)
-    pairs = [(each, needed) for each, needed in found if answerable([each])]
+    questions = ((longmemeval_question(each, sessions, unit), source_sessions(each, sessions)) for each in asked)
+    pairs = [(each, needed) for each, needed in questions if answerable([each])]
     if mode == "pooled":
         turns = tuple(turn for session in sessions.turns.values() for turn in session)
         return Suite("longmemeval", mode, unit, (Corpus(turns, tuple(each for each, _ in pairs)),))
@@ -215,11 +216,11 @@ def source_sessions(each: Mapping[str, Any], sessions: Sessions) -> frozenset[st
 def marked_turns(each: Mapping[str, Any], sessions: Sessions) -> Iterator[str]:
     """The turns that the dataset marks as holding the answer."""
     for own, said, _ in sessions_of(each):
-        kept = {turn.position for turn in sessions.turns[sessions.names[own]]}
+        positions = {turn.position for turn in sessions.turns[sessions.names[own]]}
         yield from (
             f"{sessions.names[own]}-{place}"
             for place, turn in enumerate(said)
-            if turn.get("has_answer") and place in kept
+            if turn.get("has_answer") and place in positions
         )
 
 
@@ -238,10 +239,10 @@ def load_beam(file: Path) -> Suite:
     return Suite("beam", "separate", "turn", tuple(beam_corpus(each) for each in read_json(file)))
 
 
-def beam_corpus(whole: Mapping[str, Any]) -> Corpus:
-    turns = tuple(beam_turns(whole["chat"]))
+def beam_corpus(record: Mapping[str, Any]) -> Corpus:
+    turns = tuple(beam_turns(record["chat"]))
     known = {turn.key for turn in turns}
-    asked = whole["probing_questions"]
+    asked = record["probing_questions"]
     kinds: Mapping[str, Any] = ast.literal_eval(asked) if isinstance(asked, str) else asked
     return Corpus(turns, answerable(beam_question(each, kind, known) for kind, some in kinds.items() for each in some))
 

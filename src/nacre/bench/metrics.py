@@ -21,13 +21,13 @@ def score(ranking: Sequence[str], gold: frozenset[str]) -> Scores:
     places = [place for place, key in enumerate(ranking, start=1) if key in gold]
     scores = {"mrr": 100 / places[0] if places else 0.0}
     for depth in DEPTHS:
-        found = [place for place in places if place <= depth]
-        gain = sum(1 / math.log2(1 + place) for place in found)
+        hits = [place for place in places if place <= depth]
+        gain = sum(1 / math.log2(1 + place) for place in hits)
         ideal = sum(1 / math.log2(1 + place) for place in range(1, min(len(gold), depth) + 1))
         scores |= {
-            f"any@{depth}": 100.0 * bool(found),
-            f"recall@{depth}": 100 * len(found) / len(gold),
-            f"all@{depth}": 100.0 * (len(found) == len(gold)),
+            f"any@{depth}": 100.0 * bool(hits),
+            f"recall@{depth}": 100 * len(hits) / len(gold),
+            f"all@{depth}": 100.0 * (len(hits) == len(gold)),
             f"ndcg@{depth}": 100 * gain / ideal,
         }
     return scores

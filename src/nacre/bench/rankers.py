@@ -46,12 +46,12 @@ def default(stored: Stored, question: Question) -> Answer:
     """Asked as a user asks, the use of what is found counted."""
     ask = partial(stored.store.recall, question.text, DEPTH, asked_at=question.asked_at)
     if stored.unit == "session":
-        found, took = timed(partial(ask, group_by="session"))
-        keys = distinct(each.session for each in found.sessions)
+        recollection, took = timed(partial(ask, group_by="session"))
+        keys = distinct(each.session for each in recollection.sessions)
     else:
-        found, took = timed(ask)
-        keys = distinct(hit.memory.id for hit in found)
-    return Answer(keys, took, max((hit.relevance for hit in found), default=0.0))
+        recollection, took = timed(ask)
+        keys = distinct(hit.memory.id for hit in recollection)
+    return Answer(keys, took, max((hit.relevance for hit in recollection), default=0.0))
 
 
 def by_strategy(strategy: str) -> Ranker:
@@ -69,8 +69,8 @@ def by_strategy(strategy: str) -> Ranker:
     return rank
 
 
-def keys_of(stored: Stored, found: Recollection) -> tuple[str, ...]:
-    return distinct(stored.key(hit.memory.id, hit.memory.session) for hit in found)
+def keys_of(stored: Stored, recollection: Recollection) -> tuple[str, ...]:
+    return distinct(stored.key(hit.memory.id, hit.memory.session) for hit in recollection)
 
 
 def grep(stored: Stored, question: Question) -> Answer:
@@ -83,13 +83,13 @@ def grep(stored: Stored, question: Question) -> Answer:
 
 def timed(ask: Callable[[], Recollection]) -> tuple[Recollection, float]:
     start = time.perf_counter()
-    found = ask()
-    return found, 1000 * (time.perf_counter() - start)
+    recollection = ask()
+    return recollection, 1000 * (time.perf_counter() - start)
 
 
 def distinct(keys: Iterable[str]) -> tuple[str, ...]:
-    found: Sequence[str] = list(dict.fromkeys(keys))
-    return tuple(found[:DEPTH])
+    unique: Sequence[str] = list(dict.fromkeys(keys))
+    return tuple(unique[:DEPTH])
 
 
 DEFAULT = "default"

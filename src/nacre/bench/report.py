@@ -93,13 +93,13 @@ def peak_rss_mb() -> float | None:
     return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)
 
 
-def rows(found: Report) -> list[Row]:
+def rows(report: Report) -> list[Row]:
     """Each ranker over all questions, then the default over those of each category."""
-    whole = [Row(name, "all", found["n"], numbers(summary)) for name, summary in found["metrics"].items()]
-    parts = found["metrics"].get(DEFAULT, {}).get("by_category", {})
+    overall = [Row(name, "all", report["n"], numbers(summary)) for name, summary in report["metrics"].items()]
+    parts = report["metrics"].get(DEFAULT, {}).get("by_category", {})
     if not isinstance(parts, dict):
-        return whole
-    return [*whole, *(Row(DEFAULT, name, int(scores["n"]), scores) for name, scores in parts.items())]
+        return overall
+    return [*overall, *(Row(DEFAULT, name, int(scores["n"]), scores) for name, scores in parts.items())]
 
 
 def numbers(summary: Summary) -> Scores:

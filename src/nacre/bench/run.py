@@ -139,20 +139,20 @@ def load(suite: str, file: Path, mode: str = "", unit: Unit | None = None) -> Su
     """
     check_names(suite, mode, unit)
     try:
-        found = read(suite, file, mode, unit)
+        loaded = read(suite, file, mode, unit)
     except InvalidInput:
         raise
     except (AttributeError, IndexError, KeyError, SyntaxError, TypeError, ValueError) as error:
         raise wrong_format(suite, file, f"{type(error).__name__}: {error}") from error
-    if not any(corpus.questions for corpus in found.corpora):
+    if not any(corpus.questions for corpus in loaded.corpora):
         raise wrong_format(suite, file, "it holds no question that can be judged")
-    return found
+    return loaded
 
 
 def check_names(suite: str, mode: str, unit: str | None) -> None:
-    for kind, given, known in (("suite", suite, SUITES), ("mode", mode, ("", *MODES)), ("unit", unit, (None, *UNITS))):
-        if given not in known:
-            raise UnknownName(kind, str(given), filter(None, known))
+    for kind, name, known in (("suite", suite, SUITES), ("mode", mode, ("", *MODES)), ("unit", unit, (None, *UNITS))):
+        if name not in known:
+            raise UnknownName(kind, str(name), filter(None, known))
     if mode == "haystack" and suite in SEPARATE:
         raise InvalidInput(f"{suite} has a store for each conversation; haystacks are for longmemeval.")
 
@@ -160,8 +160,8 @@ def check_names(suite: str, mode: str, unit: str | None) -> None:
 def read(suite: str, file: Path, mode: str, unit: Unit | None) -> Suite:
     if suite == "longmemeval":
         return longmemeval.load_longmemeval(file, mode or "pooled", unit or "session")
-    found = SEPARATE[suite](file)
-    return by_session(found) if unit == "session" else found
+    suite_read = SEPARATE[suite](file)
+    return by_session(suite_read) if unit == "session" else suite_read
 
 
 def wrong_format(suite: str, file: Path, reason: str) -> InvalidInput:

@@ -107,7 +107,7 @@ def read_on(store: MemoryStore, transcript: Path, reached: ReadPosition, session
     """Drafts of what was said, how many turns there are by now, and the byte after the last whole line."""
     found: dict[str, Memory] = {}
     turns, offset = reached.turns, reached.offset
-    for line in islice(lines(transcript, reached.offset, whole=True), LINES):
+    for line in islice(lines(transcript, reached.offset, complete_only=True), LINES):
         offset = line.end
         for item in items(claude_code.claude_code_pieces(line, session or transcript.stem)):
             try:

@@ -41,8 +41,8 @@ class Backups:
 
     def files(self) -> list[Path]:
         """The copies that stand, oldest first."""
-        found = self.folder.glob(f"{self.name}-*.db") if self.folder.is_dir() else ()
-        return sorted(file for file in found if self._ours(file))
+        files = self.folder.glob(f"{self.name}-*.db") if self.folder.is_dir() else ()
+        return sorted(file for file in files if self._ours(file))
 
     def newest_at(self) -> float | None:
         """When the newest one was begun."""
@@ -69,15 +69,15 @@ class Backups:
                 log.warning("The old backup %s cannot be removed: %s", file, error)
 
     def _ours(self, file: Path) -> bool:
-        found = NAME.search(file.name)
-        return found is not None and file.name[: found.start()] == self.name
+        match = NAME.search(file.name)
+        return match is not None and file.name[: match.start()] == self.name
 
 
 def made_at(file: Path) -> float:
-    found = NAME.search(file.name)
-    if found is None:
+    match = NAME.search(file.name)
+    if match is None:
         raise InvalidInput(f"{file} is no backup of ours; its name would tell when it was made.")
-    return datetime.strptime(found[1], STAMP).replace(tzinfo=UTC).timestamp()
+    return datetime.strptime(match[1], STAMP).replace(tzinfo=UTC).timestamp()
 
 
 def untouched(file: Path) -> bool:
@@ -121,9 +121,9 @@ def restore(settings: Settings, file: Path | str, now: float, *, key: str | None
     require_access(settings, "restore the store")
     present = store_file(settings.store).absolute()
     at = now
-    while (kept := present.with_name(f"{stem(present)}-{REPLACED}-{stamp(at)}.db")).exists():
+    while (replaced := present.with_name(f"{stem(present)}-{REPLACED}-{stamp(at)}.db")).exists():
         at += 1
-    return restore_store(settings.store, file, kept, settings.key, settings.key if key is None else key)
+    return restore_store(settings.store, file, replaced, settings.key, settings.key if key is None else key)
 
 
 def stem(file: Path) -> str:

@@ -19,8 +19,8 @@ DERIVED_FROM = "derived_from"
 def all_unchanged(planned: Sequence[Memory], transaction: Transaction) -> list[Memory] | None:
     """They as they stand now; None when one of them went, or no longer says or is what it did."""
     now = [transaction.get(memory.space, memory.id) for memory in planned]
-    found = [memory for memory, then in zip(now, planned, strict=True) if memory is not None and same(memory, then)]
-    return found if len(found) == len(planned) else None
+    current = [memory for memory, then in zip(now, planned, strict=True) if memory is not None and same(memory, then)]
+    return current if len(current) == len(planned) else None
 
 
 def same(memory: Memory, planned: Memory) -> bool:
@@ -30,7 +30,7 @@ def same(memory: Memory, planned: Memory) -> bool:
 
 
 def replace_members(
-    transaction: Transaction, members: Sequence[Memory], heir: Memory, now: float, *, hard: bool
+    transaction: Transaction, members: Sequence[Memory], successor: Memory, now: float, *, hard: bool
 ) -> tuple[Memory, list[Change]]:
     """The heir, and what becomes of those that it stands for; the heir's own change is the caller's.
 
@@ -38,12 +38,12 @@ def replace_members(
     """
     leaving = [memory for memory in members if not memory.pinned]
     if not hard:
-        return all_superseded(transaction, leaving, heir, now)
+        return all_superseded(transaction, leaving, successor, now)
     gone = {memory.id for memory in leaving}
     formers = [former for memory in leaving for former in transaction.replaced_by(memory.space, memory.id)]
-    heir, changes = all_superseded(transaction, [each for each in formers if each.id not in gone], heir, now)
-    kept = [change for change in changes if change.subject.id not in gone]
-    return heir, [*kept, *(Change(memory, None) for memory in leaving)]
+    successor, changes = all_superseded(transaction, [each for each in formers if each.id not in gone], successor, now)
+    remaining = [change for change in changes if change.subject.id not in gone]
+    return successor, [*remaining, *(Change(memory, None) for memory in leaving)]
 
 
 BLOCK = 512  # rows that are compared with all others at once: 40 MB of cosines for 20,000 memories

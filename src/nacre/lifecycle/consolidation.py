@@ -83,8 +83,8 @@ class Consolidator:
         """Short-term memories that are old enough, the worthiest first, as many as one batch takes."""
         at = self.store.now() if now is None else now
         old = Filter.where(created_at__le=at - self.config.min_age_hours * 3600)
-        found = (replace(m, salience=worth(m, at)) for m in self.store.iterate(status=SHORT_TERM, where=old))
-        return nlargest(self.config.max_batch_size, found, key=lambda memory: memory.salience)
+        scored = (replace(m, salience=worth(m, at)) for m in self.store.iterate(status=SHORT_TERM, where=old))
+        return nlargest(self.config.max_batch_size, scored, key=lambda memory: memory.salience)
 
     def clusters(self, memories: Sequence[Memory]) -> list[MemoryCluster]:
         """Every memory is in one; those without a vector are alone."""
@@ -94,8 +94,8 @@ class Consolidator:
         placed = [memory for memory in memories if memory.id in vectors]
         matrix = np.stack([mean_direction(vectors[memory.id]) for memory in placed]) if placed else None
         groups = by_centroid(matrix, self.config.similarity_threshold) if matrix is not None else []
-        found = [cluster([placed[row] for row in group.rows], group.centroid) for group in groups]
-        return found + [cluster([memory], None) for memory in memories if memory.id not in vectors]
+        clusters = [cluster([placed[row] for row in group.rows], group.centroid) for group in groups]
+        return clusters + [cluster([memory], None) for memory in memories if memory.id not in vectors]
 
     def plan(self, now: float | None = None) -> list[MemoryCluster]:
         """The clusters that have earned their place. Nothing is changed."""
@@ -107,9 +107,9 @@ class Consolidator:
 
     def consolidate(self, now: float | None = None, *, dry_run: bool = False) -> ConsolidationReport:
         started = time.perf_counter()
-        found = self.clusters(self.candidates(now))
-        earned = [each for each in found if self.earned(each)]
-        report = report_of(earned if dry_run else self.apply(earned), found)
+        clusters = self.clusters(self.candidates(now))
+        earned = [each for each in clusters if self.earned(each)]
+        report = report_of(earned if dry_run else self.apply(earned), clusters)
         report.duration_seconds = time.perf_counter() - started
         return report
 
@@ -139,27 +139,27 @@ def cluster(memories: Sequence[Memory], centroid: Vectors | None) -> MemoryClust
 
 def promote(each: MemoryCluster, transaction: Transaction, engine: Engine, *, hard: bool) -> list[AnyChange]:
     """Empty when a member is no longer what it was: then nothing of the cluster changes."""
-    stood = all_unchanged(each.memories, transaction)
-    if not stood:
+    current = all_unchanged(each.memories, transaction)
+    if not current:
         return []
-    first, *others = stood
-    heir = replace(first, status="long_term", salience=each.memories[0].salience, updated_at=engine.clock())
-    heir = replace(heir, links=(*heir.links, *derived_from_links(heir, others)))
-    heir, changes = replace_members(transaction, others, heir, engine.clock(), hard=hard)
-    return [Change(first, heir), *changes]
+    first, *others = current
+    successor = replace(first, status="long_term", salience=each.memories[0].salience, updated_at=engine.clock())
+    successor = replace(successor, links=(*successor.links, *derived_from_links(successor, others)))
+    successor, changes = replace_members(transaction, others, successor, engine.clock(), hard=hard)
+    return [Change(first, successor), *changes]
 
 
-def derived_from_links(heir: Memory, others: Sequence[Memory]) -> list[Link]:
+def derived_from_links(successor: Memory, others: Sequence[Memory]) -> list[Link]:
     """The ties that it does not have yet: a reflection may be promoted together with its own sources."""
-    named = {link.to for link in heir.links if link.rel == DERIVED_FROM}
+    named = {link.to for link in successor.links if link.rel == DERIVED_FROM}
     return [Link(memory.id, DERIVED_FROM) for memory in others if memory.id not in named]
 
 
-def report_of(done: Sequence[MemoryCluster], found: Sequence[MemoryCluster]) -> ConsolidationReport:
-    processed = sum(len(each.memories) for each in found)
+def report_of(done: Sequence[MemoryCluster], clusters: Sequence[MemoryCluster]) -> ConsolidationReport:
+    processed = sum(len(each.memories) for each in clusters)
     behind = sum(not member.pinned for each in done for member in each.memories[1:])
     return ConsolidationReport(
-        clusters_formed=len(found),
+        clusters_formed=len(clusters),
         memories_promoted=len(done),
         memories_archived=behind,
         memories_skipped=processed - len(done) - behind,

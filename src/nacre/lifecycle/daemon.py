@@ -76,9 +76,9 @@ if sys.platform == "win32":
         if not handle:
             return False
         code = ctypes.c_ulong()
-        found = ctypes.windll.kernel32.GetExitCodeProcess(handle, ctypes.byref(code))
+        answered = ctypes.windll.kernel32.GetExitCodeProcess(handle, ctypes.byref(code))
         ctypes.windll.kernel32.CloseHandle(handle)
-        return bool(found) and code.value == RUNNING
+        return bool(answered) and code.value == RUNNING
 else:
 
     def is_alive(pid: int) -> bool:
@@ -120,10 +120,10 @@ def boot() -> str:
 def ask_ps(pid: int) -> tuple[str, str]:
     words = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
     try:
-        told = subprocess.run(words, capture_output=True, text=True, timeout=ASKING_SECONDS, check=False).stdout
+        output = subprocess.run(words, capture_output=True, text=True, timeout=ASKING_SECONDS, check=False).stdout
     except (OSError, subprocess.SubprocessError):
         return "", ""
-    state, _, born = told.strip().partition(" ")
+    state, _, born = output.strip().partition(" ")
     return state, born.strip()
 
 
@@ -155,9 +155,9 @@ class DaemonFiles:
 
 def write_pid(path: Path | str, process: Process | None = None) -> None:
     """The number alone in the first line, as other programs expect it; then what tells it from its namesakes."""
-    file, told = Path(path), process or this_process()
+    file, written = Path(path), process or this_process()
     private_folder(file.parent)
-    atomic_write(file, f"{told.pid}\n{told.host}\n{told.born}\n")
+    atomic_write(file, f"{written.pid}\n{written.host}\n{written.born}\n")
 
 
 def read_pid(path: Path | str) -> Process | None:
@@ -346,7 +346,7 @@ def printed(text: str) -> str:
 
 
 def launchd(service: Service) -> str:
-    told: Mapping[str, object] = {
+    properties: Mapping[str, object] = {
         "Label": service.name,
         "ProgramArguments": list(service.command),
         "WorkingDirectory": str(service.folder),
@@ -357,7 +357,7 @@ def launchd(service: Service) -> str:
         "ProcessType": "Background",
         "StandardErrorPath": str(service.log),
     }
-    return plistlib.dumps(told, sort_keys=False).decode("utf-8")
+    return plistlib.dumps(properties, sort_keys=False).decode("utf-8")
 
 
 UNITS = {"systemd": systemd, "launchd": launchd}

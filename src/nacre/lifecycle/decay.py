@@ -42,24 +42,24 @@ class DecayInput:
 Model: TypeAlias = Callable[[DecayInput], float]
 
 
-def simple(given: DecayInput) -> float:
+def simple(state: DecayInput) -> float:
     """importance · exp(−rate · days since its last use): AI-Houkai's formula."""
-    return given.memory.importance * exp(-given.decay_rate * days_since(given.memory.last_accessed, given.now))
+    return state.memory.importance * exp(-state.decay_rate * days_since(state.memory.last_accessed, state.now))
 
 
-def strength(given: DecayInput) -> float:
+def strength(state: DecayInput) -> float:
     """The same curve, made longer by what speaks for the memory: its worth, uses, a validation, ties.
 
     A pinned one never fades.
     """
-    memory = given.memory
+    memory = state.memory
     if memory.pinned:
         return 1.0
-    proven = USED * log1p(memory.access_count) + LINKED * min(given.support, MOST_LINKS)
+    proven = USED * log1p(memory.access_count) + LINKED * min(state.support, MOST_LINKS)
     worth = WORTH * max(0.0, memory.importance - PASSING)
     confirmed = VALIDATED if memory.last_validated_at is not None else 0.0
     last = max(memory.last_accessed, memory.last_validated_at or 0.0)
-    return memory.importance * exp(-given.decay_rate * days_since(last, given.now) / (1 + worth + proven + confirmed))
+    return memory.importance * exp(-state.decay_rate * days_since(last, state.now) / (1 + worth + proven + confirmed))
 
 
 def days_since(at: float, now: float) -> float:
@@ -146,8 +146,8 @@ class DecayEngine:
         return [each.memory for each in plan] if dry_run else self.apply(plan)
 
     def _lets_go(self, faded: Faded, support: Counter[str]) -> bool:
-        kept = faded.memory.type in self.protect_types or (self.protect_linked and support[faded.memory.id] > 0)
-        return faded.score < self.min_score and not kept
+        protected = faded.memory.type in self.protect_types or (self.protect_linked and support[faded.memory.id] > 0)
+        return faded.score < self.min_score and not protected
 
     def _scored(self, memories: Iterable[Memory], now: float, support: Counter[str]) -> list[Faded]:
         return [Faded(memory, self._score(memory, now, support)) for memory in memories]
@@ -204,8 +204,8 @@ class ConfidenceDecay:
 
     def _said_at(self, memory: Memory) -> float:
         """When an act last changed how firmly it is held; 0 when the journal knows of none."""
-        acts = self.store.journal(memory.id, limit=None)
-        said = (entry.operation.at for entry in acts if entry.before and "confidence" in (entry.after or {}))
+        entries = self.store.journal(memory.id, limit=None)
+        said = (entry.operation.at for entry in entries if entry.before and "confidence" in (entry.after or {}))
         return next(said, 0.0)
 
     def plan(self, now: float | None = None) -> tuple[FadedConfidence, ...]:

@@ -70,8 +70,8 @@ def mark(cells: list[list[int]], column: int, score: float, rows: int) -> None:
 
 
 def label(row: int, height: int) -> str:
-    shown = {0: "1.00", height // 2: "0.50", height - 1: "0.00"}
-    return shown.get(row, "").rjust(4)
+    labels = {0: "1.00", height // 2: "0.50", height - 1: "0.00"}
+    return labels.get(row, "").rjust(4)
 
 
 def longest(curves: Sequence[Curve]) -> float:

@@ -127,11 +127,11 @@ def free_bytes(file: Path) -> int:
 
 
 def judged_disk(file: Path, free: int) -> Iterator[Finding]:
-    told = f"{free / 1e9:,.1f} GB free where {file.name} lies"
+    space = f"{free / 1e9:,.1f} GB free where {file.name} lies"
     if free >= LITTLE_SPACE:
-        yield Finding("disk", "ok", f"{told}.")
+        yield Finding("disk", "ok", f"{space}.")
     else:
-        yield Finding("disk", "problem" if free < NO_SPACE else "warning", f"Only {told}. Free some space.")
+        yield Finding("disk", "problem" if free < NO_SPACE else "warning", f"Only {space}. Free some space.")
 
 
 def repair(settings: Settings, findings: Sequence[Finding], now: float) -> list[str]:

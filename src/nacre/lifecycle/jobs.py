@@ -129,11 +129,11 @@ def reindex(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 
 
 def backup(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
-    kept = backups_of(settings)
+    backups = backups_of(settings)
     if dry_run:
-        return JobResult("backup", 1, f"A copy would be made in {kept.folder}.", dry=True)
-    made = kept.make(store, now)
-    return JobResult("backup", 1, f"Copied to {made}; {len(kept.files())} kept in all.")
+        return JobResult("backup", 1, f"A copy would be made in {backups.folder}.", dry=True)
+    made = backups.make(store, now)
+    return JobResult("backup", 1, f"Copied to {made}; {len(backups.files())} kept in all.")
 
 
 def compact(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:

@@ -64,14 +64,14 @@ def central_sentences(said: Sequence[str]) -> list[str]:
     words = [Counter(content_stems(sentence)) for sentence in said]
     spread = Counter(stem for each in words for stem in each)
     weights = [centrality(each, spread) for each in words]
-    kept: list[int] = []
+    picked: list[int] = []
     room = SUMMARY_LENGTH
     for place in sorted(range(len(said)), key=lambda at: -weights[at]):
-        fits = len(said[place]) <= room or not kept
-        if fits and not any(repeats(said, words, place, other) for other in kept):
-            kept.append(place)
+        fits = len(said[place]) <= room or not picked
+        if fits and not any(repeats(said, words, place, other) for other in picked):
+            picked.append(place)
             room -= len(said[place])
-    return [shortened(said[place]) for place in sorted(kept)]
+    return [shortened(said[place]) for place in sorted(picked)]
 
 
 def repeats(said: Sequence[str], words: Sequence[Counter[str]], place: int, other: int) -> bool:
@@ -82,9 +82,9 @@ def repeats(said: Sequence[str], words: Sequence[Counter[str]], place: int, othe
 
 def particulars(sentence: str) -> set[str]:
     """Numbers, and words that are written large within the sentence."""
-    given = [word.strip(".,;:!?()\"'") for word in sentence.split()]
-    return {word for word in given if any(sign.isdigit() for sign in word)} | {
-        word for word in given[1:] if word[:1].isupper()
+    words = [word.strip(".,;:!?()\"'") for word in sentence.split()]
+    return {word for word in words if any(sign.isdigit() for sign in word)} | {
+        word for word in words[1:] if word[:1].isupper()
     }
 
 
@@ -136,10 +136,10 @@ def summarizer_from(settings: Settings) -> Summarizer:
     return with_language_model(model)
 
 
-def summarizer_named(given: Summarizer | str | None) -> Summarizer:
-    if callable(given):
-        return given
-    name = "central" if given is None else given
+def summarizer_named(summarizer: Summarizer | str | None) -> Summarizer:
+    if callable(summarizer):
+        return summarizer
+    name = "central" if summarizer is None else summarizer
     if name not in SUMMARIZERS:
         raise UnknownName("summarizer", name, SUMMARIZERS)
     return SUMMARIZERS[name]
@@ -177,14 +177,14 @@ class ReflectionEngine:
 
         episodes = sorted(self._episodes(), key=lambda memory: -memory.importance)
         vectors = self.store.vectors([memory.id for memory in episodes])
-        found = [memory for memory in episodes if memory.id in vectors]
-        if not found:
+        episodes_with_vectors = [memory for memory in episodes if memory.id in vectors]
+        if not episodes_with_vectors:
             return []
-        matrix = np.stack([mean_direction(vectors[memory.id]) for memory in found])
-        fresh = None if since is None else [memory.created_at > since for memory in found]
+        matrix = np.stack([mean_direction(vectors[memory.id]) for memory in episodes_with_vectors])
+        fresh = None if since is None else [memory.created_at > since for memory in episodes_with_vectors]
         groups = by_seed(matrix, self.similarity_threshold, fresh)
         large = [sorted(group.rows) for group in groups if len(group.rows) >= self.min_cluster_size]
-        return [[found[row] for row in rows] for rows in large]
+        return [[episodes_with_vectors[row] for row in rows] for rows in large]
 
     def plan(
         self, now: float | None = None, since: float | None = None, progress: Progress | None = None
@@ -212,23 +212,23 @@ class ReflectionEngine:
             return []
         engine = self.store.acting_as(ACTOR)
         derived, _ = engine.derived([each.summary for each in plan])
-        kept: list[Memory] = []
+        saved: list[Memory] = []
 
         def carry_out(transaction: Transaction) -> list[AnyChange]:
             changes: list[AnyChange] = []
             condensed = set() if self.again else self._condensed()
-            for each, found in zip(plan, derived, strict=True):
+            for each, derived_one in zip(plan, derived, strict=True):
                 known = transaction.get(each.summary.space, each.summary.id) is not None
                 sources = None if known else all_unchanged(each.sources, transaction)
                 if sources and condensed.isdisjoint(source.id for source in sources):
                     changes += reflection_changes(
-                        each.summary, found, sources, consolidate, transaction, engine.clock()
+                        each.summary, derived_one, sources, consolidate, transaction, engine.clock()
                     )
-                    kept.append(each.summary)
+                    saved.append(each.summary)
             return changes
 
         engine.commit("reflect", carry_out, why)
-        return self.store.get_many([memory.id for memory in kept])
+        return self.store.get_many([memory.id for memory in saved])
 
     def reflect(
         self, dry_run: bool = False, consolidate: Consolidate = False, *, now: float | None = None,
@@ -276,5 +276,5 @@ def reflection_changes(
 ) -> list[AnyChange]:
     if not consolidate:
         return [Change(None, summary, derived)]
-    heir, changes = replace_members(transaction, sources, summary, now, hard=consolidate == "hard")
-    return [Change(None, heir, derived), *changes]
+    successor, changes = replace_members(transaction, sources, summary, now, hard=consolidate == "hard")
+    return [Change(None, successor, derived), *changes]

@@ -30,13 +30,13 @@ class Trash:
         at = self.store.now() if now is None else now
         edge = at - self.grace_days * DAY
         lain = Filter.where(status="trashed", updated_at__le=edge)
-        found = self.store.iterate(where=lain, include_trashed=True, include_superseded=True, include_expired=True)
-        return tuple(memory for memory in found if not is_redacted(memory) and not self._moved_since(memory, edge))
+        memories = self.store.iterate(where=lain, include_trashed=True, include_superseded=True, include_expired=True)
+        return tuple(memory for memory in memories if not is_redacted(memory) and not self._moved_since(memory, edge))
 
     def _moved_since(self, memory: Memory, edge: float) -> bool:
         """Whoever undid an undo of a `forget` brought back the time of the first, too; the journal has the last."""
-        acts = self.store.journal(memory.id, limit=1)
-        return bool(acts) and acts[0].operation.at > edge
+        entries = self.store.journal(memory.id, limit=1)
+        return bool(entries) and entries[0].operation.at > edge
 
     def apply(self, plan: Sequence[Memory], *, why: str = "") -> int:
         """Deletes for good what has lain there untouched since the plan; returns how many."""
@@ -47,8 +47,8 @@ class Trash:
         def still(memory: Memory) -> bool:
             return memory.status == "trashed" and memory.updated_at == planned[memory.id]
 
-        told = why or f"{self.grace_days:g} days in the trash"
-        return self.store.acting_as(TRASH_ACTOR).purge(self.store.space, list(planned), only=still, why=told)
+        reason = why or f"{self.grace_days:g} days in the trash"
+        return self.store.acting_as(TRASH_ACTOR).purge(self.store.space, list(planned), only=still, why=reason)
 
 
 ACTOR = "retention"
@@ -104,12 +104,12 @@ class Retention:
         """What would leave, each once, and no more than must. Nothing is changed."""
         at = self.store.now() if now is None else now
         bounds = [*self.policy.types.items(), (None, self.policy.whole)]
-        found: dict[str, Leaving] = {}
+        leaving_by_id: dict[str, Leaving] = {}
         for leaving in chain(self._expired(at), *(self._too_old(each, type, at) for type, each in bounds)):
-            found.setdefault(leaving.memory.id, leaving)
+            leaving_by_id.setdefault(leaving.memory.id, leaving)
         for type, each in bounds:
-            found |= {leaving.memory.id: leaving for leaving in self._too_many(each, type, at, found)}
-        return tuple(found.values())
+            leaving_by_id |= {leaving.memory.id: leaving for leaving in self._too_many(each, type, at, leaving_by_id)}
+        return tuple(leaving_by_id.values())
 
     def apply(self, plan: Sequence[Leaving], *, why: str = "") -> list[Memory]:
         """Carries the plan out in one act; what was used, pinned or changed since it was planned stays."""

@@ -112,8 +112,8 @@ class Lease:
             return
 
     def _holding(self, stored: Mapping[str, Json] | None) -> Holder | None:
-        found = holder_of(stored)
-        return found if found is not None and found.holds(self.clock()) else None
+        holder = holder_of(stored)
+        return holder if holder is not None and holder.holds(self.clock()) else None
 
     def _backend(self) -> Backend:
         return self.store.acting_as(LEASE_KIND).store
@@ -346,5 +346,5 @@ def setting(job: str) -> str:
     return f"maintenance_{job}_every"
 
 
-def interval(given: str) -> float | None:
-    return None if given.strip().lower() in (OFF, "", "never") else parse_duration(given)
+def interval(value: str) -> float | None:
+    return None if value.strip().lower() in (OFF, "", "never") else parse_duration(value)

@@ -56,12 +56,12 @@ class MaintenanceState:
     jobs: dict[str, JobHistory] = field(default_factory=dict)
 
     def history(self, key: str) -> JobHistory:
-        found = self.jobs.get(key, JobHistory())
+        history = self.jobs.get(key, JobHistory())
         if key == "decay":
-            return replace(found, last_at=self.last_decay_at, done=self.total_decayed)
+            return replace(history, last_at=self.last_decay_at, done=self.total_decayed)
         if key == "reflect":
-            return replace(found, last_at=self.last_reflect_at, done=self.total_reflected)
-        return found
+            return replace(history, last_at=self.last_reflect_at, done=self.total_reflected)
+        return history
 
     def note(self, key: str, history: JobHistory) -> None:
         self.jobs[key] = history
@@ -85,24 +85,24 @@ class MaintenanceState:
         """Keys that are not known are passed over; without a readable file nothing ever ran."""
         file = Path(path).expanduser()
         try:
-            given = json.loads(file.read_text("utf-8"))
+            fields = json.loads(file.read_text("utf-8"))
         except FileNotFoundError:
             return cls()
         except (OSError, ValueError, RecursionError) as error:
             log.warning("The state %s cannot be read, so that every job counts as never run: %s", file, error)
             return cls()
-        return cls.from_dict(given) if isinstance(given, dict) else cls()
+        return cls.from_dict(fields) if isinstance(fields, dict) else cls()
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Json]) -> Self:
-        jobs = given.get("jobs")
-        told = jobs if isinstance(jobs, dict) else {}
+    def from_dict(cls, fields: Mapping[str, Json]) -> Self:
+        jobs = fields.get("jobs")
+        histories = jobs if isinstance(jobs, dict) else {}
         return cls(
-            moment(given.get("last_decay_at")),
-            moment(given.get("last_reflect_at")),
-            count(given.get("total_decayed")),
-            count(given.get("total_reflected")),
-            {key: history_of(each) for key, each in told.items() if isinstance(each, dict)},
+            moment(fields.get("last_decay_at")),
+            moment(fields.get("last_reflect_at")),
+            count(fields.get("total_decayed")),
+            count(fields.get("total_reflected")),
+            {key: history_of(each) for key, each in histories.items() if isinstance(each, dict)},
         )
 
 
@@ -147,14 +147,14 @@ class FileHistories:
         return key.removesuffix(f"/{self.home}")
 
 
-def history_of(given: Mapping[str, Json]) -> JobHistory:
-    error = given.get("error")
+def history_of(fields: Mapping[str, Json]) -> JobHistory:
+    error = fields.get("error")
     return JobHistory(
-        moment(given.get("last_at")),
-        count(given.get("runs")),
-        count(given.get("done")),
+        moment(fields.get("last_at")),
+        count(fields.get("runs")),
+        count(fields.get("done")),
         error if isinstance(error, str) else "",
-        moment(given.get("failed_at")),
+        moment(fields.get("failed_at")),
     )
 
 

@@ -1,4 +1,4 @@
-"""AI-Houkai's archives: its names for what a memory of ours has, both ways."""
+"""Converts between our memories and the rows of AI-Houkai archives."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from nacre.model.instants import FIRST, LAST, iso
 from nacre.model.memory import DEFAULTS, Json
 
 SOURCE = ("collection", "embedding_model", "embedding_dim", "count")  # in the header; ours: space, embedder, …
-# What its metadata have under our own names, as plain values.
+# Metadata that have the same name and a plain value in both.
 SAME = ("type", "importance", "created_at", "last_accessed", "access_count", "polarity")
-# What it has a place for; the rest of a memory is lost in its files.
+# Fields that its files can hold; the rest of a memory is lost there.
 CARRIED = (*SAME, "id", "text", "tags", "source", "links", "superseded_by", "superseded_at", "space", "updated_at")
 
 
@@ -31,7 +31,7 @@ def row(memory: Memory) -> dict[str, Json]:
 
 
 def loses(memory: Memory) -> bool:
-    """True when the file has no place for something that the memory says."""
+    """True when the file format cannot hold all of the memory."""
     more = any(getattr(memory, name) != default for name, default in DEFAULTS.items() if name not in CARRIED)
     return more or any("," in tag for tag in memory.tags) or any(not is_plain(link) for link in memory.links)
 
@@ -40,38 +40,38 @@ def is_plain(link: Link) -> bool:
     return link.weight == 1.0 and not link.data
 
 
-def fields(given: Mapping[str, object]) -> dict[str, object]:
-    """A row's fields under our names, unchecked; what it does not say is left out, and ties that cannot be read are
-    none. Raises `InvalidInput`."""
-    meta = given.get("meta", {})
+def fields(row: Mapping[str, object]) -> dict[str, object]:
+    """The row under our field names, unchecked. Missing fields are left out, and unreadable links become none. Raises
+    `InvalidInput`."""
+    meta = row.get("meta", {})
     if not isinstance(meta, dict):
         raise InvalidInput("its meta must be a JSON object.")
-    found: dict[str, object] = {name: given[name] for name in ("id", "text") if name in given}
-    found |= {name: meta[name] for name in SAME if meta.get(name) is not None}
-    found["tags"] = tags(meta.get("tags"))
-    found["links"] = links(meta.get("links"))
-    found["source"] = meta.get("source") or ""
-    found["superseded_by"] = meta.get("superseded_by") or ""
-    found["superseded_at"] = meta.get("superseded_at") or None
-    if "created_at" in found:
-        found["updated_at"] = found["created_at"]
-    return found
+    fields: dict[str, object] = {name: row[name] for name in ("id", "text") if name in row}
+    fields |= {name: meta[name] for name in SAME if meta.get(name) is not None}
+    fields["tags"] = tags(meta.get("tags"))
+    fields["links"] = links(meta.get("links"))
+    fields["source"] = meta.get("source") or ""
+    fields["superseded_by"] = meta.get("superseded_by") or ""
+    fields["superseded_at"] = meta.get("superseded_at") or None
+    if "created_at" in fields:
+        fields["updated_at"] = fields["created_at"]
+    return fields
 
 
-def tags(given: object) -> object:
-    return [tag for tag in given.split(",") if tag.strip()] if isinstance(given, str) else given or []
+def tags(value: object) -> object:
+    return [tag for tag in value.split(",") if tag.strip()] if isinstance(value, str) else value or []
 
 
-def links(given: object) -> list[Json]:
-    if isinstance(given, str):
+def links(value: object) -> list[Json]:
+    if isinstance(value, str):
         try:
-            given = json.loads(given or "[]")
+            value = json.loads(value or "[]")
         except (ValueError, RecursionError):
             return []
-    return [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def header_time(given: object) -> str:
+def header_time(value: object) -> str:
     """A time in a header, which AI-Houkai writes as seconds."""
-    number = isinstance(given, int | float) and not isinstance(given, bool)
-    return iso(float(given)) if number and isfinite(given) and FIRST <= given <= LAST else ""  # type: ignore[arg-type, operator]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return iso(float(value)) if number and isfinite(value) and FIRST <= value <= LAST else ""  # type: ignore[arg-type, operator]

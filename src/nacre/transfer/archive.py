@@ -1,4 +1,4 @@
-"""What an archive is: its header, its limits, and what is said of one that was written, read or looked into."""
+"""The archive format: header, limits, line reader, packed vectors, and the summaries of an export or import."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 NACRE, AHKAI = "nacre/archive", "ai-houkai/export"
 VERSIONS = {NACRE: 1, AHKAI: 1}  # the newest of each that this program reads
-SUFFIXES = {".ahkai": AHKAI}  # any other name gets our own form
+SUFFIXES = {".ahkai": AHKAI}  # any other name gets our own format
 MEBIBYTE = 1 << 20
-# A memory of a million characters, its notes, its ties and a thousand vectors take some 20 MiB.
+# A memory of a million characters, its metadata, its links and a thousand vectors take some 20 MiB.
 LONGEST_LINE = 64 * MEBIBYTE
-# Sentences shrink to a third and base64 to three quarters; a thousandfold is what a bomb does. A file of equal lines
-# may shrink a lot and still be small, and harms nobody.
+# Text compresses to a third and base64 to three quarters; a decompression bomb reaches a thousandfold. A small file of
+# equal lines may compress as well as that, and does no harm.
 MOST_EXPANSION = 200
 HARMLESS = 256 * MEBIBYTE
 LARGEST = 64 << 30  # bytes unpacked: some thirty million memories with their vectors
 MOST_ROWS = 10_000_000  # each costs some 70 bytes while it is being read
-MOST_TERMS = 200_000  # words of the vocabulary, which are held together
-LARGEST_VOCABULARY = 32 * MEBIBYTE  # and what is told of them all
-MOST_TYPES = 1_000  # among them; each row's is looked for in all of these
-MOST_NAMED = 100  # faults that are told one by one; of the others only the number
+MOST_TERMS = 200_000  # terms of the vocabulary, which are held in memory
+LARGEST_VOCABULARY = 32 * MEBIBYTE  # and the characters of them all
+MOST_TYPES = 1_000  # among them; the type of each row is looked up in these
+MOST_NAMED = 100  # faults that are listed; the others are only counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ class Header:
     space: str
     embedder: str
     dimensions: int
-    count: int  # as it stood when the export began; the closing line has the true one
+    count: int  # when the export began; the closing line has the final count
     options: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A line that was passed over, and why."""
+    """A line that was skipped, and why."""
 
     line: int
     why: str
@@ -62,7 +62,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class ExportSummary:
-    """`elapsed` is in seconds; `path` is None for a stream; `redacted` memories left without their secrets."""
+    """`elapsed` is in seconds; `path` is None for a stream; `redacted` counts memories without their secrets."""
 
     path: Path | None
     count: int
@@ -75,8 +75,8 @@ class ExportSummary:
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """Of a dry run, what would be. `errors` counts lines that were passed over, `faults` names the first of them;
-    `batch` is what `undo` takes it back by, empty where nothing changed."""
+    """For a dry run, what would happen. `errors` counts skipped lines, `faults` lists the first of them; `batch` is the
+    operation that `undo` takes, empty when nothing changed."""
 
     imported: int = 0
     skipped: int = 0
@@ -92,7 +92,7 @@ class ImportSummary:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveInfo:
-    """`problem` says what is wrong with a file that is not `whole`; the counts are then of what could be read."""
+    """`problem` says what is wrong with a damaged file; the counts then cover what could be read."""
 
     path: Path
     header: Header
@@ -116,11 +116,11 @@ BLOCK = 1 << 20  # bytes unpacked at once, where they are only counted
 PROGRESS_EVERY = 500  # lines
 AGAIN = "Export it again, or take another copy."
 DAMAGE = (EOFError, zlib.error)
-GZIP = 31  # zlib's word for gzip's container
+GZIP = 31  # zlib's code for the gzip container
 
 
 class Lines:
-    """The lines of a file with their numbers; `digest` is of all that were read before the last one."""
+    """The lines of a file with their numbers; `digest` covers all lines before the last one."""
 
     def __init__(self, path: Path, progress: Progress | None = None) -> None:
         self.path = path
@@ -171,8 +171,8 @@ class Lines:
 
 
 def check_size(path: Path) -> None:
-    """Unpacks a packed file once without reading it: one that was made to harm is refused in seconds, where reading
-    its lines would take minutes. Raises `ArchiveRefused`."""
+    """Unpacks the file once without parsing it: a decompression bomb is refused in seconds, where reading its lines
+    would take minutes. Raises `ArchiveRefused`."""
     lines = Lines(path)
     try:
         with open_regular(path) as raw:
@@ -189,7 +189,7 @@ def check_size(path: Path) -> None:
     except (*DAMAGE, OSError) as error:
         if isinstance(error, ArchiveRefused):
             raise
-        return  # reading its lines says what is wrong, and keeps what stands before the damage
+        return  # reading the lines reports it, and keeps what comes before the damage
 
 
 def most_bytes(size: int) -> int:
@@ -198,8 +198,8 @@ def most_bytes(size: int) -> int:
 
 
 class Unpacked(io.RawIOBase):
-    """What a packed file holds, up to the place where it is damaged or ends too early; the standard reader would not
-    give out the last of it."""
+    """The unpacked bytes of a file, up to where it is damaged or cut short; the standard reader would drop the
+    last of them."""
 
     def __init__(self, raw: IO[bytes]) -> None:
         self._raw = raw
@@ -217,55 +217,55 @@ class Unpacked(io.RawIOBase):
                 if not self._waiting:
                     return 0
                 self._packer = zlib.decompressobj(GZIP)  # one packed file may follow another
-            found = self._packer.decompress(self._waiting, len(room))
+            data = self._packer.decompress(self._waiting, len(room))
             self._waiting = self._packer.unconsumed_tail
-            if found:
-                room[: len(found)] = found
-                return len(found)
+            if data:
+                room[: len(data)] = data
+                return len(data)
             if not self._packer.eof and not self._waiting:
                 self._waiting = self._raw.read(BUFFER)
                 if not self._waiting:
                     raise EOFError("it ends too early")
 
 
-UNIT = 0.05  # how far a row may be from unit length: sixteen bits round a little, and no more than that
+UNIT = 0.05  # how far a row may be from unit length: 16-bit rounding explains no more than that
 
 
 def pack_vectors(vectors: Vectors) -> str:
-    """Rows of 16-bit floats, little-endian, as base64; it is what a store keeps of them."""
+    """Rows of 16-bit floats, little-endian, as base64, as precise as a store holds them."""
     return base64.b64encode(vectors.astype("<f2").tobytes()).decode("ascii")
 
 
-def unpack_vectors(given: object, dimensions: int) -> Vectors | None:
-    """Rows of unit length, or None where there are none that could be trusted."""
+def unpack_vectors(value: object, dimensions: int) -> Vectors | None:
+    """Rows of unit length; None when the value is missing or wrong."""
     import numpy as np
 
-    flat = from_text(given) if isinstance(given, str) else from_list(given)
+    flat = from_text(value) if isinstance(value, str) else from_list(value)
     if flat is None or not len(flat) or dimensions < 1 or len(flat) % dimensions:
         return None
     rows = flat.reshape(-1, dimensions)
-    with np.errstate(all="ignore"):  # what is too large or no number is nowhere near 1
+    with np.errstate(all="ignore"):  # infinities and NaN fail the check below
         lengths = np.linalg.norm(rows, axis=1)
     return rows if bool(np.all(np.abs(lengths - 1) < UNIT)) else None
 
 
-def from_text(given: str) -> NDArray[np.float32] | None:
+def from_text(text: str) -> NDArray[np.float32] | None:
     import numpy as np
 
     try:
-        raw = base64.b64decode(given, validate=True)
+        raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return None
     return None if len(raw) % 2 else np.frombuffer(raw, "<f2").astype(np.float32)
 
 
-def from_list(given: object) -> NDArray[np.float32] | None:
+def from_list(values: object) -> NDArray[np.float32] | None:
     import numpy as np
 
-    if not isinstance(given, list) or not all(isinstance(each, int | float) for each in given):
+    if not isinstance(values, list) or not all(isinstance(each, int | float) for each in values):
         return None
     try:
         with np.errstate(all="ignore"):
-            return np.array(given, np.float64).astype(np.float32)
-    except OverflowError:  # a whole number of more digits than any float has
+            return np.array(values, np.float64).astype(np.float32)
+    except OverflowError:  # an integer too large for a float
         return None

@@ -23,17 +23,16 @@ from nacre.protocols import Progress, Vectors
 from nacre.recall_options import Scope
 from nacre.remember.derive import same_derived_input
 from nacre.transfer import ahkai
-from nacre.transfer.archive import AHKAI, LONGEST_LINE, NACRE, SUFFIXES, VERSIONS, ExportSummary, pack_vectors
+from nacre.transfer.archive import AHKAI, GZIP, LONGEST_LINE, NACRE, SUFFIXES, VERSIONS, ExportSummary, pack_vectors
 from nacre.transfer.read_archive import Archive
 from nacre.transfer.vocabulary import ExportedVocabulary
 
-GZIP = 31  # zlib's word for gzip's container, with its largest window
-LEVEL = 3  # of compression: half as long as level 6, for a fiftieth more where most of it is vectors
+LEVEL = 3  # compression level: takes half the time of level 6 for 2 % more bytes where most of the file is vectors
 
 
 class Writer:
-    """`count` is of the rows after the header, `bytes` of what they take. What is not ended has no end: a reader sees
-    that it broke off."""
+    """Writes packed lines with a checksum. `count` is the number of rows after the header, `bytes` what was written. An
+    archive that was not closed has no closing line, so a reader sees that it is incomplete."""
 
     def __init__(self, out: IO[bytes]) -> None:
         self._out = out
@@ -47,14 +46,14 @@ class Writer:
         if len(line) > LONGEST_LINE:
             raise InvalidInput(
                 f"The memory {name} takes {len(line):,} bytes, and a line of an archive holds {LONGEST_LINE:,}; "
-                "take some of its ties or metadata away, or leave it out."
+                "remove some of its links or metadata, or leave it out."
             )
         self._hash.update(line)
         self._write(self._packer.compress(line))
         self.count += 1
 
     def close(self) -> None:
-        """The closing line: whatever is missing or changed before it shows."""
+        """Writes the closing line, which reveals any change or gap before it."""
         self.put({"end": {"count": self.count, "sha256": self._hash.hexdigest()}})
         self.end()
 
@@ -68,10 +67,10 @@ class Writer:
 
 @contextmanager
 def replacing(path: Path, refuse: Callable[[Path], None] | None = None) -> Iterator[IO[bytes]]:
-    """A file under another name, which takes the place of `path` when all went well. Raises `StorageError`.
+    """A temporary file that replaces `path` when the block succeeds. Raises `StorageError`.
 
-    What is there already is replaced only when `refuse` lets it be, by default an archive: a slip must not cost a
-    store.
+    `refuse` raises for a file that must not be replaced; by default anything but an archive, so that a typing mistake
+    does not destroy a store.
     """
     (refuse or refuse_other)(path)
     try:
@@ -81,18 +80,18 @@ def replacing(path: Path, refuse: Callable[[Path], None] | None = None) -> Itera
         raise
     except OSError as error:
         reason = error.strerror or str(error)
-        raise StorageError(f"Nothing can be written to {path} ({reason}); choose another place.") from error
+        raise StorageError(f"Cannot write to {path} ({reason}); choose another place.") from error
 
 
 def refuse_other(path: Path) -> None:
     if not path.exists() or (path.is_file() and not path.stat().st_size):
         return
     try:
-        if not path.is_file():  # a pipe, say, which would make us wait
-            raise ArchiveRefused(path, "it is no file", "Choose another name.")
+        if not path.is_file():  # reading a pipe, for example, would block
+            raise ArchiveRefused(path, "it is not a file", "Choose another name.")
         Archive(path)
     except ArchiveRefused as error:
-        raise InvalidInput(f"{path} is there already and is no archive; choose another name.") from error
+        raise InvalidInput(f"{path} already exists and is not an archive; choose another name.") from error
 
 
 PAGE = 256  # memories read, and written, at once
@@ -100,7 +99,7 @@ PAGE = 256  # memories read, and written, at once
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which memories go, and with what. By default everything but the trash, with vectors, and without secrets."""
+    """Which memories to export. By default everything except the trash, with vectors and without secrets."""
 
     types: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()  # all of them
@@ -127,10 +126,10 @@ class Choice:
         }
 
     @property
-    def narrowed(self) -> bool:
+    def selective(self) -> bool:
         return bool(self.types or self.tags or self.status or self.since is not None or self.until is not None)
 
-    def told(self) -> dict[str, Json]:
+    def header_options(self) -> dict[str, Json]:
         names: dict[str, Json] = {"types": list(self.types), "tags": list(self.tags), "status": list(self.status)}
         return {
             **names,
@@ -155,11 +154,11 @@ def export_archive(
     form: str | None = None,
     progress: Progress | None = None,
 ) -> ExportSummary:
-    """In memory that does not grow with the number of memories. To a path whole or not at all; a stream that broke off
-    has no closing line, by which whoever reads it knows. `form` follows from the name: AI-Houkai's for `.ahkai`.
+    """Writes the memories, oldest first, using a constant amount of memory. A path is written completely or not at all;
+    an interrupted stream has no closing line. `form` is by default AI-Houkai's for `.ahkai`, else our own.
 
-    Memories are written oldest first. What others write meanwhile may or may not be in it. Raises `StorageError` when
-    the path cannot be written, and `StoreDamaged`, before anything is, when memories would be missing from it.
+    Memories written meanwhile by others may or may not be included. Raises `StorageError` when the path cannot be
+    written, and `StoreDamaged`, before anything is written, when memories would be missing.
     """
     started = time.monotonic()
     if not isinstance(out, str | Path):
@@ -183,10 +182,10 @@ class Export:
     words: int = 0
     redacted: int = 0
     lossy: int = 0
-    spoken: ExportedVocabulary = field(init=False)
+    vocabulary: ExportedVocabulary = field(init=False)
 
     def __post_init__(self) -> None:
-        self.spoken = ExportedVocabulary(self.store)
+        self.vocabulary = ExportedVocabulary(self.store)
 
     def run(self, progress: Progress | None) -> None:
         self.store.check_records()
@@ -216,11 +215,11 @@ class Export:
             "version": VERSIONS[self.form],
             "exported_at": iso(self.store.now()),
             "source": source,
-            "options": self.choice.told(),
+            "options": self.choice.header_options(),
         }
 
     def with_vectors(self, page: list[Memory]) -> Iterable[tuple[Memory, Vectors | None]]:
-        """A memory that was edited between the reading of its text and of its vectors goes without them."""
+        """Leaves out the vectors of a memory that was edited between reading its text and its vectors."""
         if not self.choice.vectors:
             return ((memory, None) for memory in page)
         ids = [memory.id for memory in page]
@@ -235,12 +234,12 @@ class Export:
         )
 
     def put(self, memory: Memory, vectors: Vectors | None) -> None:
-        shown = self.store.shown(memory) if self.choice.redact else memory
-        if shown != memory:
+        written = self.store.shown(memory) if self.choice.redact else memory
+        if written != memory:
             self.redacted += 1
-            vectors = None  # they tell of the words that were taken out
-        self.spoken.note(shown)
-        row = self.row(shown, vectors)
+            vectors = None  # they were computed from the removed text too
+        self.vocabulary.note(written)
+        row = self.row(written, vectors)
         self.writer.put(row, memory.id)
         self.count += 1
 
@@ -248,30 +247,30 @@ class Export:
         if self.form == AHKAI:
             self.lossy += ahkai.loses(memory)
             row = ahkai.row(memory)
-            # The first piece is what its model, which reads no further, would have read.
+            # AI-Houkai's model reads only the first chunk.
             return row if vectors is None else {**row, "vector": vectors[0].tolist()}
-        told: dict[str, Json] = {"memory": memory.to_dict()}
-        return told if vectors is None else {**told, "vectors": pack_vectors(vectors)}
+        row_fields: dict[str, Json] = {"memory": memory.to_dict()}
+        return row_fields if vectors is None else {**row_fields, "vectors": pack_vectors(vectors)}
 
     def put_words(self) -> None:
-        for kind, name, data in self.told_words():
+        for kind, name, data in self.terms():
             self.writer.put({"word": {"kind": kind, "name": name, "data": dict(data)}}, name)
             self.words += 1
 
-    def told_words(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
-        for kind, name, data in self.spoken.told(everything=not self.choice.narrowed):
+    def terms(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
+        for kind, name, data in self.vocabulary.rows(everything=not self.choice.selective):
             worded = Memory(id=name, text=name, metadata=data)
-            shown = self.store.shown(worded) if self.choice.redact else worded
-            if shown.text == name:  # a word whose name is a secret says nothing without it
-                yield kind, name, dict(shown.metadata)
+            written = self.store.shown(worded) if self.choice.redact else worded
+            if written.text == name:  # leave out a term whose name is a secret
+                yield kind, name, dict(written.metadata)
 
     def summary(self, path: Path | None, elapsed: float) -> ExportSummary:
         notes = []
         if self.redacted:
-            notes.append(f"{self.redacted:,} were written without what looked like a secret, and without vectors.")
+            notes.append(f"{self.redacted:,} memories were written without vectors and what looked like a secret.")
         if self.lossy:
             notes.append(
-                f"{self.lossy:,} say more than an .ahkai file has a place for (titles, contexts, metadata, …); "
+                f"{self.lossy:,} memories have fields that an .ahkai file cannot hold (titles, contexts, metadata, …); "
                 "a .nacre file keeps all of it."
             )
         return ExportSummary(path, self.count, self.writer.bytes, elapsed, self.words, self.redacted, tuple(notes))

@@ -1,4 +1,4 @@
-"""A graph of memories in the languages of other programs: Graphviz, GraphML, Mermaid, and a page of its own."""
+"""Renders a graph of memories as Graphviz, GraphML, Mermaid, or a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from xml.sax.saxutils import escape, quoteattr
 from nacre.model import Edge, Graph, Memory
 from nacre.model.instants import iso
 
-LONGEST_LABEL = 60  # characters of a text in a drawing; the whole text is in GraphML and in the page
-LONGEST_TEXT = 4_000  # in the page, for each memory: what a person reads there
+LONGEST_LABEL = 60  # characters of a text in a drawing; GraphML and the page have the full text
+LONGEST_TEXT = 4_000  # in the page, for each memory
 PAGE, DATA = "graph_page.html", "/*GRAPH*/null"
-# What a terminal would obey, what turns the direction of writing, and what XML has no word for.
+# Terminal controls, marks that change the writing direction, and characters that XML does not allow.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 MERMAID_ENTITY = re.compile(r"""["'`#&<>\[\](){}|;\\]""")
 GRAPHML_NODE = {"label": "string", "text": "string", "title": "string", "type": "string", "tags": "string",
@@ -25,20 +25,20 @@ GRAPHML_EDGE = {"rel": "string", "weight": "double"}
 def dot(graph: Graph) -> str:
     """For Graphviz."""
     nodes = [f"  {quoted(id)} [label={quoted(label(memory))}];" for id, memory in graph.nodes.items()]
-    ties = [f"  {quoted(e.source)} -> {quoted(e.target)} [label={quoted(e.rel)}];" for e in graph.edges]
-    return "\n".join(["digraph nacre {", "  node [shape=box];", *nodes, *ties, "}"])
+    edges = [f"  {quoted(e.source)} -> {quoted(e.target)} [label={quoted(e.rel)}];" for e in graph.edges]
+    return "\n".join(["digraph nacre {", "  node [shape=box];", *nodes, *edges, "}"])
 
 
 def mermaid(graph: Graph) -> str:
-    """For Markdown that draws: nodes are numbered, since Mermaid takes few signs in an id."""
+    """For Markdown. Nodes are numbered, because Mermaid allows few characters in an id."""
     names = {id: f"n{place}" for place, id in enumerate(graph.nodes)}
     nodes = [f'  {names[id]}["{in_mermaid(label(memory))}"]' for id, memory in graph.nodes.items()]
-    ties = [f'  {names[e.source]} -->|"{in_mermaid(one_line(e.rel))}"| {names[e.target]}' for e in graph.edges]
-    return "\n".join(["flowchart LR", *nodes, *ties])
+    edges = [f'  {names[e.source]} -->|"{in_mermaid(one_line(e.rel))}"| {names[e.target]}' for e in graph.edges]
+    return "\n".join(["flowchart LR", *nodes, *edges])
 
 
 def graphml(graph: Graph) -> str:
-    """For Gephi, yEd, Cytoscape and NetworkX, with the whole texts."""
+    """For Gephi, yEd, Cytoscape and NetworkX, with the full texts."""
     return "\n".join(
         [
             '<?xml version="1.0" encoding="UTF-8"?>',
@@ -55,13 +55,13 @@ def graphml(graph: Graph) -> str:
 
 
 def html(graph: Graph) -> str:
-    """One file that needs nothing else, to be moved, enlarged and searched in any browser; ASCII, wherever it goes."""
+    """One file that any browser can show, zoom and search; plain ASCII."""
     page = files(__package__).joinpath(PAGE).read_text(encoding="utf-8")
-    whole = {
+    contents = {
         "nodes": [page_node(id, memory) for id, memory in graph.nodes.items()],
         "edges": [[edge.source, edge.target, edge.rel, edge.weight] for edge in graph.edges],
     }
-    return page.replace(DATA, escaped_json(json.dumps(whole)))
+    return page.replace(DATA, escaped_json(json.dumps(contents)))
 
 
 def label(memory: Memory) -> str:
@@ -79,13 +79,13 @@ def one_line(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    whole = UNPRINTABLE.sub("", text).replace("\r", " ").replace("\n", " ")
-    return '"' + whole.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    line = UNPRINTABLE.sub("", text).replace("\r", " ").replace("\n", " ")
+    return '"' + line.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def in_mermaid(text: str) -> str:
-    """Mermaid's own entities: whatever could end a label, begin markup or be read as an instruction."""
-    return MERMAID_ENTITY.sub(lambda found: f"#{ord(found.group())};", text)
+    """Escapes whatever could end a label, begin markup or be read as an instruction."""
+    return MERMAID_ENTITY.sub(lambda match: f"#{ord(match.group())};", text)
 
 
 def key(of: str, name: str, kind: str) -> str:
@@ -93,13 +93,13 @@ def key(of: str, name: str, kind: str) -> str:
 
 
 def graphml_node(id: str, memory: Memory) -> Iterator[str]:
-    told: dict[str, object] = {
+    values: dict[str, object] = {
         "label": label(memory), "text": memory.text, "title": memory.title, "type": memory.type,
         "tags": ", ".join(memory.tags), "state": state(memory), "created_at": iso(memory.created_at),
         "importance": memory.importance, "confidence": memory.confidence,
     }  # fmt: skip
     yield f"    <node id={attribute(id)}>"
-    yield from (data("node", name, value) for name, value in told.items() if value != "")
+    yield from (data("node", name, value) for name, value in values.items() if value != "")
     yield "    </node>"
 
 
@@ -129,7 +129,7 @@ def page_node(id: str, memory: Memory) -> dict[str, object]:
 
 
 def escaped_json(text: str) -> str:
-    """JSON that no parser of HTML can take for its own: «</script>» in a memory ends no script."""
+    """JSON that is safe inside HTML: `</script>` in a memory does not end the script."""
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text

@@ -39,13 +39,13 @@ def import_archive(
     why: str = "",
     progress: Progress | None = None,
 ) -> ImportSummary:
-    """All rows that can be kept, in one transaction and one act, or nothing; in memory that hardly grows with them.
+    """Imports all valid rows in one operation, or nothing; the memory used hardly grows with their number.
 
-    `on_conflict` is for ids that are here already: skip, overwrite, rename (ties follow), error, or newer, which takes
-    what was changed later than what stands. Every row passes the checks of `remember`; one that does not is counted,
-    and named. Vectors of the same model are taken over, others computed after the act, or left to wait for the model.
+    `on_conflict` says what to do with ids that already exist: skip, overwrite, rename (links follow), error, or newer,
+    which overwrites what was changed earlier. Every row passes the checks of `remember`; one that fails is counted and
+    named. Vectors of the same model are reused, others are computed after the operation, or later.
 
-    Raises `ArchiveRefused` for a file that is damaged, foreign or beyond the limits, and `ImportConflict`.
+    Raises `ArchiveRefused` for a file that is damaged, not an archive or beyond the limits, and `ImportConflict`.
     """
     check_allowed(store, on_conflict)
     return import_rows(
@@ -58,11 +58,11 @@ def check_allowed(store: MemoryStore, policy: str) -> None:
     """Raises `AccessDenied`, and `UnknownName` for another policy."""
     if not store.may_teach:
         raise AccessDenied(
-            f"The agent {store.agent!r} may not import an archive: it brings ids and words that concern others. "
-            "Have it done without an agent's capabilities."
+            f"The agent {store.agent!r} may not import an archive, because an import chooses ids and teaches terms. "
+            "Import it without restricting the agent."
         )
     if policy not in POLICIES:
-        raise UnknownName("policy for ids that are here already", policy, POLICIES)
+        raise UnknownName("policy for ids that already exist", policy, POLICIES)
 
 
 def import_rows(
@@ -75,18 +75,18 @@ def import_rows(
     why: str,
     progress: Progress | None,
 ) -> ImportSummary:
-    """What an import of any source comes to, once it is allowed and the source is open."""
+    """Imports an opened source, after `check_allowed`."""
     engine = store.acting_as(ACTOR)
     engine.check_embedder()
     guard = make_guard(store.settings)
     verified = survey(store, source, guard, on_conflict, progress)
     importing = Import(store, engine, guard, verified, on_conflict, regenerate_vectors)
     importing.prepare()
-    return importing.foreseen(progress) if dry_run else importing.run(why, progress)
+    return importing.preview(progress) if dry_run else importing.run(why, progress)
 
 
 class StoreLookup:
-    """What stands, for a dry run: read from the store, without a transaction that would make others wait."""
+    """Looks up the current state for a dry run, without a transaction that would block others."""
 
     def __init__(self, store: Backend) -> None:
         self._store = store
@@ -109,24 +109,24 @@ class Import:
     survey: Survey
     policy: str
     regenerate: bool
-    usable: bool = False  # whether the archive's vectors can be taken over
+    usable: bool = False  # whether the archive's vectors can be reused
 
     def prepare(self) -> None:
-        """What is slow, or may be refused, before the transaction."""
+        """Does what is slow or may fail before the transaction begins."""
         header, embedder = self.survey.archive.header, self.engine.embedder
         same = header.embedder == embedder.identity
         if header.form == AHKAI and not same and self.survey.vectors and not self.regenerate:
             raise ArchiveRefused(
                 self.survey.archive.path,
-                f"its vectors were made with {header.embedder!r}, and here {embedder.identity!r} is used",
-                "Have them computed anew: regenerate_vectors, or `--regenerate-vectors`.",
+                f"its vectors were made with {header.embedder!r}, and this store uses {embedder.identity!r}",
+                "Compute them again with regenerate_vectors, or `--regenerate-vectors`.",
             )
         if same and self.survey.vectors and not self.regenerate:
             embedder.count_tokens([""])  # loads a model that is there, so that texts are cut as they were
             self.usable = embedder.ready
 
-    def foreseen(self, progress: Progress | None) -> ImportSummary:
-        incoming = self._incoming(StoreLookup(self.engine.store))
+    def preview(self, progress: Progress | None) -> ImportSummary:
+        incoming = self._planner(StoreLookup(self.engine.store))
         for _ in self._changes(incoming, progress):
             pass
         return self._summary(incoming, incoming.counts.unembedded, ())
@@ -135,24 +135,24 @@ class Import:
         met: list[ImportPlanner] = []
 
         def flow(standing: Lookup) -> Iterator[AnyChange]:
-            met.append(self._incoming(standing))
+            met.append(self._planner(standing))
             return self._changes(met[0], progress)
 
         batch = carry_out(self.engine, self.store.space, ACTOR, flow, why=why)
         embedded, notes = self._embed(met[0].counts.unembedded, progress)
         return replace(self._summary(met[0], embedded, notes), batch=batch)
 
-    def _incoming(self, standing: Lookup) -> ImportPlanner:
+    def _planner(self, lookup: Lookup) -> ImportPlanner:
         taught = (word.name for word in self.survey.words if word.kind == TYPE)
         checking = RowChecker(self.store.space, self.guard, (*self.store.types(), *taught))
-        incoming = ImportPlanner(self.store.space, self.policy, checking, self._derived, standing, self.survey.ids)
+        incoming = ImportPlanner(self.store.space, self.policy, checking, self._derived, lookup, self.survey.ids)
         if self.store.settings.strict_links:
             brought = {word.name for word in self.survey.words if word.kind == RELATION}
             incoming.relations = frozenset(self.store.relations()) | brought
         return incoming
 
     def _changes(self, incoming: ImportPlanner, progress: Progress | None) -> Iterator[AnyChange]:
-        yield from incoming.spoken(self.survey.words)
+        yield from incoming.term_changes(self.survey.words)
         done = 0
         for row in self.survey.archive.rows():
             if isinstance(row, BadRow):
@@ -167,7 +167,7 @@ class Import:
                 progress(min(done, self.survey.rows), self.survey.rows, "importing memories")
 
     def _dated(self, row: MemoryRow) -> MemoryRow:
-        """Other programs' rows may say nothing of their time; ours leave out only what is zero."""
+        """Rows of other programs may have no times; ours leave out only zero."""
         if self.survey.archive.header.form == NACRE or "created_at" in row.fields:
             return row
         now = self.store.now()
@@ -186,13 +186,13 @@ class Import:
         return Derived(words, chunks, vectors) if len(chunks) == len(vectors) else Derived(words)
 
     def _embed(self, waiting: int, progress: Progress | None) -> tuple[int, tuple[str, ...]]:
-        """After the act, since others wait while it lasts; what cannot be embedded now is by later calls."""
+        """After the operation, which blocks other writers; later calls embed what cannot be embedded now."""
         if not waiting:
             return 0, ()
         try:
             catch_up_all(self.engine, progress=progress)
         except (EmbeddingError, StorageError) as error:
-            return 0, (f"{waiting:,} are found by their words; their vectors follow later. {error}",)
+            return 0, (f"{waiting:,} memories are found by keywords only until their vectors are computed. {error}",)
         return waiting, ()
 
     def _summary(self, incoming: ImportPlanner, embedded: int, notes: tuple[str, ...]) -> ImportSummary:
@@ -214,19 +214,19 @@ class Import:
         checking, header = incoming.checking, self.survey.archive.header
         yield from self.survey.archive.notes
         if checking.scrubbed:
-            yield f"{checking.scrubbed:,} were taken without what looked like a secret."
+            yield f"{checking.scrubbed:,} memories were imported without what looked like a secret."
         if checking.doubted:
-            yield f"{checking.doubted:,} seem to give orders to a model, and are trusted little."
+            yield f"{checking.doubted:,} memories look like instructions to a model and got a low trust."
         if checking.unknown:
-            yield f"Fields that this version does not know were left out: {', '.join(sorted(checking.unknown))}."
-        if incoming.counts.binned:
-            yield f"{incoming.counts.binned:,} of those that were skipped are in the trash here."
-        if incoming.counts.loose:
-            yield f"{incoming.counts.loose:,} ties were left out: they would supersede what stays as it is here."
+            yield f"Unknown fields were left out: {', '.join(sorted(checking.unknown))}."
+        if incoming.counts.in_trash:
+            yield f"{incoming.counts.in_trash:,} of the skipped memories are in the trash of this store."
+        if incoming.counts.dropped_links:
+            yield f"{incoming.counts.dropped_links:,} links to memories that this import does not supersede were left out."
         if self.survey.vectors and header.embedder != self.engine.embedder.identity:
-            yield f"Its vectors were made with {header.embedder!r}, and are not used."
+            yield f"Its vectors were made with {header.embedder!r} and are not used."
         if header.form == AHKAI and header.count and header.count != self.survey.rows:
-            yield f"Its header tells of {header.count:,} memories, and {self.survey.rows:,} were there."
+            yield f"Its header announces {header.count:,} memories, but it has {self.survey.rows:,}."
 
 
 OTHERS: Mapping[str, Callable[[Path], AbstractContextManager[Source]]] = {
@@ -249,17 +249,17 @@ def import_foreign(
     why: str = "",
     progress: Progress | None = None,
 ) -> ImportSummary:
-    """All that can be kept of another program's memory, under the ids that it has there, or that follow from its words;
-    a second time nothing comes twice. Nothing of it is changed, and what cannot be kept is counted and named.
+    """Imports the memory of another program under its own ids, or ids computed from its text, so that a second import
+    adds nothing twice. The source is not changed; what cannot be imported is counted and named.
 
-    `collections` are Chroma's. Raises `ArchiveRefused`, `ImportConflict`, and `UnknownName` for another source.
+    `collections` are those of Chroma. Raises `ArchiveRefused`, `ImportConflict`, and `UnknownName` for another source.
     """
     check_allowed(store, on_conflict)
     embedder = None if regenerate_vectors else store.embedder
-    with opened(source, Path(path).expanduser(), collections, embedder) as found:
+    with opened(source, Path(path).expanduser(), collections, embedder) as opened_source:
         return import_rows(
-            store, found, on_conflict=on_conflict, regenerate_vectors=regenerate_vectors, dry_run=dry_run, why=why,
-            progress=progress,
+            store, opened_source, on_conflict=on_conflict, regenerate_vectors=regenerate_vectors, dry_run=dry_run,
+            why=why, progress=progress,
         )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Lets through of a row what `remember` would let through: what comes from a file is not trusted."""
+"""Plans an import: checks each row as `remember` does, and decides what becomes of ids that already exist."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from nacre.transfer.archive import LARGEST_VOCABULARY, MOST_NAMED, MOST_TERMS, M
 from nacre.transfer.read_archive import MemoryRow, Source, TermRow
 from nacre.transfer.vocabulary import TYPE, Term, checked_term
 
-MOST_UNKNOWN = 10  # names of fields that are told as unknown
+MOST_UNKNOWN = 10  # unknown field names that are reported
 
 
 def status_name(name: str, value: object) -> str:
     text = label(name, value)
     if text and text not in STATUSES:
-        raise InvalidInput(f"{name} is {text[:40]!r}, which is no status.")
+        raise InvalidInput(f"{name} is {text[:40]!r}, which is not a status.")
     return text
 
 
-# What nobody may say to `remember`, and a record has all the same.
+# Fields of a record that `remember` does not accept.
 RECORD_FIELDS: Mapping[str, Callable[[str, object], object]] = {
     "updated_at": instant,
     "superseded_at": optional_instant,
@@ -46,7 +46,7 @@ RECORD_FIELDS: Mapping[str, Callable[[str, object], object]] = {
 
 @dataclass(slots=True)
 class RowChecker:
-    """Counts what it took out or doubts; `unknown` are fields that this version does not know."""
+    """Counts the rows it cleaned or distrusts; `unknown` are fields that this version does not know."""
 
     space: str
     guard: Guard
@@ -55,26 +55,24 @@ class RowChecker:
     doubted: int = 0
     unknown: set[str] = field(default_factory=set)
 
-    def memory(self, given: Mapping[str, object]) -> Memory:
+    def memory(self, row: Mapping[str, object]) -> Memory:
         """Raises `InvalidInput`."""
-        if "id" not in given or "text" not in given:
+        if "id" not in row or "text" not in row:
             raise InvalidInput("it has no id, or no text.")
         if len(self.unknown) < MOST_UNKNOWN:
-            self.unknown.update(
-                name[:40] for name in islice((each for each in given if each not in NAMES), MOST_UNKNOWN)
-            )
-        told = {name: typed(name, given[name]) for name in CHECKS if name in given}
-        fields, kinds = self.guard.fields(validate_fields(told, self.types))
-        further = {name: check(name, given[name]) for name, check in RECORD_FIELDS.items() if name in given}
+            self.unknown.update(name[:40] for name in islice((each for each in row if each not in NAMES), MOST_UNKNOWN))
+        typed_fields = {name: typed(name, row[name]) for name in CHECKS if name in row}
+        fields, kinds = self.guard.fields(validate_fields(typed_fields, self.types))
+        further = {name: check(name, row[name]) for name, check in RECORD_FIELDS.items() if name in row}
         doubts = self.guard.doubts(fields)
         memory = Memory(**{**fields, **further, "space": self.space})  # type: ignore[arg-type]
         if memory.superseded_by == memory.id or any(link.to == memory.id for link in memory.links):
-            raise InvalidInput("it is tied to itself.")
+            raise InvalidInput("it is linked to itself.")
         self.scrubbed += bool(kinds)
         if not doubts.reasons:
             return memory
         self.doubted += 1
-        # A file must not vouch for its own texts: the trust that it gives can only lower ours.
+        # The trust that a file claims for its own text can only lower ours.
         doubted = mark_suspicious(memory, doubts, trust_given=False)
         return replace(doubted, trust=min(memory.trust, doubted.trust))
 
@@ -91,20 +89,20 @@ def listed(value: object) -> list[object]:
     return value
 
 
-def link(given: object) -> Link:
-    """Its parts are checked with the other fields."""
-    if not isinstance(given, dict):
-        raise InvalidInput(f"a link must be a JSON object, not {type(given).__name__}.")
-    parts = cast("dict[str, Json]", given)
+def link(value: object) -> Link:
+    """The parts are checked later, with the other fields."""
+    if not isinstance(value, dict):
+        raise InvalidInput(f"a link must be a JSON object, not {type(value).__name__}.")
+    parts = cast("dict[str, Json]", value)
     return Link(parts.get("to"), parts.get("rel", "related"), parts.get("weight", 1.0), parts.get("data") or {})  # type: ignore[arg-type]
 
 
 POLICIES = ("skip", "overwrite", "rename", "error", "newer")
-LONGEST_CHAIN = 1_000  # versions of one truth that are followed to see that no ring closes
+LONGEST_CHAIN = 1_000  # successors that are followed to detect a cycle
 
 
 class Lookup(Protocol):
-    """What is there already: a transaction, or for a dry run the store."""
+    """The current state: a transaction, or the store for a dry run."""
 
     def get(self, space: str, id: str) -> Memory | None: ...
 
@@ -120,8 +118,8 @@ class Counts:
     errors: int = 0
     words: int = 0
     unembedded: int = 0
-    binned: int = 0  # skipped, and in the trash here
-    loose: int = 0  # ties that were left out
+    in_trash: int = 0  # skipped, and in the trash of this store
+    dropped_links: int = 0
     faults: list[Fault] = field(default_factory=list)
 
     def fault(self, line: int, why: str) -> None:
@@ -136,25 +134,25 @@ class Counts:
 
 @dataclass(slots=True)
 class ImportPlanner:
-    """For one run over the rows. `ids` are the archive's, as numbers (`numbered`), where `needs_ids` asks for them: a
-    million names would be dear."""
+    """Plans the changes of one pass over the rows. `ids` holds hashes of the archive's ids where `needs_ids` asks for
+    them: a million strings would take too much memory."""
 
     space: str
     policy: str
     checking: RowChecker
     derived: Callable[[Memory, MemoryRow], Derived]
-    standing: Lookup
+    lookup: Lookup
     ids: set[int]
     counts: Counts = field(default_factory=Counts)
     salt: bytes = field(default_factory=lambda: uuid4().bytes)
     seen: set[int] = field(default_factory=set)
-    left: set[int] = field(default_factory=set)  # of those, ids under which something else stands here
-    relations: frozenset[str] | None = None  # those that are known, where links are strict
+    left: set[int] = field(default_factory=set)  # of those, ids under which this store has another memory
+    relations: frozenset[str] | None = None  # the known ones, when links are strict
 
-    def spoken(self, words: list[Term]) -> Iterator[AnyChange]:
+    def term_changes(self, words: list[Term]) -> Iterator[AnyChange]:
         for word in words:
-            stood = self.standing.term(word.kind, word.name)
-            change = word.change(self.space, stood, overwrite=self.policy == "overwrite")
+            current = self.lookup.term(word.kind, word.name)
+            change = word.change(self.space, current, overwrite=self.policy == "overwrite")
             if change is not None:
                 self.counts.words += 1
                 yield change
@@ -163,128 +161,129 @@ class ImportPlanner:
         try:
             memory = self.checking.memory(row.fields)
             if id_hash(memory.id) in self.seen:
-                raise InvalidInput("its id came before in this file.")
-            return self._placed(memory, row)
+                raise InvalidInput("its id appeared before in this file.")
+            return self._resolve(memory, row)
         except InvalidInput as error:
             self.counts.fault(row.line, f"{row.name}: {error}" if row.name else str(error))
             return None
 
-    def _placed(self, memory: Memory, row: MemoryRow) -> Change | None:
-        stood = self.standing.get(self.space, memory.id)
-        after = self._renamed(memory, stood) if self.policy == "rename" else memory
-        if stood is None or after.id != memory.id:
-            after = self._tied(after)
-            change = Change(None, after, self._searched(after, row, None))
-            self.counts.imported += stood is None
-            self.counts.renamed += stood is not None
+    def _resolve(self, memory: Memory, row: MemoryRow) -> Change | None:
+        current = self.lookup.get(self.space, memory.id)
+        after = self._renamed(memory, current) if self.policy == "rename" else memory
+        if current is None or after.id != memory.id:
+            after = self._with_valid_links(after)
+            change = Change(None, after, self._index_data(after, row, None))
+            self.counts.imported += current is None
+            self.counts.renamed += current is not None
         else:
-            after = self._in_place_of(stood, after)
-            after = after if self.policy == "skip" else self._tied(after)
-            if not self._gives_way(stood, after):
-                self._met(memory.id, left=True)
+            after = self._overwriting(current, after)
+            after = after if self.policy == "skip" else self._with_valid_links(after)
+            if not self._may_overwrite(current, after):
+                self._mark_seen(memory.id, left=True)
                 self.counts.skipped += 1
-                self.counts.binned += stood.status == "trashed" and not is_redacted(stood)
+                self.counts.in_trash += current.status == "trashed" and not is_redacted(current)
                 return None
-            change = Change(stood, after, self._searched(after, row, stood))
+            change = Change(current, after, self._index_data(after, row, current))
             self.counts.overwritten += 1
-        self._met(memory.id, left=after.id != memory.id)
-        self._met(after.id, left=False)
+        self._mark_seen(memory.id, left=after.id != memory.id)
+        self._mark_seen(after.id, left=False)
         return change
 
-    def _met(self, id: str, *, left: bool) -> None:
+    def _mark_seen(self, id: str, *, left: bool) -> None:
         self.seen.add(id_hash(id))
         if left:
             self.left.add(id_hash(id))
 
-    def _is_ours(self, id: str) -> bool:
-        """True for a memory that is here as the archive has it."""
+    def _matches_archive(self, id: str) -> bool:
+        """True when this store has the memory as the archive does."""
         return id_hash(id) in self.seen and id_hash(id) not in self.left
 
-    def _in_place_of(self, stood: Memory, after: Memory) -> Memory:
-        """What the archive cannot know stays: an heir that came later, and having been used, which no undo could take
-        back."""
+    def _overwriting(self, current: Memory, after: Memory) -> Memory:
+        """Keeps what the archive cannot know: a later successor, and the use counts, which no undo could restore."""
         if self.policy == "error":
-            raise ImportConflict([stood.id], 1)
-        after = replace(after, last_accessed=stood.last_accessed, access_count=stood.access_count)
-        heir = stood.superseded_by
-        if not heir or after.superseded_by or id_hash(heir) in self.ids:
+            raise ImportConflict([current.id], 1)
+        after = replace(after, last_accessed=current.last_accessed, access_count=current.access_count)
+        successor = current.superseded_by
+        if not successor or after.superseded_by or id_hash(successor) in self.ids:
             return after
-        return replace(after, superseded_by=heir, superseded_at=stood.superseded_at, valid_until=stood.valid_until)
+        return replace(
+            after, superseded_by=successor, superseded_at=current.superseded_at, valid_until=current.valid_until
+        )
 
-    def _tied(self, memory: Memory) -> Memory:
-        """Without ties that would say of what stands here what its own record does not."""
-        if memory.superseded_by and self._closes_a_ring(memory):
-            raise InvalidInput("it would supersede itself in a ring.")
+    def _with_valid_links(self, memory: Memory) -> Memory:
+        """Drops links that claim to supersede a memory whose own record does not say so."""
+        if memory.superseded_by and self._closes_a_cycle(memory):
+            raise InvalidInput("it would supersede itself through a cycle.")
         if self.relations is not None:
-            self._check_strictly(memory, self.relations)
-        kept = tuple(link for link in memory.links if link.rel != SUPERSEDES or self._replaces(memory.id, link.to))
-        self.counts.loose += len(memory.links) - len(kept)
-        return replace(memory, links=kept) if len(kept) < len(memory.links) else memory
+            self._check_links(memory, self.relations)
+        valid = tuple(link for link in memory.links if link.rel != SUPERSEDES or self._replaces(memory.id, link.to))
+        self.counts.dropped_links += len(memory.links) - len(valid)
+        return replace(memory, links=valid) if len(valid) < len(memory.links) else memory
 
     def _replaces(self, id: str, former: str) -> bool:
-        stood = None if self._is_ours(former) else self.standing.get(self.space, former)
-        return stood is None or stood.superseded_by == id
+        current = None if self._matches_archive(former) else self.lookup.get(self.space, former)
+        return current is None or current.superseded_by == id
 
-    def _check_strictly(self, memory: Memory, known: frozenset[str]) -> None:
+    def _check_links(self, memory: Memory, known: frozenset[str]) -> None:
         for link in memory.links:
             if link.rel not in known:
                 raise UnknownName("relation", link.rel, known)
-            there = id_hash(link.to) in self.ids or self._is_ours(link.to)
-            if not there and self.standing.get(self.space, link.to) is None:
-                raise InvalidInput(f"it is tied to {link.to[:40]!r}, which is neither here nor in the file.")
+            there = id_hash(link.to) in self.ids or self._matches_archive(link.to)
+            if not there and self.lookup.get(self.space, link.to) is None:
+                raise InvalidInput(f"it is linked to {link.to[:40]!r}, which is neither in this store nor in the file.")
 
-    def _gives_way(self, stood: Memory, after: Memory) -> bool:
-        """What was redacted stays so: an older copy must not bring back what somebody took out for good."""
-        if self.policy == "skip" or stood == after or is_redacted(stood):
+    def _may_overwrite(self, current: Memory, after: Memory) -> bool:
+        """A redacted memory stays redacted: an older copy must not restore the removed text."""
+        if self.policy == "skip" or current == after or is_redacted(current):
             return False
-        return self.policy == "overwrite" or after.updated_at > stood.updated_at
+        return self.policy == "overwrite" or after.updated_at > current.updated_at
 
-    def _searched(self, memory: Memory, row: MemoryRow, stood: Memory | None) -> Derived | None:
-        """None where that of the memory that stands serves it."""
-        found = self.derived(memory, row)
-        if found.vectors is None and stood is not None and same_derived_input(stood, memory):
+    def _index_data(self, memory: Memory, row: MemoryRow, current: Memory | None) -> Derived | None:
+        """None when the index data of the current memory still fit."""
+        derived = self.derived(memory, row)
+        if derived.vectors is None and current is not None and same_derived_input(current, memory):
             return None
-        self.counts.unembedded += found.vectors is None
-        return found
+        self.counts.unembedded += derived.vectors is None
+        return derived
 
-    def _renamed(self, memory: Memory, stood: Memory | None) -> Memory:
-        """With other names for itself and for what it is tied to, where those of the archive are taken here."""
+    def _renamed(self, memory: Memory, current: Memory | None) -> Memory:
+        """Gives new ids to the memory and its links where the archive's ids are taken in this store."""
         return replace(
             memory,
-            id=memory.id if stood is None else self._other_name(memory.id),
+            id=memory.id if current is None else self._other_name(memory.id),
             superseded_by=self._name(memory.superseded_by),
             links=tuple(replace(link, to=self._name(link.to)) for link in memory.links),
         )
 
     def _name(self, id: str) -> str:
-        """What an id of the archive is called here, whether its row came already or is still to come."""
-        if id_hash(id) not in self.ids or self._is_ours(id):
+        """The id in this store for an id of the archive, whether its row was read or comes later."""
+        if id_hash(id) not in self.ids or self._matches_archive(id):
             return id
-        return id if self.standing.get(self.space, id) is None else self._other_name(id)
+        return id if self.lookup.get(self.space, id) is None else self._other_name(id)
 
     def _other_name(self, id: str) -> str:
-        """The same each time it is asked for in this import, and unlike any other."""
+        """A new id, always the same for one id within this import."""
         digest = blake2b(id.encode(), key=self.salt, digest_size=16).digest()
         return str(UUID(bytes=digest, version=4))
 
-    def _closes_a_ring(self, memory: Memory) -> bool:
-        step = self.standing.get(self.space, memory.superseded_by)
+    def _closes_a_cycle(self, memory: Memory) -> bool:
+        step = self.lookup.get(self.space, memory.superseded_by)
         for _ in range(LONGEST_CHAIN):
             if step is None or not step.superseded_by:
                 return False
             if step.superseded_by == memory.id:
                 return True
-            step = self.standing.get(self.space, step.superseded_by)
-        return True  # nobody has so many versions of one truth
+            step = self.lookup.get(self.space, step.superseded_by)
+        return True  # no real chain of successors is so long
 
 
 def needs_ids(policy: str, *, strict: bool) -> bool:
-    """Whether it matters here what else the archive holds."""
+    """Whether planning a row needs to know the other ids of the archive."""
     return strict or policy in ("rename", "overwrite", "newer")
 
 
 def id_hash(id: str) -> int:
-    """Sixty-four bits that differ from process to process, so that nobody can prepare two ids with one number."""
+    """64 bits, seeded per process, so that nobody can prepare two ids with the same hash."""
     return hash(id)
 
 
@@ -292,7 +291,7 @@ PAGE = 500  # ids that are looked up at once
 
 
 class Survey(NamedTuple):
-    """What the first reading found; it verified the file."""
+    """The result of the first pass, which verified the file."""
 
     archive: Source
     ids: set[int]
@@ -325,7 +324,7 @@ def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progr
 
 @dataclass(slots=True)
 class TermCollector:
-    """The archive's vocabulary, which is held together, and is bounded for that."""
+    """The archive's vocabulary, bounded because it is held in memory."""
 
     space: str
     guard: Guard
@@ -345,9 +344,9 @@ class TermCollector:
         self.types += word.kind == TYPE
         self.size += len(word.name) + len(str(word.data))
         for count, most, what in (
-            (len(self.taken), MOST_TERMS, "words"),
+            (len(self.taken), MOST_TERMS, "terms"),
             (self.types, MOST_TYPES, "types"),
-            (self.size, LARGEST_VOCABULARY, "characters in its words"),
+            (self.size, LARGEST_VOCABULARY, "characters in its terms"),
         ):
             if count > most:
                 raise ArchiveRefused(self.path, f"it has more than {most:,} {what}", "Do not trust it.")
@@ -371,7 +370,7 @@ class Collisions:
             raise ImportConflict(self.named, self.count)
 
     def _ask(self) -> None:
-        found = self.store.get_many(self.waiting)
-        self.count += len(found)
-        self.named += [memory.id for memory in found[: MOST_NAMED - len(self.named)]]
+        present = self.store.get_many(self.waiting)
+        self.count += len(present)
+        self.named += [memory.id for memory in present[: MOST_NAMED - len(self.named)]]
         self.waiting.clear()

@@ -1,4 +1,4 @@
-"""Reads an archive of either form as rows: memories, words, and lines that are neither."""
+"""Reads an archive of either format as rows: memories, terms, and lines that are neither."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from nacre.transfer import ahkai
 from nacre.transfer.archive import AGAIN, AHKAI, NACRE, VERSIONS, ArchiveInfo, Header, Lines, check_size
 
 OTHER = "Take a file that `nacre export` wrote."
-MOST_BAD = 10_000  # lines that cannot be read, where they are more than the others
+MOST_BAD = 10_000  # unreadable lines, where they are the majority
 LONGEST_NAME = 80  # characters of a name in a message or a list
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRow:
-    """`fields` are named as a memory's, and unchecked; `vectors` as the form writes them, None where there are none.
-    `name` tells a fault apart where a line's number would not."""
+    """`fields` have the names of a memory's fields and are unchecked; `vectors` are as the format writes them, or None.
+    `name` identifies the row in a fault where the line number is not enough."""
 
     line: int
     fields: Mapping[str, object]
@@ -48,7 +48,7 @@ Row: TypeAlias = MemoryRow | TermRow | BadRow
 
 
 class Source(Protocol):
-    """What an import reads. `rows` may be asked for again and gives the same; `notes` is what else is to be said."""
+    """What an import reads. `rows` can be read again with the same result; `notes` are remarks for the user."""
 
     @property
     def path(self) -> Path: ...
@@ -63,9 +63,9 @@ class Source(Protocol):
 
 
 class Archive:
-    """Opened by reading its header; `rows` may be asked for again, and verifies the whole file each time.
+    """Opening reads the header; each call of `rows` verifies the complete file.
 
-    Raises `ArchiveRefused` for a file that is none, of a later version, damaged or beyond the limits.
+    Raises `ArchiveRefused` for a file that is not an archive, of a later version, damaged or beyond the limits.
     """
 
     notes: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class Archive:
             self.unpacked = lines.unpacked
             if number == 1:
                 if self._header(line) != self.header:
-                    self._refuse("it was changed while it was read")
+                    self._refuse("it changed while it was read")
                 continue
             if ended:
                 self._refuse("there is more after its closing line")
@@ -95,11 +95,11 @@ class Archive:
                 ended = True
                 continue
             counted += 1
-            told = self._row(number, row)
-            bad += isinstance(told, BadRow)
+            entry = self._row(number, row)
+            bad += isinstance(entry, BadRow)
             if bad > MOST_BAD and bad * 2 > counted:
                 self._refuse(f"{bad:,} of its first {counted:,} lines cannot be read")
-            yield told
+            yield entry
         if not ended and self.header.form == NACRE:
             self._refuse("it is cut short: its closing line is missing")
 
@@ -107,7 +107,7 @@ class Archive:
         if isinstance(row, str):
             return BadRow(number, row)
         if not isinstance(row, dict):
-            return BadRow(number, "it is no JSON object")
+            return BadRow(number, "it is not a JSON object")
         if self.header.form == AHKAI:
             try:
                 return MemoryRow(number, ahkai.fields(row), row.get("vector"))
@@ -118,32 +118,32 @@ class Archive:
             return MemoryRow(number, memory, row.get("vectors"))
         if isinstance(word, dict):
             return TermRow(number, word.get("kind"), word.get("name"), word.get("data", {}))
-        return BadRow(number, "it holds neither a memory nor a word")
+        return BadRow(number, "it holds neither a memory nor a term")
 
     def _check_end(self, end: object, counted: int, digest: str) -> None:
-        told = end if isinstance(end, dict) else {}
-        if told.get("sha256") != digest:
-            self._refuse("it is damaged: its checksum is another one than its closing line tells")
-        if told.get("count") != counted:
-            self._refuse(f"it is damaged: it has {counted:,} rows, and its closing line tells another number")
+        closing = end if isinstance(end, dict) else {}
+        if closing.get("sha256") != digest:
+            self._refuse("it is damaged: its checksum differs from its closing line")
+        if closing.get("count") != counted:
+            self._refuse(f"it is damaged: it has {counted:,} rows, but its closing line has another number")
 
     def _header(self, line: bytes) -> Header:
-        told = parse_line(line)
-        form = told.get("format") if isinstance(told, dict) else None
-        if not isinstance(told, dict) or not isinstance(form, str) or form not in VERSIONS:
-            raise ArchiveRefused(self.path, "it is no archive", OTHER)
-        version = told.get("version")
+        fields = parse_line(line)
+        form = fields.get("format") if isinstance(fields, dict) else None
+        if not isinstance(fields, dict) or not isinstance(form, str) or form not in VERSIONS:
+            raise ArchiveRefused(self.path, "it is not an archive", OTHER)
+        version = fields.get("version")
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise ArchiveRefused(self.path, "its header names no version", OTHER)
         if version > VERSIONS[form]:
-            reason = f"it is of version {version}, and this program reads up to version {VERSIONS[form]}"
+            reason = f"it has version {version}, and this program reads up to version {VERSIONS[form]}"
             raise ArchiveRefused(self.path, reason, "Upgrade nacre to read it.")
-        source = told.get("source")
+        source = fields.get("source")
         source = source if isinstance(source, dict) else {}
         names = ahkai.SOURCE if form == AHKAI else ("space", "embedder", "dimensions", "count")
         space, embedder, dimensions, count = (source.get(name) for name in names)
-        options = told.get("options")
-        at = told.get("exported_at", "")
+        options = fields.get("options")
+        at = fields.get("exported_at", "")
         return Header(
             form=form,
             version=version,
@@ -160,18 +160,18 @@ class Archive:
 
 
 def parse_line(line: bytes) -> object:
-    """The value, or a sentence that says why there is none: no row is a bare text."""
+    """The value, or a sentence that says why the line cannot be read; no row is a bare string."""
     try:
         value: object = json.loads(line.decode("utf-8"), parse_constant=no_number)
     except RecursionError:
         return "it is nested too deep"
     except ValueError as error:
-        return f"it is no JSON ({short(str(error))})"
-    return "it is no JSON object" if isinstance(value, str) else value
+        return f"it is not JSON ({short(str(error))})"
+    return "it is not a JSON object" if isinstance(value, str) else value
 
 
 def no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def short_text(value: object) -> str:
@@ -186,14 +186,14 @@ def short(text: str) -> str:
     return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…"
 
 
-MOST_TYPES = 200  # that are counted by name; a file of a million types would be no archive of anybody's
+MOST_TYPES = 200  # types that are counted by name; a hostile file could have millions
 USUAL, OTHERS = "semantic", "(others)"
 
 
 def info(path: Path | str, *, progress: Progress | None = None) -> ArchiveInfo:
-    """Reads all of it, in bounded memory; of a file that is not whole, as far as it goes.
+    """Reads the complete file in bounded memory; a damaged file as far as possible.
 
-    Raises `ArchiveRefused` for one whose header cannot be read.
+    Raises `ArchiveRefused` when the header cannot be read.
     """
     archive = Archive(path)
     types: Counter[str] = Counter()

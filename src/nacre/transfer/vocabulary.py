@@ -1,4 +1,4 @@
-"""The words that go with memories: registered types, relations, and what a space was taught."""
+"""The vocabulary in an archive: registered types, relations, and the terms that a space was taught."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from nacre.transfer.read_archive import TermRow
 
 TYPE, RELATION = "type", "relation"
 STORE_WIDE = (TYPE, RELATION)
-# Taught to one space. What else a space was taught has the name of a key in the metadata of its memories.
+# Taught to one space. Its other kinds of terms are named like keys in the metadata of its memories.
 OF_A_SPACE = ("tag", "context", "source", "entity")
 KIND = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
-MOST_KEYS = 1_000  # of metadata that are looked up as kinds of words
+MOST_KEYS = 1_000  # metadata keys that are looked up as kinds of terms
 ALIAS_OF = "alias_of"
 Terms = dict[str, Mapping[str, Json]]
 
 
 @dataclass(slots=True)
 class ExportedVocabulary:
-    """The words of a store, and those among them that exported memories use."""
+    """The vocabulary of a store, and the terms that exported memories use."""
 
     store: MemoryStore
     known: dict[str, Terms] = field(init=False)
@@ -41,7 +41,7 @@ class ExportedVocabulary:
         self.known |= {kind: dict(self.store.vocabulary(kind)) for kind in OF_A_SPACE}
 
     def note(self, memory: Memory) -> None:
-        told = {
+        used = {
             TYPE: [memory.type],
             RELATION: [link.rel for link in memory.links],
             "tag": memory.tags,
@@ -49,14 +49,14 @@ class ExportedVocabulary:
             "source": [memory.source],
             "entity": memory.entities,
         }
-        for kind, names in told.items():
+        for kind, names in used.items():
             known = self.known[kind]
             self.used.setdefault(kind, set()).update(name for name in names if name in known)
         if len(self.keys) < MOST_KEYS:
             self.keys.update(key for key in memory.metadata if KIND.match(key) and key not in self.known)
 
-    def told(self, *, everything: bool) -> Iterator[tuple[str, str, Mapping[str, Json]]]:
-        """All of them, or those that the memories use with those that these are explained by."""
+    def rows(self, *, everything: bool) -> Iterator[tuple[str, str, Mapping[str, Json]]]:
+        """All terms, or those that the memories use together with the terms that explain them."""
         for kind, words in self.known.items():
             names = set(words) if everything else related_terms(words, self.used.get(kind, set()))
             yield from ((kind, name, data) for name, data in words.items() if name in names)
@@ -65,18 +65,18 @@ class ExportedVocabulary:
 
 
 def related_terms(words: Terms, names: set[str]) -> set[str]:
-    """With what their data name, and the aliases that stand for one of them."""
+    """These terms, the terms that their data name, and their aliases."""
     aliases: dict[str, list[str]] = {}
     for name, data in words.items():
         aliases.setdefault(str(data.get(ALIAS_OF, "")), []).append(name)
-    found: set[str] = set()
+    related: set[str] = set()
     waiting = list(names)
     while waiting:
         name = waiting.pop()
-        if name in words and name not in found:
-            found.add(name)
+        if name in words and name not in related:
+            related.add(name)
             waiting += [*strings(words[name].values()), *aliases.get(name, ())]
-    return found
+    return related
 
 
 def strings(values: Iterable[Json]) -> Iterator[str]:
@@ -89,26 +89,26 @@ def strings(values: Iterable[Json]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """`kind` is the store's own name for it, with the space where it has one."""
+    """`kind` is the name in the backend, with the space where the kind belongs to one."""
 
     kind: str
     name: str
     data: Mapping[str, Json]
 
-    def change(self, space: str, stood: Mapping[str, Json] | None, *, overwrite: bool) -> TermChange | None:
-        """Words that stand stay as they are, unless everything is overwritten."""
-        if stood is not None and (not overwrite or dict(stood) == dict(self.data)):
+    def change(self, space: str, current: Mapping[str, Json] | None, *, overwrite: bool) -> TermChange | None:
+        """Existing terms stay as they are, unless `overwrite`."""
+        if current is not None and (not overwrite or dict(current) == dict(self.data)):
             return None
-        return TermChange(space, self.kind, self.name, stood, self.data)
+        return TermChange(space, self.kind, self.name, current, self.data)
 
 
 def checked_term(row: TermRow, space: str, guard: Guard) -> Term:
-    """Raises `InvalidInput` for what this store could not have been taught by anybody."""
-    kind, name, data = row.kind, required_label("a word's name", row.name), json_object("a word's data", row.data)
+    """Raises `InvalidInput` for a term that could not have been taught to this store."""
+    kind, name, data = row.kind, required_label("a term's name", row.name), json_object("a term's data", row.data)
     if not isinstance(kind, str) or not KIND.match(kind):
-        raise InvalidInput("its kind is none that an archive brings.")
+        raise InvalidInput("its kind is not allowed in an archive.")
     if kind == TYPE and (name != name.lower() or name in TYPES):
-        raise InvalidInput("a type is written in small letters, and is none that every store knows.")
+        raise InvalidInput("a type is written in lower case, and must not be a built-in one.")
     clean, _ = guard.fields({"title": name, "metadata": data})
     if clean["title"] != name:
         raise InvalidInput("its name looks like a secret.")

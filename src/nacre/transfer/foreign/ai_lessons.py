@@ -1,4 +1,4 @@
-"""ai-lessons' database: its lessons become lessons, with their words, ties and successors."""
+"""Reads the database of ai-lessons: its lessons with their terms, links and successors."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ TABLES = {
     "lesson_contexts": {"lesson_id", "context", "applies"},
     "edges": {"from_id", "to_id", "relation"},
 }
-SEEDED = frozenset(("inferred", "tested", "documented", "observed", "hearsay"))  # every book of ours has them too
-UNSAID = "medium"  # what a lesson is worth that says nothing of it
+SEEDED = frozenset(("inferred", "tested", "documented", "observed", "hearsay"))  # every lesson book has them already
+UNSAID = "medium"  # the confidence of a lesson that names none
 SUPERSEDES = "supersedes"
 RELATIONS = {"related_to": "related", "is_related_to": "related"}
 TAG_KEYS = {"synonym": "synonyms", "synonym_of": "synonyms", "child_of": "parents", "parent": "parents"}
 ALIASES = frozenset(("alias", "alias_of"))
-# What later versions keep beside the lessons, and has no like here.
+# Tables of later versions that have no counterpart here.
 OTHERS = {"resources": "documents and scripts", "rules": "rules"}
 CONTEXTS = "SELECT context FROM lesson_contexts WHERE lesson_id = ?"
 SPACES = re.compile(r"\s+")
@@ -50,7 +50,7 @@ def opened(path: Path) -> Iterator[AiLessons]:
     """Raises `ArchiveRefused`."""
     file = path / FILE if path.is_dir() else path
     with open_database(file) as database:
-        require(database, file, TABLES, "ai-lessons'")
+        require(database, file, TABLES, "ai-lessons")
         source = AiLessons(file, header(NAME), database=database)
         source.note_others()
         yield source
@@ -58,7 +58,7 @@ def opened(path: Path) -> Iterator[AiLessons]:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Of all lessons, by the id that they start from; `heirs` are of those that another lesson supersedes."""
+    """The links of all lessons by their start, and the successors of superseded lessons with the time."""
 
     links: dict[str, list[Json]] = field(default_factory=dict)
     successors: dict[str, tuple[str, object]] = field(default_factory=dict)
@@ -75,10 +75,10 @@ class AiLessons(ForeignSource):
             for row in self._words():
                 number += 1
                 yield TermRow(number, *row)
-            ties = self._ties()
+            edges = self._edges()
             for lesson in records(self.database, "SELECT * FROM lessons NOT INDEXED ORDER BY rowid"):
                 number += 1
-                yield MemoryRow(number, self._fields(lesson, ties), name=printable(lesson["id"]))
+                yield MemoryRow(number, self._fields(lesson, edges), name=printable(lesson["id"]))
         except sqlite3.Error as error:
             yield BadRow(number + 1, f"the rest cannot be read ({error})")
 
@@ -88,9 +88,9 @@ class AiLessons(ForeignSource):
                 continue
             count = self.database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
             if count:
-                self.told.append(f"{count:,} {what} are no lessons, and were left out.")
+                self.remarks.append(f"{count:,} {what} are not lessons and were left out.")
 
-    def _fields(self, lesson: Record, ties: Edges) -> dict[str, object]:
+    def _fields(self, lesson: Record, edges: Edges) -> dict[str, object]:
         id = str(lesson["id"])
         fields: dict[str, object] = {
             "id": id,
@@ -106,18 +106,18 @@ class AiLessons(ForeignSource):
             "anti_contexts": self._listed(
                 "SELECT context FROM lesson_contexts WHERE lesson_id = ? AND NOT applies", id
             ),
-            "links": ties.links.get(id, []),
+            "links": edges.links.get(id, []),
         }
         made = lesson.get("created_at")
         if made:
             fields |= {"created_at": made, "last_accessed": made, "updated_at": lesson.get("updated_at") or made}
-        if id in ties.successors:
-            heir, since = ties.successors[id]
-            fields |= {"superseded_by": heir, "superseded_at": since or fields.get("updated_at")}
+        if id in edges.successors:
+            successor, since = edges.successors[id]
+            fields |= {"superseded_by": successor, "superseded_at": since or fields.get("updated_at")}
         return fields
 
-    def _confidence(self, id: str, given: object) -> float:
-        name = normal(given or UNSAID)
+    def _confidence(self, id: str, value: object) -> float:
+        name = normal(value or UNSAID)
         if name not in LEVELS:
             self.lacks(id, "confidence")
         return LEVELS.get(name, LEVELS[UNSAID]).value
@@ -125,22 +125,22 @@ class AiLessons(ForeignSource):
     def _listed(self, query: str, id: str) -> list[str]:
         return [normal(each) for (each,) in self.database.execute(f"{query} ORDER BY rowid", (id,))]
 
-    def _ties(self) -> Edges:
-        """Of several that supersede one lesson the latest is its heir; the others are related to it."""
-        ties = Edges()
+    def _edges(self) -> Edges:
+        """When several lessons supersede one, the latest is its successor; the others are related to it."""
+        edges = Edges()
         since = "created_at" if "created_at" in columns(self.database, "edges") else "NULL"
         query = f"SELECT from_id, to_id, relation, {since} AS since FROM edges ORDER BY since DESC, rowid DESC"
         for edge in records(self.database, query):
             start, end = str(edge["from_id"]), str(edge["to_id"])
             if start == end:
-                self.lacks(start, "ties")
+                self.lacks(start, "links")
                 continue
             rel = normal(edge["relation"]).replace("-", "_")
             rel = RELATIONS.get(rel, rel)
-            if rel == SUPERSEDES and ties.successors.setdefault(end, (start, edge["since"]))[0] != start:
+            if rel == SUPERSEDES and edges.successors.setdefault(end, (start, edge["since"]))[0] != start:
                 rel = "related"
-            ties.links.setdefault(start, []).append({"to": end, "rel": rel})
-        return ties
+            edges.links.setdefault(start, []).append({"to": end, "rel": rel})
+        return edges
 
     def _words(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
         yield TYPE, LESSON, {}
@@ -154,31 +154,31 @@ class AiLessons(ForeignSource):
             yield from (("tag", name, data) for name, data in self._tags().items())
 
     def _tags(self) -> dict[str, dict[str, Json]]:
-        found: dict[str, dict[str, Json]] = {}
+        tags: dict[str, dict[str, Json]] = {}
         for each in records(self.database, "SELECT from_tag, to_tag, relation FROM tag_relations ORDER BY rowid"):
             tag, other = normal(each["from_tag"]), normal(each["to_tag"])
             relation = normal(each["relation"]).replace("-", "_")
-            if not tag or not other or tag == other or found.get(other, {}).get(ALIAS_OF) == tag:
+            if not tag or not other or tag == other or tags.get(other, {}).get(ALIAS_OF) == tag:
                 continue
             if relation in ALIASES:
-                found[tag] = {ALIAS_OF: other}
+                tags[tag] = {ALIAS_OF: other}
             elif relation in TAG_KEYS:
-                listed = found.setdefault(tag, {}).setdefault(TAG_KEYS[relation], [])
+                listed = tags.setdefault(tag, {}).setdefault(TAG_KEYS[relation], [])
                 if isinstance(listed, list) and other not in listed:
                     listed.append(other)
             else:
                 self.lacks(tag, f"relation {printable(relation)!r} to other tags")
-        return found
+        return tags
 
 
 def normal(name: object) -> str:
-    """Small letters, no blanks, as every word of a book is written."""
+    """Lower case with hyphens, as every term of a lesson book is written."""
     return SPACES.sub("-", str(name).strip().lower()).strip("-")
 
 
-def level(given: object) -> str:
-    """Of a span such as low-medium the upper end, which is what ours says of the same sources."""
-    name = normal(given or UNSAID)
+def level(value: object) -> str:
+    """The upper end of a range such as low-medium, as in our own list of sources."""
+    name = normal(value or UNSAID)
     if name in LEVELS:
         return name
     ends = [each for each in LEVELS if name.endswith(f"-{each}")]

@@ -1,4 +1,4 @@
-"""amplihack-memory's experiences, from the SQLite file of an agent."""
+"""Reads the experiences of amplihack-memory from the SQLite file of an agent."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ NAME = "amplihack"
 FILE = "experiences.db"
 GRAPH = "kuzu_db"
 TABLES = {"experiences": {"experience_id", "agent_name", "experience_type", "context", "outcome", "timestamp"}}
-# What happened is an episode; what was learnt from it is knowledge.
+# An event is an episode; what was learnt from it is knowledge.
 TYPES = {"success": "episodic", "failure": "episodic", "pattern": "semantic", "insight": "semantic"}
 NO_READER = (
-    f"its {GRAPH} is a graph of Kuzu, which nobody maintains and nothing here reads",
-    "Write it with its own export_to_json, and bring that in by import_from_json of a mind.",
+    f"its {GRAPH} is a Kuzu graph, which Nacre cannot read",
+    "Write it with its own export_to_json, and import that with import_from_json of a mind.",
 )
 
 
@@ -44,15 +44,15 @@ def opened(path: Path) -> Iterator[Amplihack]:
     if not file.is_file():
         raise ArchiveRefused(path, *(NO_READER if graph else (f"there is no {FILE} in it", agents_in(path))))
     with open_database(file) as database:
-        require(database, file, TABLES, "amplihack-memory's")
+        require(database, file, TABLES, "amplihack-memory")
         source = Amplihack(path, header(NAME), database=database)
         if graph:
-            source.told.append(f"The graph was left out: {NO_READER[0]}. {NO_READER[1]}")
+            source.remarks.append(f"The graph was left out: {NO_READER[0]}. {NO_READER[1]}")
         yield source
 
 
 def agents_in(path: Path) -> str:
-    """Agents know nothing of each other, and are brought one by one."""
+    """Each agent is imported by itself."""
     names = sorted(each.parent.name for each in path.glob(f"*/{FILE}"))
     return f"Name the folder of one agent: {', '.join(names)}." if names else "Name the agent's folder."
 
@@ -65,40 +65,40 @@ class Amplihack(ForeignSource):
         self.partial.clear()
         number = 0
         try:
-            for told in records(self.database, "SELECT * FROM experiences NOT INDEXED ORDER BY rowid"):
+            for record in records(self.database, "SELECT * FROM experiences NOT INDEXED ORDER BY rowid"):
                 number += 1
-                yield self._row(number, told)
+                yield self._row(number, record)
         except sqlite3.Error as error:
             yield BadRow(number + 1, f"the rest cannot be read ({error})")
 
-    def _row(self, number: int, told: Record) -> Row:
-        id, kind = str(told["experience_id"]), str(told["experience_type"])
+    def _row(self, number: int, record: Record) -> Row:
+        id, kind = str(record["experience_id"]), str(record["experience_type"])
         if kind not in TYPES:
-            return BadRow(number, f"{printable(id)}: its type is {printable(kind)!r}, which is no experience's.")
-        tags, given = string_list(told.get("tags")), from_json(told.get("metadata"), dict)
-        for what, found in (("tags", tags), ("metadata", given)):
-            if found is None:
+            return BadRow(number, f"{printable(id)}: its type is {printable(kind)!r}, which is not an experience type.")
+        tags, own = string_list(record.get("tags")), from_json(record.get("metadata"), dict)
+        for what, value in (("tags", tags), ("metadata", own)):
+            if value is None:
                 self.lacks(id, what)
         fields: dict[str, object] = {
             "id": id,
-            "agent": told["agent_name"],
-            "title": told["context"],
-            "text": told["outcome"],
+            "agent": record["agent_name"],
+            "title": record["context"],
+            "text": record["outcome"],
             "type": TYPES[kind],
             "tags": tags or [],
-            "metadata": metadata(kind, given, compressed=bool(told.get("compressed"))),
-            **dict.fromkeys(("created_at", "updated_at", "last_accessed"), told["timestamp"]),
+            "metadata": metadata(kind, own, compressed=bool(record.get("compressed"))),
+            **dict.fromkeys(("created_at", "updated_at", "last_accessed"), record["timestamp"]),
         }
-        if told.get("confidence") is not None:
-            fields["confidence"] = told["confidence"]
+        if record.get("confidence") is not None:
+            fields["confidence"] = record["confidence"]
         return MemoryRow(number, fields, name=printable(id))
 
 
-def metadata(kind: str, given: Json, *, compressed: bool) -> dict[str, Json]:
-    """Under the keys by which `nacre.minds` knows an experience."""
-    whole: dict[str, Json] = {"experience_type": kind}
+def metadata(kind: str, own: Json, *, compressed: bool) -> dict[str, Json]:
+    """Under the keys that `nacre.minds` uses for an experience."""
+    values: dict[str, Json] = {"experience_type": kind}
     if kind == "pattern":
-        whole["kind"] = "pattern"
-    if given:
-        whole["given"] = given
-    return whole | ({"compressed": True} if compressed else {})
+        values["kind"] = "pattern"
+    if own:
+        values["given"] = own
+    return values | ({"compressed": True} if compressed else {})

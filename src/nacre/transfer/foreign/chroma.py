@@ -1,4 +1,4 @@
-"""The vectors of a Chroma collection: the latest wait in its queue, the others lie in its index."""
+"""Reads memories of AI-Houkai and Mnemosyne from a Chroma folder, with vectors from its queue and its index."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ HEADER = struct.Struct("<i6QiI3QdQ")
 LABEL = 8  # bytes of a label, which follows the vector
 FLOAT = 4
 ENCODING = "FLOAT32"
-# Another model's vectors of a text are as far from ours as any: their cosines are near 0, those of the same near 1.
+# The cosine of two vectors of one text is near 1 for the same model, and near 0 for different models.
 ALIKE = 0.9
 
 
 class Vectors:
-    """Nothing in it can be trusted: what does not fit together is none."""
+    """The vectors of a collection. The files are not trusted: what does not fit together is ignored."""
 
     def __init__(self, database: sqlite3.Connection, collection: str, index: Path, dimensions: int) -> None:
         self._database = database
@@ -59,7 +59,7 @@ class Vectors:
         self._queued = queued(database, collection)
 
     def of(self, id: str) -> NDArray[np.float32] | None:
-        """Of unit length; None where it is not there, and has to be computed."""
+        """Of unit length; None when it is missing and has to be computed."""
         import numpy as np
 
         raw = self._from_queue(id) or self._from_index(id)
@@ -87,20 +87,20 @@ class Vectors:
         try:
             return read_index(self._index, self._dimensions)
         except (OSError, ValueError, struct.error, pickle.UnpicklingError, EOFError, AttributeError, IndexError):
-            return None  # it was not written to the end, or by a version that nobody knew
+            return None  # incomplete, or written by an unknown version
 
 
 def queued(database: sqlite3.Connection, collection: str) -> dict[str, int]:
-    """Where in the queue the last vector of each record lies."""
-    found = database.execute(
+    """The position of the last vector of each record in the queue."""
+    rows = database.execute(
         "SELECT id, max(seq_id) FROM embeddings_queue WHERE topic LIKE ? AND vector IS NOT NULL GROUP BY id",
         (f"%{collection}",),
     )
-    return {str(id): int(place) for id, place in found}
+    return {str(id): int(place) for id, place in rows}
 
 
 class Index(NamedTuple):
-    """An index of hnswlib as it lies on disk: equal pieces, each with the vector and its label at fixed places."""
+    """An hnswlib index on disk: pieces of equal size, each with the vector and its label at fixed offsets."""
 
     labels: Mapping[str, int]
     places: Mapping[int, int]
@@ -128,8 +128,8 @@ def read_index(folder: Path, dimensions: int) -> Index | None:
 
 
 class SafeUnpickler(pickle.Unpickler):
-    """Reads values alone. A pickle may name anything that Python can call; here every name stands for an empty object,
-    and one that is none of Chroma's is refused."""
+    """Reads plain values only. A pickle may name anything that Python can call; Chroma's own class becomes an empty object, and
+    every other name is refused."""
 
     def find_class(self, module: str, name: str) -> type:
         if module.startswith("chromadb.") and name == "PersistentData":
@@ -143,15 +143,15 @@ class Attributes:
 
 def read_labels(raw: bytes) -> dict[str, int]:
     """Newer versions write a mapping, older ones an object. Raises `pickle.UnpicklingError` and other errors."""
-    whole = SafeUnpickler(io.BytesIO(raw)).load()
-    found = whole.get("id_to_label") if isinstance(whole, dict) else getattr(whole, "id_to_label", None)
-    if not isinstance(found, dict):
+    data = SafeUnpickler(io.BytesIO(raw)).load()
+    labels = data.get("id_to_label") if isinstance(data, dict) else getattr(data, "id_to_label", None)
+    if not isinstance(labels, dict):
         raise ValueError("it has no labels")
-    return {str(id): int(label) for id, label in found.items()}
+    return {str(id): int(label) for id, label in labels.items()}
 
 
 def agree(embedder: Embedder, texts: Sequence[str], vectors: Sequence[NDArray[np.float32]]) -> bool:
-    """Whether they were made by the embedder: it is asked, since Chroma does not reliably say which model it was.
+    """Whether the embedder made these vectors: it embeds the texts again, as Chroma may not name its model.
 
     Raises `EmbeddingError`.
     """
@@ -165,7 +165,7 @@ def agree(embedder: Embedder, texts: Sequence[str], vectors: Sequence[NDArray[np
 
 Lacks = Callable[[str, str], None]
 Meta = Mapping[str, Json]
-LONGEST_TITLE = 1_000  # characters; a longer summary stays among the notes
+LONGEST_TITLE = 1_000  # characters; a longer summary goes into the metadata
 HOUKAI = frozenset((*ahkai.SAME, "tags", "source", "links", "superseded_by", "superseded_at"))
 MNEMOSYNE = frozenset(
     "summary memory_type status importance_score created_at last_accessed access_count tags metadata_json"
@@ -191,22 +191,22 @@ def houkai(id: str, text: str | None, meta: Meta, lacks: Lacks) -> dict[str, obj
         known["tags"] = ",".join(str(each) for each in cast("list[Json]", known["tags"]))
     if "access_count" in known:
         known["access_count"] = integral(known["access_count"])
-    ties = from_json(known.pop("links", None), list)
+    links = from_json(known.pop("links", None), list)
     fields = ahkai.fields({"id": id, "meta": known} | ({} if text is None else {"text": text}))
-    fields["links"] = valid_links(id, ties, lacks)
+    fields["links"] = valid_links(id, links, lacks)
     return fields | ({"metadata": rest} if rest else {})
 
 
-def integral(given: Json) -> Json:
-    """A count that went through floats."""
-    return int(given) if isinstance(given, float) and given.is_integer() else given
+def integral(value: Json) -> Json:
+    """A count that was stored as a float."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def valid_links(id: str, given: Json, lacks: Lacks) -> list[Json]:
-    listed = given if isinstance(given, list) else []
+def valid_links(id: str, links: Json, lacks: Lacks) -> list[Json]:
+    listed = links if isinstance(links, list) else []
     good: list[Json] = [each for each in listed if isinstance(each, dict) and each.get("to") and each["to"] != id]
-    if given is None or len(good) < len(listed):
-        lacks(id, "ties")
+    if links is None or len(good) < len(listed):
+        lacks(id, "links")
     return good
 
 
@@ -232,28 +232,32 @@ def mnemosyne(id: str, text: str | None, meta: Meta, lacks: Lacks) -> dict[str, 
 
 
 def notes(id: str, meta: Meta, lacks: Lacks) -> dict[str, Json]:
-    found = from_json(meta.get("metadata_json"), dict)
-    if found is None:
+    own = from_json(meta.get("metadata_json"), dict)
+    if own is None:
         lacks(id, "metadata")
     more = meta.get("summary")
     long = {"summary": more} if isinstance(more, str) and len(more) > LONGEST_TITLE else {}
-    return {**(found if isinstance(found, dict) else {}), **long}
+    return {**(own if isinstance(own, dict) else {}), **long}
 
 
 def times(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:
-    """It writes its own clock's time, without a zone."""
-    found: dict[str, object] = {}
+    """Mnemosyne writes local times without a zone."""
+    known: dict[str, object] = {}
     for name in ("created_at", "last_accessed"):
-        given = meta.get(name)
-        if given in (None, ""):
+        value = meta.get(name)
+        if value in (None, ""):
             continue
         try:
-            found[name] = datetime.fromisoformat(given).timestamp() if isinstance(given, str) else given
+            known[name] = datetime.fromisoformat(value).timestamp() if isinstance(value, str) else value
         except (ValueError, OverflowError, OSError):
             lacks(id, "times")
-    if "created_at" in found:
-        found = {"last_accessed": found["created_at"], **found, "updated_at": found["created_at"]}
-    return found
+    if "created_at" in known:
+        known = {
+            "last_accessed": known["created_at"],
+            **known,
+            "updated_at": known["created_at"],
+        }
+    return known
 
 
 def emotion(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:
@@ -261,30 +265,30 @@ def emotion(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:
     if not isinstance(felt, dict):
         lacks(id, "emotional context")
         return {}
-    given = {name: felt.get(name) for name in ("valence", "arousal")}
-    return {name: min(1.0, max(-1.0, float(value))) for name, value in given.items() if isinstance(value, int | float)}
+    values = {name: felt.get(name) for name in ("valence", "arousal")}
+    return {name: min(1.0, max(-1.0, float(value))) for name, value in values.items() if isinstance(value, int | float)}
 
 
 def linked_ids(id: str, meta: Meta, lacks: Lacks) -> list[Json]:
-    found: list[Json] = []
+    links: list[Json] = []
     for name, rel in LINK_KEYS.items():
         ids = string_list(meta.get(name))
         if ids is None:
-            lacks(id, "ties")
-        found += [{"to": other, "rel": rel} for other in ids or () if other.strip() and other != id]
-    return found
+            lacks(id, "links")
+        links += [{"to": other, "rel": rel} for other in ids or () if other.strip() and other != id]
+    return links
 
 
 def summary(text: str, meta: Meta) -> dict[str, object]:
-    """One that only repeats how the text begins says nothing."""
-    given = meta.get("summary")
-    told = given.strip() if isinstance(given, str) else ""
-    return {"title": told} if told and len(told) <= LONGEST_TITLE and not text.startswith(told) else {}
+    """Empty when the summary only repeats the beginning of the text."""
+    value = meta.get("summary")
+    title = value.strip() if isinstance(value, str) else ""
+    return {"title": title} if title and len(title) <= LONGEST_TITLE and not text.startswith(title) else {}
 
 
 NAME = "chroma"
 FILE = "chroma.sqlite3"
-DOCUMENT = "chroma:document"  # the key under which the text lies among its metadata
+DOCUMENT = "chroma:document"  # the metadata key of the text
 TABLES = {
     "collections": {"id", "name", "dimension"},
     "segments": {"id", "scope", "collection"},
@@ -292,11 +296,11 @@ TABLES = {
     "embedding_metadata": {"id", "key", "string_value", "int_value", "float_value"},
 }
 VALUES = ("string_value", "int_value", "float_value")
-# Mnemosyne's two are one memory; what was promoted and, after a crash, is in both counts as promoted.
+# The two collections of Mnemosyne are one memory; a record that a crash left in both counts as long-term.
 TOGETHER = ("long_term_memory", "short_term_memory")
-TRIED = 8  # texts that the embedder embeds to see whether the vectors are its own
-LONGEST_TRIED = 500  # characters of such a text: longer ones models cut in their own ways
-LOOKED_AT = 200  # records among which those are looked for
+TRIED = 8  # texts that are embedded again to see whether the embedder made the vectors
+LONGEST_TRIED = 500  # characters of such a text: models truncate longer ones differently
+LOOKED_AT = 200  # records that are searched for such texts
 Lists: TypeAlias = dict[int, dict[str, Json]]
 
 
@@ -304,21 +308,21 @@ Lists: TypeAlias = dict[int, dict[str, Json]]
 class Collection:
     id: str
     name: str
-    records: str  # the segment that has them
+    records: str  # the segment of the records
     vectors: Vectors | None
 
 
 @contextmanager
 def opened(path: Path, *, embedder: Embedder | None = None, collections: Sequence[str] = ()) -> Iterator[Chroma]:
-    """Of all collections, or of those that are named; with the vectors that `embedder` would have made as well.
+    """Reads all collections, or the named ones; with the vectors that `embedder` itself would make.
 
-    Raises `ArchiveRefused`, and `InvalidInput` where several are there that are somebody's each.
+    Raises `ArchiveRefused`, and `InvalidInput` when there are several independent collections and none is named.
     """
     file = path / FILE if path.is_dir() else path
     if not file.is_file():
-        raise ArchiveRefused(path, f"there is no {FILE} in it, so it is no folder of Chroma's", "Name the right one.")
+        raise ArchiveRefused(path, f"there is no {FILE} in it, so it is not a Chroma folder", "Name the right one.")
     with open_database(file) as database:
-        require(database, file, TABLES, "Chroma's")
+        require(database, file, TABLES, "Chroma")
         source = Chroma(path, header(NAME, embedder="" if embedder is None else embedder.identity), database=database)
         source.choose(collections, embedder)
         yield source
@@ -347,35 +351,35 @@ class Chroma(ForeignSource):
             meta = self._meta(key) | lists.get(key, {})
             text = meta.pop(DOCUMENT, None)
             fields = mapping_of(meta)(id, text if isinstance(text, str) else None, meta, self.lacks)
-            # A title stands before a text when it is embedded, and Chroma's vector is of the text alone.
+            # We embed the title with the text, but Chroma's vector is of the text alone.
             vector = None if collection.vectors is None or fields.get("title") else collection.vectors.of(id)
         except (InvalidInput, sqlite3.Error) as error:
             return BadRow(number, f"{printable(id)}: {error}")
         return MemoryRow(number, fields, None if vector is None else pack_vectors(vector), printable(id))
 
     def _keys(self, collection: Collection) -> Iterator[tuple[int, str]]:
-        """In the order of the table, with what belongs to each read by itself: a damaged page costs only its own."""
+        """In table order; the parts of each record are read one by one, so that a damaged page loses only its own."""
         query = "SELECT id, embedding_id FROM embeddings NOT INDEXED WHERE segment_id = ? ORDER BY id"
         yield from self.database.execute(query, (collection.records,))
 
     def _meta(self, key: int) -> dict[str, Json]:
-        found = records(self.database, "SELECT * FROM embedding_metadata WHERE id = ?", key)
-        return {str(each["key"]): value(each) for each in found}
+        rows = records(self.database, "SELECT * FROM embedding_metadata WHERE id = ?", key)
+        return {str(each["key"]): value(each) for each in rows}
 
     def _lists(self, collection: Collection) -> Lists:
-        """Newer versions keep lists in a table of their own; few records have any."""
-        found: Lists = {}
+        """Newer versions store lists in a separate table; few records have any."""
+        lists: Lists = {}
         if not columns(self.database, "embedding_metadata_array"):
-            return found
+            return lists
         for each in records(
             self.database,
             "SELECT a.* FROM embedding_metadata_array a JOIN embeddings e ON e.id = a.id "
             "WHERE e.segment_id = ? ORDER BY a.rowid",
             collection.records,
         ):
-            listed = found.setdefault(cast(int, each["id"]), {}).setdefault(str(each["key"]), [])
+            listed = lists.setdefault(cast(int, each["id"]), {}).setdefault(str(each["key"]), [])
             cast("list[Json]", listed).append(value(each))
-        return found
+        return lists
 
     def choose(self, names: Sequence[str], embedder: Embedder | None) -> None:
         there = {str(each["name"]): each for each in records(self.database, "SELECT * FROM collections ORDER BY name")}
@@ -386,24 +390,24 @@ class Chroma(ForeignSource):
         left = [name for name in there if name not in wanted]
         if not names and len(wanted) > 1 and not set(wanted) <= set(TOGETHER):
             raise InvalidInput(
-                f"{self.path} holds {len(wanted)} collections ({', '.join(wanted)}), which know nothing of each other; "
-                "name one or more with --collection, and where they go with --space."
+                f"{self.path} holds {len(wanted)} collections ({', '.join(wanted)}), which are independent; "
+                "choose with --collection, and set the target with --space."
             )
         if left:
-            self.told.append(f"Other collections were left out: {', '.join(left)}.")
+            self.remarks.append(f"Other collections were left out: {', '.join(left)}.")
         self.chosen = [each for name in wanted if (each := self._collection(there[name], embedder)) is not None]
 
-    def _collection(self, told: Record, embedder: Embedder | None) -> Collection | None:
-        id, name = str(told["id"]), str(told["name"])
+    def _collection(self, record: Record, embedder: Embedder | None) -> Collection | None:
+        id, name = str(record["id"]), str(record["name"])
         segments = {
             str(each["scope"]): str(each["id"])
             for each in records(self.database, "SELECT id, scope FROM segments WHERE collection = ?", id)
         }
         if "METADATA" not in segments:
-            self.told.append(f"The collection {name!r} was never written to the end, and is empty.")
+            self.remarks.append(f"The collection {name!r} is incomplete and has no records.")
             return None
         collection = Collection(id, name, segments["METADATA"], None)
-        dimensions = told["dimension"]
+        dimensions = record["dimension"]
         if embedder is None or not isinstance(dimensions, int) or not columns(self.database, "embeddings_queue"):
             return collection
         folder = self.path if self.path.is_dir() else self.path.parent
@@ -411,7 +415,7 @@ class Chroma(ForeignSource):
         return Collection(id, name, collection.records, vectors if self._fits(collection, vectors, embedder) else None)
 
     def _fits(self, collection: Collection, vectors: Vectors, embedder: Embedder) -> bool:
-        """Says so where they do not."""
+        """Adds a remark when the vectors come from another model."""
         tried = (
             (text, vector)
             for key, id in islice(self._keys(collection), LOOKED_AT)
@@ -420,17 +424,17 @@ class Chroma(ForeignSource):
             and (vector := vectors.of(id)) is not None
         )
         try:
-            found = list(islice(tried, TRIED))
-            fits = agree(embedder, [text for text, _ in found], [vector for _, vector in found])
-        except (sqlite3.Error, EmbeddingError):  # nobody can tell now, and they can be computed
+            samples = list(islice(tried, TRIED))
+            fits = agree(embedder, [text for text, _ in samples], [vector for _, vector in samples])
+        except (sqlite3.Error, EmbeddingError):  # unknown, so they are computed again
             return False
-        if found and not fits:
-            self.told.append(f"The vectors of {collection.name!r} are not those of {embedder.identity}.")
+        if samples and not fits:
+            self.remarks.append(f"The vectors of {collection.name!r} were not made with {embedder.identity}.")
         return fits
 
 
-def value(told: Record) -> Json:
-    given = next((told[name] for name in VALUES if told[name] is not None), None)
-    if given is None and told.get("bool_value") is not None:
-        return bool(told["bool_value"])
-    return given if isinstance(given, str | int | float) else None
+def value(record: Record) -> Json:
+    content = next((record[name] for name in VALUES if record[name] is not None), None)
+    if content is None and record.get("bool_value") is not None:
+        return bool(record["bool_value"])
+    return content if isinstance(content, str | int | float) else None

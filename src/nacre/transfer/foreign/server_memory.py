@@ -1,4 +1,4 @@
-"""The file of the Model Context Protocol's own memory server: entities, what was observed of them, and relations."""
+"""Reads the file of the MCP reference memory server: entities, observations and relations."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from nacre.transfer.foreign.source import ForeignSource, header, printable
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row, parse_line
 
 NAME = "server-memory"
-NAMESPACE = UUID("7d0c3a52-6a0e-5c0b-9a57-0c6f3f1d2b84")  # ids of the same words are the same, whenever they are read
-SUPERSEDES, REPLACES = "supersedes", "replaces"  # the first means more here than a relation between two names
+NAMESPACE = UUID("7d0c3a52-6a0e-5c0b-9a57-0c6f3f1d2b84")  # the same text gets the same id at every import
+SUPERSEDES, REPLACES = "supersedes", "replaces"  # "supersedes" has a special meaning here
 
 
 @contextmanager
@@ -32,8 +32,8 @@ def opened(path: Path) -> Iterator[ServerMemory]:
 
 @dataclass(slots=True, kw_only=True)
 class ServerMemory(ForeignSource):
-    """Each observation becomes a memory, so that a later reading brings those that are new. What ties two entities
-    ties the first memories of both. The file tells no times; `at` is when it was last written."""
+    """Each observation becomes a memory, so that a later import adds only new ones. A relation of two entities links
+    their first memories. The file has no times; `at` is when it was last written."""
 
     at: float
     bad: list[BadRow] = field(default_factory=list)
@@ -43,27 +43,29 @@ class ServerMemory(ForeignSource):
     def rows(self, progress: Progress | None = None) -> Iterator[Row]:
         yield from self.bad
         for number, line in Lines(self.path, progress):
-            told = parse_line(line)
-            if entity(told) and isinstance(told, dict):
-                yield from self._observed(number, told)
+            value = parse_line(line)
+            if entity(value) and isinstance(value, dict):
+                yield from self._observed(number, value)
 
     def read_graph(self) -> None:
         relations = []
         for number, line in Lines(self.path):
-            told = parse_line(line) if line.strip() else None
-            if entity(told) and isinstance(told, dict):
-                self.first.setdefault(str(told["name"]), id_of(told, first_words(told)))
-            elif isinstance(told, dict) and told.get("type") == "relation":
-                relations.append((number, told))
-            elif told is not None:
-                self.bad.append(BadRow(number, told if isinstance(told, str) else "it is no entity and no relation."))
+            value = parse_line(line) if line.strip() else None
+            if entity(value) and isinstance(value, dict):
+                self.first.setdefault(str(value["name"]), id_of(value, first_words(value)))
+            elif isinstance(value, dict) and value.get("type") == "relation":
+                relations.append((number, value))
+            elif value is not None:
+                self.bad.append(
+                    BadRow(number, value if isinstance(value, str) else "it is neither an entity nor a relation.")
+                )
         if not self.first and not relations:
-            raise ArchiveRefused(self.path, "it holds no entity and no relation", "Name the server's memory file.")
-        for number, told in relations:
-            self._tie(number, told)
+            raise ArchiveRefused(self.path, "it holds no entities or relations", "Name the server's memory file.")
+        for number, value in relations:
+            self._link(number, value)
 
-    def _tie(self, number: int, told: Mapping[str, object]) -> None:
-        start, end, rel = (told.get(name) for name in ("from", "to", "relationType"))
+    def _link(self, number: int, relation: Mapping[str, object]) -> None:
+        start, end, rel = (relation.get(name) for name in ("from", "to", "relationType"))
         ends = [self.first.get(each) if isinstance(each, str) else None for each in (start, end)]
         if ends[0] is None or ends[1] is None or not isinstance(rel, str) or not rel.strip():
             self.bad.append(
@@ -75,15 +77,15 @@ class ServerMemory(ForeignSource):
             named = REPLACES if rel.strip() == SUPERSEDES else rel.strip()
             self.links.setdefault(ends[0], {})[ends[1], named] = {"to": ends[1], "rel": named}
 
-    def _observed(self, number: int, told: Mapping[str, object]) -> Iterator[Row]:
-        name, kind = str(told["name"]), told.get("entityType")
+    def _observed(self, number: int, entity: Mapping[str, object]) -> Iterator[Row]:
+        name, kind = str(entity["name"]), entity.get("entityType")
         kind = kind.strip() if isinstance(kind, str) else ""
-        for place, text in enumerate(observations(told)):
-            id = id_of(told, place)
+        for place, text in enumerate(observations(entity)):
+            id = id_of(entity, place)
             fields = {
                 "id": id,
                 "text": text,
-                "title": name if text != bare(told) else "",
+                "title": name if text != bare(entity) else "",
                 "entities": [name],
                 "tags": [kind.lower()] if kind else [],
                 "links": list(self.links.get(id, {}).values()),
@@ -92,30 +94,30 @@ class ServerMemory(ForeignSource):
             yield MemoryRow(number, fields, name=printable(name))
 
 
-def entity(told: object) -> bool:
-    if not isinstance(told, dict) or told.get("type") != "entity":
+def entity(value: object) -> bool:
+    if not isinstance(value, dict) or value.get("type") != "entity":
         return False
-    name = told.get("name")
-    return isinstance(name, str) and bool(name.strip()) and isinstance(told.get("observations", []), list)
+    name = value.get("name")
+    return isinstance(name, str) and bool(name.strip()) and isinstance(value.get("observations", []), list)
 
 
-def observations(told: Mapping[str, object]) -> list[object]:
-    """An entity of which nothing was observed is at least there."""
-    found = told.get("observations")
-    return found if isinstance(found, list) and found else [bare(told)]
+def observations(entity: Mapping[str, object]) -> list[object]:
+    """An entity without observations becomes one memory with its name."""
+    listed = entity.get("observations")
+    return listed if isinstance(listed, list) and listed else [bare(entity)]
 
 
-def first_words(told: Mapping[str, object]) -> int:
-    """The place of the first observation that can be kept."""
-    kept = (place for place, each in enumerate(observations(told)) if isinstance(each, str) and each.strip())
-    return next(kept, 0)
+def first_words(entity: Mapping[str, object]) -> int:
+    """The index of the first usable observation."""
+    usable = (place for place, each in enumerate(observations(entity)) if isinstance(each, str) and each.strip())
+    return next(usable, 0)
 
 
-def bare(told: Mapping[str, object]) -> str:
-    kind = told.get("entityType")
-    return f"{told['name']} ({kind})" if isinstance(kind, str) and kind.strip() else str(told["name"])
+def bare(entity: Mapping[str, object]) -> str:
+    kind = entity.get("entityType")
+    return f"{entity['name']} ({kind})" if isinstance(kind, str) and kind.strip() else str(entity["name"])
 
 
-def id_of(told: Mapping[str, object], place: int) -> str:
-    words = f"{told['name']}\0{observations(told)[place]}"
+def id_of(entity: Mapping[str, object], place: int) -> str:
+    words = f"{entity['name']}\0{observations(entity)[place]}"
     return str(uuid5(NAMESPACE, words.encode("utf-8", "replace").decode()))

@@ -1,4 +1,4 @@
-"""What every foreign source has in common: a header, and a list of records that came without a part."""
+"""Shared parts of the foreign sources: the header, notes on incomplete records, and read-only SQLite access."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def header(name: str, *, embedder: str = "") -> Header:
 
 @dataclass(slots=True)
 class ForeignSource:
-    """Opened for one import."""
+    """A source of another program, opened for one import."""
 
     path: Path
     header: Header
-    told: list[str] = field(default_factory=list)  # known from the opening on
-    partial: dict[str, list[str]] = field(default_factory=dict)  # what could not be read, and of which records
+    remarks: list[str] = field(default_factory=list)  # known since opening
+    partial: dict[str, list[str]] = field(default_factory=dict)  # the part that could not be read -> ids of the records
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Complete when the rows were read."""
-        return (*self.told, *(note(what, ids) for what, ids in self.partial.items()))
+        """Complete once the rows were read."""
+        return (*self.remarks, *(note(what, ids) for what, ids in self.partial.items()))
 
     def lacks(self, id: str, what: str) -> None:
         self.partial.setdefault(what, []).append(printable(id))
@@ -48,44 +48,44 @@ class ForeignSource:
 
 def note(what: str, ids: list[str]) -> str:
     named = ", ".join(ids[:MOST_NAMED]) + (", …" if len(ids) > MOST_NAMED else "")
-    return f"{len(ids):,} came without their {what}, which cannot be read: {named}."
+    return f"{len(ids):,} were imported without their {what}, which cannot be read: {named}."
 
 
 def printable(id: object) -> str:
-    """As a message bears it, whatever it holds."""
+    """Short, and valid UTF-8, for a message."""
     return str(id)[:LONGEST_NAME].encode("utf-8", "replace").decode()
 
 
-def from_json(given: object, kind: type[list[Json]] | type[dict[str, Json]]) -> Json:
-    """The list or object that a text holds, empty for an empty text, or None where it holds none."""
-    if given is None or given == "":
+def from_json(value: object, kind: type[list[Json]] | type[dict[str, Json]]) -> Json:
+    """The list or object in a JSON text; empty for an empty text, None when it holds something else."""
+    if value is None or value == "":
         return kind()
-    if isinstance(given, str):
+    if isinstance(value, str):
         try:
-            given = json.loads(given)
+            value = json.loads(value)
         except (ValueError, RecursionError):
             return None
-    if given is None:
+    if value is None:
         return kind()
-    return given if isinstance(given, kind) else None
+    return value if isinstance(value, kind) else None
 
 
-def string_list(given: object) -> list[str] | None:
-    """The words of a list, which may be written as JSON; None where it is no list of words."""
-    found = from_json(given, list)
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+def string_list(value: object) -> list[str] | None:
+    """A list of strings, which may be written as JSON; None when it is something else."""
+    items = from_json(value, list)
+    if not isinstance(items, list) or not all(isinstance(each, str) for each in items):
         return None
-    return [str(each) for each in found]
+    return [str(each) for each in items]
 
 
-UNFINISHED = ("-wal", "-journal")  # what a writer has not yet brought into the file itself
+UNFINISHED = ("-wal", "-journal")  # changes that a writer has not yet moved into the file itself
 Record = Mapping[str, object]
 
 
 @contextmanager
 def open_database(path: Path) -> Iterator[sqlite3.Connection]:
-    """The file as it lies there, or, where a writer left something unfinished beside it, a copy of both: to take that
-    in, SQLite would have to write. Raises `ArchiveRefused`."""
+    """Opens the file read-only. When a writer left unfinished changes beside it, opens a copy of both, because SQLite
+    would have to write to apply them. Raises `ArchiveRefused`."""
     if not path.is_file():
         raise ArchiveRefused(path, "there is no such file", "Check the path.")
     beside = [each for ending in UNFINISHED if (each := path.with_name(path.name + ending)).is_file()]
@@ -110,7 +110,7 @@ def open_database(path: Path) -> Iterator[sqlite3.Connection]:
 
 def connect(path: Path, how: str) -> sqlite3.Connection:
     database = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{how}", uri=True)
-    # What is no text in UTF-8 becomes one that the checks refuse, so that only its own record is lost.
+    # Text that is not UTF-8 is decoded so that the checks refuse only its own record.
     database.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     database.execute("PRAGMA trusted_schema = OFF")
     database.execute("PRAGMA query_only = ON")
@@ -119,11 +119,11 @@ def connect(path: Path, how: str) -> sqlite3.Connection:
 
 
 def damaged(path: Path, error: sqlite3.Error) -> ArchiveRefused:
-    return ArchiveRefused(path, f"it is no whole SQLite database ({error})", "Take another copy of it.")
+    return ArchiveRefused(path, f"it is not an intact SQLite database ({error})", "Take another copy of it.")
 
 
 def columns(database: sqlite3.Connection, table: str) -> frozenset[str]:
-    """Empty when there is no such table; a view is none: reading one may never end."""
+    """Empty when there is no such table. A view does not count: reading one may never end."""
     if not database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)).fetchone():
         return frozenset()
     return frozenset(str(row[1]) for row in database.execute(f'PRAGMA table_info("{table}")'))
@@ -137,9 +137,9 @@ def records(database: sqlite3.Connection, query: str, *values: object) -> Iterat
 
 
 def require(database: sqlite3.Connection, path: Path, wanted: Mapping[str, set[str]], whose: str) -> None:
-    """Raises `ArchiveRefused` for a database that is somebody else's."""
+    """Raises `ArchiveRefused` when the database lacks a table or column."""
     for table, names in wanted.items():
         missing = sorted(names - columns(database, table))
         if missing:
-            reason = f"its table {table!r} is not there, or has no {missing[0]!r}, so it is none of {whose}"
+            reason = f"its table {table!r} is missing or has no {missing[0]!r}, so it is not a database of {whose}"
             raise ArchiveRefused(path, reason, "Name the right file.")

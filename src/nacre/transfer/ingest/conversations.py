@@ -25,11 +25,11 @@ from nacre.transfer.ingest.items import (
 
 CLAUDE_CODE = "claude-code"
 CLAUDE_CODE_ROLES = ("user", "assistant")
-CWD_LINES = 50  # where the folder of a session is told, if anywhere
-# What the client itself puts into a person's turn, and what we gave to it: neither was said by anyone.
+CWD_LINES = 50  # the folder of the session is within these, if anywhere
+# Text that the client or our own hooks put into a person's turn.
 INSERTED = re.compile(r"<(system-reminder|memories|ide_opened_file|ide_selection)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 COMMAND = re.compile(r"\s*(<(command-|local-command-|bash-(input|stdout|stderr))|\[Request interrupted by user)")
-TOOL_TEXT = 4_000  # characters of what a tool was asked or answered
+TOOL_TEXT = 4_000  # characters of a tool's input or result
 
 
 def read_claude_code(path: Path, *, tools: bool = False) -> Iterator[Piece]:
@@ -38,13 +38,13 @@ def read_claude_code(path: Path, *, tools: bool = False) -> Iterator[Piece]:
 
 
 def claude_code_pieces(line: Line, session: str, *, tools: bool = False) -> Iterator[Piece]:
-    """What one line tells; `session` is what it is called where the line does not say."""
+    """The pieces of one line; `session` is used when the line names none."""
     if line.fault:
         yield Broken(f"line {line.number}", line.fault, line.end)
         return
     entry = line.entry
     if not isinstance(entry, dict):
-        yield Broken(f"line {line.number}", "no JSON object", line.end)
+        yield Broken(f"line {line.number}", "not a JSON object", line.end)
         return
     reason = skip_reason(entry)
     if reason:
@@ -61,7 +61,7 @@ def skip_reason(entry: Mapping[str, Json]) -> str:
     if entry.get("isMeta"):
         return "written by the client"
     if entry.get("isCompactSummary"):
-        return "summary of what was said before"
+        return "summary of earlier turns"
     if entry.get("isApiErrorMessage"):
         return "error of the service"
     return ""
@@ -87,7 +87,7 @@ def claude_code_turn(entry: Mapping[str, Json], session: str, *, tools: bool) ->
 
 
 def text_and_tools(content: Json) -> tuple[str, list[str]]:
-    """What was said, and what tools and thoughts came with it."""
+    """The spoken text, and the tool calls and thoughts that came with it."""
     if isinstance(content, str):
         return content, []
     said: list[str] = []
@@ -115,11 +115,11 @@ def tool_text(block: Mapping[str, Json]) -> str:
 
 
 def folder_of(path: Path) -> Path | None:
-    """Where the session began: the first folder that the transcript tells."""
+    """Where the session began: the first folder that the transcript names."""
     try:
-        for line in lines(path, whole=True):
-            if isinstance(line.entry, dict) and (found := text_of(line.entry, "cwd")):
-                return Path(found)
+        for line in lines(path, complete_only=True):
+            if isinstance(line.entry, dict) and (cwd := text_of(line.entry, "cwd")):
+                return Path(cwd)
             if line.number >= CWD_LINES:
                 return None
     except OSError:
@@ -152,7 +152,7 @@ def claude_turns(conversation: Mapping[str, Json], messages: list[Json], at: int
     session = text_of(conversation, "uuid", "id") or text_of(conversation, "name")
     for place, message in enumerate(messages):
         if not isinstance(message, dict):
-            yield Broken(f"message {place + 1} of {session}", "no JSON object", at)
+            yield Broken(f"message {place + 1} of {session}", "not a JSON object", at)
             continue
         said, done = text_and_tools(message.get("content"))
         text = clean_text(said) or text_of(message, "text")
@@ -192,11 +192,11 @@ def chatgpt_turns(conversation: Mapping[str, Json], at: int, *, tools: bool) -> 
         if not message:
             continue
         role = text_of(object_in(dict(message), "author"), "role")
-        text, spoken = chatgpt_text(object_in(dict(message), "content"))
+        text, is_speech = chatgpt_text(object_in(dict(message), "content"))
         about = object_in(dict(message), "metadata")
         if role == "system" or about.get("is_visually_hidden_from_conversation"):
             yield Skipped("written by the client", at)
-        elif not tools and (role == "tool" or not spoken):
+        elif not tools and (role == "tool" or not is_speech):
             yield Skipped("tools and thinking", at)
         elif not text:
             yield Skipped("empty", at)
@@ -206,17 +206,17 @@ def chatgpt_turns(conversation: Mapping[str, Json], at: int, *, tools: bool) -> 
 
 
 def branch(mapping: Mapping[str, Json], last: str) -> list[Mapping[str, Json]]:
-    """From the first message to the last one; without a last one, along the newest children."""
+    """From the first message to the last one; without a last one, to the newest leaf."""
     if last not in mapping:
         last = newest_leaf(mapping)
-    found: dict[str, Mapping[str, Json]] = {}
-    while last and last not in found:
+    nodes: dict[str, Mapping[str, Json]] = {}
+    while last and last not in nodes:
         node = object_in(dict(mapping), last)
         if not node:
             break
-        found[last] = node
+        nodes[last] = node
         last = text_of(node, "parent")
-    return list(reversed(found.values()))
+    return list(reversed(nodes.values()))
 
 
 def newest_leaf(mapping: Mapping[str, Json]) -> str:
@@ -229,10 +229,10 @@ def create_time(mapping: Mapping[str, Json], id: str) -> float:
 
 
 def chatgpt_text(content: Mapping[str, Json]) -> tuple[str, bool]:
-    """The words, and whether they were said rather than computed."""
+    """The text, and whether it was said rather than produced by a tool."""
     parts = content.get("parts")
-    told = [part for part in parts if isinstance(part, str)] if isinstance(parts, list) else []
-    text = "\n\n".join(told) or text_of(content, "text", "result")
+    texts = [part for part in parts if isinstance(part, str)] if isinstance(parts, list) else []
+    text = "\n\n".join(texts) or text_of(content, "text", "result")
     return clean_text(text), content.get("content_type", "text") in SPEECH_TYPES
 
 
@@ -246,20 +246,20 @@ TOOL_ROLES = ("tool", "function")
 def read_jsonl(path: Path, *, tools: bool = False) -> Iterator[Piece]:
     for line in lines(path):
         if line.fault or not isinstance(line.entry, dict):
-            yield Broken(f"line {line.number}", line.fault or "no JSON object", line.end)
+            yield Broken(f"line {line.number}", line.fault or "not a JSON object", line.end)
         else:
             yield jsonl_turn(line.entry, path.stem, line.number, line.end, tools=tools)
 
 
 def jsonl_turn(entry: Mapping[str, Json], stem: str, number: int, at: int, *, tools: bool) -> Piece:
-    given = next((entry[name] for name in TEXT_KEYS if name in entry), None)
-    text = clean_text(text_and_tools(given)[0])
+    content = next((entry[name] for name in TEXT_KEYS if name in entry), None)
+    text = clean_text(text_and_tools(content)[0])
     role = text_of(entry, "role", "speaker")
     if role in TOOL_ROLES and not tools:
         return Skipped("tools and thinking", at)
     if not text:
         return Skipped("empty", at)
-    when = next((found for name in TIME_KEYS if (found := parse_time(entry.get(name))) is not None), None)
+    when = next((at_time for name in TIME_KEYS if (at_time := parse_time(entry.get(name))) is not None), None)
     session = text_of(entry, *SESSION_KEYS) or stem
     return Item(text, session, text_of(entry, "id", "uuid") or str(number), role, text_of(entry, "title"), when, at=at)
 

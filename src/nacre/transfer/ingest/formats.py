@@ -1,4 +1,4 @@
-"""The table of formats, how a file's own is told from its content, and which files of a folder are meant."""
+"""The formats that can be ingested, detection by content, and the files of a folder to read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nacre.transfer.ingest import markdown
 from nacre.transfer.ingest.items import Piece, lines
 
 HEAD = 256_000  # bytes, or
-HEAD_LINES = 50  # lines that tell a format
+HEAD_LINES = 50  # lines that are enough to detect a format
 CONVERSATION = re.compile(r'"(mapping|chat_messages)"\s*:')
 LOOKED_AT = (".jsonl", ".json", ".ndjson", *markdown.SUFFIXES)
 LEFT_OUT = frozenset(("node_modules", "__pycache__", "site-packages", "venv"))
@@ -32,8 +32,8 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`edited`: its files are edited by hand, so that what changed in one changes its memory. `folder_of` tells where
-    a conversation took place, and so to which project it belongs."""
+    """`edited`: files are edited by hand, so a changed part changes its memory. `folder_of` finds the folder,
+    and so the project, of a conversation."""
 
     name: str
     read: Reader
@@ -60,7 +60,7 @@ def format_named(name: str) -> Format:
 
 
 def detect(path: Path) -> Format | None:
-    """By what the file holds; only a note, which may hold anything, is told by its name."""
+    """By content; only Markdown notes, which may hold anything, are recognised by name."""
     with open_regular(path) as file:
         head = file.read(HEAD).decode("utf-8-sig", "replace").lstrip()
     if path.suffix.lower() in markdown.SUFFIXES:
@@ -68,14 +68,14 @@ def detect(path: Path) -> Format | None:
     of_lines = lines_format(path) if head.startswith("{") else None
     if of_lines is not None:
         return of_lines
-    told = CONVERSATION.search(head) if head[:1] in ("[", "{") else None
-    if told is None:
+    match = CONVERSATION.search(head) if head[:1] in ("[", "{") else None
+    if match is None:
         return None
-    return FORMATS[chatgpt.CHATGPT if told.group(1) == "mapping" else claude_export.CLAUDE]
+    return FORMATS[chatgpt.CHATGPT if match.group(1) == "mapping" else claude_export.CLAUDE]
 
 
 def lines_format(path: Path) -> Format | None:
-    """The first line that tells it decides: a broken one, or one of another kind, may stand before it."""
+    """The first recognised line decides; broken or unknown lines may come before it."""
     plain = None
     for line in islice(lines(path), HEAD_LINES):
         entry = line.entry if isinstance(line.entry, dict) else {}
@@ -89,13 +89,13 @@ def lines_format(path: Path) -> Format | None:
 def files(paths: tuple[Path, ...], left_out: Callable[[Path, str], None] | None = None) -> Iterator[tuple[Path, bool]]:
     """Each file once, and whether it was named itself; folders are walked in order. Raises `InvalidInput`.
 
-    `left_out` is told each file that is not read, and why: a pipe, which may never end, and a link that leads out of
-    the folder, since whoever made it may mean what its reader did not.
+    `left_out` gets each file that is not read, and the reason: a pipe, which may never end, or a symlink that leads out
+    of the folder.
     """
     seen: set[Path] = set()
     for path in paths:
         if not path.exists():
-            raise InvalidInput(f"There is no {path}; name a file or a folder to ingest.")
+            raise InvalidInput(f"{path} does not exist; name a file or a folder to ingest.")
         if not path.is_file() and not path.is_dir():
             raise InvalidInput(f"{path} is {NOT_A_FILE}; name a file or a folder to ingest.")
         for file, named in [(path, True)] if path.is_file() else [(each, False) for each in walked(path)]:
@@ -112,11 +112,11 @@ def unfit(file: Path, folder: Path) -> str:
     """Why a file found in a folder is not read; empty when it may be."""
     try:
         if file.is_symlink() and not file.resolve().is_relative_to(folder.resolve()):
-            return "it is a link that leads out of the folder"
+            return "it is a symlink that leads out of the folder"
         if not file.exists():
-            return "it is a link that leads nowhere"
+            return "it is a broken symlink"
     except (OSError, RuntimeError) as error:
-        return f"it cannot be looked at ({getattr(error, 'strerror', None) or error})"
+        return f"it cannot be examined ({getattr(error, 'strerror', None) or error})"
     return "" if file.is_file() else f"it is {NOT_A_FILE}"
 
 

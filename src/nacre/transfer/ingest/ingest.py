@@ -1,4 +1,4 @@
-"""Keeps what a file tells: each piece once, however often it is read, and an edited note in place of what it was."""
+"""Stores the pieces of a file: each one once, however often it is read; an edited note updates its memories."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
     from nacre.remember.validate import Fields
 
-BATCH = 256  # memories an act: one block of vectors, and short enough for other writers
+BATCH = 256  # memories in one operation: one block of vectors, and short enough for other writers
 ID_BYTES = 16
-NAMED_FAULTS = 20  # by name; the rest are counted
+NAMED_FAULTS = 20  # listed by name; the rest are counted
 REMOVED = "left_its_note"  # the key in a memory's metadata
-TRIES = 5  # when somebody else keeps the same at the same time
+TRIES = 5  # when another process stores the same pieces at the same time
 
 
 @dataclass(slots=True)
 class Tally:
-    """`gone` are pieces that stood in a note and no longer do; `skipped` counts by reason; `redacted` are pieces that
-    lost a secret, by its kind."""
+    """`gone` counts pieces that were removed from a note; `skipped` counts by reason; `redacted` counts pieces that lost a
+    secret, by its kind."""
 
     new: int = 0
     unchanged: int = 0
@@ -58,7 +58,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A piece that stands in the file and may not be kept as it does: what was kept of it stays as it is."""
+    """A piece of the file that may not be stored; what was stored of it earlier stays as it is."""
 
     title: str
     text: str
@@ -67,7 +67,7 @@ class Failed:
 
 @dataclass(slots=True)
 class Ingest:
-    """One file into one space. `positions` counts the turns of each session on."""
+    """Reads one file into one space. `positions` counts the turns of each session."""
 
     store: MemoryStore
     format: Format
@@ -78,21 +78,21 @@ class Ingest:
     failed: list[Failed] = field(default_factory=list)
 
     def run(self, *, tools: bool = False, progress: Progress | None = None) -> Tally:
-        """Raises `AccessDenied` to an agent that is narrowed: it may not choose ids."""
+        """Raises `AccessDenied` for a restricted agent, which may not choose ids."""
         check_unrestricted(self.store)
         size = self.path.stat().st_size
         for batch in batches(self.format.read(self.path, tools=tools), None if self.format.edited else BATCH):
             drafts = self.drafts(batch)
             if self.format.edited:
-                self.keep_edited(drafts)
+                self.store_edited(drafts)
             else:
-                self.keep_new(drafts)
+                self.store_new(drafts)
             if progress is not None and batch:
                 progress(min(batch[-1].at, size), max(size, 1), f"ingesting {self.path.name}, bytes")
         return self.tally
 
     def drafts(self, pieces: Iterable[Piece]) -> list[Memory]:
-        found: dict[str, Memory] = {}
+        drafts: dict[str, Memory] = {}
         for piece in pieces:
             if not isinstance(piece, Item):
                 self.tally.note(piece)
@@ -108,15 +108,15 @@ class Ingest:
                 self.failed.append(Failed(piece.title, piece.text, position))
                 self.tally.note(Broken(f"turn {position} of {piece.session}", str(error)))
             else:
-                if draft.id in found:
-                    self.tally.skipped["told twice"] += 1
+                if draft.id in drafts:
+                    self.tally.skipped["repeated"] += 1
                 elif (draft.text, draft.title) != (piece.text, piece.title):
                     _, kinds = make_guard(self.store.settings).fields({"title": piece.title, "text": piece.text})
                     self.tally.redacted.update(kinds)
-                found.setdefault(draft.id, draft)
-        return list(found.values())
+                drafts.setdefault(draft.id, draft)
+        return list(drafts.values())
 
-    def keep_new(self, drafts: Sequence[Memory]) -> None:
+    def store_new(self, drafts: Sequence[Memory]) -> None:
         kept = (
             len(not_stored(self.store, drafts))
             if self.dry_run
@@ -125,10 +125,10 @@ class Ingest:
         self.tally.new += kept
         self.tally.unchanged += len(drafts) - kept
 
-    def keep_edited(self, drafts: Sequence[Memory]) -> None:
-        """What stands as it stood is left alone; what changed under its heading is edited, and what went is trashed."""
+    def store_edited(self, drafts: Sequence[Memory]) -> None:
+        """Edits memories whose text changed under the same heading, and trashes those whose text was removed."""
         if not drafts and self.tally.broken:
-            return  # nothing could be read, which does not mean that nothing is there
+            return  # an unreadable file is not an empty one
         known = list(self.store.iterate(
             # A memory written by hand may name the file as its source too.
             source=home_relative(self.path), session=home_relative(self.path),
@@ -147,7 +147,7 @@ class Ingest:
 
 @dataclass(frozen=True, slots=True)
 class NoteChanges:
-    """`back` stood in the note before, were taken out of it and have come back."""
+    """`back` are pieces that were removed from the note earlier and are in it again."""
 
     new: list[Memory]
     edited: Mapping[str, Memory]
@@ -155,47 +155,47 @@ class NoteChanges:
     back: list[Memory]
 
     def edits(self) -> dict[str, Edit]:
-        found: dict[str, Edit] = {id: rewrite(draft) for id, draft in self.edited.items()}
+        edits: dict[str, Edit] = {id: rewrite(draft) for id, draft in self.edited.items()}
         return (
-            found
+            edits
             | {memory.id: mark_removed for memory in self.gone}
             | {memory.id: mark_returned for memory in self.back}
         )
 
 
 def compare(drafts: Sequence[Memory], known: Sequence[Memory], failed: Sequence[Failed] = ()) -> NoteChanges:
-    """By heading and words first; what is left over under one heading is paired in order."""
-    standing: defaultdict[tuple[str, str], list[Memory]] = defaultdict(list)
+    """Matches by heading and text first; the rest under one heading is paired in order."""
+    unmatched: defaultdict[tuple[str, str], list[Memory]] = defaultdict(list)
     for memory in sorted(known, key=lambda memory: memory.status == "trashed"):
-        standing[memory.title, memory.text].append(memory)
+        unmatched[memory.title, memory.text].append(memory)
     pieces: list[Memory | Failed] = [*drafts, *failed]
     pieces.sort(key=place)
-    matched = [(piece, pop(standing, (piece.title, piece.text))) for piece in pieces]
-    lying: defaultdict[str, list[Memory]] = defaultdict(list)
-    for memory in sorted((each for several in standing.values() for each in several), key=place):
+    matched = [(piece, pop(unmatched, (piece.title, piece.text))) for piece in pieces]
+    leftover: defaultdict[str, list[Memory]] = defaultdict(list)
+    for memory in sorted((each for several in unmatched.values() for each in several), key=place):
         if memory.status != "trashed" and not memory.superseded_by:
-            lying[memory.title].append(memory)
+            leftover[memory.title].append(memory)
     taken = {memory.id for memory in known}
     new: list[Memory] = []
     edited: dict[str, Memory] = {}
-    for piece in (piece for piece, found in matched if found is None):
-        former = lying[piece.title].pop(0) if lying[piece.title] else None
+    for piece in (piece for piece, match in matched if match is None):
+        former = leftover[piece.title].pop(0) if leftover[piece.title] else None
         if isinstance(piece, Failed):
             continue
         if former is not None:
             edited[former.id] = piece
         else:
             new.append(with_free_id(piece, taken))
-    gone = [memory for several in lying.values() for memory in several]
+    gone = [memory for several in leftover.values() for memory in several]
     back = [
-        found for piece, found in matched
-        if found is not None and REMOVED in found.metadata and not isinstance(piece, Failed)
+        match for piece, match in matched
+        if match is not None and REMOVED in match.metadata and not isinstance(piece, Failed)
     ]  # fmt: skip
     return NoteChanges(new, edited, gone, back)
 
 
 def with_free_id(draft: Memory, taken: set[str]) -> Memory:
-    """A memory that once said this says something else by now, and keeps its id."""
+    """The first id may belong to a memory whose text has changed since."""
     id, again = draft.id, 1
     while id in taken:
         id, again = identity(draft.id, str(again)), again + 1
@@ -204,7 +204,7 @@ def with_free_id(draft: Memory, taken: set[str]) -> Memory:
 
 
 def mark_removed(memory: Memory) -> Memory:
-    """The mark tells what its note gave up from what somebody has forgotten on purpose."""
+    """The mark distinguishes text removed from a note from a memory that somebody forgot on purpose."""
     return trashed(replace(memory, metadata={**memory.metadata, REMOVED: True}))
 
 
@@ -215,8 +215,8 @@ def mark_returned(memory: Memory) -> Memory:
     return replace(memory, metadata=rest, status=memory.trashed_from or "short_term", trashed_from="")
 
 
-def pop(standing: defaultdict[tuple[str, str], list[Memory]], key: tuple[str, str]) -> Memory | None:
-    return standing[key].pop(0) if standing[key] else None
+def pop(unmatched: defaultdict[tuple[str, str], list[Memory]], key: tuple[str, str]) -> Memory | None:
+    return unmatched[key].pop(0) if unmatched[key] else None
 
 
 def place(piece: Memory | Failed) -> int:
@@ -234,8 +234,8 @@ def rewrite(draft: Memory) -> Edit:
 
 
 def draft_item(store: MemoryStore, item: Item, position: int, format: str) -> Memory:
-    """Its id follows from what it is, so that it can be kept only once; from its text without secrets, since a hash
-    of a short secret would give it away."""
+    """The id is a hash of the content, so that it is stored only once; of the text without secrets, because a hash of a
+    short secret would reveal it."""
     fields: dict[str, object] = {"session": item.session, "position": position, "role": item.role, "title": item.title,
                                  "occurred_at": item.occurred_at, "tags": item.tags}  # fmt: skip
     fields["source"] = source_of(format, item.session)
@@ -255,23 +255,23 @@ def identity(*parts: str) -> str:
 
 def store_new(
     store: MemoryStore,
-    act: str,
+    operation: str,
     drafts: Sequence[Memory],
     *,
     terms: Mapping[tuple[str, str], TermEdit] | None = None,
     why: str = "",
 ) -> int:
-    """Those that are not there yet, trashed ones counting as there, in one act; returns how many."""
+    """Stores the drafts that do not exist yet, not even in the trash, in one operation; returns how many."""
     for _ in range(TRIES):
         new = not_stored(store, drafts)
         if not new and not terms:
             return 0
         try:
-            store.write(act, new=new, terms=terms, why=why)
+            store.write(operation, new=new, terms=terms, why=why)
             return len(new)
         except InvalidInput:
             if len(not_stored(store, new)) == len(new):
-                raise  # nobody was faster: it is something else
+                raise  # no other process stored them: the error has another cause
     return 0
 
 
@@ -282,11 +282,11 @@ def not_stored(store: MemoryStore, drafts: Sequence[Memory]) -> list[Memory]:
 
 def check_unrestricted(store: MemoryStore) -> None:
     if not store.may_teach:
-        raise AccessDenied("What is ingested brings its ids along, and a narrowed agent may not; leave `scope` unset.")
+        raise AccessDenied("Ingesting chooses ids, which a restricted agent may not; leave `scope` unset.")
 
 
 def batches(pieces: Iterable[Piece], size: int | None) -> Iterator[list[Piece]]:
-    """All in one where there is no size, also when there is none at all."""
+    """One batch when there is no size, even an empty one."""
     held: list[Piece] = []
     for piece in pieces:
         held.append(piece)

@@ -1,4 +1,4 @@
-"""What a file tells, piece by piece: something to remember, something left out, or something that cannot be read."""
+"""The pieces of a file: an item to remember, one that is skipped, or one that cannot be read; and the JSON readers."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from nacre.files import open_regular
 from nacre.model.instants import seconds
 from nacre.model.memory import Json
 
-# Half of a surrogate pair, or NUL: some clients write them, and no memory can hold them.
+# Half of a surrogate pair, or NUL: some clients write them, and a memory cannot hold them.
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
-MILLISECONDS = 1e11  # as seconds this is the year 5138: so large a number counts milliseconds
+MILLISECONDS = 1e11  # as seconds this is the year 5138, so larger numbers are milliseconds
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """`key` names it among those of its session: the message's own id, else its place. `at` is how many bytes of the
-    file were read until here."""
+    """`key` identifies it within its session: the message's own id, else its position. `at` counts the bytes read
+    so far."""
 
     text: str
     session: str
@@ -59,7 +59,7 @@ def clean_text(text: str) -> str:
 
 
 def text_of(entry: Mapping[str, Json], *names: str) -> str:
-    """The first of these that holds a text or a number, as text."""
+    """The first of these that holds a string or an integer, as text."""
     for name in names:
         value = entry.get(name)
         if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
@@ -68,7 +68,7 @@ def text_of(entry: Mapping[str, Json], *names: str) -> str:
 
 
 def parse_time(value: Json) -> float | None:
-    """None for what is no time: a turn without one is still worth keeping."""
+    """None for what is not a time: a turn without one is still useful."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -85,18 +85,18 @@ def parse_time(value: Json) -> float | None:
 
 
 def object_in(entry: Json, name: str) -> Mapping[str, Json]:
-    """An object inside another one; empty where there is none."""
+    """The object under `name`; empty when there is none."""
     value = entry.get(name) if isinstance(entry, dict) else None
     return value if isinstance(value, dict) else {}
 
 
-LONGEST_LINE = 16_000_000  # bytes: a picture written into a line, which tells no words
-WHOLE_LINES = b"\n"
+LONGEST_LINE = 16_000_000  # bytes: a longer line holds a picture, not text
+LINE_END = b"\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`entry` is None where the line could not be read, and `fault` says why; `end` is the byte after it."""
+    """`entry` is None when the line cannot be read, and `fault` says why; `end` is the byte after the line."""
 
     number: int
     end: int
@@ -104,21 +104,21 @@ class Line:
     fault: str = ""
 
 
-def lines(path: Path, start: int = 0, *, whole: bool = False) -> Iterator[Line]:
-    """With `whole`, a last line that has no end yet is left for the next time. Empty lines are passed over."""
+def lines(path: Path, start: int = 0, *, complete_only: bool = False) -> Iterator[Line]:
+    """With `complete_only`, a last line without a line end is left for the next time. Empty lines are skipped."""
     with open_regular(path) as file:
         file.seek(start)
         at, number = start, 0
         while raw := file.readline(LONGEST_LINE):
             number += 1
-            long = len(raw) == LONGEST_LINE and not raw.endswith(WHOLE_LINES)
+            long = len(raw) == LONGEST_LINE and not raw.endswith(LINE_END)
             at += len(raw)
             if long:
                 rest, ended = rest_of_line(file)
                 at += rest
             else:
-                ended = raw.endswith(WHOLE_LINES)
-            if whole and not ended:
+                ended = raw.endswith(LINE_END)
+            if complete_only and not ended:
                 return
             if long:
                 yield Line(number, at, None, f"longer than {LONGEST_LINE // 1_000_000} MB")
@@ -130,7 +130,7 @@ def rest_of_line(file: BinaryIO) -> tuple[int, bool]:
     passed = 0
     while raw := file.readline(LONGEST_LINE):
         passed += len(raw)
-        if raw.endswith(WHOLE_LINES):
+        if raw.endswith(LINE_END):
             return passed, True
     return passed, False
 
@@ -144,7 +144,7 @@ def parsed(raw: bytes, number: int, end: int) -> Line:
         return Line(number, end, None, "not JSON")
 
 
-STEP = 1_000_000  # bytes read at once; doubled while an element does not end, so that none is parsed often
+STEP = 1_000_000  # bytes read at once; doubled while an element is incomplete, so that none is parsed many times
 SPACE = " \t\r\n\ufeff"
 
 
@@ -164,31 +164,31 @@ class Stream:
         return bool(raw)
 
     def skip(self, characters: str) -> str:
-        """Passes over these, and tells the first other one; empty at the end of the file."""
+        """Skips these and returns the first other character; empty at the end of the file."""
         while True:
             self.text = self.text.lstrip(characters)
             if self.text or not self.more():
                 return self.text[:1]
 
     def element(self) -> Json:
-        """Raises `ValueError` when what is left is no JSON."""
+        """Raises `ValueError` when the rest is not JSON."""
         decoder = json.JSONDecoder()
         while True:
             try:
-                found, end = decoder.raw_decode(self.text)
+                value, end = decoder.raw_decode(self.text)
             except JSONDecodeError:
                 if not self.more():
                     raise
                 continue
             if end == len(self.text) and self.more():
-                continue  # a number may go on
+                continue  # a number may continue
             self.text = self.text[end:]
-            element: Json = found
+            element: Json = value
             return element
 
 
 def elements(path: Path) -> Iterator[tuple[Json, int]]:
-    """Each with the bytes read until then; a file that is one object is its only element. Raises `ValueError`."""
+    """Each element with the bytes read so far; a file that is one object has one element. Raises `ValueError`."""
     with open_regular(path) as file:
         stream = Stream(file)
         if stream.skip(SPACE) != "[":

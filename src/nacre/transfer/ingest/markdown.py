@@ -13,8 +13,8 @@ from nacre.transfer.ingest.items import Broken, Item, Piece, clean_text, parse_t
 
 NAME = "markdown"
 SUFFIXES = (".md", ".markdown")
-LARGEST = 5_000_000  # bytes: a note is read whole, and more than this was not written by hand
-LONGEST_PROSE = 2_000  # characters; longer stretches are parted between paragraphs
+LARGEST = 5_000_000  # bytes: a note is read at once, and nobody writes more than this by hand
+LONGEST_PROSE = 2_000  # characters; longer text is split between paragraphs
 HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*$")
 BULLET = re.compile(r"( {0,3})([-*+]|\d{1,3}[.)])\s+(\[[ xX]\]\s+)?(.*)")
 CODE = re.compile(r" {0,3}(```|~~~)")
@@ -26,7 +26,7 @@ FRONT = re.compile(r"---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What stands before the text."""
+    """The front matter."""
 
     title: str = ""
     date: float | None = None
@@ -35,7 +35,7 @@ class Front:
 
 @dataclass(slots=True)
 class Part:
-    """Lines that belong together: an item of a list with what is indented below it, or paragraphs."""
+    """Lines that belong together: a list item with what is indented below it, or paragraphs."""
 
     title: str
     date: float | None
@@ -48,54 +48,54 @@ def read(path: Path, *, tools: bool = False) -> Iterator[Piece]:  # noqa: ARG001
         content = file.read(LARGEST + 1)
     size = len(content)
     if size > LARGEST:
-        yield Broken("the whole file", f"larger than {LARGEST // 1_000_000} MB", size)
+        yield Broken("the file", f"larger than {LARGEST // 1_000_000} MB", size)
         return
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
         front, body = front_of(text)
     except UnicodeDecodeError:
-        yield Broken("the whole file", "not UTF-8 text", size)
+        yield Broken("the file", "not UTF-8 text", size)
         return
     except InvalidInput as error:
-        yield Broken("the whole file", str(error), size)
+        yield Broken("the file", str(error), size)
         return
     begun = replace(front, title=front.title or path.stem, date=front.date or dated(path.stem))
     for part in parts(COMMENT.sub("", body), begun):
         for piece in pieces(part):
-            # Its place says nothing of what it is: a line added above it must not make it another memory.
+            # The key has no line number: a line added above must not make it another memory.
             yield Item(piece, home_relative(path), part.title, "", part.title, part.date, front.tags, size)
 
 
 def home_relative(path: Path) -> str:
-    """The same for one file wherever it is named from, and without the name of its owner."""
-    whole = path.absolute()
+    """The same for one file from wherever it is named, and without the user's name."""
+    absolute = path.absolute()
     try:
-        return f"~/{whole.relative_to(Path.home()).as_posix()}"
+        return f"~/{absolute.relative_to(Path.home()).as_posix()}"
     except (ValueError, RuntimeError):
-        return whole.as_posix()
+        return absolute.as_posix()
 
 
 def front_of(text: str) -> tuple[Front, str]:
-    found = FRONT.match(text)
-    if found is None:
+    match = FRONT.match(text)
+    if match is None:
         return Front(), text
     import yaml
 
     try:
-        check_yaml_events(yaml.parse(found.group(1), Loader=yaml.SafeLoader), front_matter_refused)
-        told = yaml.safe_load(found.group(1))
+        check_yaml_events(yaml.parse(match.group(1), Loader=yaml.SafeLoader), front_matter_refused)
+        fields = yaml.safe_load(match.group(1))
     except InvalidInput:
         raise
     except (yaml.YAMLError, ValueError, RecursionError):
-        return Front(), text[found.end() :]
-    if not isinstance(told, dict):
+        return Front(), text[match.end() :]
+    if not isinstance(fields, dict):
         return Front(), text
-    date = next((str(told[name]) for name in ("date", "created", "created_at") if told.get(name)), "")
-    tags = told.get("tags") or ()
+    date = next((str(fields[name]) for name in ("date", "created", "created_at") if fields.get(name)), "")
+    tags = fields.get("tags") or ()
     listed = tags.replace(",", " ").split() if isinstance(tags, str) else tags if isinstance(tags, list) else ()
-    title = clean_text(str(told.get("title") or ""))
+    title = clean_text(str(fields.get("title") or ""))
     return Front(title, parse_time(date) or dated(date), tuple(clean_text(str(tag)) for tag in listed)), text[
-        found.end() :
+        match.end() :
     ]
 
 
@@ -104,8 +104,8 @@ def front_matter_refused(what: str) -> InvalidInput:
 
 
 def dated(name: str) -> float | None:
-    found = DATE.search(name)
-    return parse_time("-".join(found.groups())) if found else None
+    match = DATE.search(name)
+    return parse_time("-".join(match.groups())) if match else None
 
 
 def parts(text: str, front: Front) -> Iterator[Part]:
@@ -139,7 +139,7 @@ def pieces(part: Part) -> list[str]:
 
 
 def paragraphs(lines: Sequence[str]) -> Iterator[str]:
-    """Parted by empty lines, but not inside of code."""
+    """Split at empty lines, but not inside code blocks."""
     held: list[str] = []
     code = False
     for line in lines:
@@ -153,26 +153,26 @@ def paragraphs(lines: Sequence[str]) -> Iterator[str]:
 
 
 def grouped(paragraphs: Sequence[str]) -> list[str]:
-    whole: list[str] = []
+    groups: list[str] = []
     for each in paragraphs:
-        if whole and len(whole[-1]) + len(each) <= LONGEST_PROSE:
-            whole[-1] = f"{whole[-1]}\n\n{each}"
+        if groups and len(groups[-1]) + len(each) <= LONGEST_PROSE:
+            groups[-1] = f"{groups[-1]}\n\n{each}"
         else:
-            whole.append(each)
-    return whole
+            groups.append(each)
+    return groups
 
 
 DEEPEST = 150  # more than the metadata of any memory may be nested
 
 
 def check_yaml_events(events: Iterable[object], refused: Callable[[str], InvalidInput]) -> None:
-    """A few lines of aliases may stand for more than any memory holds, or for themselves."""
+    """Refuses YAML whose aliases could expand to more than any memory holds, before anything is built from it."""
     from yaml import events as kinds
 
     depth = 0
     for event in events:
         if isinstance(event, kinds.AliasEvent):
-            raise refused(f"it uses the YAML alias *{event.anchor:.40}; write its value out where it stands")
+            raise refused(f"it uses the YAML alias *{event.anchor:.40}; write the value itself there")
         depth += isinstance(event, kinds.CollectionStartEvent) - isinstance(event, kinds.CollectionEndEvent)
         if depth > DEEPEST:
             raise refused(f"it is nested more than {DEEPEST} deep; make it flatter")

@@ -222,7 +222,7 @@ class Import:
         if incoming.counts.in_trash:
             yield f"{incoming.counts.in_trash:,} of the skipped memories are in the trash of this store."
         if incoming.counts.dropped_links:
-            yield f"{incoming.counts.dropped_links:,} links to memories that this import does not supersede were left out."
+            yield f"{incoming.counts.dropped_links:,} links that would supersede unchanged memories were left out."
         if self.survey.vectors and header.embedder != self.engine.embedder.identity:
             yield f"Its vectors were made with {header.embedder!r} and are not used."
         if header.form == AHKAI and header.count and header.count != self.survey.rows:

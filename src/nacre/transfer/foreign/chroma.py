@@ -128,8 +128,8 @@ def read_index(folder: Path, dimensions: int) -> Index | None:
 
 
 class SafeUnpickler(pickle.Unpickler):
-    """Reads plain values only. A pickle may name anything that Python can call; Chroma's own class becomes an empty object, and
-    every other name is refused."""
+    """Reads plain values only. A pickle may name anything that Python can call; Chroma's own class becomes an
+    empty object, and every other name is refused."""
 
     def find_class(self, module: str, name: str) -> type:
         if module.startswith("chromadb.") and name == "PersistentData":

@@ -96,7 +96,7 @@ def export(folder: Path, _count: int) -> str:
 
 def look(folder: Path, _count: int) -> str:
     found = info(folder / "all.nacre")
-    return f"{'whole' if found.whole else found.problem}, {found.unpacked / MEBIBYTE:.0f} MiB unpacked"
+    return f"{'whole' if found.intact else found.problem}, {found.unpacked / MEBIBYTE:.0f} MiB unpacked"
 
 
 def bring(folder: Path, _count: int) -> str:

@@ -14,24 +14,24 @@ from pathlib import Path
 
 from nacre.files import atomic_write, private_folder
 
-KEY_DIGITS = 8  # of an identity, in a space's name: two of a thousand projects meet once in ten thousand machines
-ASKING_SECONDS = 10.0  # a history of a million commits without an index takes some
+KEY_DIGITS = 8  # of the key in a space's name: a thousand projects collide on one of ten thousand machines
+GIT_SECONDS = 10.0  # a history of a million commits takes a few
 KNOWN_PROJECTS = 1_000  # in the cache
 NAMELESS = re.compile(r"[^\w.]+")
-# What a caller's git hooks may have set; it would lead git to another repository.
+# Variables that a git hook may have set, and that would lead git to another repository.
 MISLEADING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE")
 REMOTE = re.compile(r"(?:[\w+.-]+://)?(?:[^@/]+@)?([^/:]+)(?::\d+(?=/))?[:/]+(.+?)(?:\.git)?/*")
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """`key` is the same for every clone; `name` is for people, and may differ between them."""
+    """`key` is the same for every clone; `name` is for people, and may differ between clones."""
 
     name: str
     key: str
 
     def space(self, known: Iterable[str] = ()) -> str:
-        """The first clone gives the space its name; the others know it by its key."""
+        """The first clone names the space; the others find it by its key."""
         ending = f"-{self.key}"
         return next((space for space in known if space.endswith(ending)), f"{self.name}{ending}")
 
@@ -42,7 +42,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """`own` is the folder of this worktree's HEAD, `shared` that of the whole repository."""
+    """`own` is the git folder of this worktree, `shared` that of the repository."""
 
     own: Path
     shared: Path
@@ -63,10 +63,10 @@ def project_of(folder: Path) -> Project:
 
 
 def repository_of(folder: Path) -> Repository | None:
-    """The nearest one upwards, found as git does, without asking it.
+    """The nearest one in the folder or its parents, found as git does, without running git.
 
-    A bare repository counts only where no other repository encloses it: git checks out files that look like one, and a
-    cloned repository could so claim to be any other.
+    A bare repository counts only where no other repository encloses it: git checks out files that look like one, so a
+    cloned repository could claim to be any other.
     """
     start = folder.expanduser().absolute()
     bare: Path | None = None
@@ -108,7 +108,7 @@ def is_bare(at: Path) -> bool:
 
 
 def shared_folder(own: Path) -> Path:
-    """Of a worktree that of its repository, which must hold the worktree's own folder."""
+    """For a worktree, the folder of its repository, which must contain the worktree's own folder."""
     real = resolved(own)
     try:
         common = resolved(real / first_line(real / "commondir"))
@@ -130,8 +130,8 @@ def known_key(repository: Repository) -> str:
 
 
 def key_of(repository: Repository) -> str:
-    """The first commit stays when a remote is added, renamed or moved. Where there is none or the history was cut
-    short, the remote; else the folder."""
+    """From the first commit, which stays when a remote is added or moved. Without commits, or in a shallow clone, from
+    the remote; else from the folder."""
     shallow = (repository.shared / "shallow").exists()
     first = "" if shallow else first_commit(repository)
     if first:
@@ -141,7 +141,7 @@ def key_of(repository: Repository) -> str:
 
 
 def first_commit(repository: Repository) -> str:
-    """Along first parents: a foreign history that was merged in does not make it another project."""
+    """Along first parents: a merged foreign history does not make it another project."""
     import subprocess
 
     words = ["git", f"--git-dir={repository.own}", "rev-list", "--first-parent", "--max-parents=0", "HEAD"]
@@ -150,7 +150,7 @@ def first_commit(repository: Repository) -> str:
     around |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
     try:
         answer = subprocess.run(
-            words, capture_output=True, text=True, env=around, timeout=ASKING_SECONDS, check=False,
+            words, capture_output=True, text=True, env=around, timeout=GIT_SECONDS, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
@@ -171,7 +171,7 @@ def origin(shared: Path) -> str:
 
 
 def normalised(remote: str) -> str:
-    """The same for each way to write one address; who logs in and how does not matter."""
+    """The same for every spelling of one address, without user and protocol."""
     if remote.startswith(("/", ".", "~", "file:")):
         return remote.removeprefix("file://").rstrip("/").removesuffix("/.git").removesuffix(".git")
     match = REMOTE.fullmatch(remote)
@@ -193,7 +193,7 @@ def read_cache() -> dict[str, tuple[str, str]]:
 
 
 def write_cache(place: str, number: str, key: str) -> None:
-    """Whole or not at all; without it git is only asked again."""
+    """Failing is harmless: git is then run again."""
     cache = read_cache()
     cache.pop(place, None)
     entries = dict([*cache.items(), (place, (number, key))][-KNOWN_PROJECTS:])
@@ -204,8 +204,8 @@ def write_cache(place: str, number: str, key: str) -> None:
 
 
 def fingerprint(folder: Path) -> str:
-    """The folder's number alone does not do: a file system gives it to the next folder at once. The settings file is
-    written when a repository is made, and hardly ever afterwards."""
+    """The folder's inode alone is not enough, because file systems reuse it. The settings file is written when a
+    repository is created, and rarely afterwards."""
     try:
         status, settings = folder.stat(), (folder / "config").stat()
     except OSError:

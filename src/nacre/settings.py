@@ -31,35 +31,50 @@ PERSONAL = "personal"
 PATHS = ("store", "journal_mirror", "backup_folder")
 TABLES = ("spaces",)
 DEFAULT = "default"
-UNSPACED = ("store", "space", "key", "embedder", "embedder_url", "embedder_key", *TABLES)  # of the file, not of a space
+UNSPACED = (
+    "store",
+    "space",
+    "key",
+    "embedder",
+    "embedder_url",
+    "embedder_key",
+    *TABLES,
+)  # valid for the complete store
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`key` names where the key of an encrypted store is (file:PATH, env:VARIABLE, keyring:NAME), never the key itself;
-    `embedder_key` and `language_model_key` may name a place in the same way, or be the key of the service.
-    `embedder` is minilm, hashing, openai:MODEL or sentence-transformers:MODEL; `language_model` is openai:MODEL or
-    anthropic:MODEL, `reranker` is cross-encoder:DIRECTORY or language-model, and both may be left empty. `on_conflict`
-    is note, ignore, warn, supersede or raise; `conflict_judge` may be language-model. `importance` says how much a text
-    matters when the caller does not (rules, fixed: `default_importance`, language-model), `emotion` what is felt in it
-    (own, vader, off). `secrets` (redact, refuse, allow) and `personal_data` (allow, redact) say what is done with those
-    in a text, `secrets_allow` which strings are none (between blanks; /…/ is a pattern), `suspicious` (mark, refuse,
-    allow) what is done with a text that gives orders to a model; `min_trust` keeps such out of a recall. `agent` and
-    `session` name who writes; `scope` (session_only, cross_session_read, cross_session_write, global_read,
-    global_write) narrows what it sees and changes, `scope_…` the types, spaces, cost and amount. A journal is kept for
-    `journal_days` (0: for ever), and its mirror, a JSONL file, is rotated by size and age.
+    """`key` names where the key of an encrypted store is (file:PATH, env:VARIABLE, keyring:NAME), never the key itself.
+    `embedder_key` and `language_model_key` name a place in the same way, or are the key of the service.
 
-    `maintenance_…_every` says how often maintenance does each of its jobs, and `maintenance_tick` how often it looks:
-    30m, 24h, 7d, or "off". Decay (`decay_model` is strength or simple) only moves to the trash, from which `trash_days`
-    later nothing comes back; `decay_protect` lists types that never fade. Reflections are only counted unless
-    `reflect_apply`; `reflect_consolidate` (soft, none, hard) says what becomes of their episodes, and
-    `summarizer` (central, extractive, language-model) who writes them. Of `retain_…`, 0
-    sets no bound; long texts that were not used for `compress_days` take less room. Backups go to `backup_folder`, by
-    default beside the store. A search for lessons gives `lesson_limit`, weighs meaning and words so, and looks beside
-    the words of the question for others (`lesson_expand`: vocabulary, language-model, none). A client's hooks keep what
-    is said (`hook_capture`) and put what fits before a prompt (`hook_inject`): at most `hook_budget` tokens, of at
-    least `hook_min_relevance`; their helper ends after `hook_idle` seconds without work."""
+    Models: `embedder` is minilm, hashing, openai:MODEL or sentence-transformers:MODEL. `language_model` is empty,
+    openai:MODEL or anthropic:MODEL. `reranker` is empty, cross-encoder:DIRECTORY or language-model.
+
+    Writing: `on_conflict` is note, ignore, warn, supersede or raise; `conflict_judge` is empty or language-model.
+    `importance` rates a text when the caller does not: rules, fixed (`default_importance`) or language-model. `emotion`
+    is own, vader or off. `secrets` (redact, refuse, allow) and `personal_data` (allow, redact) say what happens to
+    these in a text; `secrets_allow` lists strings that are not secrets, separated by spaces (/…/ is a pattern).
+    `suspicious` (mark, refuse, allow) is for texts that look like instructions to a model; recall leaves out memories
+    below `min_trust`. `strict_links` refuses unknown relations and missing targets.
+
+    Access: `agent` and `session` name the writer. `scope` (session_only, cross_session_read, cross_session_write,
+    global_read, global_write) restricts what it can see and change; `scope_…` limits types, spaces, cost and size.
+
+    Journal: kept for `journal_days` days (0: forever). Its mirror, a JSONL file, is rotated by size and age.
+
+    Maintenance: `maintenance_…_every` is the interval of each job, and `maintenance_tick` how often jobs are checked:
+    30m, 24h, 7d, or "off". Decay (`decay_model` is strength or simple) moves memories to the trash, which is emptied
+    after `trash_days`; types in `decay_protect` never fade. Reflections are only counted unless `reflect_apply`;
+    `reflect_consolidate` (soft, none, hard) says what happens to their episodes; `summarizer` is central, extractive
+    or language-model. In `retain_…`, 0 means no limit. Long texts that were not used for `compress_days` are
+    compressed. Backups go to `backup_folder`, by default beside the store.
+
+    Lessons: a search returns `lesson_limit` lessons, weighs vectors and keywords by `lesson_semantic` and
+    `lesson_keyword`, and adds related terms to the question (`lesson_expand`: vocabulary, language-model, none).
+
+    Hooks: `hook_capture` stores what is said; `hook_inject` adds relevant memories to a prompt, at most `hook_budget`
+    tokens, of at least `hook_min_relevance`. Their helper process ends after `hook_idle` seconds without work."""
 
     store: str = ""
     key: str = ""
@@ -125,7 +140,7 @@ class Settings:
     hook_capture: bool = True
     hook_inject: bool = True
     hook_budget: float = 500.0
-    hook_min_relevance: float = 0.1  # silences three of four foreign questions, and keeps five of six of its own
+    hook_min_relevance: float = 0.1  # silent on three of four unrelated questions, answers five of six related ones
     hook_idle: float = 600.0
     trash_days: float = 30.0
     backup_folder: str = ""
@@ -133,7 +148,7 @@ class Settings:
     spaces: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def for_space(self, space: str) -> Settings:
-        """With what a file's table `[spaces.NAME]` says of this one: the more exact word wins over any other source."""
+        """With the values of a file's table `[spaces.NAME]`, which take precedence over every other source."""
         own = self.spaces.get(space)
         return replace(self, **own) if own else self  # type: ignore[arg-type]
 
@@ -146,8 +161,8 @@ def switched_off(value: object, _file: Path) -> bool:
     return value is False
 
 
-# What a project's own file may set without the user's consent, and to which values. Whatever is not listed here could
-# send, write, run or read something that is not the project's; it takes effect after `nacre trust`.
+# What a project's own file may set without the user's consent, and to which values. Any other key could send, write,
+# run or read something outside the project; it takes effect after `nacre trust`.
 HARMLESS: Mapping[str, Callable[[object, Path], bool]] = {
     "space": own_space,
     "hook_capture": switched_off,
@@ -197,14 +212,14 @@ def settings(
 
 
 def merged(base: Settings, values: Mapping[str, object]) -> Settings:
-    """A table of one space replaces that of a farther file. A key stays with the URL that was set beside it."""
+    """A table of one space replaces that of the earlier file. A key stays with the URL that was set beside it."""
     tables = {name: without_foreign_keys(table, values) for name, table in base.spaces.items()}
     own: Mapping[str, Mapping[str, object]] = values.get("spaces", {})  # type: ignore[assignment]
     return replace(base, **{**values, "spaces": {**tables, **own}})  # type: ignore[arg-type]
 
 
 def without_foreign_keys(table: Mapping[str, object], nearer: Mapping[str, object]) -> Mapping[str, object]:
-    """A space's table without keys whose URL a nearer file now sets."""
+    """The table of a space without keys whose URL a later file sets."""
     foreign = {key for url, key in SERVICES.items() if url in nearer and url not in table}
     return {name: value for name, value in table.items() if name not in foreign}
 
@@ -250,8 +265,8 @@ def notice_of(read: ProjectFile, ignored: Mapping[str, object]) -> str:
     before = consent_to(read.file)
     if before is not None:
         return (
-            f"{read.file} has changed since you trusted it on {date_of(before.at)}, so that {names} is ignored{own}; "
-            "run `nacre trust` there to look at it again."
+            f"{read.file} has changed since you trusted it on {date_of(before.at)}, so {names} is ignored{own}; "
+            "run `nacre trust` there to review it again."
         )
     return (
         f"{read.file} sets {names}, which a project may not set by itself{own}; `nacre trust` there allows it, if you "
@@ -282,7 +297,7 @@ def with_own_keys(values: Mapping[str, object]) -> dict[str, object]:
 @dataclass(frozen=True, slots=True)
 class Setting:
     """`source` says where the value comes from: an option, an environment variable, a file, or `default`. An `ignored`
-    one stands in a project's file and has no effect."""
+    one is set in a project's file and has no effect."""
 
     key: str
     value: object
@@ -338,12 +353,12 @@ def default_store() -> Path:
 
 
 def project_file(folder: Path) -> Path | None:
-    """The nearest one upwards, as git looks for its own."""
+    """The nearest one in the folder or its parents."""
     return next((file for at in (folder, *folder.parents) if (file := at / PROJECT_FILE).is_file()), None)
 
 
 def from_file(file: Path) -> dict[str, object]:
-    """Whatever the file sets, whoever wrote it. Raises `ConfigError`."""
+    """Everything that the file sets. Raises `ConfigError`."""
     try:
         content = file.read_bytes()
     except OSError as error:
@@ -357,7 +372,7 @@ def loaded(content: bytes, file: Path) -> dict[str, object]:
 
     try:
         return tomllib.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # TOML's own errors are among the first
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
         raise unreadable(file, error) from error
 
 
@@ -371,7 +386,7 @@ def parsed(content: bytes, file: Path) -> dict[str, object]:
     for key in PATHS:
         value = str(read.get(key, ""))
         if value not in ("", IN_MEMORY) and not ADDRESS.match(value):
-            # A path in a file is meant from where the file lies, wherever the program was started.
+            # A relative path in a file starts from the folder of the file.
             read[key] = from_where(file, value)
     if "spaces" in read:
         tables: Mapping[str, dict[str, object]] = read["spaces"]  # type: ignore[assignment]
@@ -380,7 +395,7 @@ def parsed(content: bytes, file: Path) -> dict[str, object]:
 
 
 def with_key_paths(values: dict[str, object], file: Path) -> dict[str, object]:
-    """A relative `file:PATH` is meant from where the settings lie, too."""
+    """A relative `file:PATH` starts from the folder of the settings, too."""
     named = {key: str(values[key]) for key in KEYS if key in values}
     paths = {
         key: KEY_FILE + from_where(file, value.removeprefix(KEY_FILE))
@@ -398,9 +413,7 @@ def from_where(file: Path, path: str) -> str:
     try:
         return str(file.parent / Path(path).expanduser())
     except RuntimeError as error:
-        raise ConfigError(
-            f"{file} names {path!r}, and there is no such user's home folder. Write a full path."
-        ) from error
+        raise ConfigError(f"{file} names {path!r}, but that user has no home folder. Write a full path.") from error
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, object]:
@@ -433,11 +446,13 @@ def converted(key: str, value: object, origin: str) -> object:
 
 def spaces_of(given: object, origin: str) -> dict[str, dict[str, object]]:
     if not isinstance(given, dict) or not all(isinstance(each, dict) for each in given.values()):
-        raise ConfigError(f"{origin} sets 'spaces' otherwise than as tables; write [spaces.NAME] above its settings.")
+        raise ConfigError(
+            f"{origin} sets 'spaces' to something other than tables; write [spaces.NAME] above the settings of a space."
+        )
     for name, table in given.items():
         for key in UNSPACED:
             if key in table:
-                raise ConfigError(f"{origin} sets {key!r} for the space {name!r} alone; it holds for the whole store.")
+                raise ConfigError(f"{origin} sets {key!r} for the space {name!r} only; set it for the complete store.")
     return {name: {key: converted(key, value, origin) for key, value in table.items()} for name, table in given.items()}
 
 
@@ -457,12 +472,12 @@ def nearest(key: str, names: Iterable[str]) -> str:
 
 
 def space_of(folder: Path, known: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> str:
-    """The space that was chosen (environment, .nacre.toml, config.toml), else the project's own."""
+    """The chosen space (environment, .nacre.toml, config.toml), else the space of the project."""
     return chosen_space(folder, os.environ if environment is None else environment) or project_of(folder).space(known)
 
 
 def chosen_space(folder: Path, environment: Mapping[str, str]) -> str:
-    """Empty when none was chosen. Raises `ConfigError`."""
+    """The space set in the environment or a file; empty when there is none. Raises `ConfigError`."""
     named = environment.get(f"{ENVIRONMENT}SPACE", "").strip()
     if named:
         return named

@@ -42,7 +42,7 @@ def test_doubt_is_not_disproof(store: MemoryStore) -> None:
     kept(store, "m", 50)
     kept(store, "doubted", 50, confidence=0.05)
     assert faded(store) == {"m": CONFIDENCE_FLOOR, "doubted": 0.05}
-    assert ConfidenceDecay(store, floor=0.4).now_worth(held(store, "doubted"), NOW) == 0.05
+    assert ConfidenceDecay(store, floor=0.4).current_confidence(held(store, "doubted"), NOW) == 0.05
 
 
 def test_a_loss_too_small_to_notice_is_no_act(store: MemoryStore) -> None:

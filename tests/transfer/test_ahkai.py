@@ -107,7 +107,7 @@ def test_written_by_name_and_read_by_content(store: MemoryStore, tmp_path: Path)
     assert {"id", "text", "meta", "vector"} == set(rows[0]) and len(rows) == 4
     assert all(isinstance(value, str | int | float) for each in rows for value in each["meta"].values())
     renamed = path.rename(tmp_path / "unnamed")
-    assert info(renamed).header.form == "ai-houkai/export" and info(renamed).whole
+    assert info(renamed).header.form == "ai-houkai/export" and info(renamed).intact
 
 
 def test_what_both_know_goes_there_and_back(tmp_path: Path) -> None:

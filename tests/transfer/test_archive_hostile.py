@@ -61,7 +61,7 @@ def test_a_file_that_is_cut_short_brings_nothing(store: MemoryStore, whole: Path
 def test_a_file_without_its_last_lines_brings_nothing(store: MemoryStore, whole: Path) -> None:
     whole.write_bytes(gzip.compress(b"".join(unpacked(whole)[:-1])))
     refused(store, whole, "closing line is missing")
-    assert not info(whole).whole and info(whole).count == 64
+    assert not info(whole).intact and info(whole).count == 64
 
 
 def test_a_changed_letter_shows(store: MemoryStore, whole: Path) -> None:

@@ -183,7 +183,7 @@ def test_an_archive_read_without_its_wrapping_is_the_same(
 def test_info_counts_without_importing(store: MemoryStore, tmp_path: Path) -> None:
     full(store)
     found = info(exported(store, tmp_path))
-    assert found.whole and found.count == 4 and found.vectors == 4 and found.errors == 0
+    assert found.intact and found.count == 4 and found.vectors == 4 and found.errors == 0
     assert found.types["recipe"] == 1 and found.header.embedder == "hashing-384" and found.header.space == "default"
     assert found.words == 2 and found.unpacked > found.bytes
 

@@ -34,7 +34,7 @@ SAMPLE_SEED = 20260102
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """`key` and `session` are neutral: nothing of a dataset's own ids may reach the store."""
+    """`key` and `session` are neutral names: the dataset's own ids may reveal the answers."""
 
     key: str
     text: str
@@ -46,7 +46,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`gold` holds turn keys or session names, whichever the suite retrieves; none means that nothing answers."""
+    """`gold` holds turn keys or session names, by the unit of the suite; empty when nothing answers the question."""
 
     text: str
     gold: frozenset[str]
@@ -56,14 +56,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What goes into one store, and what is asked of it."""
+    """The turns of one store, and the questions about them."""
 
     turns: tuple[Turn, ...]
     questions: tuple[Question, ...]
 
     @property
     def ended_at(self) -> float:
-        """When the last turn was said, and 0 where no turn says it."""
+        """The time of the last turn, 0 when no turn has one."""
         return max((turn.at for turn in self.turns if turn.at is not None), default=0.0)
 
 
@@ -76,7 +76,7 @@ class Suite:
 
 
 def answerable(questions: Iterable[Question]) -> tuple[Question, ...]:
-    """A question whose evidence cannot be resolved says nothing; one that nothing answers says when to be silent."""
+    """Drops questions whose evidence is missing; keeps those of the category abstention."""
     return tuple(each for each in questions if each.gold or each.category == ABSTENTION)
 
 
@@ -92,7 +92,7 @@ def with_session_gold(corpus: Corpus) -> Corpus:
 
 
 def sample(suite: Suite, count: int) -> Suite:
-    """So many of its questions, always the same ones, in their order; a corpus that none is left for is left out."""
+    """Always the same `count` questions, in order; a corpus without questions is left out."""
     places = [(number, place) for number, corpus in enumerate(suite.corpora) for place in range(len(corpus.questions))]
     picked = set(random.Random(SAMPLE_SEED).sample(places, min(count, len(places))))
     corpora = (
@@ -116,7 +116,7 @@ def read_json(file: Path) -> Any:
 
 
 LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}  # 5 is adversarial: no evidence
-LOCOMO_EVIDENCE = re.compile(r"D:?(\d+):(\d+)")  # several may stand in one string, and a few have a colon too many
+LOCOMO_EVIDENCE = re.compile(r"D:?(\d+):(\d+)")  # one string may hold several, and a few have an extra colon
 LOCOMO_SESSION = re.compile(r"session_(\d+)\Z")
 LOCOMO_DATE = "%I:%M %p on %d %B, %Y"
 
@@ -153,13 +153,13 @@ def locomo_keys(ids: str) -> list[str]:
 
 
 LONGMEMEVAL_DATE = "%Y/%m/%d (%a) %H:%M"
-HAYSTACK = 50  # sessions a question is asked among, as in LongMemEval-S
+HAYSTACK = 50  # sessions in the corpus of one question, as in LongMemEval-S
 HAYSTACK_SEED = 20260101
 
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Each session once, under a neutral name: the dataset's own names tell which ones hold answers."""
+    """Each session once, under a neutral name: the dataset's own names reveal which ones hold answers."""
 
     turns: Mapping[str, tuple[Turn, ...]]
     names: Mapping[str, str]
@@ -248,7 +248,7 @@ def beam_corpus(record: Mapping[str, Any]) -> Corpus:
 
 
 def beam_turns(chat: list[Any]) -> Iterator[Turn]:
-    """Batches are its sessions; a date, where one is given, holds until the next."""
+    """A batch is a session; a date is valid until the next one."""
     for number, batch in enumerate(chat):
         place, at = 0, None
         for message in beam_messages(batch):
@@ -260,7 +260,7 @@ def beam_turns(chat: list[Any]) -> Iterator[Turn]:
 
 
 def beam_messages(part: Any) -> Iterator[Mapping[str, Any]]:
-    """A batch holds exchanges, and an exchange messages; some releases leave a level out."""
+    """A batch holds exchanges, and an exchange holds messages; some releases have fewer levels."""
     if isinstance(part, Mapping) and "content" in part:
         yield part
         return
@@ -274,7 +274,7 @@ def beam_question(asked: Mapping[str, Any], kind: str, known: set[str]) -> Quest
 
 
 def flattened(ids: object) -> Iterator[int]:
-    """Some kinds of question list their sources, some sort them into lists by what they say."""
+    """Some kinds of questions have one list of sources, some have several lists."""
     if isinstance(ids, Mapping):
         ids = list(ids.values())
     if isinstance(ids, list):

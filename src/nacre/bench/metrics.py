@@ -1,4 +1,4 @@
-"""Says how good a ranking is: at least one, how many, all of what was wanted, and how high."""
+"""Scores rankings: any, recall, all, NDCG and MRR; with folds, and how well relevance predicts abstention."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Summary: TypeAlias = dict[str, float | dict[str, Scores]]
 
 
 def score(ranking: Sequence[str], gold: frozenset[str]) -> Scores:
-    """Percentages. The ideal of NDCG is made of all gold, not only of what was found."""
+    """Percentages. The ideal of NDCG uses all gold keys, not only the found ones."""
     places = [place for place, key in enumerate(ranking, start=1) if key in gold]
     scores = {"mrr": 100 / places[0] if places else 0.0}
     for depth in DEPTHS:
@@ -62,7 +62,7 @@ class Folds(TypedDict):
 
 
 def folds(judged: Sequence[tuple[int, Scores]]) -> Folds:
-    """Of pairs of a corpus's number and what a question of it scored."""
+    """From pairs of the corpus number and the scores of one question."""
     parts = by_corpus(judged)
     by = "corpus"
     if len(parts) == 1 or all(len(part) == 1 for part in parts):

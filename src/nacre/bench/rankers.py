@@ -1,4 +1,4 @@
-"""The default, and the four plain ways that it has to beat, each as one ranking of a corpus."""
+"""The default recall and the four baselines that it is compared with."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from nacre.model import Recollection
 from nacre.text.tokens import STOP_WORDS, words
 
 DEPTH = 20
-# A session's rank in the plain ways is that of its best turn: so many times more turns are read until there are twenty.
+# A baseline ranks a session by its best turn: it reads this many times more turns until there are twenty sessions.
 DEEPER = 3
 
 
 class Stored:
-    """A corpus in a store, with what the plain ways need beside it."""
+    """A corpus in a store, with the lines that grep needs."""
 
     def __init__(self, corpus: Corpus, store: MemoryStore, unit: Unit) -> None:
         self.store = store
@@ -32,7 +32,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`relevance` is that of the most relevant hit: what a threshold would have to let pass."""
+    """`relevance` is that of the most relevant hit."""
 
     keys: tuple[str, ...]
     milliseconds: float = 0.0
@@ -43,7 +43,7 @@ Ranker: TypeAlias = Callable[[Stored, Question], Answer]
 
 
 def default(stored: Stored, question: Question) -> Answer:
-    """Asked as a user asks, the use of what is found counted."""
+    """As a user asks; the use of the hits is counted."""
     ask = partial(stored.store.recall, question.text, DEPTH, asked_at=question.asked_at)
     if stored.unit == "session":
         recollection, took = timed(partial(ask, group_by="session"))
@@ -55,15 +55,15 @@ def default(stored: Stored, question: Question) -> Answer:
 
 
 def by_strategy(strategy: str) -> Ranker:
-    """Timed for twenty memories, which is what a plain search is asked for, though sessions need more of them."""
+    """Only the first search for twenty memories is timed, though sessions may need more."""
 
     def rank(stored: Stored, question: Question) -> Answer:
         ask = partial(stored.store.recall, question.text, strategy=strategy, touch=False)
         read = DEPTH
-        found, took = timed(partial(ask, k=read))
-        while len(keys := keys_of(stored, found)) < DEPTH and len(found) == read:
+        recollection, took = timed(partial(ask, k=read))
+        while len(keys := keys_of(stored, recollection)) < DEPTH and len(recollection) == read:
             read *= DEEPER
-            found = ask(k=read)
+            recollection = ask(k=read)
         return Answer(keys, took)
 
     return rank

@@ -1,4 +1,4 @@
-"""What a run found, as plain JSON values."""
+"""The result of a run as plain JSON values, and as rows of a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nacre.bench.rankers import DEFAULT, VECTOR, Answer
 class Report(TypedDict):
     """Percentages from 0 to 100; `n` counts the questions that something answers.
 
-    `ingest_per_s` is of turns whose texts were really embedded, `rss_mb` the process's peak with the dataset in it.
+    `ingest_per_s` counts turns whose texts were really embedded; `rss_mb` is the peak of the process with the dataset.
     """
 
     suite: str
@@ -34,7 +34,7 @@ class Report(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question of the corpus of this number, with what each ranker answered."""
+    """A question, the number of its corpus, and the answer of each ranker."""
 
     corpus: int
     question: Question
@@ -84,7 +84,7 @@ def latency(asked: Sequence[Asked], ranker: str) -> Scores:
 
 
 def peak_rss_mb() -> float | None:
-    """None where the system does not tell."""
+    """None when the system does not report it."""
     if sys.platform == "win32":
         return None
     import resource

@@ -1,4 +1,4 @@
-"""Remembers a corpus in a store of its own, and tells how fast."""
+"""Runs a suite: stores each corpus, asks its questions, and measures quality and speed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from nacre.memory_store import MemoryStore
 from nacre.protocols import Embedder, Progress, Vectors
 from nacre.settings import Settings
 
-FRESH = 0.95  # share of a batch's texts; a "thank you" or two that was said before does not make it a fast one
+FRESH = 0.95  # share of new texts in a batch; a repeated "thank you" does not make the batch a cached one
 
 
 class EmbeddingRate:
-    """Turns a second over the batches that were really embedded; those that came from the memo do not count.
+    """Turns per second over the batches that were really embedded, not read from the cache.
 
-    To be given to `remember_many` as its progress.
+    It is the `progress` of `remember_many`.
     """
 
     def __init__(self, embedder: CachingEmbedder) -> None:
@@ -52,9 +52,9 @@ class EmbeddingRate:
 
 @contextmanager
 def store_of(corpus: Corpus, embedder: Embedder, progress: Progress) -> Iterator[MemoryStore]:
-    """In a throw-away file, with the settings that a user gets who sets none.
+    """A temporary store with the default settings.
 
-    The clock stands at the corpus's end, so that a question without a date is asked then, today and next year.
+    The clock stands at the end of the corpus, so that a question without a date gets the same answer every day.
     """
     now = corpus.ended_at
     with (
@@ -78,9 +78,9 @@ def fields(turn: Turn) -> dict[str, object]:
 
 
 class CachingEmbedder:
-    """A text that comes alone is a question: it is embedded anew each time, so that the time of a recall is true.
+    """Caches vectors, except of a single text: that is a question, whose embedding belongs to the time of a recall.
 
-    `asked` and `embedded` count the other texts: all of them, and those that had not come before.
+    `asked` and `embedded` count the other texts: all of them, and the new ones.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -133,9 +133,9 @@ WARM_UP = "What was said first of all?"
 
 
 def load(suite: str, file: Path, mode: str = "", unit: Unit | None = None) -> Suite:
-    """`mode` is LongMemEval's alone, pooled unless given; `unit` is what the dataset is usually asked for unless given.
+    """`mode` is for LongMemEval only, by default pooled; `unit` is by default the usual one of the dataset.
 
-    Raises `InvalidInput` when the file is not of this suite.
+    Raises `InvalidInput` when the file does not belong to this suite.
     """
     check_names(suite, mode, unit)
     try:
@@ -145,7 +145,7 @@ def load(suite: str, file: Path, mode: str = "", unit: Unit | None = None) -> Su
     except (AttributeError, IndexError, KeyError, SyntaxError, TypeError, ValueError) as error:
         raise wrong_format(suite, file, f"{type(error).__name__}: {error}") from error
     if not any(corpus.questions for corpus in loaded.corpora):
-        raise wrong_format(suite, file, "it holds no question that can be judged")
+        raise wrong_format(suite, file, "it has no question that can be scored")
     return loaded
 
 
@@ -154,7 +154,7 @@ def check_names(suite: str, mode: str, unit: str | None) -> None:
         if name not in known:
             raise UnknownName(kind, str(name), filter(None, known))
     if mode == "haystack" and suite in SEPARATE:
-        raise InvalidInput(f"{suite} has a store for each conversation; haystacks are for longmemeval.")
+        raise InvalidInput(f"{suite} has one store for each conversation; the mode haystack is for longmemeval only.")
 
 
 def read(suite: str, file: Path, mode: str, unit: Unit | None) -> Suite:
@@ -165,15 +165,15 @@ def read(suite: str, file: Path, mode: str, unit: Unit | None) -> Suite:
 
 
 def wrong_format(suite: str, file: Path, reason: str) -> InvalidInput:
-    return InvalidInput(f"{file} does not read as a {suite} dataset ({reason}); give the official file.")
+    return InvalidInput(f"{file} is not a {suite} dataset ({reason}); use the official file.")
 
 
 def run(
     suite: Suite, embedder: Embedder, *, progress: Progress | None = None, only: Collection[str] | None = None
 ) -> Report:
-    """`only` names the rankers to compare, the default always among them."""
+    """`only` names the rankers to compare; the default is always included."""
     once = CachingEmbedder(embedder)
-    # Loads the model, which is no part of a rate; and a store would answer from words alone where there is none.
+    # Loads the model before anything is timed, and fails here when there is none.
     once.embed([WARM_UP])
     pace, rankers = EmbeddingRate(once), selected_rankers(only)
     steps = Steps(suite, pace, progress)
@@ -193,7 +193,7 @@ def selected_rankers(only: Collection[str] | None) -> dict[str, Ranker]:
 
 
 class Steps:
-    """One progress for all stores: a step is a turn remembered or a question asked."""
+    """One progress for all stores: a step is a stored turn or an answered question."""
 
     def __init__(self, suite: Suite, pace: EmbeddingRate, progress: Progress | None) -> None:
         self._total = sum(len(corpus.turns) + len(corpus.questions) for corpus in suite.corpora)
@@ -224,13 +224,13 @@ def measure(
     steps.begin()
     with store_of(corpus, embedder, steps.remembered) as store:
         stored = Stored(corpus, store, unit)
-        store.recall(WARM_UP, DEPTH, touch=False)  # reads the vectors of the store, once for all that is asked
+        store.recall(WARM_UP, DEPTH, touch=False)  # loads the vectors of the store before anything is timed
         for question in corpus.questions:
             yield Asked(number, question, answers(stored, question, rankers))
             steps.asked()
 
 
 def answers(stored: Stored, question: Question, rankers: Mapping[str, Ranker]) -> dict[str, Answer]:
-    """The plain ways are not asked what nothing answers: only the default says how sure it is."""
+    """Only the default gets questions without an answer, because only it reports a relevance."""
     asked = rankers if question.gold else {DEFAULT: rankers[DEFAULT]}
     return {name: rank(stored, question) for name, rank in asked.items()}

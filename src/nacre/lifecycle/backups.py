@@ -1,4 +1,4 @@
-"""Keeps the last few copies of a store in a folder, each whole, the oldest removed only when a newer one stands."""
+"""Makes, lists, verifies and restores copies of a store; the oldest is removed only after a newer one is verified."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ log = logging.getLogger("nacre")
 
 KEEP = 7
 NAME = re.compile(r"-(\d{8}T\d{6}Z)\.db\Z", re.ASCII)
-ABANDONED_SECONDS = 3_600.0  # a copy under way is written to all the time; one so old was interrupted
+ABANDONED_SECONDS = 3_600.0  # a copy in progress is written all the time; one so old was interrupted
 
 
 @dataclass(frozen=True, slots=True)
 class Backups:
-    """`name` tells the copies of one store from those of another in the same folder."""
+    """`name` distinguishes the copies of several stores in one folder."""
 
     folder: Path
     keep: int = KEEP
@@ -37,20 +37,20 @@ class Backups:
 
     def __post_init__(self) -> None:
         if self.keep < 1:
-            raise InvalidInput(f"{self.keep} backups cannot be kept; keep 1 or more, or make none.")
+            raise InvalidInput(f"backup_keep is {self.keep}; it must be 1 or more.")
 
     def files(self) -> list[Path]:
-        """The copies that stand, oldest first."""
+        """The existing copies, oldest first."""
         files = self.folder.glob(f"{self.name}-*.db") if self.folder.is_dir() else ()
         return sorted(file for file in files if self._ours(file))
 
     def newest_at(self) -> float | None:
-        """When the newest one was begun."""
+        """When the newest one was started."""
         files = self.files()
         return made_at(files[-1]) if files else None
 
     def make(self, store: MemoryStore, now: float) -> Path:
-        """The new copy is verified before anything older goes."""
+        """The new copy is verified before an older one is removed."""
         at = now
         while (target := self.folder / f"{self.name}-{stamp(at)}.db").exists():
             at += 1
@@ -76,7 +76,7 @@ class Backups:
 def made_at(file: Path) -> float:
     match = NAME.search(file.name)
     if match is None:
-        raise InvalidInput(f"{file} is no backup of ours; its name would tell when it was made.")
+        raise InvalidInput(f"{file} does not have the name of a backup, which ends with the time it was made.")
     return datetime.strptime(match[1], STAMP).replace(tzinfo=UTC).timestamp()
 
 
@@ -86,12 +86,12 @@ def untouched(file: Path) -> bool:
     return False
 
 
-REPLACED = "replaced"  # in the name of a file whose place a copy took
+REPLACED = "replaced"  # part of the name of a file that a restore replaced
 
 
 @dataclass(frozen=True, slots=True)
 class StoredCopy:
-    """A file that can be put back; `replaced` when it was the store until another copy took its place."""
+    """A file that can be restored; `replaced` when it was the store until a copy was restored over it."""
 
     file: Path
     made_at: float
@@ -100,7 +100,7 @@ class StoredCopy:
 
 
 def copies(settings: Settings) -> list[StoredCopy]:
-    """Newest first: those that the maintenance and `nacre backup create` made, and what restores left behind."""
+    """Newest first: copies made by maintenance or `nacre backup create`, and files that a restore replaced."""
     require_access(settings, "list the copies of the store")
     present = store_file(settings.store).absolute()
     made = [StoredCopy(file, made_at(file), file.stat().st_size) for file in backups_of(settings).files()]
@@ -110,14 +110,14 @@ def copies(settings: Settings) -> list[StoredCopy]:
 
 
 def verify(settings: Settings, file: Path | str, *, key: str | None = None) -> Copy:
-    """What the copy holds, once all of it could be read. `key` names its key where it is not that of the settings."""
+    """Reads the complete copy and returns what it holds. `key` names its key if it differs from the settings."""
     require_access(settings, "read a copy of the store")
     return verify_copy(file, settings.key if key is None else key)
 
 
 def restore(settings: Settings, file: Path | str, now: float, *, key: str | None = None) -> Path | None:
-    """Puts the copy in the place of the store, whose own key it gets; returns where the present file is kept, None when
-    there was none. Raises `StoreBusy` when somebody has the store open; nothing is changed then."""
+    """Replaces the store by the copy, encrypted with the store's own key; returns where the old file was moved, None
+    when there was none. Raises `StoreBusy`, and changes nothing, while the store is open elsewhere."""
     require_access(settings, "restore the store")
     present = store_file(settings.store).absolute()
     at = now

@@ -1,4 +1,4 @@
-"""What becomes of memories that another one now stands for: replaced or removed, and named by it either way."""
+"""Groups similar vectors, and replaces the members of a group by one memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DERIVED_FROM = "derived_from"
 
 
 def all_unchanged(planned: Sequence[Memory], transaction: Transaction) -> list[Memory] | None:
-    """They as they stand now; None when one of them went, or no longer says or is what it did."""
+    """The memories as they are now; None when one of them was removed or changed."""
     now = [transaction.get(memory.space, memory.id) for memory in planned]
     current = [memory for memory, then in zip(now, planned, strict=True) if memory is not None and same(memory, then)]
     return current if len(current) == len(planned) else None
@@ -32,16 +32,18 @@ def same(memory: Memory, planned: Memory) -> bool:
 def replace_members(
     transaction: Transaction, members: Sequence[Memory], successor: Memory, now: float, *, hard: bool
 ) -> tuple[Memory, list[Change]]:
-    """The heir, and what becomes of those that it stands for; the heir's own change is the caller's.
+    """The updated successor and the changes of the members; the caller adds the change of the successor itself.
 
-    Pinned ones stay as they are. `hard` removes the others, and the heir then takes on what they had replaced.
+    Pinned members stay. `hard` removes the others; the successor then supersedes their predecessors too.
     """
     leaving = [memory for memory in members if not memory.pinned]
     if not hard:
         return all_superseded(transaction, leaving, successor, now)
     gone = {memory.id for memory in leaving}
-    formers = [former for memory in leaving for former in transaction.replaced_by(memory.space, memory.id)]
-    successor, changes = all_superseded(transaction, [each for each in formers if each.id not in gone], successor, now)
+    predecessors = [each for memory in leaving for each in transaction.replaced_by(memory.space, memory.id)]
+    successor, changes = all_superseded(
+        transaction, [each for each in predecessors if each.id not in gone], successor, now
+    )
     remaining = [change for change in changes if change.subject.id not in gone]
     return successor, [*remaining, *(Change(memory, None) for memory in leaving)]
 
@@ -58,9 +60,9 @@ class Group:
 
 
 def by_seed(vectors: Vectors, threshold: float, fresh: Sequence[bool] | None = None) -> list[Group]:
-    """Greedy: each row that no group has taken yet is a seed, in order, and takes every free row at least so similar.
+    """Greedy: each free row, in order, is a seed and takes every free row that is at least so similar.
 
-    With `fresh`, only fresh rows are seeds: what was compared before is not compared among itself again.
+    With `fresh`, only fresh rows are seeds, so that old rows are not compared with each other again.
     """
     free = np.ones(len(vectors), np.bool_)
     seeds = np.flatnonzero(np.asarray(fresh)) if fresh is not None else np.arange(len(vectors))
@@ -79,7 +81,7 @@ def by_seed(vectors: Vectors, threshold: float, fresh: Sequence[bool] | None = N
 
 
 def by_centroid(vectors: Vectors, threshold: float) -> list[Group]:
-    """Greedy: the first free row is a seed; each later free row joins while it is so similar to the running mean."""
+    """Greedy: the first free row is a seed; later free rows join if they are so similar to the running mean."""
     free = np.ones(len(vectors), np.bool_)
     groups = []
     for seed in range(len(vectors)):
@@ -87,7 +89,7 @@ def by_centroid(vectors: Vectors, threshold: float) -> list[Group]:
             continue
         free[seed] = False
         members, total = [seed], vectors[seed].astype(np.float64)
-        # Each that joins moves the mean, which decides over those after it.
+        # Each new member moves the mean that later rows are compared with.
         while (joining := next_member(vectors, free, members[-1], total, threshold)) is not None:
             free[joining] = False
             members.append(joining)

@@ -1,4 +1,4 @@
-"""Moves what has earned it from the short term to the long: tiers, groups and their representatives."""
+"""Promotes important short-term memories to the long term: groups similar ones and keeps one of each group."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from nacre.text.emotion import salience
 ACTOR = "consolidation"
 SHORT_TERM = ("short_term", "consolidating")
 YEAR_DAYS = 365.0
-# Mnemosyne's: what moved somebody, what is new and what is used, in these shares.
+# The weights of Mnemosyne: emotion, recency and use.
 FELT, NEW, USED = 0.4, 0.3, 0.3
 MANY_USES = 10
-NEUTRAL = 0.5  # the salience of what nobody felt anything about
+NEUTRAL = 0.5  # the salience of a memory without emotion
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ConsolidationConfig:
     max_batch_size: int = 50
     buffer_threshold: int = 100
     similarity_threshold: float = 0.85
-    min_cluster_size: int = 1  # natively one that has earned it is promoted alone; Mnemosyne asks for two
+    min_cluster_size: int = 1  # a single memory can be promoted; Mnemosyne requires two
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class ConsolidationReport:
 
 
 def worth(memory: Memory, now: float) -> float:
-    """From 0 to 1: how much it was felt, how new it is, how often it was used."""
+    """From 0 to 1, of emotion, recency and use."""
     felt = NEUTRAL if memory.valence is None else salience(memory.valence, memory.arousal or 0.0)
     new = max(0.0, 1 - max(0.0, now - memory.created_at) / DAY / YEAR_DAYS)
     return FELT * felt + NEW * new + USED * min(1.0, memory.access_count / MANY_USES)
@@ -68,7 +68,7 @@ def worth(memory: Memory, now: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Consolidator:
-    """`hard` removes the members that a representative stands for; else they are superseded by it. Pinned ones stay."""
+    """`hard` removes the other members of a cluster; else the promoted one supersedes them. Pinned ones stay."""
 
     store: MemoryStore
     config: ConsolidationConfig = ConsolidationConfig()
@@ -80,14 +80,14 @@ class Consolidator:
         return waiting >= limit, f"Buffer size ({waiting}) {state} threshold ({limit})"
 
     def candidates(self, now: float | None = None) -> list[Memory]:
-        """Short-term memories that are old enough, the worthiest first, as many as one batch takes."""
+        """Short-term memories that are old enough, the most valuable first, at most one batch."""
         at = self.store.now() if now is None else now
         old = Filter.where(created_at__le=at - self.config.min_age_hours * 3600)
         scored = (replace(m, salience=worth(m, at)) for m in self.store.iterate(status=SHORT_TERM, where=old))
         return nlargest(self.config.max_batch_size, scored, key=lambda memory: memory.salience)
 
     def clusters(self, memories: Sequence[Memory]) -> list[MemoryCluster]:
-        """Every memory is in one; those without a vector are alone."""
+        """Every memory is in one cluster; those without a vector are alone."""
         import numpy as np
 
         vectors = self.store.vectors([memory.id for memory in memories])
@@ -98,7 +98,7 @@ class Consolidator:
         return clusters + [cluster([memory], None) for memory in memories if memory.id not in vectors]
 
     def plan(self, now: float | None = None) -> list[MemoryCluster]:
-        """The clusters that have earned their place. Nothing is changed."""
+        """The clusters to promote. Changes nothing."""
         return [each for each in self.clusters(self.candidates(now)) if self.earned(each)]
 
     def earned(self, each: MemoryCluster) -> bool:
@@ -114,7 +114,7 @@ class Consolidator:
         return report
 
     def apply(self, plan: Sequence[MemoryCluster], *, why: str = "") -> list[MemoryCluster]:
-        """Promotes each cluster's worthiest member in one act; a cluster with a changed member is left as it is."""
+        """Promotes the most valuable member of each cluster in one operation; skips changed clusters."""
         engine = self.store.acting_as(ACTOR)
         done: list[MemoryCluster] = []
 
@@ -138,7 +138,7 @@ def cluster(memories: Sequence[Memory], centroid: Vectors | None) -> MemoryClust
 
 
 def promote(each: MemoryCluster, transaction: Transaction, engine: Engine, *, hard: bool) -> list[AnyChange]:
-    """Empty when a member is no longer what it was: then nothing of the cluster changes."""
+    """Empty when a member has changed since the plan."""
     current = all_unchanged(each.memories, transaction)
     if not current:
         return []
@@ -150,7 +150,7 @@ def promote(each: MemoryCluster, transaction: Transaction, engine: Engine, *, ha
 
 
 def derived_from_links(successor: Memory, others: Sequence[Memory]) -> list[Link]:
-    """The ties that it does not have yet: a reflection may be promoted together with its own sources."""
+    """The missing links: a reflection may be promoted together with its own sources."""
     named = {link.to for link in successor.links if link.rel == DERIVED_FROM}
     return [Link(memory.id, DERIVED_FROM) for memory in others if memory.id not in named]
 

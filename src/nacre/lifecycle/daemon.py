@@ -1,4 +1,4 @@
-"""Which processes there are on this machine, and whether a number still means the one that it meant."""
+"""The maintenance process: is it alive, its pid file and log, starting and stopping, and service definitions."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from nacre.errors import InvalidInput
 from nacre.files import atomic_write, private_folder, private_opener
 
 PROC = Path("/proc")
-STATE, STARTED = 0, 19  # fields of /proc/PID/stat after the name, which may hold anything
-ASKING_SECONDS = 5.0
+STATE, STARTED = 0, 19  # fields of /proc/PID/stat after the name, which may contain anything
+PS_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """`born` tells it from a later one with the same number; empty where the system does not say."""
+    """`born` distinguishes it from a later process with the same number; empty when the system does not say."""
 
     pid: int
     host: str
@@ -41,12 +41,12 @@ class Process:
 
     @property
     def here(self) -> bool:
-        """True when its number means something to this process."""
+        """True when it runs on this machine."""
         return self.host == this_host()
 
     @property
     def gone(self) -> bool:
-        """True only when that is sure; of another machine's processes nothing is."""
+        """True only when that is certain; never for a process of another machine."""
         if not self.here:
             return False
         return not is_alive(self.pid) or (self.born != "" and start_time(self.pid) not in ("", self.born))
@@ -58,7 +58,7 @@ def this_process() -> Process:
 
 @cache
 def this_host() -> str:
-    """Containers may share a name and a file; their numbers mean different processes."""
+    """Includes the PID namespace: containers may share a host name and a file, but not process numbers."""
     try:
         return f"{platform.node()} {(PROC / 'self' / 'ns' / 'pid').readlink()}"
     except OSError:
@@ -71,7 +71,7 @@ if sys.platform == "win32":
     QUERY, RUNNING = 0x1000, 259
 
     def is_alive(pid: int) -> bool:
-        # os.kill would end it: this system knows no signal 0.
+        # os.kill would end the process: Windows has no signal 0.
         handle = ctypes.windll.kernel32.OpenProcess(QUERY, False, pid)
         if not handle:
             return False
@@ -82,7 +82,7 @@ if sys.platform == "win32":
 else:
 
     def is_alive(pid: int) -> bool:
-        """A process that has ended and that nobody has waited for is not."""
+        """False for a zombie."""
         if pid <= 0:
             return False
         try:
@@ -90,7 +90,7 @@ else:
         except (ProcessLookupError, OverflowError):
             return False
         except PermissionError:
-            return True  # somebody else's
+            return True  # it belongs to another user
         return not process_stat(pid)[0].startswith("Z")
 
 
@@ -99,7 +99,7 @@ def start_time(pid: int) -> str:
 
 
 def process_stat(pid: int) -> tuple[str, str]:
-    """Its state and when it began, in the system's own words; empty where it does not say."""
+    """Its state and start time as the system writes them; empty when unknown."""
     if PROC.joinpath("self").exists():
         try:
             fields = (PROC / str(pid) / "stat").read_text("ascii", "replace").rpartition(")")[2].split()
@@ -120,7 +120,7 @@ def boot() -> str:
 def ask_ps(pid: int) -> tuple[str, str]:
     words = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
     try:
-        output = subprocess.run(words, capture_output=True, text=True, timeout=ASKING_SECONDS, check=False).stdout
+        output = subprocess.run(words, capture_output=True, text=True, timeout=PS_SECONDS, check=False).stdout
     except (OSError, subprocess.SubprocessError):
         return "", ""
     state, _, born = output.strip().partition(" ")
@@ -129,7 +129,7 @@ def ask_ps(pid: int) -> tuple[str, str]:
 
 __all__ = ["get_pid", "is_alive", "remove_pid", "running", "spawn_detached", "stop_daemon", "write_pid"]
 
-STOPPING_SECONDS = 30.0  # a job under way is finished first
+STOPPING_SECONDS = 30.0  # a running job is finished first
 PAUSE_SECONDS = 0.05
 LOG_BYTES = 1_000_000
 OLD_LOGS = 3
@@ -143,7 +143,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class DaemonFiles:
-    """Beside the store, where everyone who uses it finds them."""
+    """The pid file and the log, beside the store."""
 
     pid: Path
     log: Path
@@ -154,14 +154,14 @@ class DaemonFiles:
 
 
 def write_pid(path: Path | str, process: Process | None = None) -> None:
-    """The number alone in the first line, as other programs expect it; then what tells it from its namesakes."""
+    """The number alone in the first line, as other programs expect it; then the host and the start time."""
     file, written = Path(path), process or this_process()
     private_folder(file.parent)
     atomic_write(file, f"{written.pid}\n{written.host}\n{written.born}\n")
 
 
 def read_pid(path: Path | str) -> Process | None:
-    """None when there is no such file or it names no process; a bare number means one of this machine."""
+    """None when there is no such file or it names no process; a bare number means a process of this machine."""
     try:
         number, host, born, *_ = [*Path(path).read_text("utf-8").splitlines(), "", "", ""]
         pid = int(number)
@@ -171,13 +171,13 @@ def read_pid(path: Path | str) -> Process | None:
 
 
 def get_pid(path: Path | str) -> int | None:
-    """The number that the file tells, whether such a process lives or not."""
+    """The number in the file, whether the process is alive or not."""
     process = read_pid(path)
     return None if process is None else process.pid
 
 
 def running(path: Path | str) -> Process | None:
-    """The process that wrote the file, if it still lives; not a later one to which the system gave its number."""
+    """The process that wrote the file, if it is still alive; not a later one with the same number."""
     process = read_pid(path)
     return None if process is None or process.gone else process
 
@@ -192,7 +192,7 @@ def remove_pid(path: Path | str) -> bool:
 
 
 def stop_daemon(path: Path | str, timeout: float = STOPPING_SECONDS) -> bool:
-    """Asks the process to end and waits for it; False when none runs or it has not ended by then.
+    """Asks the process to end and waits; False when none runs or it has not ended in time.
 
     A file that a dead process left behind is removed.
     """
@@ -210,12 +210,12 @@ def stop_daemon(path: Path | str, timeout: float = STOPPING_SECONDS) -> bool:
             return False
         time.sleep(PAUSE_SECONDS)
     if read_pid(path) == process:
-        remove_pid(path)  # it could not do so itself
+        remove_pid(path)  # it had no time to do so itself
     return True
 
 
 def spawn_detached(command: Sequence[str], log: Path | str, folder: Path | str | None = None) -> int:
-    """Starts it in a session of its own, without a terminal, what it prints added to the log; returns its number."""
+    """Starts a process in its own session without a terminal, with its output in the log; returns its number."""
     private_folder(Path(log).parent)
     with open(log, "ab", opener=private_opener) as printed:
         process = subprocess.Popen(
@@ -227,13 +227,13 @@ def spawn_detached(command: Sequence[str], log: Path | str, folder: Path | str |
             start_new_session=True,
             creationflags=WITHOUT_CONSOLE,
         )
-    process.returncode = 0  # it outlives us: nobody is meant to wait for it
+    process.returncode = 0  # it outlives this process, so nobody waits for it
     return process.pid
 
 
 @contextmanager
 def stopping_on_signals() -> Iterator[threading.Event]:
-    """Set by the first SIGTERM or SIGINT; the second one ends the process as if nobody listened."""
+    """The event is set by the first SIGTERM or SIGINT; the second one ends the process."""
     stop = threading.Event()
     caught = (int(signal.SIGTERM), int(signal.SIGINT))
     before = {number: signal.getsignal(number) for number in caught}
@@ -253,7 +253,7 @@ def stopping_on_signals() -> Iterator[threading.Event]:
 
 @contextmanager
 def pid_file(path: Path | str) -> Iterator[None]:
-    """The file tells this process while it lasts, and goes with it."""
+    """Writes the pid file, and removes it at the end."""
     mine = this_process()
     write_pid(path, mine)
     try:
@@ -273,7 +273,7 @@ class PrivateLog(RotatingFileHandler):
 
 @contextmanager
 def logging_to(path: Path | str) -> Iterator[None]:
-    """What the log says goes to a file that is put aside when it grows large; the last few are kept."""
+    """Logs to a file that is rotated by size."""
     private_folder(Path(path).parent)
     handler = PrivateLog(path, maxBytes=LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter(LOG_FORM))
@@ -289,14 +289,14 @@ def logging_to(path: Path | str) -> Iterator[None]:
         handler.close()
 
 
-UNIT_STOPPING_SECONDS = 300  # a job under way is finished; after this the system ends it, which harms nothing
+UNIT_STOPPING_SECONDS = 300  # a running job is finished; after this the system ends it, which is safe
 AGAIN_SECONDS = 60
 PLAIN = re.compile(r"[\w@+=:,./-]+\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """`command` runs in the foreground; `folder` is where it starts, so that it reads the same settings as here."""
+    """`command` runs in the foreground; it starts in `folder`, so that it reads the same settings."""
 
     command: Sequence[str]
     store: Path
@@ -305,7 +305,7 @@ class Service:
 
     @property
     def name(self) -> str:
-        """One for each store."""
+        """Unique for each store."""
         return f"nacre-maintenance-{blake2b(str(self.store).encode(), digest_size=4).hexdigest()}"
 
 
@@ -332,7 +332,7 @@ def systemd(service: Service) -> str:
 
 
 def quoted(word: str) -> str:
-    """As a word of ExecStart, where a percent sign and a dollar mean something even in quotes."""
+    """Quoted for ExecStart, where percent and dollar signs are special even in quotes."""
     plain = printed(word).replace("$", "$$")
     if PLAIN.match(plain):
         return plain
@@ -341,7 +341,7 @@ def quoted(word: str) -> str:
 
 def printed(text: str) -> str:
     if any(sign in text for sign in "\n\r\x00"):
-        raise InvalidInput(f"{text!r} holds a line break, which no unit can; move it to another path.")
+        raise InvalidInput(f"{text!r} contains a line break, which a service file cannot hold; use another path.")
     return text.replace("%", "%%")
 
 
@@ -364,5 +364,5 @@ UNITS = {"systemd": systemd, "launchd": launchd}
 
 
 def usual_service() -> str:
-    """What this system has."""
+    """The service manager of this system."""
     return "launchd" if sys.platform == "darwin" else "systemd"

@@ -16,10 +16,10 @@ from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
 from nacre.model.memory import LESSON
 
-# What each adds to the time that a memory lasts, in units of the time that an unused one does.
-USED = 1.0  # by the logarithm of its uses: the tenth recall proves less than the first (Ebbinghaus' savings)
-VALIDATED = 2.0  # somebody said that it still holds
-LINKED = 0.25  # each tie that leads to it, up to
+# What each adds to the lifetime of a memory, in units of the lifetime of an unused one.
+USED = 1.0  # times the logarithm of its uses: the tenth recall proves less than the first (Ebbinghaus' savings)
+VALIDATED = 2.0  # somebody confirmed that it is still true
+LINKED = 0.25  # for each incoming link, up to MOST_LINKS
 MOST_LINKS = 8
 # The height of a curve hardly decides when it ends: at 0.02 a day a remark (0.2) would last 69 days and a standing
 # order (0.95) 147. So what is worth more than anything that is said in passing, as the appraisal has it, lasts longer
@@ -31,7 +31,7 @@ WORTH = 40.0
 
 @dataclass(frozen=True, slots=True)
 class DecayInput:
-    """What a score is made of; `support` counts the ties that lead to the memory."""
+    """The input of a score; `support` counts the incoming links."""
 
     memory: Memory
     now: float
@@ -48,9 +48,9 @@ def simple(state: DecayInput) -> float:
 
 
 def strength(state: DecayInput) -> float:
-    """The same curve, made longer by what speaks for the memory: its worth, uses, a validation, ties.
+    """The same curve, made longer by importance, uses, a validation and incoming links.
 
-    A pinned one never fades.
+    A pinned memory never fades.
     """
     memory = state.memory
     if memory.pinned:
@@ -63,7 +63,7 @@ def strength(state: DecayInput) -> float:
 
 
 def days_since(at: float, now: float) -> float:
-    """A clock that ran ahead makes nothing younger than new."""
+    """At least 0, even if a clock ran ahead."""
     return max(0.0, (now - at) / DAY)
 
 
@@ -78,7 +78,7 @@ def model_named(name: str) -> Model:
 
 ACTOR = "decay"
 PAGE = 500
-# Ties that do not speak for what they lead to: doubts, what was replaced, what a summary already holds.
+# Links that do not support their target: conflicts, replacements, and summaries.
 NO_SUPPORT = frozenset(("conflicts", "distinct_from", "contradicts", "supersedes", "derived_from", "transitioned_to"))
 
 
@@ -90,8 +90,8 @@ class Faded:
 
 @dataclass(frozen=True, slots=True)
 class DecayEngine:
-    """`model` is `simple` or `strength`. Pinned memories and those of the protected types are never let go, nor, with
-    `protect_linked`, those that ties lead to."""
+    """`model` is `simple` or `strength`. Pinned memories and protected types are never trashed, nor, with
+    `protect_linked`, memories with incoming links."""
 
     store: MemoryStore
     decay_rate: float = 0.1
@@ -103,15 +103,17 @@ class DecayEngine:
     def __post_init__(self) -> None:
         model_named(self.model)
         if not (math.isfinite(self.decay_rate) and self.decay_rate >= 0):
-            raise InvalidInput(f"A decay rate of {self.decay_rate} lets nothing fade; give 0 or more, such as 0.02.")
+            raise InvalidInput(f"The decay rate {self.decay_rate} is not a number from 0; use 0.02, for example.")
         if not math.isfinite(self.min_score):
-            raise InvalidInput(f"The least score {self.min_score} is no number; give one from 0 to 1, such as 0.05.")
+            raise InvalidInput(
+                f"The minimum score {self.min_score} is not a number; use one from 0 to 1, such as 0.05."
+            )
 
     def score(self, memory: Memory, now: float | None = None) -> float:
         return self._scored([memory], self._now(now), self._support([memory.id]))[0].score
 
     def score_all(self, now: float | None = None) -> Iterator[tuple[Memory, float]]:
-        """Every live memory, the strongest first. Only scores are held; records are read as they are asked for."""
+        """Every live memory, the strongest first. Only the scores are held; records are read page by page."""
         at, support = self._now(now), self._support()
         scores = {m.id: self._score(m, at, support) for m in self.store.iterate()}
         ranked = sorted(scores, key=lambda id: -scores[id])
@@ -120,20 +122,22 @@ class DecayEngine:
                 yield memory, scores[memory.id]
 
     def plan(self, now: float | None = None) -> tuple[Faded, ...]:
-        """What would be let go, the weakest first. Nothing is changed."""
+        """What would be trashed, the weakest first. Changes nothing."""
         at, support = self._now(now), self._support()
         fading = self._scored(self.store.iterate(where=Filter.where(pinned=False)), at, support)
-        return tuple(sorted((each for each in fading if self._lets_go(each, support)), key=lambda each: each.score))
+        return tuple(
+            sorted((each for each in fading if self._should_trash(each, support)), key=lambda each: each.score)
+        )
 
     def apply(self, plan: Sequence[Faded], *, why: str = "") -> list[Memory]:
-        """Moves what was planned to the trash in one act; what was used, changed, pinned or tied since then stays."""
+        """Trashes the planned memories in one operation, except those used, changed, pinned or linked since."""
         planned = {each.memory.id: each.memory for each in plan}
         if not planned:
             return []
-        tied = self._support(list(planned)) if self.protect_linked else Counter()
+        linked = self._support(list(planned)) if self.protect_linked else Counter()
 
         def edit(memory: Memory) -> Memory:
-            unused = unused_since(planned[memory.id], memory) and not tied[memory.id]
+            unused = unused_since(planned[memory.id], memory) and not linked[memory.id]
             return trashed(memory) if unused else memory
 
         engine = self.store.acting_as(ACTOR)
@@ -141,11 +145,11 @@ class DecayEngine:
         return [planned[memory.id] for memory in done]
 
     def prune(self, dry_run: bool = False, now: float | None = None) -> list[Memory]:
-        """What was let go, or would be."""
+        """What was trashed, or would be."""
         plan = self.plan(now)
         return [each.memory for each in plan] if dry_run else self.apply(plan)
 
-    def _lets_go(self, faded: Faded, support: Counter[str]) -> bool:
+    def _should_trash(self, faded: Faded, support: Counter[str]) -> bool:
         protected = faded.memory.type in self.protect_types or (self.protect_linked and support[faded.memory.id] > 0)
         return faded.score < self.min_score and not protected
 
@@ -170,9 +174,9 @@ def unused_since(planned: Memory, memory: Memory) -> bool:
 
 CONFIDENCE_ACTOR = "confidence"
 HALF_LIFE_DAYS = 365.0
-CONFIDENCE_FLOOR = 0.1  # doubt is not disproof
-NOTICEABLE = 0.05  # a smaller loss is not worth an act
-# Events do not become less certain; what is held to be true does.
+CONFIDENCE_FLOOR = 0.1  # old is not the same as wrong
+NOTICEABLE = 0.05  # a smaller loss is not worth an operation
+# Events do not become less certain; beliefs do.
 BELIEF_TYPES = ("semantic", "procedural", "feedback", LESSON)
 
 
@@ -184,26 +188,26 @@ class FadedConfidence:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceDecay:
-    """Halves the confidence of what is held to be true every `half_life_days` since it was last validated."""
+    """Halves the confidence of beliefs every `half_life_days` after their last validation."""
 
     store: MemoryStore
     half_life_days: float = HALF_LIFE_DAYS
     floor: float = CONFIDENCE_FLOOR
 
-    def now_worth(self, memory: Memory, now: float) -> float:
-        """From the confidence at its last validation, or at its last change of confidence."""
+    def current_confidence(self, memory: Memory, now: float) -> float:
+        """Computed from the last validation, or from the last change of the confidence."""
         since = max(memory.last_validated_at or 0.0, faded_at(memory), memory.created_at)
         worth = self._faded(memory.confidence, now - since)
         if not noticeable(memory, worth):
             return worth
-        return self._faded(memory.confidence, now - max(since, self._said_at(memory)))
+        return self._faded(memory.confidence, now - max(since, self._confidence_set_at(memory)))
 
     def _faded(self, confidence: float, seconds: float) -> float:
         faded = confidence * float(0.5 ** (max(0.0, seconds) / DAY / self.half_life_days))
         return max(min(self.floor, confidence), faded)
 
-    def _said_at(self, memory: Memory) -> float:
-        """When an act last changed how firmly it is held; 0 when the journal knows of none."""
+    def _confidence_set_at(self, memory: Memory) -> float:
+        """When an operation last changed the confidence; 0 when the journal has none."""
         entries = self.store.journal(memory.id, limit=None)
         said = (entry.operation.at for entry in entries if entry.before and "confidence" in (entry.after or {}))
         return next(said, 0.0)
@@ -211,11 +215,11 @@ class ConfidenceDecay:
     def plan(self, now: float | None = None) -> tuple[FadedConfidence, ...]:
         at = self.store.now() if now is None else now
         held = self.store.iterate(where=Filter.where(pinned=False, type__in=BELIEF_TYPES))
-        fading = (FadedConfidence(memory, self.now_worth(memory, at)) for memory in held)
+        fading = (FadedConfidence(memory, self.current_confidence(memory, at)) for memory in held)
         return tuple(each for each in fading if noticeable(each.memory, each.confidence))
 
     def apply(self, plan: Sequence[FadedConfidence], now: float | None = None, *, why: str = "") -> int:
-        """One act; what was validated or changed since it was planned keeps its confidence."""
+        """One operation; memories validated or changed since the plan keep their confidence."""
         at = self.store.now() if now is None else now
         planned = {each.memory.id: each for each in plan}
         if not planned:
@@ -225,8 +229,8 @@ class ConfidenceDecay:
             each = planned[memory.id]
             if memory.pinned or not confidence_unchanged(memory, each.memory):
                 return memory
-            kept = {**memory.metadata, "confidence_faded_at": at}
-            return replace(memory, confidence=round(each.confidence, 4), metadata=kept)
+            metadata = {**memory.metadata, "confidence_faded_at": at}
+            return replace(memory, confidence=round(each.confidence, 4), metadata=metadata)
 
         engine = self.store.acting_as(CONFIDENCE_ACTOR)
         return len(engine.change_present(self.store.space, list(planned), "fade", edit, why=why))
@@ -251,7 +255,7 @@ def audit(
     store: MemoryStore, *, min_confidence: float = 0.0, max_confidence: float = 1.0, source: str | None = None,
     validated: bool | None = None,
 ) -> Iterator[Memory]:  # fmt: skip
-    """Memories held so firmly, on such evidence: `audit(store, min_confidence=0.8, source="inferred")`."""
+    """Memories by confidence and evidence: `audit(store, min_confidence=0.8, source="inferred")`."""
     where = Filter.where(
         confidence__le=max_confidence, last_validated_at__unset=None if validated is None else not validated
     )

@@ -1,4 +1,4 @@
-"""How memories fade, as lines that a person can look at: in the terminal, as SVG, or as PNG."""
+"""Plots how memories fade: in the terminal, as SVG, or as PNG."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nacre.model.instants import DAY
 POINTS = 120
 COLORS = ("#0b7285", "#c2255c", "#5f3dc4", "#e67700", "#2b8a3e", "#495057")
 WIDTH, HEIGHT, MARGIN = 720, 400, 48
-DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # of a braille sign, row by row
+DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # of a braille character, row by row
 BLANK = 0x2800
 NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
@@ -31,7 +31,7 @@ class Curve:
 def curve(
     memory: Memory, now: float, *, days: float, model: str, decay_rate: float, support: int = 0, label: str = ""
 ) -> Curve:
-    """What the memory's score will be if nobody uses it."""
+    """The future score of the memory if nobody uses it."""
     scored = model_named(model)
     at = [days * step / (POINTS - 1) for step in range(POINTS)]
     points = tuple((day, scored(DecayInput(memory, now + day * DAY, decay_rate, support))) for day in at)
@@ -56,7 +56,7 @@ def terminal(curves: Sequence[Curve], *, width: int = 72, height: int = 16, floo
 
 
 def finely(each: Curve, columns: int) -> list[tuple[float, float]]:
-    """A point for every column of dots, so that a steep line has no holes."""
+    """A point for every column of dots, so that a steep line has no gaps."""
     points = []
     for (d0, s0), (d1, s1) in zip(each.points, each.points[1:], strict=False):
         steps = max(1, columns // (len(each.points) - 1) + 1)
@@ -76,7 +76,7 @@ def label(row: int, height: int) -> str:
 
 def longest(curves: Sequence[Curve]) -> float:
     if not curves:
-        raise InvalidInput("There is nothing to plot; name a memory, or leave the ids away.")
+        raise InvalidInput("There is nothing to plot; name a memory, or give no ids to plot all.")
     return max(each.points[-1][0] for each in curves) or 1.0
 
 
@@ -103,7 +103,7 @@ def svg(curves: Sequence[Curve], *, floor: float | None = None, title: str = "Ho
 
 
 def printed(text: str) -> str:
-    """A memory may hold characters, such as those that colour a terminal, that no XML may."""
+    """Replaces characters that XML does not allow, such as terminal controls."""
     return escape(NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
@@ -123,13 +123,15 @@ def place(day: float, score: float, days: float) -> tuple[float, float]:
 
 
 def write(curves: Sequence[Curve], file: Path, *, floor: float | None = None) -> None:
-    """By the name's ending: .svg, or .png with the extra `plot`."""
+    """By the file extension: .svg, or .png with the extra `plot`."""
     if file.suffix == ".svg":
         atomic_write(file, svg(curves, floor=floor))
     elif file.suffix == ".png":
         png(curves, file, floor)
     else:
-        raise InvalidInput(f"A plot is written as .svg or .png, not as {file.suffix or 'a file without an ending'!r}.")
+        raise InvalidInput(
+            f"A plot is written as .svg or .png, not as {file.suffix or 'a file without an extension'!r}."
+        )
 
 
 def png(curves: Sequence[Curve], file: Path, floor: float | None) -> None:
@@ -151,5 +153,5 @@ def png(curves: Sequence[Curve], file: Path, floor: float | None) -> None:
 
 
 def written(label: str) -> str:
-    """Two dollar signs would be read as the bounds of a formula."""
+    """Matplotlib reads text between two dollar signs as a formula."""
     return label.replace("$", r"\$")

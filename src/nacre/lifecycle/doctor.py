@@ -1,4 +1,4 @@
-"""Examines an installation: what is well, what is not, and what mends it."""
+"""Checks an installation: what is fine, what is not, and how to fix it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_SPACE = 20_000_000  # bytes: SQLite's log of one bulk write may take as much
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`says` ends with what to do, unless all is well; `mended_by` names the act of the store that does it."""
+    """`says` ends with what to do, unless all is fine; `mended_by` names the repair that fixes it."""
 
     check: str
     level: Level
@@ -32,11 +32,11 @@ class Finding:
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Changes nothing and leaves nothing behind: a store that is not there is not made."""
+    """Changes nothing: a missing store is not created."""
     embedder, embedder_findings = examined_embedder(settings)
     file = store_file(settings.store)
     if settings.store == IN_MEMORY or not file.exists():
-        absent = Finding("store", "ok", f"There is no store at {file} yet; the first `nacre remember` makes it.")
+        absent = Finding("store", "ok", f"There is no store at {file} yet; the first `nacre remember` creates it.")
         return [absent, *embedder_findings, *judged_disk(file, free_bytes(file))]
     return [*examined_store(settings, embedder), *embedder_findings, *judged_disk(file, free_bytes(file))]
 
@@ -98,12 +98,12 @@ def judged_vectors(health: Health, identity: str) -> Iterator[Finding]:
         yield Finding(
             "vectors",
             "warning",
-            f"Memories that wait for their vectors, and are found by words alone: {health.pending:,}. "
-            "Run `nacre doctor --fix` when the model is there.",
+            f"Memories without vectors, which are found by keywords only: {health.pending:,}. "
+            "Run `nacre doctor --fix` when the model is available.",
             mended_by="catch_up",
         )
     else:
-        yield Finding("vectors", "ok", "No memory waits for its vectors.")
+        yield Finding("vectors", "ok", "All memories have their vectors.")
 
 
 def judged_model(name: str, *, ready: bool) -> Finding:
@@ -117,7 +117,7 @@ def judged_model(name: str, *, ready: bool) -> Finding:
     return Finding(
         "model",
         "warning",
-        "The embedding model is not installed, and recall answers from words alone. Run `nacre model install`.",
+        "The embedding model is not installed, and recall uses keywords only. Run `nacre model install`.",
     )
 
 
@@ -127,7 +127,7 @@ def free_bytes(file: Path) -> int:
 
 
 def judged_disk(file: Path, free: int) -> Iterator[Finding]:
-    space = f"{free / 1e9:,.1f} GB free where {file.name} lies"
+    space = f"{free / 1e9:,.1f} GB free on the disk of {file.name}"
     if free >= LITTLE_SPACE:
         yield Finding("disk", "ok", f"{space}.")
     else:
@@ -135,7 +135,7 @@ def judged_disk(file: Path, free: int) -> Iterator[Finding]:
 
 
 def repair(settings: Settings, findings: Sequence[Finding], now: float) -> list[str]:
-    """Mends damage of the file; returns sentences that say what was done and what is lost. Raises `StorageError`."""
+    """Repairs a damaged file; returns sentences that say what was done and what is lost. Raises `StorageError`."""
     if all(finding.mended_by != "repair" for finding in findings):
         return []
     access = make_access(settings, settings.space, settings.agent, settings.session, None)
@@ -144,9 +144,9 @@ def repair(settings: Settings, findings: Sequence[Finding], now: float) -> list[
     done = repair_store(settings.store, settings.key, now)
     said = ["The file was repaired."]
     if done.kept is not None:
-        said = [f"What could be read was put into a new file; the damaged one is kept as {done.kept}."]
+        said = [f"What could be read was copied into a new file; the damaged one is kept as {done.kept}."]
     if done.set_aside:
-        said.append(f"Damaged records that were moved aside, into the table `quarantine`: {', '.join(done.set_aside)}.")
+        said.append(f"Damaged records that were moved to the table `quarantine`: {', '.join(done.set_aside)}.")
     if done.lost:
         said.append(f"Records of which nothing could be read: {', '.join(done.lost)}. A backup may have them.")
     return said

@@ -1,4 +1,4 @@
-"""The jobs of the maintenance, by name: each plans, and carries its plan out in one act that the journal tells."""
+"""The maintenance jobs by name: each makes a plan and carries it out in one journaled operation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nacre.model.instants import DAY
 from nacre.model.journal import UNATTENDED
 from nacre.settings import IN_MEMORY, Settings
 
-if TYPE_CHECKING:  # a list of the jobs' names must not cost what a store does
+if TYPE_CHECKING:  # listing the jobs must not import the store
     from nacre.lifecycle.backups import Backups
     from nacre.lifecycle.reflection import Consolidate
     from nacre.lifecycle.retention import RetentionPolicy
@@ -29,7 +29,7 @@ HOUR = 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """`done` counts what was changed or, where `dry`, what would be. A job with an `error` did nothing."""
+    """`done` counts what was changed or, if `dry`, what would be. A job with an `error` did nothing."""
 
     job: str
     done: int = 0
@@ -49,18 +49,18 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`every` is the interval in seconds where nobody says one, None where it is off then. A job of the `whole` store
-    is done once, the others in each space. `seen` tells from the job's own traces when it was last done: a process may
-    be killed before it could note it."""
+    """`every` is the default interval in seconds, None when the job is off by default. A job with `per_store` runs
+    once, the others run in each space. `seen` finds the last run from the job's own results: a process may be killed
+    before it could record the run."""
 
     name: str
     every: float | None
     run: Run
-    whole: bool = False
+    per_store: bool = False
     seen: Callable[[Settings], float | None] | None = None
 
     def key(self, space: str) -> str:
-        return self.name if self.whole else f"{self.name}/{space}"
+        return self.name if self.per_store else f"{self.name}/{space}"
 
 
 def decay(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
@@ -109,8 +109,8 @@ def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool)
     plan = retention.plan(now)
     done = len(plan) if dry_run else len(retention.apply(plan, why=WHY))
     if settings.compress_days > 0 and not dry_run:
-        compress_old(store, settings.compress_days, now)  # no act: every text reads as before
-    return result_of("retain", done, "taken out of sight", dry_run)
+        compress_old(store, settings.compress_days, now)  # not an operation: every text reads as before
+    return result_of("retain", done, "archived or trashed", dry_run)
 
 
 def trash(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
@@ -123,7 +123,7 @@ def trash(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) 
 
 
 def reindex(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:  # noqa: ARG001
-    """Not one act but several batches, and none of them an act: what is derived is brought up to date."""
+    """Runs in batches outside the journal: it only updates derived data."""
     done = store.health().pending if dry_run else store.catch_up()
     return result_of("reindex", done, "indexed", dry_run)
 
@@ -138,7 +138,7 @@ def backup(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool)
 
 def compact(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
     if settings.journal_days <= 0:
-        return JobResult("compact", note="The journal is kept for ever; the setting journal_days says for how long.")
+        return JobResult("compact", note="The journal is kept forever; set journal_days to limit it.")
     engine, before = store.acting_as(ACTOR), now - settings.journal_days * DAY
     if dry_run:
         done = len(engine.store.journal(store.space, JournalFilter(upto=engine.store.written_by(store.space, before))))
@@ -150,15 +150,15 @@ def compact(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 JOBS: Mapping[str, Job] = {
     job.name: job
     for job in (
-        # First: what the others change can be looked up in it.
-        Job("backup", None, backup, whole=True, seen=lambda settings: backups_of(settings).newest_at()),
+        # First, so that it holds what the others change.
+        Job("backup", None, backup, per_store=True, seen=lambda settings: backups_of(settings).newest_at()),
         Job("decay", 24 * HOUR, decay),
         Job("reflect", 7 * 24 * HOUR, reflect),
         Job("consolidate", None, consolidate),
         Job("retain", 24 * HOUR, retain),
         Job("trash", 24 * HOUR, trash),
         Job("compact", None, compact),
-        Job("reindex", HOUR, reindex, whole=True),
+        Job("reindex", HOUR, reindex, per_store=True),
     )
 }
 
@@ -185,12 +185,12 @@ def backups_of(settings: Settings) -> Backups:
     from nacre.lifecycle.backups import Backups
 
     if settings.store in ("", IN_MEMORY) and not settings.backup_folder:
-        raise InvalidInput("There is no place for backups; set backup_folder.")
+        raise InvalidInput("A store in memory has no folder for backups; set backup_folder.")
     file = store_file(settings.store or "nacre").absolute()
     name = file.stem if file.suffix == ".db" else file.name
     if not settings.backup_folder:
         return Backups(file.parent / BACKUPS, int(settings.backup_keep), name)
-    # Several stores may be copied to one folder, and must not take each other's copies for their own old ones.
+    # Several stores may use one folder, and must not remove each other's copies.
     apart = blake2b(str(file).encode(), digest_size=4).hexdigest()
     return Backups(Path(settings.backup_folder).expanduser(), int(settings.backup_keep), f"{name}-{apart}")
 

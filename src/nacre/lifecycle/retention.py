@@ -1,4 +1,4 @@
-"""Empties the trash of what has lain there long enough for anyone to miss it."""
+"""Retention: archives or trashes memories beyond age, count and size limits, and empties the trash."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GRACE_DAYS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Trash:
-    """Until the grace period ends, `restore` and `undo` bring everything back; after it, nothing does."""
+    """Until the grace period ends, `restore` and `undo` bring a memory back; after it, nothing does."""
 
     store: MemoryStore
     grace_days: float = GRACE_DAYS
@@ -34,12 +34,12 @@ class Trash:
         return tuple(memory for memory in memories if not is_redacted(memory) and not self._moved_since(memory, edge))
 
     def _moved_since(self, memory: Memory, edge: float) -> bool:
-        """Whoever undid an undo of a `forget` brought back the time of the first, too; the journal has the last."""
+        """Redoing a `forget` restores its first `updated_at`; the journal has the real time."""
         entries = self.store.journal(memory.id, limit=1)
         return bool(entries) and entries[0].operation.at > edge
 
     def apply(self, plan: Sequence[Memory], *, why: str = "") -> int:
-        """Deletes for good what has lain there untouched since the plan; returns how many."""
+        """Deletes permanently what did not change since the plan; returns how many."""
         planned = {memory.id: memory.updated_at for memory in plan}
         if not planned:
             return 0
@@ -55,14 +55,14 @@ ACTOR = "retention"
 BATCH = 256
 COMPRESSED_AFTER_DAYS = 90.0
 OUTCOMES = ("archive", "trash")
-# Archived memories are where they belong already, and do not count.
+# Archived memories do not count.
 ACTIVE = Filter.where(status__in=("short_term", "consolidating", "long_term"))
-GENTLE_RATE = 0.02  # a month's half-life: of what is too many, the least used goes first
+GENTLE_RATE = 0.02  # a half-life of a month; the least used memories leave first
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """None leaves free. `outcome` says where what is beyond goes: out of sight but searchable, or to the trash."""
+    """None means no limit. `outcome` says where memories beyond a limit go: archive or trash."""
 
     max_age_days: float | None = None
     max_count: int | None = None
@@ -73,17 +73,17 @@ class Bounds:
         if self.outcome not in OUTCOMES:
             raise UnknownName("outcome", self.outcome, OUTCOMES)
         if any(bound is not None and bound < 0 for bound in (self.max_age_days, self.max_count, self.max_megabytes)):
-            raise InvalidInput("A bound is below 0; give 0 or more, or leave it out.")
+            raise InvalidInput("A limit is below 0; use 0 or more, or leave it out.")
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
-    """`whole` bounds the space, `types` each memory type; what has expired goes to the trash in any case.
+    """`overall` limits the space, `types` each memory type; expired memories are always trashed.
 
-    Pinned memories and those of protected types are never beyond a bound, though they count.
+    Pinned memories and protected types count, but are never removed.
     """
 
-    whole: Bounds = Bounds()
+    overall: Bounds = Bounds()
     types: Mapping[str, Bounds] = field(default_factory=dict)
     protect_types: tuple[str, ...] = ("procedural",)
 
@@ -101,9 +101,9 @@ class Retention:
     policy: RetentionPolicy = RetentionPolicy()
 
     def plan(self, now: float | None = None) -> tuple[Leaving, ...]:
-        """What would leave, each once, and no more than must. Nothing is changed."""
+        """What would leave, each once, and no more than necessary. Changes nothing."""
         at = self.store.now() if now is None else now
-        bounds = [*self.policy.types.items(), (None, self.policy.whole)]
+        bounds = [*self.policy.types.items(), (None, self.policy.overall)]
         leaving_by_id: dict[str, Leaving] = {}
         for leaving in chain(self._expired(at), *(self._too_old(each, type, at) for type, each in bounds)):
             leaving_by_id.setdefault(leaving.memory.id, leaving)
@@ -112,7 +112,7 @@ class Retention:
         return tuple(leaving_by_id.values())
 
     def apply(self, plan: Sequence[Leaving], *, why: str = "") -> list[Memory]:
-        """Carries the plan out in one act; what was used, pinned or changed since it was planned stays."""
+        """Carries out the plan in one operation; memories used, pinned or changed since then stay."""
         planned = {each.memory.id: each for each in plan}
         if not planned:
             return []
@@ -144,7 +144,7 @@ class Retention:
     def _too_many(
         self, bounds: Bounds, type: str | None, now: float, gone: Mapping[str, Leaving]
     ) -> Iterator[Leaving]:  # fmt: skip
-        """The least strong first, until those that stay are few and small enough."""
+        """The weakest first, until the rest is within the limits."""
         if bounds.max_count is None and bounds.max_megabytes is None:
             return
         memories = [m for m in self.store.iterate(type=type, where=ACTIVE) if m.id not in gone]
@@ -160,7 +160,7 @@ class Retention:
 
 
 def compress_old(store: MemoryStore, older_than_days: float = COMPRESSED_AFTER_DAYS, now: float | None = None) -> int:
-    """Keeps long texts that were not used for so long in less space; nothing of them changes. Returns how many."""
+    """Compresses long texts that were not used for so long; they read as before. Returns how many."""
     at = store.now() if now is None else now
     old = Filter.where(last_accessed__lt=at - older_than_days * DAY)
     everywhere = store.iterate(

@@ -1,4 +1,4 @@
-"""A right that only one process has at a time, kept in the store itself; it ends with its time or with its holder."""
+"""Runs the maintenance jobs when they are due, in one process at a time (a lease in the store decides which)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("nacre")
 
 LEASE_KIND = "lease"
-LEASE_SECONDS = 120.0  # after a crash on another machine, so long until the next one begins
-RENEWALS = 4  # within that time: three may fail before the right is lost
-FARTHEST = 3_600.0  # a lease that claims more than this ahead was written by a clock that has been set back since
+LEASE_SECONDS = 120.0  # how long another machine waits after a crash
+RENEWALS = 4  # within that time: three may fail before the lease is lost
+FARTHEST = 3_600.0  # a lease further ahead was written by a clock that was set back since
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,8 @@ class Holder:
 
 @dataclass(slots=True)
 class Lease:
-    """`owner` is new with every instance: a program that forgot to release one does not find it its own again."""
+    """A right that one process has at a time, stored in the store; it ends with its time or its process. `owner` is new
+    for every instance."""
 
     store: MemoryStore
     name: str = "maintenance"
@@ -59,11 +60,11 @@ class Lease:
     lost: threading.Event = field(default_factory=threading.Event)
 
     def holder(self) -> Holder | None:
-        """Who holds it now; one whose time is over or who is gone does not."""
+        """Who holds it now; None when it has expired or the process is gone."""
         return self._holding(self._backend().terms(LEASE_KIND).get(self.name))
 
     def acquire(self) -> bool:
-        """Takes it, or makes it last longer; False when another one holds it."""
+        """Takes or renews the lease; False when another process holds it."""
         me = this_process()
         with self._backend().transaction() as transaction:
             other = self._holding(transaction.term(LEASE_KIND, self.name))
@@ -83,7 +84,7 @@ class Lease:
 
     @contextmanager
     def held(self) -> Iterator[bool]:
-        """False when another one holds it; else it is renewed until the end, and `lost` is set should that fail."""
+        """False when another process holds it; else it is renewed until the end, and `lost` is set if that fails."""
         if not self.acquire():
             yield False
             return
@@ -96,7 +97,7 @@ class Lease:
         finally:
             ended.set()
             renewing.join()
-            with suppress(StorageError):  # it ends by itself soon; what was done counts
+            with suppress(StorageError):  # it expires soon by itself
                 self.release()
 
     def _renew(self, ended: threading.Event) -> None:
@@ -120,7 +121,7 @@ class Lease:
 
 
 def holder_of(stored: Mapping[str, Json] | None) -> Holder | None:
-    """None also for what cannot be read: a right that nobody can check is nobody's."""
+    """None also for a lease that cannot be read."""
     if stored is None:
         return None
     owner, pid, host, born, until = (stored.get(key) for key in ("owner", "pid", "host", "born", "until"))
@@ -133,13 +134,13 @@ WEEK = 7 * DAY
 TICK = 300.0
 OFF = "off"
 SCHEDULER_LEASE_SECONDS = 600.0  # long, because each renewal writes to the disk
-LOOK_AGAIN = DAY  # a job that is only tried out costs as much as one that is done
-WORK = "tick"  # the lease of who works now; "maintenance" is that of who keeps coming back
+LOOK_AGAIN = DAY  # a dry run costs as much as a real one
+WORK = "tick"  # held during one tick; "maintenance" is held by the long-running scheduler
 
 
 @dataclass(frozen=True, slots=True)
 class TickResult:
-    """`held_by` names another process that was at work; then nothing was done."""
+    """`held_by` names another process that was working; then nothing was done."""
 
     ran_decay: bool = False
     ran_reflect: bool = False
@@ -166,15 +167,15 @@ class TickResult:
 
     def summary(self) -> str:
         if self.held_by:
-            return f"Another maintenance is at work: {self.held_by}."
+            return f"Another process is running the maintenance: {self.held_by}."
         return "\n".join(map(str, self.results)) or "Nothing was due."
 
 
 class MaintenanceScheduler:
-    """Intervals are in seconds; None switches a job off. What was done when is kept in the store, or in `state_path`.
+    """Intervals are in seconds; None switches a job off. The history is in the store, or in `state_path`.
 
-    With `all_spaces` every space of the store is looked after, else the store's own. `further` are the intervals of the
-    other jobs: consolidate_every, retain_every, trash_every, reindex_every, backup_every and compact_every.
+    With `all_spaces` the jobs run in every space, else in the store's own. `further` are the intervals of the other
+    jobs: consolidate_every, retain_every, trash_every, reindex_every, backup_every and compact_every.
     """
 
     def __init__(
@@ -219,7 +220,7 @@ class MaintenanceScheduler:
 
     @classmethod
     def from_settings(cls, store: MemoryStore, settings: Settings, *, all_spaces: bool = False) -> Self:
-        """As the settings have it. Raises `InvalidInput` for an interval that is none."""
+        """Raises `InvalidInput` for an invalid interval in the settings."""
         made = cls(store, settings=settings, all_spaces=all_spaces, look_again=LOOK_AGAIN)
         made.settings = settings
         made.every = intervals(settings)
@@ -234,8 +235,8 @@ class MaintenanceScheduler:
         dry_run: bool = False,
         stop: threading.Event | None = None,
     ) -> TickResult:
-        """Does what is due, or the `jobs` that are named whether they are due or not. A dry run changes nothing, not
-        even the schedule. With `stop` set, the job under way is the last one."""
+        """Runs the jobs that are due, or the named `jobs` whether due or not. A dry run changes nothing, not even the
+        schedule. When `stop` is set, the running job is the last one."""
         at = self.store.now() if now is None else now
         wanted = [job_named(name) for name in jobs]
         if dry_run:
@@ -254,7 +255,7 @@ class MaintenanceScheduler:
             return TickResult.of(results)
 
     def run_forever(self, stop: threading.Event | None = None) -> None:
-        """Until `stop` is set; while another process does the same for this store, it waits to take over."""
+        """Runs until `stop` is set; waits while another process does the same for this store."""
         ended = threading.Event() if stop is None else stop
         while not ended.is_set():
             try:
@@ -264,10 +265,10 @@ class MaintenanceScheduler:
             ended.wait(self.tick_interval)
 
     def histories(self) -> Iterator[tuple[Job, str, JobHistory]]:
-        """Every job, its space (empty where it is the whole store's), and what is known of it."""
+        """Every job, its space (empty for a job of the complete store), and its history."""
         for job in JOBS.values():
             for store in self._stores(job):
-                yield job, "" if job.whole else store.space, self._histories.history(job.key(store.space))
+                yield job, "" if job.per_store else store.space, self._histories.history(job.key(store.space))
 
     def _run_while_held(self, stop: threading.Event) -> None:
         with self.lease.held() as mine:
@@ -286,7 +287,7 @@ class MaintenanceScheduler:
                     yield job, store
 
     def _stores(self, job: Job) -> list[MemoryStore]:
-        if job.whole or not self.all_spaces:
+        if job.per_store or not self.all_spaces:
             return [self.store]
         return [in_space(self.store, space) for space in sorted({self.store.space, *self.store.spaces()})]
 
@@ -303,7 +304,7 @@ class MaintenanceScheduler:
         try:
             at = job.seen(self.settings) if job.seen is not None else None
         except NacreError:
-            return False  # the job itself says what is wrong, and its history keeps it
+            return False  # the job itself reports the error
         return at is not None and not JobHistory(at).due(every, now)
 
     def _done(self, job: Job, store: MemoryStore, now: float) -> JobResult:
@@ -316,28 +317,28 @@ class MaintenanceScheduler:
             noted = history.failed(result.error, now) if result.error else history.ran(result.done, now)
             self._histories.note(key, noted)
         except StorageError as error:
-            # It will run again, and find nothing left to do.
-            log.warning("That the job %s ran could not be noted: %s", job.name, error)
+            # It will run again and find nothing to do.
+            log.warning("The run of the job %s could not be recorded: %s", job.name, error)
         return result
 
     def _tried(self, job: Job, store: MemoryStore, now: float, *, dry_run: bool = True) -> JobResult:
-        space = "" if job.whole else store.space
+        space = "" if job.per_store else store.space
         try:
             return replace(job.run(store, self.settings, now, dry_run=dry_run), space=space)
-        except Exception as error:  # whatever it is: the other jobs must not wait for somebody to mend this one
+        except Exception as error:  # one failing job must not stop the others
             log.exception("The job %s failed.", job.name)
             return JobResult(job.name, space=space, error=str(error) or type(error).__name__)
 
 
 def in_space(store: MemoryStore, space: str) -> MemoryStore:
-    """The same store, and nothing opened twice."""
+    """A view of the same open store in another space."""
     other = copy(store)
     other.space = space
     return other
 
 
 def intervals(settings: Settings) -> Mapping[str, float | None]:
-    """Of every job that the settings speak of; None where it is off."""
+    """The interval of every job that has a setting; None when it is off."""
     known = {field.name for field in fields(Settings)}
     return {name: interval(str(getattr(settings, key))) for name in JOBS if (key := setting(name)) in known}
 

@@ -1,4 +1,4 @@
-"""When each job of the maintenance last ran and what came of it: in the store itself, or in a JSON file."""
+"""The history of the maintenance jobs: in the store itself, or in a JSON file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("nacre")
 
 HISTORY_KIND = "maintenance"
-SET_BACK = 3_600.0  # a last run so far ahead was noted by a clock that has been set back since
+SET_BACK = 3_600.0  # a last run so far ahead was recorded by a clock that was set back since
 LONGEST_ERROR = 500  # characters; the log has all of it
 
 
@@ -35,7 +35,7 @@ class JobHistory:
     failed_at: float | None = None
 
     def due(self, every: float, now: float) -> bool:
-        """What never ran is due at once."""
+        """A job that never ran is due."""
         return self.last_at is None or not -SET_BACK < now - self.last_at < every
 
     def ran(self, done: int, now: float) -> JobHistory:
@@ -47,7 +47,7 @@ class JobHistory:
 
 @dataclass(slots=True)
 class MaintenanceState:
-    """The whole history in one value. `jobs` has what the four fields of decay and reflection do not say."""
+    """The complete history. `jobs` has what the four fields of decay and reflection do not."""
 
     last_decay_at: float | None = None
     last_reflect_at: float | None = None
@@ -71,7 +71,7 @@ class MaintenanceState:
             self.last_reflect_at, self.total_reflected = history.last_at, history.done
 
     def save(self, path: Path | str) -> None:
-        """Whole or not at all. Raises `StorageError` when the file cannot be written."""
+        """Atomic. Raises `StorageError` when the file cannot be written."""
         file = Path(path).expanduser()
         try:
             private_folder(file.parent)
@@ -82,14 +82,14 @@ class MaintenanceState:
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Keys that are not known are passed over; without a readable file nothing ever ran."""
+        """Ignores unknown keys; without a readable file every job counts as never run."""
         file = Path(path).expanduser()
         try:
             fields = json.loads(file.read_text("utf-8"))
         except FileNotFoundError:
             return cls()
         except (OSError, ValueError, RecursionError) as error:
-            log.warning("The state %s cannot be read, so that every job counts as never run: %s", file, error)
+            log.warning("The state %s cannot be read, so every job counts as never run: %s", file, error)
             return cls()
         return cls.from_dict(fields) if isinstance(fields, dict) else cls()
 
@@ -107,7 +107,7 @@ class MaintenanceState:
 
 
 class Histories(Protocol):
-    """Where the history lies; `key` names a job, of one space where it is done in each."""
+    """Where the history is stored; `key` names a job, with the space where it runs in each."""
 
     def history(self, key: str) -> JobHistory: ...
 
@@ -116,7 +116,7 @@ class Histories(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredHistories:
-    """One word of the store's vocabulary for each job. Only the holder of the lease writes them."""
+    """One vocabulary term for each job. Only the holder of the lease writes them."""
 
     store: MemoryStore
 
@@ -130,7 +130,7 @@ class StoredHistories:
 
 @dataclass(frozen=True, slots=True)
 class FileHistories:
-    """In the file, the jobs of `home`, the space it was begun for, have their plain names."""
+    """In the file, the jobs of the space `home` have their plain names."""
 
     path: Path
     home: str

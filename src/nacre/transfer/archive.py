@@ -106,7 +106,7 @@ class ArchiveInfo:
     problem: str = ""
 
     @property
-    def whole(self) -> bool:
+    def intact(self) -> bool:
         return not self.problem
 
 

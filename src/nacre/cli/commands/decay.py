@@ -268,7 +268,7 @@ def audit_rows(store: MemoryStore, memories: list[Memory], now: float, *, fade: 
     decay = ConfidenceDecay(store)
     for memory in memories:
         lasting = memory.pinned or memory.type not in BELIEF_TYPES
-        worth = memory.confidence if lasting else decay.now_worth(memory, now)
+        worth = memory.confidence if lasting else decay.current_confidence(memory, now)
         yield AuditRow(memory, worth if fade else None)
 
 

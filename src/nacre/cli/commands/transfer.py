@@ -275,7 +275,7 @@ def info_command(_cli: CliContext, file: str, form: str | None) -> None:
         print_data(info_record(info_found, name), form)
     else:
         print_items(info_pairs(info_found, name), INFO_COLUMNS, lambda pair: pair, form)
-    if not info_found.whole:
+    if not info_found.intact:
         raise StoreProblem(f"{name} is not whole: {info_found.problem}. It cannot be imported.")
 
 
@@ -292,7 +292,7 @@ def info_pairs(info_found: ArchiveInfo, shown: str) -> list[Pair]:
         ("words", f"{info_found.words:,}"),
         ("bad lines", f"{info_found.errors:,}"),
         ("bytes", f"{info_found.bytes:,}, unpacked {info_found.unpacked:,}"),
-        ("whole", "yes" if info_found.whole else "no"),
+        ("whole", "yes" if info_found.intact else "no"),
     ]
     return [*pairs, *((f"type {name}", f"{count:,}") for name, count in info_found.types.items())]
 
@@ -320,6 +320,6 @@ def info_record(info_found: ArchiveInfo, name: str) -> dict[str, object]:
         "errors": info_found.errors,
         "bytes": info_found.bytes,
         "unpacked": info_found.unpacked,
-        "whole": info_found.whole,
+        "whole": info_found.intact,
         "problem": info_found.problem,
     }

@@ -35,8 +35,8 @@ TRIES = 5  # when another process stores the same pieces at the same time
 
 @dataclass(slots=True)
 class Tally:
-    """`gone` counts pieces that were removed from a note; `skipped` counts by reason; `redacted` counts pieces that lost a
-    secret, by its kind."""
+    """`gone` counts pieces that were removed from a note; `skipped` counts by reason; `redacted` counts pieces
+    that lost a secret, by its kind."""
 
     new: int = 0
     unchanged: int = 0

@@ -188,5 +188,5 @@ def test_unknown_names_are_told_with_the_nearest(tmp_path: Path) -> None:
 
 
 def test_haystacks_are_longmemevals_alone(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="haystacks are for longmemeval"):
+    with pytest.raises(InvalidInput, match="haystack is for longmemeval"):
         load("beam", tmp_path, "haystack")

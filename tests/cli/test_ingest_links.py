@@ -19,5 +19,5 @@ def test_a_link_out_of_the_folder_is_named_and_not_followed(nacre: CommandLine, 
     (notes / "out.md").symlink_to(outside)
     told = nacre("ingest", str(notes))
     assert told.exit_code == 0
-    assert "out.md left out: it is a link that leads out of the folder." in told.stderr
+    assert "out.md left out: it is a symlink that leads out of the folder." in told.stderr
     assert [each["text"] for each in nacre.json("list")] == ["The well is deep."]

@@ -77,9 +77,9 @@ def test_a_job_that_fails_ends_with_its_reason_and_the_others_are_done(
     remember_old(nacre)
     monkeypatch.setenv("NACRE_BACKUP_KEEP", "0")
     result = nacre("maintenance", "tick", "--job", "backup", "--job", "decay")
-    assert result.exit_code == 4 and "keep 1 or more" in result.stderr
+    assert result.exit_code == 4 and "it must be 1 or more" in result.stderr
     assert job(nacre, "decay")["done"] == 3
-    assert "keep 1 or more" in str(job(nacre, "backup")["error"])
+    assert "it must be 1 or more" in str(job(nacre, "backup")["error"])
 
 
 def test_a_setting_that_is_no_interval_is_misuse(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:

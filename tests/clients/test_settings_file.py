@@ -73,7 +73,7 @@ def test_what_was_set_can_be_taken_out_again(file: Path) -> None:
         ("decay_rate", "fast", "not a number"),
         ("strict_links", "perhaps", "true or false"),
         ("decay_rat", "1", "did you mean 'decay_rate'"),
-        ("spaces.work.store", "x", "holds for the whole store"),
+        ("spaces.work.store", "x", "set it for the complete store"),
     ],
 )
 def test_what_cannot_be_is_told_and_nothing_is_written(file: Path, key: str, value: str, sentence: str) -> None:

@@ -125,7 +125,7 @@ def test_a_space_has_a_policy_of_its_own(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ('[spaces.work]\nsecretz = "allow"\n', "did you mean 'secrets'"),
-        ('[spaces.work]\nstore = "x.db"\n', "holds for the whole store"),
+        ('[spaces.work]\nstore = "x.db"\n', "set it for the complete store"),
         ('spaces = "work"\n', r"write \[spaces.NAME\]"),
     ],
 )

@@ -215,7 +215,7 @@ def test_of_two_rows_with_one_id_the_first_counts(store: MemoryStore, tmp_path: 
     path = written(tmp_path / "x.nacre", memory("m", "First"), memory("m", "Second"), memory(" m ", "Third"))
     for policy in ("rename", "overwrite"):
         done = import_archive(store, path, on_conflict=policy)
-        assert done.errors == 2 and "came before" in done.faults[0].why
+        assert done.errors == 2 and "appeared before" in done.faults[0].why
     assert {each.text for each in everything(store)} == {"First"}
 
 

@@ -173,7 +173,7 @@ def test_a_tie_does_not_supersede_what_stays_as_it_is(store: MemoryStore, archiv
     done = import_archive(store, archive)
     assert store.get("c").superseded_by == ""  # type: ignore[union-attr]
     assert [link.rel for link in store.get("b").links] == ["refines"]  # type: ignore[union-attr]
-    assert any("ties were left out" in note for note in done.notes)
+    assert any("links that would supersede unchanged memories" in note for note in done.notes)
     store.edit("c", created_at=store.get("c").created_at + 1)  # type: ignore[union-attr]
     import_archive(store, archive, on_conflict="newer")
     again = import_archive(store, archive, on_conflict="newer")
@@ -214,4 +214,4 @@ def test_a_model_that_is_away_leaves_memories_to_be_found_by_their_words(archive
     store = MemoryStore(":memory:", embedder=away)
     done = import_archive(store, archive)
     assert done.imported == 3 and done.vectors_regenerated == 0
-    assert any("found by their words" in note for note in done.notes) and store.health().pending == 3
+    assert any("found by keywords only" in note for note in done.notes) and store.health().pending == 3

@@ -79,7 +79,7 @@ def change(path: Path, *statements: str) -> None:
 def test_a_lesson_keeps_all_that_it_says(file: Path) -> None:
     store = opened()
     done = bring(store, file)
-    assert (done.imported, done.errors, done.notes) == (3, 0, ("1 rules are no lessons, and were left out.",))
+    assert (done.imported, done.errors, done.notes) == (3, 0, ("1 rules are not lessons and were left out.",))
     lesson = lesson_of(store, "L1")
     assert (lesson.title, lesson.content, lesson.confidence) == ("Pin the lock file", "Two branches break it", "high")
     assert (lesson.source, lesson.source_notes, lesson.tags) == ("tested", "CI", ("build", "ci"))
@@ -131,8 +131,8 @@ def test_what_cannot_be_kept_is_named_and_the_rest_comes(file: Path) -> None:
     done = bring(opened(), file)
     assert (done.imported, done.errors) == (4, 2)
     assert [fault.why.partition(":")[0] for fault in done.faults] == ["L4", "L5"]
-    assert "1 came without their confidence, which cannot be read: L6." in done.notes
-    assert "1 came without their ties, which cannot be read: L1." in done.notes
+    assert "1 were imported without their confidence, which cannot be read: L6." in done.notes
+    assert "1 were imported without their links, which cannot be read: L1." in done.notes
 
 
 def test_of_two_successors_the_later_one_takes_the_place(file: Path) -> None:

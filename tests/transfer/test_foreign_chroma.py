@@ -166,7 +166,7 @@ def test_without_the_model_all_comes_and_nothing_is_said_of_its_vectors(tmp_path
     store = MemoryStore(":memory:", embedder=FunctionEmbedder(away, identity="some", dimensions=384))
     done = bring(store, folder(tmp_path / "c", ai_houkai=[houkai("a", FERRY)]))
     assert (done.imported, done.vectors_regenerated) == (1, 0)
-    assert len(done.notes) == 1 and "found by their words" in done.notes[0]
+    assert len(done.notes) == 1 and "found by keywords only" in done.notes[0]
 
 
 @pytest.mark.parametrize("file", ["header.bin", "data_level0.bin", "index_metadata.pickle"])
@@ -240,7 +240,7 @@ def test_rows_that_cannot_be_kept_are_counted_and_named_and_the_rest_comes(tmp_p
     done = bring(store, path)
     assert (done.imported, done.errors) == (4, 3)
     assert [fault.why.partition(":")[0] for fault in done.faults] == ["wordless", "heavy", "garbled"]
-    assert done.notes == ("2 came without their ties, which cannot be read: torn, knot.",)
+    assert done.notes == ("2 were imported without their links, which cannot be read: torn, knot.",)
     odd = store.get("odd")
     assert odd is not None and (odd.type, odd.metadata) == ("semantic", {"type": "leaflet"})
 
@@ -281,7 +281,7 @@ def test_a_folder_that_is_none_of_chromas_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArchiveRefused, match=r"no chroma\.sqlite3 in it"):
         bring(opened(), tmp_path / "empty")
     (tmp_path / "empty" / "chroma.sqlite3").write_bytes(b"no database at all" * 100)
-    with pytest.raises(ArchiveRefused, match="no whole SQLite database"):
+    with pytest.raises(ArchiveRefused, match="not an intact SQLite database"):
         bring(opened(), tmp_path / "empty")
     (tmp_path / "empty" / "chroma.sqlite3").unlink()
     sqlite3.connect(tmp_path / "empty" / "chroma.sqlite3").close()

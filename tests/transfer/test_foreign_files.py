@@ -85,7 +85,7 @@ def test_links_that_lead_out_of_the_folder_are_left_out_with_a_reason(tmp_path: 
     left_out: list[tuple[str, str]] = []
     found = [path.name for path, _ in files((notes,), lambda path, why: left_out.append((path.name, why)))]
     assert found == ["inside.md"]  # which is own.md under another name
-    assert left_out == [(name, "it is a link that leads out of the folder") for name in ("nowhere.md", "out.md")]
+    assert left_out == [(name, "it is a symlink that leads out of the folder") for name in ("nowhere.md", "out.md")]
 
 
 def test_an_archive_bomb_is_refused_before_its_lines_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,7 @@ def test_lines_that_cannot_be_kept_are_counted_and_the_rest_comes(tmp_path: Path
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArchiveRefused, match="no entity and no relation"):
+    with pytest.raises(ArchiveRefused, match="no entities or relations"):
         import_foreign(opened(), "server-memory", written(tmp_path / "a.jsonl", {"type": "message"}))
     with pytest.raises(ArchiveRefused, match="no such file"):
         import_foreign(opened(), "server-memory", tmp_path / "nowhere.jsonl")

@@ -58,7 +58,7 @@ def test_tools_and_thoughts_come_only_when_they_are_asked_for(tmp_path: Path) ->
     [
         (turn(1, "hello", isSidechain=True), "conversation with a subagent"),
         (turn(1, "hello", isMeta=True), "written by the client"),
-        (turn(1, "all of it", isCompactSummary=True), "summary of what was said before"),
+        (turn(1, "all of it", isCompactSummary=True), "summary of earlier turns"),
         (turn(1, "<command-name>/clear</command-name>"), "command of the client"),
         (turn(1, "[Request interrupted by user]"), "command of the client"),
         (turn(1, "<system-reminder>be brief</system-reminder>"), "empty"),
@@ -83,7 +83,7 @@ def test_broken_lines_are_named_and_the_others_are_read(tmp_path: Path) -> None:
     assert [piece.text for piece in found if isinstance(piece, Item)] == ["one", "two"]
     assert [(piece.where, piece.reason) for piece in found if isinstance(piece, Broken)] == [
         ("line 2", "not JSON"),
-        ("line 3", "no JSON object"),
+        ("line 3", "not a JSON object"),
         ("line 5", "not UTF-8 text"),
     ]
 

@@ -110,7 +110,7 @@ def test_a_text_that_cannot_be_kept_is_named_and_the_rest_is_kept(store: MemoryS
 
 def test_a_line_told_twice_is_kept_once(store: MemoryStore, tmp_path: Path) -> None:
     tally = ingest(store, write_lines(tmp_path / "x.jsonl", [turn(1, "one"), turn(1, "one")]))
-    assert (tally.new, tally.skipped["told twice"], store.count()) == (1, 1, 1)
+    assert (tally.new, tally.skipped["repeated"], store.count()) == (1, 1, 1)
 
 
 def test_many_faults_are_counted_and_the_first_are_named(store: MemoryStore, tmp_path: Path) -> None:

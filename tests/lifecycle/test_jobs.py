@@ -192,7 +192,7 @@ def test_a_store_that_is_kept_nowhere_has_no_place_for_backups() -> None:
 def test_a_journal_that_is_kept_for_ever_is_not_compacted(store: MemoryStore, settings: Settings) -> None:
     store.remember("x")
     result = run("compact", store, replace(settings, journal_days=0.0), now=NOW + 1_000 * DAY)
-    assert result.done == 0 and "for ever" in result.note
+    assert result.done == 0 and "forever" in result.note
     assert len(store.journal()) == 1
 
 

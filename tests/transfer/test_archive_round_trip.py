@@ -133,7 +133,7 @@ def test_a_file_cannot_vouch_for_a_text_that_gives_orders(tmp_path: Path) -> Non
     lax.remember(order, trust=0.99)
     store = opened()
     done = import_archive(store, exported(lax, tmp_path))
-    assert everything(store)[0].trust < 0.6 and any("orders" in note for note in done.notes)
+    assert everything(store)[0].trust < 0.6 and any("instructions" in note for note in done.notes)
 
 
 def test_an_export_that_fails_leaves_what_was_there(store: MemoryStore, tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_an_agent_takes_out_what_it_sees_and_brings_in_nothing(tmp_path: Path) -
     ada = MemoryStore(tmp_path / "one.db", embedder="hashing", agent="ada", session="x", capabilities=can)
     path = exported(ada, tmp_path)
     assert [row["memory"]["text"] for row in rows(path) if "memory" in row] == ["Ada's own note"]
-    with pytest.raises(AccessDenied, match="without an agent's capabilities"):
+    with pytest.raises(AccessDenied, match="without restricting the agent"):
         import_archive(ada, path)
 
 

@@ -79,7 +79,7 @@ def test_a_record_of_mnemosyne_keeps_its_tier_feeling_and_lineage(tmp_path: Path
     store = opened()
     done = bring(store, path)
     assert (done.imported, done.errors) == (2, 1)
-    assert done.faults[0].why == "l: its id came before in this file."
+    assert done.faults[0].why == "l: its id appeared before in this file."
     long, short = store.get("l"), store.get("s")
     assert long is not None and short is not None
     assert (long.text, long.title, long.type, long.status) == (FERRY, "about the ferry", "emotional", "long_term")
@@ -124,7 +124,7 @@ def test_vectors_of_another_model_are_told_and_computed_anew(tmp_path: Path) -> 
         database.execute("UPDATE embeddings_queue SET vector = ?", (strange,))
     done = bring(opened(), path)
     assert (done.imported, done.vectors_regenerated) == (5, 5)
-    assert done.notes == (f"The vectors of 'ai_houkai' are not those of {EMBEDDER.identity}.",)
+    assert done.notes == (f"The vectors of 'ai_houkai' were not made with {EMBEDDER.identity}.",)
 
 
 def test_a_pickle_that_would_run_something_is_not_obeyed(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_torn_notes_of_mnemosyne_cost_no_memory(tmp_path: Path) -> None:
     done = bring(store, folder(tmp_path / "m", short_term_memory=[Record("a", FERRY, torn)]))
     assert (done.imported, done.errors) == (1, 0)
     told = " ".join(done.notes)
-    assert all(what in told for what in ("tags", "metadata", "emotional context", "times", "ties"))
+    assert all(what in told for what in ("tags", "metadata", "emotional context", "times", "links"))
 
 
 def test_collections_of_several_agents_are_not_mixed(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_a_folder_that_is_none_of_chromas_is_refused(tmp_path: Path) -> None:
         bring(opened(), tmp_path / "empty")
     (tmp_path / "empty" / "chroma.sqlite3").unlink()
     sqlite3.connect(tmp_path / "empty" / "chroma.sqlite3").close()
-    with pytest.raises(ArchiveRefused, match="'collections' is not there"):
+    with pytest.raises(ArchiveRefused, match="'collections' is missing"):
         bring(opened(), tmp_path / "empty")
 
 
@@ -296,7 +296,7 @@ def test_a_collection_without_its_table_of_records_is_told(tmp_path: Path) -> No
     done = bring(opened(), path)
     assert (done.imported, done.notes) == (
         0,
-        ("The collection 'ai_houkai' was never written to the end, and is empty.",),
+        ("The collection 'ai_houkai' is incomplete and has no records.",),
     )
 
 

@@ -95,7 +95,7 @@ def test_an_archive_bomb_is_refused_before_its_lines_are_read(tmp_path: Path, mo
         for _ in range(64):
             out.write(b"{}\n" * 20_000)
     monkeypatch.setattr(archive_lines, "HARMLESS", 1 << 20)
-    monkeypatch.setattr(reading, "parsed", lambda _line: pytest.fail("a line was read"))
+    monkeypatch.setattr(reading, "parse_line", lambda _line: pytest.fail("a line was read"))
     with pytest.raises(ArchiveRefused, match="unpacks to more than"):
         reading.Archive(bomb)
 

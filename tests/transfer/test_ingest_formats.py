@@ -199,7 +199,7 @@ def test_a_folder_is_walked_in_order_and_hidden_ones_are_not(tmp_path: Path) -> 
     named = tmp_path / "a" / "z.txt"
     found = list(files((named, tmp_path, tmp_path / "b")))
     assert [(path.name, told) for path, told in found] == [("z.txt", True), ("y.jsonl", False), ("x.md", False)]
-    with pytest.raises(InvalidInput, match="There is no"):
+    with pytest.raises(InvalidInput, match="does not exist"):
         list(files((tmp_path / "nowhere",)))
 
 

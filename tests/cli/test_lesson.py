@@ -29,11 +29,11 @@ def book(nacre: CommandLine) -> CommandLine:
     return nacre
 
 
-def shown(nacre: CommandLine, id: str) -> Any:
+def printed(nacre: CommandLine, id: str) -> Any:
     return nacre.json("lesson", "show", id)["data"]
 
 
-def found(nacre: CommandLine, *words: str) -> list[str]:
+def results(nacre: CommandLine, *words: str) -> list[str]:
     return [each["id"] for each in nacre.json("lesson", *words)["data"]]
 
 
@@ -52,9 +52,9 @@ def test_help_of_the_group_imports_no_command_and_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_that_begins_like_its_line(nacre: CommandLine, command: str) -> None:
-    told = nacre.ok("lesson", command, "--help")
-    assert f"Usage: nacre lesson {command}" in told
-    assert len(told.splitlines()) > 5
+    rendered = nacre.ok("lesson", command, "--help")
+    assert f"Usage: nacre lesson {command}" in rendered
+    assert len(rendered.splitlines()) > 5
 
 
 def test_an_unknown_command_names_the_nearest(nacre: CommandLine) -> None:
@@ -66,8 +66,8 @@ def test_an_unknown_command_names_the_nearest(nacre: CommandLine) -> None:
 # add
 
 
-def test_a_lesson_is_kept_with_all_that_is_said_of_it(book: CommandLine) -> None:
-    lesson = shown(book, "board")
+def test_a_lesson_is_stored_with_all_that_is_said_of_it(book: CommandLine) -> None:
+    lesson = printed(book, "board")
     assert (lesson["title"], lesson["content"]) == ("Boards move slowly", "Wait a minute after each transition")
     assert (lesson["tags"], lesson["contexts"], lesson["anti_contexts"]) == (["api.jira"], [], ["solo"])
     assert (lesson["confidence"], lesson["source"], lesson["source_notes"]) == ("low", "hearsay", "said at lunch")
@@ -81,39 +81,41 @@ def test_adding_prints_the_id_and_nothing_else_on_stdout(nacre: CommandLine) -> 
 
 def test_content_comes_from_stdin(nacre: CommandLine) -> None:
     id = nacre.ok("lesson", "add", "--title", "Long", "--content", "-", input="first line\nsecond line\n")
-    assert shown(nacre, id)["content"].splitlines() == ["first line", "second line"]
+    assert printed(nacre, id)["content"].splitlines() == ["first line", "second line"]
 
 
 def test_tags_come_with_commas_and_repeated(nacre: CommandLine) -> None:
     add(nacre, "x", "X", "Y", "--tags", "One, two ,", "-g", "three")
-    assert shown(nacre, "x")["tags"] == ["one", "two", "three"]
+    assert printed(nacre, "x")["tags"] == ["one", "two", "three"]
 
 
-def test_a_tag_that_nobody_knows_is_kept_with_a_hint(book: CommandLine) -> None:
+def test_a_tag_that_is_unknown_is_stored_with_a_hint(book: CommandLine) -> None:
     add(book, "jira", "X", "Y", "--tags", "jira")
     result = book("lesson", "add", "--title", "X", "--content", "Y", "--tags", "jra")
     assert result.exit_code == 0
     assert "tag 'jra' not recognized, did you mean 'jira'?" in result.stderr
-    assert shown(book, result.stdout.strip())["tags"] == ["jra"]
+    assert printed(book, result.stdout.strip())["tags"] == ["jra"]
 
 
 def test_the_envelope_has_the_warnings_and_suggestions(book: CommandLine) -> None:
-    told = json.loads(book.ok("lesson", "add", "--title", "X", "--content", "Y", "--tags", "gitt", "--format", "json"))
-    assert set(told) == {"success", "data", "warnings", "suggestions"}
-    assert (told["success"], told["data"]["title"], told["suggestions"]["gitt"]) == (True, "X", ["git"])
-    assert told["warnings"] == ["tag 'gitt' not recognized, did you mean 'git'?"]
+    rendered = json.loads(
+        book.ok("lesson", "add", "--title", "X", "--content", "Y", "--tags", "gitt", "--format", "json")
+    )
+    assert set(rendered) == {"success", "data", "warnings", "suggestions"}
+    assert (rendered["success"], rendered["data"]["title"], rendered["suggestions"]["gitt"]) == (True, "X", ["git"])
+    assert rendered["warnings"] == ["tag 'gitt' not recognized, did you mean 'git'?"]
 
 
 def test_contexts_of_similar_lessons_are_offered(book: CommandLine) -> None:
-    told = "A stale branch breaks the pipeline again"
-    result = book("lesson", "add", "--title", "Rebase before you push", "--content", told, "--tags", "git")
+    rendered = "A stale branch breaks the pipeline again"
+    result = book("lesson", "add", "--title", "Rebase before you push", "--content", rendered, "--tags", "git")
     id = result.stdout.strip()
     assert f"`nacre lesson edit {id[:8]} --contexts team.shared-branch`" in result.stderr
 
 
 def test_a_number_is_a_confidence_too(nacre: CommandLine) -> None:
     add(nacre, "x", "X", "Y", "--confidence", "0.9")
-    assert (shown(nacre, "x")["confidence"], shown(nacre, "x")["certainty"]) == ("very-high", 0.9)
+    assert (printed(nacre, "x")["confidence"], printed(nacre, "x")["certainty"]) == ("very-high", 0.9)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_a_number_is_a_confidence_too(nacre: CommandLine) -> None:
         (["edit", "rebase", "--tags", "a", "--add-tag", "b"], "--tags replaces all tags"),
     ],
 )
-def test_what_cannot_be_is_said_with_a_remedy(book: CommandLine, words: list[str], hint: str) -> None:
+def test_a_wrong_call_is_refused_with_a_remedy(book: CommandLine, words: list[str], hint: str) -> None:
     result = book("lesson", *words)
     assert result.exit_code == 2 and hint in result.stderr
     assert len(book.json("lesson", "list")["data"]) == 2
@@ -136,9 +138,9 @@ def test_what_cannot_be_is_said_with_a_remedy(book: CommandLine, words: list[str
 
 
 def test_search_finds_the_best_first_and_explains_itself(book: CommandLine) -> None:
-    told = book.json("lesson", "search", "the", "pipeline", "breaks", "--limit", "1")
-    assert [each["id"] for each in told["data"]] == ["rebase"]
-    assert told["data"][0]["score"] > 0 and told["data"][0]["why"]
+    rendered = book.json("lesson", "search", "the", "pipeline", "breaks", "--limit", "1")
+    assert [each["id"] for each in rendered["data"]] == ["rebase"]
+    assert rendered["data"][0]["score"] > 0 and rendered["data"][0]["why"]
     row = book.ok("lesson", "search", "pipeline", "--limit", "1", "--why").split("\t")
     assert row[0] == "rebase" and "Rebase before you push" in row and "word" in row[-1]
 
@@ -159,17 +161,17 @@ def test_search_finds_the_best_first_and_explains_itself(book: CommandLine) -> N
 @pytest.mark.parametrize("command", ["search", "list"])
 def test_both_lists_are_narrowed(book: CommandLine, command: str, narrowed: list[str], expected: set[str]) -> None:
     query = ["a minute for the branch"] if command == "search" else []
-    told = book("lesson", command, *query, *narrowed, "-f", "json")
-    assert {each["id"] for each in json.loads(told.stdout)["data"]} == expected
-    assert told.exit_code == (1 if command == "search" and not expected else 0)
+    rendered = book("lesson", command, *query, *narrowed, "-f", "json")
+    assert {each["id"] for each in json.loads(rendered.stdout)["data"]} == expected
+    assert rendered.exit_code == (1 if command == "search" and not expected else 0)
 
 
 @pytest.mark.parametrize("strategy", ["hybrid", "semantic", "keyword", "graph"])
 def test_every_strategy_finds_it(book: CommandLine, strategy: str) -> None:
-    assert "rebase" in found(book, "search", "stale branch breaks the pipeline", "--strategy", strategy, "--fresh")
+    assert "rebase" in results(book, "search", "stale branch breaks the pipeline", "--strategy", strategy, "--fresh")
 
 
-def test_a_tag_that_nobody_knows_is_told_when_searching_too(book: CommandLine) -> None:
+def test_a_tag_that_is_unknown_is_reported_when_searching_too(book: CommandLine) -> None:
     result = book("lesson", "search", "pipeline", "--tags", "gitt")
     assert result.exit_code == 1
     assert "did you mean 'git'?" in result.stderr and "no lesson answers that" in result.stderr
@@ -177,15 +179,15 @@ def test_a_tag_that_nobody_knows_is_told_when_searching_too(book: CommandLine) -
 
 def test_a_table_is_drawn_for_people(book: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    told = book.ok("lesson", "search", "pipeline", "-f", "table", "--why")
-    assert "confidence" in told and "Rebase before you push" in told and "A stale branch" in told
+    rendered = book.ok("lesson", "search", "pipeline", "-f", "table", "--why")
+    assert "confidence" in rendered and "Rebase before you push" in rendered and "A stale branch" in rendered
 
 
 def test_every_other_form_has_the_same_matter(book: CommandLine) -> None:
     lines = book.ok("lesson", "list", "-f", "jsonl").splitlines()
-    assert [json.loads(line)["id"] for line in lines] == found(book, "list")
-    told = book.ok("lesson", "list", "--tags", "gitt", "-f", "yaml")
-    assert told.startswith("success: true") and "did you mean 'git'?" in told
+    assert [json.loads(line)["id"] for line in lines] == results(book, "list")
+    rendered = book.ok("lesson", "list", "--tags", "gitt", "-f", "yaml")
+    assert rendered.startswith("success: true") and "did you mean 'git'?" in rendered
     result = book("lesson", "list", "--tags", "gitt,git", "-f", "jsonl")
     assert json.loads(result.stdout)["id"] == "rebase" and "did you mean 'git'?" in result.stderr
     assert "| rebase |" in book.ok("lesson", "list", "-f", "markdown")
@@ -202,25 +204,25 @@ def test_what_one_agent_learned_is_found_by_its_name(nacre: CommandLine, monkeyp
     add(nacre, "x", "X")
     monkeypatch.delenv("NACRE_AGENT")
     add(nacre, "y", "Y")
-    assert found(nacre, "list", "--agent", "otter") == ["x"]
+    assert results(nacre, "list", "--agent", "otter") == ["x"]
     nacre.ok("lesson", "edit", "x", "--tags", "new")
-    assert found(nacre, "list", "--agent", "otter") == ["x"]
+    assert results(nacre, "list", "--agent", "otter") == ["x"]
 
 
 # show, edit, delete, restore
 
 
-def test_a_lesson_is_shown_with_its_links(book: CommandLine) -> None:
+def test_a_lesson_is_printed_with_its_links(book: CommandLine) -> None:
     book.ok("lesson", "link", "reb", "boa", "--relation", "example_of")
-    told = book.ok("lesson", "show", "reb")
-    assert told.startswith("Rebase before you push")
-    assert "team.shared-branch" in told and "high (0.70)" in told and "example_of →" in told
-    assert shown(book, "boa")["links"] == [
+    rendered = book.ok("lesson", "show", "reb")
+    assert rendered.startswith("Rebase before you push")
+    assert "team.shared-branch" in rendered and "high (0.70)" in rendered and "example_of →" in rendered
+    assert printed(book, "boa")["links"] == [
         {"relation": "example_of", "direction": "in", "id": "rebase", "title": "Rebase before you push"}
     ]
 
 
-def test_what_is_no_lesson_says_where_it_is_shown(book: CommandLine) -> None:
+def test_what_is_not_a_lesson_says_where_it_is_printed(book: CommandLine) -> None:
     book.ok("remember", "just a memory", "--id", "plain")
     result = book("lesson", "show", "plain")
     assert result.exit_code == 1 and "`nacre show plain`" in result.stderr
@@ -228,46 +230,46 @@ def test_what_is_no_lesson_says_where_it_is_shown(book: CommandLine) -> None:
 
 
 def test_only_what_is_given_changes(book: CommandLine) -> None:
-    before = shown(book, "rebase")
+    before = printed(book, "rebase")
     result = book("lesson", "edit", "reb", "--title", "rebase first", "--confidence", "very-high", "--notes", "twice")
     assert "`nacre undo`" in result.stderr
-    after = shown(book, "rebase")
+    after = printed(book, "rebase")
     assert (after["title"], after["confidence"], after["source_notes"]) == ("Rebase first", "very-high", "twice")
     same = ("content", "tags", "contexts", "source", "created_at")
     assert {name: after[name] for name in same} == {name: before[name] for name in same}
     book.ok("undo")
-    assert shown(book, "rebase")["title"] == before["title"]
+    assert printed(book, "rebase")["title"] == before["title"]
 
 
 def test_tags_are_added_and_taken_away(book: CommandLine) -> None:
     book.ok("lesson", "edit", "rebase", "--add-tag", "api.jira", "--remove-tag", "GIT")
-    assert shown(book, "rebase")["tags"] == ["ci", "api.jira"]
+    assert printed(book, "rebase")["tags"] == ["ci", "api.jira"]
     assert "no tag 'zebra'" in book("lesson", "edit", "rebase", "--remove-tag", "zebra").stderr
     book.ok("lesson", "edit", "rebase", "--tags", "", "--contexts", "")
-    assert (shown(book, "rebase")["tags"], shown(book, "rebase")["contexts"]) == ([], [])
+    assert (printed(book, "rebase")["tags"], printed(book, "rebase")["contexts"]) == ([], [])
 
 
 def test_a_deleted_lesson_is_brought_back(book: CommandLine) -> None:
     result = book("lesson", "delete", "reb", "--why", "outdated")
     assert result.exit_code == 0 and "`nacre lesson restore rebase`" in result.stderr
-    assert found(book, "list") == ["board"]
+    assert results(book, "list") == ["board"]
     assert "`nacre lesson restore rebase`" in book("lesson", "show", "reb").stderr
     assert "is back" in book("lesson", "restore", "reb").stderr
-    assert set(found(book, "list")) == {"rebase", "board"}
+    assert set(results(book, "list")) == {"rebase", "board"}
     assert book("lesson", "restore", "reb").exit_code == 1
 
 
 # related, link, unlink
 
 
-def test_related_lessons_are_found_along_and_against_ties(book: CommandLine) -> None:
+def test_related_lessons_are_found_along_and_against_links(book: CommandLine) -> None:
     add(book, "third", "A third one")
     book.ok("lesson", "link", "rebase", "board")
     book.ok("lesson", "link", "third", "board", "-r", "example_of")
-    assert found(book, "related", "rebase") == ["board"]
-    assert found(book, "related", "rebase", "--depth", "2") == ["board", "third"]
-    assert found(book, "related", "board", "--relation", "example-of") == ["third"]
-    assert found(book, "related", "board", "-r", "related_to,example_of") == ["rebase", "third"]
+    assert results(book, "related", "rebase") == ["board"]
+    assert results(book, "related", "rebase", "--depth", "2") == ["board", "third"]
+    assert results(book, "related", "board", "--relation", "example-of") == ["third"]
+    assert results(book, "related", "board", "-r", "related_to,example_of") == ["rebase", "third"]
     row = book.ok("lesson", "related", "board", "-r", "example_of").split("\t")
     assert row[:4] == ["third", "example_of", "in", "1"]
 
@@ -275,20 +277,20 @@ def test_related_lessons_are_found_along_and_against_ties(book: CommandLine) -> 
 def test_what_contradicts_another_makes_it_less_sure(book: CommandLine) -> None:
     result = book("lesson", "link", "board", "rebase", "--relation", "contradicts")
     assert "now medium" in result.stderr
-    assert shown(book, "rebase")["confidence"] == "medium"
+    assert printed(book, "rebase")["confidence"] == "medium"
     assert "link exists already" in book("lesson", "link", "board", "rebase", "--relation", "contradicts").stderr
     book.ok("undo")
-    assert (shown(book, "rebase")["confidence"], shown(book, "rebase")["links"]) == ("high", [])
+    assert (printed(book, "rebase")["confidence"], printed(book, "rebase")["links"]) == ("high", [])
 
 
 def test_what_supersedes_another_takes_its_place(book: CommandLine) -> None:
     book.ok("lesson", "link", "board", "rebase", "--relation", "supersedes")
-    assert found(book, "list") == ["board"]
-    assert set(found(book, "list", "--include-superseded")) == {"rebase", "board"}
-    assert shown(book, "board")["links"][0]["id"] == "rebase"
+    assert results(book, "list") == ["board"]
+    assert set(results(book, "list", "--include-superseded")) == {"rebase", "board"}
+    assert printed(book, "board")["links"][0]["id"] == "rebase"
 
 
-def test_ties_are_taken_away_by_relation_or_all(book: CommandLine) -> None:
+def test_links_are_taken_away_by_relation_or_all(book: CommandLine) -> None:
     for relation in ("related_to", "example_of", "causes"):
         book.ok("lesson", "link", "rebase", "board", "-r", relation)
     assert "1 link;" in book("lesson", "unlink", "reb", "boa", "-r", "causes").stderr
@@ -312,6 +314,6 @@ def test_ties_are_taken_away_by_relation_or_all(book: CommandLine) -> None:
     ],
 )
 def test_what_changes_something_answers_in_the_envelope_too(book: CommandLine, words: list[str], data: object) -> None:
-    told = book.json("lesson", *words)
-    assert (told["success"], told["data"]) == (True, data)
-    assert isinstance(told["warnings"], list) and isinstance(told["suggestions"], dict)
+    rendered = book.json("lesson", *words)
+    assert (rendered["success"], rendered["data"]) == (True, data)
+    assert isinstance(rendered["warnings"], list) and isinstance(rendered["suggestions"], dict)

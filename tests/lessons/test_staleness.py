@@ -8,19 +8,18 @@ import pytest
 from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
 from nacre.lessons import LessonBook
 from nacre.lessons.staleness import confidence_range
-from tests.lessons.booking import titles
-from tests.lessons.shelved import DAY, Turned, shelved, taught
+from tests.lessons.factories import DAY, ManualClock, learn, open_book, titles
 
 
 @pytest.fixture
-def clock() -> Turned:
-    return Turned()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture(params=[":memory:", "file"])
-def book(request: pytest.FixtureRequest, tmp_path: Path, clock: Turned) -> Iterator[LessonBook]:
-    with shelved(request.param, tmp_path, clock) as found:
-        yield found
+def book(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> Iterator[LessonBook]:
+    with open_book(request.param, tmp_path, clock) as results:
+        yield results
 
 
 def due(book: LessonBook, days: float = 365) -> list[str]:
@@ -28,29 +27,29 @@ def due(book: LessonBook, days: float = 365) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("asked", "results"),
     [
         ("high", {"High"}), ("high-", {"High", "Very high"}), ("-low", {"Low", "Very low"}), ("very-low", {"Very low"}),
         ("-very-low", {"Very low"}), ("low-medium", {"Low", "Medium"}), ("0.2-0.6", {"Low", "Medium"}),
         ("0.6-", {"High", "Very high"}), ("very-low-low", {"Very low", "Low"}), (None, None),
     ],
 )  # fmt: skip
-def test_an_audit_finds_lessons_held_so_firmly(book: LessonBook, asked: str | None, found: set[str] | None) -> None:
+def test_an_audit_finds_lessons_held_so_firmly(book: LessonBook, asked: str | None, results: set[str] | None) -> None:
     for level in ("very-low", "low", "medium", "high", "very-high"):
-        taught(book, level.replace("-", " "), confidence=level)
-    assert titles(book.audit(asked)) == (found or {"Very low", "Low", "Medium", "High", "Very high"})
+        learn(book, level.replace("-", " "), confidence=level)
+    assert titles(book.audit(asked)) == (results or {"Very low", "Low", "Medium", "High", "Very high"})
 
 
 def test_an_audit_finds_what_is_held_more_firmly_than_its_source_bears(book: LessonBook) -> None:
-    taught(book, "Daring", confidence="high", source="inferred")
-    taught(book, "Deep", confidence="high", source="inferred.guess")
-    taught(book, "Sound", confidence="high", source="tested")
+    learn(book, "Daring", confidence="high", source="inferred")
+    learn(book, "Deep", confidence="high", source="inferred.guess")
+    learn(book, "Sound", confidence="high", source="tested")
     assert titles(book.audit("high", "inferred")) == {"Daring", "Deep"}
 
 
 def test_an_audit_can_ask_for_what_nobody_validated(book: LessonBook) -> None:
-    one = taught(book, "One")
-    taught(book, "Two")
+    one = learn(book, "One")
+    learn(book, "Two")
     book.validate(one)
     assert (titles(book.audit(validated=True)), titles(book.audit(validated=False))) == ({"One"}, {"Two"})
 
@@ -64,24 +63,24 @@ def test_a_confidence_that_cannot_be_read_is_refused() -> None:
 
 @pytest.mark.accepts("L8.1", "L8.15")
 def test_the_evidence_stays_when_the_confidence_changes(book: LessonBook) -> None:
-    id = taught(book, "One", confidence="high", source="inferred", source_notes="a hunch")
+    id = learn(book, "One", confidence="high", source="inferred", source_notes="a hunch")
     lesson = book.update(id, confidence="low").data
     assert (lesson.confidence, lesson.source, lesson.source_notes) == ("low", "inferred", "a hunch")
 
 
 @pytest.mark.accepts("L8.2", "L8.16")
-def test_a_lesson_that_nobody_looked_at_for_a_year_is_due_with_a_question(book: LessonBook, clock: Turned) -> None:
-    taught(book, "Old", confidence="high")
+def test_a_lesson_that_nobody_looked_at_for_a_year_is_due_with_a_question(book: LessonBook, clock: ManualClock) -> None:
+    learn(book, "Old", confidence="high")
     clock.at += 400 * DAY
-    taught(book, "New")
-    (found,) = book.review().data
-    assert found.lesson.title == "Old"
-    assert found.why == "Held with high confidence, and 400 days old: is it still so?"
+    learn(book, "New")
+    (results,) = book.review().data
+    assert results.lesson.title == "Old"
+    assert results.why == "Held with high confidence, and 400 days old: is it still so?"
     assert due(book, 500) == []
 
 
-def test_whoever_validates_a_lesson_or_says_it_anew_has_looked_at_it(book: LessonBook, clock: Turned) -> None:
-    validated, rewritten, doubted, tagged = (taught(book, name) for name in ("a", "b", "c", "d"))
+def test_whoever_validates_a_lesson_or_says_it_anew_has_looked_at_it(book: LessonBook, clock: ManualClock) -> None:
+    validated, rewritten, doubted, tagged = (learn(book, name) for name in ("a", "b", "c", "d"))
     clock.at += 400 * DAY
     book.validate(validated)
     book.update(rewritten, content="Of b, and better.")
@@ -90,29 +89,29 @@ def test_whoever_validates_a_lesson_or_says_it_anew_has_looked_at_it(book: Lesso
     assert due(book) == ["D"]
 
 
-def test_merging_tags_and_fading_do_not_make_lessons_look_fresh(book: LessonBook, clock: Turned) -> None:
-    taught(book, "Old", "js", confidence="high")
+def test_merging_tags_and_fading_do_not_make_lessons_look_fresh(book: LessonBook, clock: ManualClock) -> None:
+    learn(book, "Old", "js", confidence="high")
     clock.at += 400 * DAY
     book.merge_tags("js", "javascript")
     assert len(book.fade(dry_run=False).data) == 1
     assert due(book) == ["Old"]
 
 
-def test_what_another_lesson_contradicts_is_due_until_it_is_validated(book: LessonBook, clock: Turned) -> None:
-    old = taught(book, "Old", confidence="high")
+def test_what_another_lesson_contradicts_is_due_until_it_is_validated(book: LessonBook, clock: ManualClock) -> None:
+    old = learn(book, "Old", confidence="high")
     clock.at += DAY
-    new = taught(book, "New")
+    new = learn(book, "New")
     book.link(new, old, "contradicts")
-    (found,) = book.review().data
-    assert found.why == f"'New' ({new}) contradicts it: is it still so?"
+    (results,) = book.review().data
+    assert results.why == f"'New' ({new}) contradicts it: is it still so?"
     clock.at += DAY
     book.validate(old)
     assert due(book) == []
 
 
 @pytest.mark.accepts("L8.2")
-def test_counter_evidence_costs_a_level_once_and_is_one_act(book: LessonBook) -> None:
-    old, new = taught(book, "Old", confidence="high"), taught(book, "New")
+def test_counter_evidence_costs_a_level_once_and_is_one_operation(book: LessonBook) -> None:
+    old, new = learn(book, "Old", confidence="high"), learn(book, "New")
     assert book.link(new, old, "contradicts").data
     assert book.get(old).data.confidence == "medium"  # type: ignore[union-attr]
     assert not book.link(new, old, "contradicts").data
@@ -123,13 +122,13 @@ def test_counter_evidence_costs_a_level_once_and_is_one_act(book: LessonBook) ->
 
 
 def test_the_lowest_confidence_cannot_fall(book: LessonBook) -> None:
-    old, new = taught(book, "Old", confidence="very-low"), taught(book, "New")
+    old, new = learn(book, "Old", confidence="very-low"), learn(book, "New")
     book.link(new, old, "contradicts")
     assert book.get(old).data.confidence == "very-low"  # type: ignore[union-attr]
 
 
-def test_validating_says_when_and_how_sure(book: LessonBook, clock: Turned) -> None:
-    id = taught(book, "One", confidence="low")
+def test_validating_says_when_and_how_sure(book: LessonBook, clock: ManualClock) -> None:
+    id = learn(book, "One", confidence="low")
     clock.at += DAY
     lesson = book.validate(id, "very-high").data
     assert (lesson.confidence, lesson.last_validated_at) == ("very-high", clock.at)
@@ -139,8 +138,8 @@ def test_validating_says_when_and_how_sure(book: LessonBook, clock: Turned) -> N
 
 
 @pytest.mark.accepts("L8.2")
-def test_fading_is_only_told_unless_it_is_meant(book: LessonBook, clock: Turned) -> None:
-    id = taught(book, "One", confidence=0.8)
+def test_fading_is_only_reported_unless_it_is_applied(book: LessonBook, clock: ManualClock) -> None:
+    id = learn(book, "One", confidence=0.8)
     clock.at += 365 * DAY
     (faded,) = book.fade().data
     assert (faded.lesson.confidence, faded.confidence, faded.certainty) == ("very-high", "medium", 0.4)
@@ -151,8 +150,8 @@ def test_fading_is_only_told_unless_it_is_meant(book: LessonBook, clock: Turned)
 
 
 @pytest.mark.accepts("L8.2")
-def test_what_was_validated_does_not_fade_and_what_is_no_lesson_neither(book: LessonBook, clock: Turned) -> None:
-    id = taught(book, "One", confidence="high")
+def test_validated_lessons_and_other_memories_do_not_fade(book: LessonBook, clock: ManualClock) -> None:
+    id = learn(book, "One", confidence="high")
     note = book.store.remember("The sky is blue.", confidence=0.9)
     clock.at += 365 * DAY
     book.validate(id)
@@ -162,7 +161,7 @@ def test_what_was_validated_does_not_fade_and_what_is_no_lesson_neither(book: Le
 
 
 def test_archived_lessons_are_found_only_where_they_are_asked_for(book: LessonBook) -> None:
-    one, two = taught(book, "Old bridge"), taught(book, "New bridge")
+    one, two = learn(book, "Old bridge"), learn(book, "New bridge")
     assert book.archive(one, two).data == 2
     assert book.archive(one).data == 0
     assert book.recall("bridge").data == ()
@@ -171,27 +170,27 @@ def test_archived_lessons_are_found_only_where_they_are_asked_for(book: LessonBo
     assert titles(book.recall("bridge")) == {"Old bridge"}
 
 
-def test_what_is_no_lesson_is_not_archived(book: LessonBook) -> None:
+def test_what_is_not_a_lesson_is_not_archived(book: LessonBook) -> None:
     note = book.store.remember("The sky is blue.")
     with pytest.raises(MemoryNotFound):
         book.archive(note.id)
 
 
-def test_freshness_puts_the_newer_of_two_that_answer_alike_first(book: LessonBook, clock: Turned) -> None:
+def test_freshness_puts_the_newer_of_two_that_answer_alike_first(book: LessonBook, clock: ManualClock) -> None:
     old = book.learn("Mend the bridge", "Mend the wooden bridge.").data
     clock.at += 2 * 365 * DAY
     new = book.learn("Mend the bridge soon", "Mend the bridge before winter.").data
-    found = {each.lesson.id: each for each in book.recall("mend bridge", freshness=True).data}
+    results = {each.lesson.id: each for each in book.recall("mend bridge", freshness=True).data}
     plain = {each.lesson.id: each for each in book.recall("mend bridge").data}
-    assert found[new.id].score == plain[new.id].score
-    assert found[old.id].score == pytest.approx(plain[old.id].score * 0.625)
-    assert "times 0.62" in " ".join(map(str, found[old.id].why))
+    assert results[new.id].score == plain[new.id].score
+    assert results[old.id].score == pytest.approx(plain[old.id].score * 0.625)
+    assert "times 0.62" in " ".join(map(str, results[old.id].why))
 
 
 @pytest.mark.accepts("L8.16")
 def test_a_superseded_lesson_comes_after_what_replaced_it(book: LessonBook) -> None:
-    old, new = taught(book, "Mend the bridge"), taught(book, "Mend the bridge in autumn, with oak")
+    old, new = learn(book, "Mend the bridge"), learn(book, "Mend the bridge in autumn, with oak")
     book.link(new, old, "supersedes")
     assert [each.lesson.id for each in book.recall("mend the bridge").data] == [new]
-    found = book.recall("mend the bridge", include_superseded=True).data
-    assert [each.lesson.id for each in found] == [new, old]
+    results = book.recall("mend the bridge", include_superseded=True).data
+    assert [each.lesson.id for each in results] == [new, old]

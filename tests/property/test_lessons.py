@@ -20,7 +20,7 @@ from nacre import MemoryStore
 from nacre.lessons import Lesson, LessonBook
 from nacre.model import Link
 from nacre.model.levels import LEVELS, NAMES
-from tests.lessons.booking import new_book
+from tests.lessons.factories import new_book
 from tests.property.strategies import characters, json_values
 
 tags = st.sampled_from(["api", "api.jira", "api.jira.cloud", "apis", "db", "db.sql", "ui"])

@@ -58,11 +58,11 @@ def test_the_commands_that_verify_an_installation_work_as_written() -> None:
 
 @pytest.mark.accepts("L7.8", "L8.3")
 @pytest.mark.usefixtures("lessons")
-def test_a_tag_that_nobody_knows_is_kept_with_a_warning() -> None:
+def test_a_tag_that_is_unknown_is_stored_with_a_warning() -> None:
     done = ran("add", "-t", "Close tickets", "-c", "Then they are gone.", "--tags", "jra,ovens")
     assert "tag 'jra' not recognized, did you mean 'jira'?" in done.stderr
-    shown = json.loads(ran("show", done.stdout.strip(), "--format", "json").stdout)
-    assert "kiln" in str(shown) and "ovens" not in str(shown)
+    printed = json.loads(ran("show", done.stdout.strip(), "--format", "json").stdout)
+    assert "kiln" in str(printed) and "ovens" not in str(printed)
 
 
 @pytest.mark.accepts("L7.1", "L7.2", "L7.3", "L7.4", "L9.3")
@@ -71,8 +71,8 @@ def test_content_comes_from_stdin_and_the_older_options_are_understood() -> None
     one = ran("add", "--title=Cool slowly", "--context", "workshop", "--anti-context", "raku", "--source-notes",
               "twice", "--source", "tested", input="Draughts crack.").stdout.strip()  # fmt: skip
     two = ran("add", "-t", "Load loosely", "-c", "Pots stick.").stdout.strip()
-    told = ran("show", one, "--format", "json").stdout
-    assert all(word in told for word in ("Draughts crack.", "workshop", "raku", "twice"))
+    rendered = ran("show", one, "--format", "json").stdout
+    assert all(word in rendered for word in ("Draughts crack.", "workshop", "raku", "twice"))
     ran("link", one, two, "--relation", "derived_from")
     assert "Load loosely" in ran("related", one, "-d", "2", "-r", "derived_from").stdout
     ran("unlink", one, two)
@@ -103,11 +103,11 @@ def test_sources_are_added_reviewed_and_merged() -> None:
 def test_what_is_exported_can_be_imported_and_embedded_again() -> None:
     id = ran("add", "-t", "Cool slowly", "-c", "Draughts crack.", "--tags", "kiln").stdout.strip()
     ran("add", "-t", "Who pays", "-c", "The client.", "--tags", "sensitive")
-    told = ran("export", "--format", "json", "--exclude-tags", "sensitive").stdout
-    assert [each["id"] for each in json.loads(told)["lessons"]] == [id]
-    assert json.loads(ran("export", "--tags", "kiln").stdout)["lessons"] == json.loads(told)["lessons"]
+    rendered = ran("export", "--format", "json", "--exclude-tags", "sensitive").stdout
+    assert [each["id"] for each in json.loads(rendered)["lessons"]] == [id]
+    assert json.loads(ran("export", "--tags", "kiln").stdout)["lessons"] == json.loads(rendered)["lessons"]
     ran("delete", id)
-    ran("import", input=told)
+    ran("import", input=rendered)
     assert "Draughts crack." in ran("show", id).stdout
     ran("reembed", "--all")
     ran("reembed", "--lesson", id)
@@ -141,7 +141,7 @@ def test_lessons_are_audited_reviewed_and_put_away() -> None:
 
 @pytest.mark.accepts("L7.1", "L7.7")
 @pytest.mark.usefixtures("lessons")
-def test_a_lesson_is_asked_for_at_a_terminal_and_shown_before_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lesson_is_asked_for_at_a_terminal_and_previewed_before_it_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMPT_TOOLKIT_NO_CPR", "1")  # this terminal does not tell where its cursor is
     ran("add", "-t", "Cool slowly", "-c", "Draughts crack.", "--tags", "kiln", "--context", "workshop")
     questions = {
@@ -154,16 +154,16 @@ def test_a_lesson_is_asked_for_at_a_terminal_and_shown_before_it_is_kept(monkeyp
     )  # fmt: skip
     assert code == 0, seen
     assert "Pots stick." in seen[seen.rindex("Confidence, ") :]
-    (kept,) = json.loads(ran("search", "pots stick", "--limit", "1", "--format", "json").stdout)["data"]
-    assert (kept["title"], kept["content"]) == ("Load loosely", "Pots stick.\nAlways.")
-    assert (kept["tags"], kept["contexts"], kept["source"]) == (["kiln", "jira"], ["workshop"], "hearsay")
+    (stored,) = json.loads(ran("search", "pots stick", "--limit", "1", "--format", "json").stdout)["data"]
+    assert (stored["title"], stored["content"]) == ("Load loosely", "Pots stick.\nAlways.")
+    assert (stored["tags"], stored["contexts"], stored["source"]) == (["kiln", "jira"], ["workshop"], "hearsay")
 
 
 @pytest.mark.accepts("L9.4")
 def test_its_commands_are_on_the_path_and_the_tools_can_be_registered(elsewhere: Path) -> None:
-    given = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
+    options = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
     for name in ("ai-lessons", "ai-lessons-mcp"):
-        place, _, function = given[name].partition(":")
+        place, _, function = options[name].partition(":")
         assert callable(getattr(import_module(place), function))
     done = forked.run(["install", "claude-code", "--profile", "lessons", "--server-name", "lessons"])
     assert done.returncode == 0, done.stderr
@@ -173,16 +173,18 @@ def test_its_commands_are_on_the_path_and_the_tools_can_be_registered(elsewhere:
 
 @pytest.mark.accepts("L1.2", "L9.4")
 def test_init_makes_database_and_configuration(elsewhere: Path) -> None:
-    told = ran("init").stdout
+    rendered = ran("init").stdout
     folder = elsewhere / ".ai" / "lessons"
-    assert str(folder / "knowledge.db") in told and (folder / "knowledge.db").exists()
+    assert str(folder / "knowledge.db") in rendered and (folder / "knowledge.db").exists()
     assert "all-MiniLM-L6-v2" in (folder / "config.yaml").read_text()
 
 
 @pytest.mark.accepts("L7")
 @pytest.mark.usefixtures("lessons")
 def test_help_lists_every_command_and_an_unknown_one_is_refused() -> None:
-    told = ran("--help").stdout
-    assert all(f"\n  {name} " in told for name in ("add", "search", "import", "reembed", "update", "manage", "init"))
+    rendered = ran("--help").stdout
+    assert all(
+        f"\n  {name} " in rendered for name in ("add", "search", "import", "reembed", "update", "manage", "init")
+    )
     assert "--interactive" in ran("add", "--help").stdout
     ran("divine", code=2)

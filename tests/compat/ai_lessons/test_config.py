@@ -25,17 +25,17 @@ embedding: {backend: openai, model: text-embedding-3-large, api_key: "${POTTERY_
 
 @pytest.mark.accepts("L2.2", "L2.3")
 def test_without_a_file_all_is_as_documented(tmp_path: Path) -> None:
-    found = Config.load(tmp_path / "none.yaml")
-    assert found == Config() and found.search == SearchConfig(10, 0.7, 0.3)
-    assert found.embedding == EmbeddingConfig("sentence-transformers", "all-MiniLM-L6-v2", None, 384)
-    assert (found.tag_aliases, found.known_tags) == ({}, [])
+    results = Config.load(tmp_path / "none.yaml")
+    assert results == Config() and results.search == SearchConfig(10, 0.7, 0.3)
+    assert results.embedding == EmbeddingConfig("sentence-transformers", "all-MiniLM-L6-v2", None, 384)
+    assert (results.tag_aliases, results.known_tags) == ({}, [])
 
 
 @pytest.mark.accepts("L1.2", "L8.19")
 def test_the_database_lies_in_the_home_of_whoever_asks(elsewhere: Path) -> None:
     asked = "from nacre.compat.ai_lessons import config; print(config.DEFAULT_DB_PATH, config.DEFAULT_CONFIG_PATH)"
-    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
-    assert told == [str(elsewhere / ".ai/lessons/knowledge.db"), str(elsewhere / ".ai/lessons/config.yaml")]
+    rendered = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
+    assert rendered == [str(elsewhere / ".ai/lessons/knowledge.db"), str(elsewhere / ".ai/lessons/config.yaml")]
 
 
 @pytest.mark.accepts("L2.1", "L2.2", "L2.3")
@@ -44,11 +44,11 @@ def test_a_file_is_read_and_a_key_may_come_from_the_environment(
 ) -> None:
     monkeypatch.setenv("POTTERY_KEY", "from-outside")
     (tmp_path / "config.yaml").write_text(FILE)
-    found = Config.load(tmp_path / "config.yaml")
-    assert (found.search.default_limit, found.search.hybrid_weight_semantic) == (4, 0.5)
-    assert found.search.hybrid_weight_keyword == 0.3
-    assert (found.tag_aliases, found.known_tags) == ({"ovens": "kiln"}, ["glaze", "kiln"])
-    assert (found.embedding.dimensions, found.embedding.api_key) == (3072, "from-outside")
+    results = Config.load(tmp_path / "config.yaml")
+    assert (results.search.default_limit, results.search.hybrid_weight_semantic) == (4, 0.5)
+    assert results.search.hybrid_weight_keyword == 0.3
+    assert (results.tag_aliases, results.known_tags) == ({"ovens": "kiln"}, ["glaze", "kiln"])
+    assert (results.embedding.dimensions, results.embedding.api_key) == (3072, "from-outside")
 
 
 @pytest.mark.accepts("L2.1", "L2.3")
@@ -81,8 +81,8 @@ def test_aliases_are_written_in_the_file_and_resolved_on_every_lesson(tmp_path: 
     config = Config.load(tmp_path / "config.yaml")
     try:
         id = core.add_lesson("Name the folder", "Before anything.", ["proj", "Projects", "js"], config=config)
-        found = core.get_lesson(id, config)
-        assert found is not None and found.tags == ["project", "javascript"]
+        results = core.get_lesson(id, config)
+        assert results is not None and results.tags == ["project", "javascript"]
     finally:
         db.close()
 
@@ -121,8 +121,8 @@ def test_the_users_own_settings_of_nacre_change_nothing(config: Config, monkeypa
     monkeypatch.setenv("NACRE_LESSON_LIMIT", "1")
     for number in range(3):
         core.add_lesson(f"Kiln rule {number}", "Wait.", config=config)
-    found = core.recall("kiln rule", config=config)
-    assert len(found) == 3 and all(each.tags == [] for each in found)
+    results = core.recall("kiln rule", config=config)
+    assert len(results) == 3 and all(each.tags == [] for each in results)
 
 
 def test_a_key_that_names_a_variable_is_saved_as_it_was_written(

@@ -17,7 +17,7 @@ from nacre.protocols import Embedder, Vectors
 ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 
 
-def kept(
+def stored(
     config: Config, title: str = "Sieve the glaze", content: str = "Lumps spit in the kiln.", **more: object
 ) -> str:
     return core.add_lesson(title, content, config=config, **more)  # type: ignore[arg-type]
@@ -26,23 +26,23 @@ def kept(
 @pytest.mark.accepts("L1.5", "L3.1", "L8.1")
 def test_a_lesson_is_read_as_it_was_written(config: Config) -> None:
     before = datetime.now(UTC)
-    id = kept(
+    id = stored(
         config, "never open a hot kiln.", "It cracks the ware.", tags=["Kiln ", "safety"], contexts=["workshop"],
         anti_contexts=["raku"], confidence="very-high", source="tested", source_notes="lost six bowls",
     )  # fmt: skip
-    found = core.get_lesson(id, config)
-    assert found is not None and found.created_at is not None and found.updated_at is not None
-    assert (found.id, found.title, found.content) == (id, "never open a hot kiln.", "It cracks the ware.")
-    assert (found.confidence, found.source, found.source_notes) == ("very-high", "tested", "lost six bowls")
-    assert (found.tags, found.contexts, found.anti_contexts) == (["kiln", "safety"], ["workshop"], ["raku"])
-    assert before <= found.created_at <= found.updated_at <= datetime.now(UTC)
+    results = core.get_lesson(id, config)
+    assert results is not None and results.created_at is not None and results.updated_at is not None
+    assert (results.id, results.title, results.content) == (id, "never open a hot kiln.", "It cracks the ware.")
+    assert (results.confidence, results.source, results.source_notes) == ("very-high", "tested", "lost six bowls")
+    assert (results.tags, results.contexts, results.anti_contexts) == (["kiln", "safety"], ["workshop"], ["raku"])
+    assert before <= results.created_at <= results.updated_at <= datetime.now(UTC)
 
 
 @pytest.mark.accepts("L1.5", "L3.1")
 def test_an_id_is_a_ulid_and_later_ones_sort_later(config: Config) -> None:
-    first = kept(config)
+    first = stored(config)
     time.sleep(0.003)
-    assert ULID.fullmatch(first) and first < kept(config, "Fire slowly", "Steam must leave the clay.")
+    assert ULID.fullmatch(first) and first < stored(config, "Fire slowly", "Steam must leave the clay.")
 
 
 @pytest.mark.accepts("L3.2", "L3.7", "L3.8")
@@ -52,25 +52,25 @@ def test_what_is_not_there_is_none_or_false_or_nothing(config: Config) -> None:
     assert core.delete_lesson("nobody", config) is False
     assert core.get_related("nobody", config=config) == []
     assert core.unlink_lessons("nobody", "nowhere", config=config) == 0
-    assert core.link_lessons(kept(config), "nowhere", "related_to", config) is False
+    assert core.link_lessons(stored(config), "nowhere", "related_to", config) is False
     assert core.merge_tags("never-used", "other", config) == 0
 
 
 @pytest.mark.accepts("L3.2", "L8.1")
 def test_an_update_replaces_what_is_given_and_leaves_the_rest(config: Config) -> None:
-    id = kept(config, tags=["glaze"], contexts=["workshop"], anti_contexts=["raku"], source="observed")
+    id = stored(config, tags=["glaze"], contexts=["workshop"], anti_contexts=["raku"], source="observed")
     assert core.update_lesson(id, title="Sieve it thrice", tags=["sieve"], confidence="low", config=config) is True
     assert core.update_lesson(id, anti_contexts=["school"], config=config) is True
-    found = core.get_lesson(id, config)
-    assert found is not None
-    assert (found.title, found.tags, found.contexts) == ("Sieve it thrice", ["sieve"], ["workshop"])
-    assert found.anti_contexts == ["school"]
-    assert (found.confidence, found.source, found.content) == ("low", "observed", "Lumps spit in the kiln.")
+    results = core.get_lesson(id, config)
+    assert results is not None
+    assert (results.title, results.tags, results.contexts) == ("Sieve it thrice", ["sieve"], ["workshop"])
+    assert results.anti_contexts == ["school"]
+    assert (results.confidence, results.source, results.content) == ("low", "observed", "Lumps spit in the kiln.")
 
 
 @pytest.mark.accepts("L3.2")
 def test_a_changed_content_is_found_by_its_new_words_only(config: Config) -> None:
-    id = kept(config)
+    id = stored(config)
     core.update_lesson(id, title="Wedge it", content="Air pockets burst.", config=config)
     assert [each.id for each in core.keyword_search("air pockets", config=config)] == [id]
     assert core.keyword_search("lumps", config=config) == []
@@ -78,7 +78,7 @@ def test_a_changed_content_is_found_by_its_new_words_only(config: Config) -> Non
 
 @pytest.mark.accepts("L3.2")
 def test_a_deleted_lesson_is_gone_for_every_function(config: Config) -> None:
-    id = kept(config, tags=["glaze"])
+    id = stored(config, tags=["glaze"])
     assert core.delete_lesson(id, config) is True
     assert core.get_lesson(id, config) is None
     assert core.recall("sieve the glaze", config=config) == []
@@ -87,7 +87,7 @@ def test_a_deleted_lesson_is_gone_for_every_function(config: Config) -> None:
 
 @pytest.mark.accepts("L3.7", "L8.17", "L9.2")
 def test_links_have_any_relation_and_are_made_once(config: Config) -> None:
-    one, two = kept(config), kept(config, "Fire slowly", "Steam must leave.")
+    one, two = stored(config), stored(config, "Fire slowly", "Steam must leave.")
     assert core.link_lessons(one, two, "contradicts", config) is True
     assert core.link_lessons(one, two, "contradicts", config) is False
     assert core.link_lessons(one, two, "related_to", config) is True
@@ -98,7 +98,7 @@ def test_links_have_any_relation_and_are_made_once(config: Config) -> None:
 
 @pytest.mark.accepts("L3.6", "L8.17", "L9.2")
 def test_relatives_are_found_along_and_against_the_links(config: Config) -> None:
-    one, two, three = (kept(config, f"Step {n}", f"Do the {n} thing.") for n in ("first", "second", "third"))
+    one, two, three = (stored(config, f"Step {n}", f"Do the {n} thing.") for n in ("first", "second", "third"))
     core.link_lessons(one, two, "derived_from", config)
     core.link_lessons(two, three, "example_of", config)
     assert [each.id for each in core.get_related(one, config=config)] == [two]
@@ -109,15 +109,15 @@ def test_relatives_are_found_along_and_against_the_links(config: Config) -> None
 
 @pytest.mark.accepts("L9.2")
 def test_a_contradiction_changes_nobodys_confidence(config: Config) -> None:
-    one, two = kept(config, confidence="high"), kept(config, "Fire slowly", "Steam.", confidence="high")
+    one, two = stored(config, confidence="high"), stored(config, "Fire slowly", "Steam.", confidence="high")
     core.link_lessons(one, two, "contradicts", config)
     assert [each.confidence for each in core.get_related(one, config=config)] == ["high"]
 
 
 @pytest.mark.accepts("L8.15", "L8.16", "L9.2")
 def test_a_superseded_lesson_ranks_lower_and_is_still_found(config: Config) -> None:
-    old = kept(config, "Glaze sieve", "Sieve the glaze once.")
-    new = kept(config, "Glaze sieve", "Sieve the glaze twice.")
+    old = stored(config, "Glaze sieve", "Sieve the glaze once.")
+    new = stored(config, "Glaze sieve", "Sieve the glaze twice.")
     assert core.link_lessons(new, old, "supersedes", config) is True
     assert [each.id for each in core.recall("glaze sieve", config=config)] == [new, old]
     assert core.link_lessons(old, new, "supersedes", config) is False
@@ -145,37 +145,37 @@ def test_a_source_is_added_once_with_a_confidence_between_two_levels(config: Con
 
 @pytest.mark.accepts("L4.2", "L8.9")
 def test_an_unknown_source_is_created_and_waits_for_review(config: Config) -> None:
-    kept(config, source="dream")
+    stored(config, source="dream")
     assert [each.name for each in book_of(config).sources(review=True).data] == ["dream"]
     assert "dream" in [each.name for each in core.list_sources(config)]
 
 
 @pytest.mark.accepts("L4.1", "L4.4")
-def test_a_lesson_that_cannot_be_kept_leaves_nothing(config: Config) -> None:
+def test_a_lesson_that_cannot_be_stored_leaves_nothing(config: Config) -> None:
     with pytest.raises(ValueError, match="sometimes"):
-        kept(config, confidence="sometimes", source="brand-new", tags=["glaze"])
+        stored(config, confidence="sometimes", source="brand-new", tags=["glaze"])
     assert core.list_tags(config=config) == []
     assert len(core.list_sources(config)) == 5
 
 
 @pytest.mark.accepts("L3.8")
-def test_tags_are_told_by_name_or_with_how_often_they_are_used(config: Config) -> None:
-    kept(config, tags=["zinc", "kiln"])
-    kept(config, "Fire slowly", "Steam.", tags=["kiln"])
+def test_tags_are_reported_by_name_or_with_how_often_they_are_used(config: Config) -> None:
+    stored(config, tags=["zinc", "kiln"])
+    stored(config, "Fire slowly", "Steam.", tags=["kiln"])
     assert [(tag.name, tag.count) for tag in core.list_tags(config=config)] == [("kiln", 0), ("zinc", 0)]
     assert [(tag.name, tag.count) for tag in core.list_tags(True, config)] == [("kiln", 2), ("zinc", 1)]
 
 
 @pytest.mark.accepts("L3.8", "L8.4")
 def test_merged_tags_are_one_on_every_lesson(config: Config) -> None:
-    both, one = kept(config, tags=["ovens", "kiln"]), kept(config, "Fire slowly", "Steam.", tags=["ovens"])
+    both, one = stored(config, tags=["ovens", "kiln"]), stored(config, "Fire slowly", "Steam.", tags=["ovens"])
     assert core.merge_tags("ovens", "kiln", config) == 2
     assert [core.get_lesson(id, config).tags for id in (both, one)] == [["kiln"], ["kiln"]]  # type: ignore[union-attr]
 
 
 @pytest.mark.accepts("L3.10", "L4.1", "L9.1")
 def test_references_are_checked_and_what_was_meant_is_suggested(config: Config) -> None:
-    kept(config, tags=["ceramics"], contexts=["workshop"])
+    stored(config, tags=["ceramics"], contexts=["workshop"])
     core.add_reference("priority_levels", "urgent", 1, "today", config)
     for table, value, wrong in (
         ("confidence_levels", "high", "hihg"), ("source_types", "tested", "testd"), ("tags", "ceramics", "ceramcs"),
@@ -189,10 +189,10 @@ def test_references_are_checked_and_what_was_meant_is_suggested(config: Config) 
 def test_a_text_is_embedded_as_plain_numbers_and_lessons_again(
     config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
-    id = kept(config)
+    id = stored(config)
     row = core.embed_text("glaze", config)
     assert all(type(number) is float for number in row) and len(row) == book_of(config).store.embedder.dimensions
-    kept(config, "Wedge it", "Air pockets burst.")
+    stored(config, "Wedge it", "Air pockets burst.")
     asked: list[str] = []
     kind = type(book_of(config).store.embedder)
     really = kind.embed

@@ -88,9 +88,9 @@ def test_the_tables_tell_what_the_functions_wrote(config: Config) -> None:
 def test_what_is_embedded_is_the_title_a_blank_line_and_the_content(config: Config) -> None:
     core.add_lesson("Cool", "Slowly, with the door shut.", ["kiln"], ["workshop"], config=config)
     ((blob,),) = db.execute_query("SELECT embedding FROM lesson_embeddings", config=config)
-    kept = struct.unpack(f"{len(blob) // 4}f", blob)
-    assert kept == pytest.approx(core.embed_text("Cool\n\nSlowly, with the door shut.", config), abs=0.001)
-    assert kept != pytest.approx(core.embed_text("Slowly, with the door shut.", config), abs=0.001)
+    stored = struct.unpack(f"{len(blob) // 4}f", blob)
+    assert stored == pytest.approx(core.embed_text("Cool\n\nSlowly, with the door shut.", config), abs=0.001)
+    assert stored != pytest.approx(core.embed_text("Slowly, with the door shut.", config), abs=0.001)
 
 
 @pytest.mark.accepts("L8.11")
@@ -99,8 +99,8 @@ def test_thousands_of_lessons_are_searched_filtered_and_asked_in_sql(config: Con
         {"id": f"{at:05}", "title": f"Firing {at}", "content": f"Cone {at} of the log.", "tags": [f"year-{at % 40}"]}
         for at in range(1200)
     ]
-    told = {"format": "nacre-lessons", "version": 1, "lessons": many}
-    assert book_of(config).import_(StringIO(json.dumps(told))).data.new == 1200
+    rendered = {"format": "nacre-lessons", "version": 1, "lessons": many}
+    assert book_of(config).import_(StringIO(json.dumps(rendered))).data.new == 1200
     assert core.keyword_search("firing 711", 1, config=config)[0].id == "00711"
     assert {each.id for each in core.recall("cone log", ["year-7"], limit=100, config=config)} == {
         each["id"] for each in many if each["tags"] == ["year-7"]
@@ -113,8 +113,8 @@ def test_thousands_of_lessons_are_searched_filtered_and_asked_in_sql(config: Con
 
 @pytest.mark.accepts("L1.4", "L8.11")
 def test_the_seven_indexes_have_their_names(config: Config) -> None:
-    found = db.execute_query("SELECT name FROM sqlite_master WHERE name LIKE 'idx_%' ORDER BY name", config=config)
-    assert [row["name"] for row in found] == [
+    results = db.execute_query("SELECT name FROM sqlite_master WHERE name LIKE 'idx_%' ORDER BY name", config=config)
+    assert [row["name"] for row in results] == [
         "idx_edges_from", "idx_edges_to", "idx_lesson_contexts_context", "idx_lesson_tags_lesson",
         "idx_lesson_tags_tag", "idx_lessons_created", "idx_lessons_updated",
     ]  # fmt: skip
@@ -144,31 +144,31 @@ def test_a_file_that_was_deleted_is_begun_anew(config: Config) -> None:
 
 
 @pytest.mark.accepts("L1.7", "L9.3")
-def test_a_database_of_the_older_program_is_taken_over_with_all_it_holds(older: Config) -> None:
-    found = core.get_lesson("01A", older)
-    assert found is not None
-    assert (found.title, found.content, found.confidence) == ("cool slowly.", "Draughts crack.", "high")
-    assert (found.source, found.source_notes, found.tags) == ("chart", "cone 6", ["kiln"])
-    assert (found.contexts, found.anti_contexts) == (["workshop"], ["raku"])
-    assert found.created_at == datetime(2024, 3, 1, 10, tzinfo=UTC)
-    assert found.updated_at == datetime(2024, 4, 1, 10, tzinfo=UTC)
+def test_a_database_of_the_older_program_is_imported_with_all_it_holds(older: Config) -> None:
+    results = core.get_lesson("01A", older)
+    assert results is not None
+    assert (results.title, results.content, results.confidence) == ("cool slowly.", "Draughts crack.", "high")
+    assert (results.source, results.source_notes, results.tags) == ("chart", "cone 6", ["kiln"])
+    assert (results.contexts, results.anti_contexts) == (["workshop"], ["raku"])
+    assert results.created_at == datetime(2024, 3, 1, 10, tzinfo=UTC)
+    assert results.updated_at == datetime(2024, 4, 1, 10, tzinfo=UTC)
     assert [each.id for each in core.get_related("01B", config=older)] == ["01A"]
     assert core.recall("pots stick", tags=["ovens"], config=older)[0].id == "01B"
     assert "chart" in [each.name for each in core.list_sources(older)]
 
 
 @pytest.mark.accepts("L1.7")
-def test_the_older_database_is_kept_beside_and_taken_over_once(older: Config) -> None:
+def test_the_older_database_is_backed_up_and_imported_once(older: Config) -> None:
     core.add_lesson("A third", "Comes later.", config=older)
     db.close()
     assert core.list_tags(True, older) != []
     assert len(db.execute_query("SELECT id FROM lessons", config=older)) == 3
-    with closing(sqlite3.connect(older.db_path.with_name("knowledge.db.before-nacre"))) as kept:
-        assert kept.execute("SELECT count(*) FROM lessons").fetchone() == (2,)
+    with closing(sqlite3.connect(older.db_path.with_name("knowledge.db.before-nacre"))) as stored:
+        assert stored.execute("SELECT count(*) FROM lessons").fetchone() == (2,)
 
 
 @pytest.mark.accepts("L1.7")
-def test_a_take_over_that_fails_leaves_the_older_database_as_it_was(older: Config) -> None:
+def test_an_import_that_fails_leaves_the_older_database_as_it_was(older: Config) -> None:
     with closing(sqlite3.connect(older.db_path)) as connection:
         connection.execute("INSERT INTO lessons(id, title, content) VALUES ('01C', 'No content', NULL)")
         connection.commit()
@@ -180,18 +180,16 @@ def test_a_take_over_that_fails_leaves_the_older_database_as_it_was(older: Confi
 
 
 @pytest.mark.accepts("L1.7")
-def test_a_take_over_leaves_the_database_its_copy_and_nothing_else(older: Config) -> None:
+def test_an_import_leaves_the_database_its_copy_and_nothing_else(older: Config) -> None:
     older.db_path.with_name("knowledge.db.before-nacre").write_text("an earlier copy")
     core.list_tags(config=older)
     db.close()
-    found = {file.name for file in older.db_path.parent.iterdir()}
-    assert found == {"knowledge.db", "knowledge.db.before-nacre", "knowledge.db.before-nacre-2"}
+    results = {file.name for file in older.db_path.parent.iterdir()}
+    assert results == {"knowledge.db", "knowledge.db.before-nacre", "knowledge.db.before-nacre-2"}
 
 
 @pytest.mark.accepts("L1.7")
-def test_a_database_that_the_older_program_uses_is_not_taken_over(
-    older: Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_that_the_older_program_uses_is_not_imported(older: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nacre.compat.ai_lessons.db.LOCK_TIMEOUT", 0.1)
     with closing(sqlite3.connect(older.db_path)) as using:
         using.execute("SELECT * FROM lessons").fetchone()

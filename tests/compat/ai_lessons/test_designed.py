@@ -27,8 +27,8 @@ CONFIGURATION = "config"
 
 
 def asked_for(tool: str) -> dict[str, Any]:
-    (found,) = (each for each in asyncio.run(mcp_server.list_tools()) if each.name == tool)
-    properties: dict[str, Any] = found.input_schema["properties"]
+    (results,) = (each for each in asyncio.run(mcp_server.list_tools()) if each.name == tool)
+    properties: dict[str, Any] = results.input_schema["properties"]
     return properties
 
 
@@ -44,12 +44,12 @@ def test_command_tools_and_functions_write_into_one_book_with_one_vocabulary(
     typed = ran(
         "add", "-t", "Cool slowly", "-c", "Draughts crack.", "--tags", "ovens", "--source", "chart"
     ).stdout.strip()
-    told = called("learn", title="Load loosely", content="Pots stick.", tags=["kilm"], source="chart")
+    rendered = called("learn", title="Load loosely", content="Pots stick.", tags=["kilm"], source="chart")
     coded = core.add_lesson("Vent early", "Steam must leave.", ["ovens"], source="chart")
-    assert told["warnings"] == ["tag 'kilm' not recognized, did you mean 'kiln'?"], "the command taught the tag"
-    called("update", lesson_id=told["data"]["lesson_id"], tags=["kiln"])
+    assert rendered["warnings"] == ["tag 'kilm' not recognized, did you mean 'kiln'?"], "the command taught the tag"
+    called("update", lesson_id=rendered["data"]["lesson_id"], tags=["kiln"])
     assert [(tag.name, tag.count) for tag in core.list_tags(True)] == [("kiln", 3)]
-    ids = {typed, told["data"]["lesson_id"], coded}
+    ids = {typed, rendered["data"]["lesson_id"], coded}
     assert {each["id"] for each in called("recall", query="kiln", tags=["ovens"])["data"]} == ids
     assert {each.id for each in core.recall("kiln", tags=["ovens"])} == ids
     listed = json.loads(ran("search", "kiln", "--tags", "ovens", "--format", "json").stdout)["data"]
@@ -73,20 +73,20 @@ def test_a_language_model_reads_twenty_and_its_choice_is_among_the_five() -> Non
             book.learn(f"Kiln shelf {number}", "Wash the kiln shelf before the firing.")
         wanted = book.learn("Ware", "A kiln full of bisque needs no wash between the pots, whatever is said.").data.id
         read.clear()
-        found = book.recall("wash the kiln shelf", limit=5).data
-        assert len(read) == 20 and len(found) == 5
-        assert found[0].lesson.id == wanted
-        assert "reranker" in {reason.signal for reason in found[0].why}
+        results = book.recall("wash the kiln shelf", limit=5).data
+        assert len(read) == 20 and len(results) == 5
+        assert results[0].lesson.id == wanted
+        assert "reranker" in {reason.signal for reason in results[0].why}
 
 
 @pytest.mark.accepts("L8.14")
 def test_the_tools_tell_agents_how_a_lesson_is_written() -> None:
     (learn,) = (each for each in asyncio.run(mcp_server.list_tools()) if each.name == "learn")
     assert learn.description is not None and "one insight" in learn.description
-    told = {name: str(asked) for name, asked in asked_for("learn").items()}
-    assert "few words" in told["title"] and "what to do" in told["content"]
-    assert "where it applies" in told["contexts"] and "where it does not" in told["anti_contexts"]
-    assert "very-low, low, medium" in told["confidence"] and "inferred, tested" in told["source"]
+    rendered = {name: str(asked) for name, asked in asked_for("learn").items()}
+    assert "few words" in rendered["title"] and "what to do" in rendered["content"]
+    assert "where it applies" in rendered["contexts"] and "where it does not" in rendered["anti_contexts"]
+    assert "very-low, low, medium" in rendered["confidence"] and "inferred, tested" in rendered["source"]
 
 
 @pytest.mark.accepts("L8.20")
@@ -110,8 +110,8 @@ def test_keys_and_addresses_do_not_leave_with_an_export(config: Config) -> None:
         LessonBook(store=store).learn("Deploy by hand", f"The token is {key}; ask {address}.", tags=["deploy"])
     out = io.StringIO()
     db.book_of(config).export(out)
-    told = out.getvalue()
-    assert "The token is" in told and key not in told and address not in told
+    rendered = out.getvalue()
+    assert "The token is" in rendered and key not in rendered and address not in rendered
 
 
 @pytest.mark.accepts("L9.6")

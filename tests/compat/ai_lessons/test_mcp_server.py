@@ -34,11 +34,13 @@ def test_every_tool_is_there_also_under_its_published_name() -> None:
 @pytest.mark.accepts("L1.1", "L6.1", "L6.2", "L6.3", "L6.5")
 @pytest.mark.usefixtures("configured")
 def test_what_a_tool_learned_the_functions_know() -> None:
-    told = called("learn", title="cool slowly.", content="Draughts crack.", tags=["kiln"], contexts=["workshop"],
+    rendered = called("learn", title="cool slowly.", content="Draughts crack.", tags=["kiln"], contexts=["workshop"],
                   anti_contexts=["raku"], confidence="high", source="tested", source_notes="twice")  # fmt: skip
-    id = told["data"]["lesson_id"]
-    found = core.get_lesson(id)
-    assert len(id) == 26 and found is not None and found.title == "cool slowly." and found.anti_contexts == ["raku"]
+    id = rendered["data"]["lesson_id"]
+    results = core.get_lesson(id)
+    assert (
+        len(id) == 26 and results is not None and results.title == "cool slowly." and results.anti_contexts == ["raku"]
+    )
     (hit,) = called("recall", query="draughts", tags=["kiln"], contexts=["workshop"], confidence_min="low",
                     source="tested", limit=3)["data"]  # fmt: skip
     assert hit["id"] == id and hit["score"] > 0
@@ -55,8 +57,8 @@ def test_what_a_tool_learned_the_functions_know() -> None:
 def test_lessons_are_linked_and_words_are_listed() -> None:
     one, two = core.add_lesson("Cool", "Slowly.", ["kiln"]), core.add_lesson("Load", "Loosely.")
     assert called("link", from_id=one, to_id=two, relation="derived_from")["data"]["new"] is True
-    (found,) = called("related", lesson_id=one, depth=1, relations=["derived_from"])["data"]
-    assert found["id"] == two
+    (results,) = called("related", lesson_id=one, depth=1, relations=["derived_from"])["data"]
+    assert results["id"] == two
     assert called("tags")["data"] == ["kiln"]
     assert called("tags", with_counts=True)["data"][0]["count"] == 1
     assert "tested" in [each["name"] for each in called("sources")["data"]]
@@ -66,9 +68,9 @@ def test_lessons_are_linked_and_words_are_listed() -> None:
 @pytest.mark.accepts("L6.6")
 def test_an_unknown_tag_is_warned_of_and_what_was_meant_suggested(configured: Config) -> None:
     configured.known_tags = ["jira"]
-    told = called("learn", title="Close tickets", content="Then they are gone.", tags=["jra"])
-    assert told["warnings"] == ["tag 'jra' not recognized, did you mean 'jira'?"]
-    assert told["suggestions"]["jra"] == ["jira"]
+    rendered = called("learn", title="Close tickets", content="Then they are gone.", tags=["jra"])
+    assert rendered["warnings"] == ["tag 'jra' not recognized, did you mean 'jira'?"]
+    assert rendered["suggestions"]["jra"] == ["jira"]
 
 
 @pytest.mark.accepts("L6.6")
@@ -77,9 +79,9 @@ def test_an_unknown_tag_is_warned_of_and_what_was_meant_suggested(configured: Co
     ("tool", "arguments"),
     [("get", {"lesson_id": "nobody"}), ("divine", {}), ("learn", {"title": "Only a title"}), ("tags", {"loud": True})],
 )
-def test_what_goes_wrong_is_told_in_the_envelope(tool: str, arguments: dict[str, object]) -> None:
-    told = called(tool, **arguments)
-    assert told["success"] is False and told["data"] is None and len(told["warnings"]) == 1
+def test_what_goes_wrong_is_reported_in_the_envelope(tool: str, arguments: dict[str, object]) -> None:
+    rendered = called(tool, **arguments)
+    assert rendered["success"] is False and rendered["data"] is None and len(rendered["warnings"]) == 1
 
 
 @pytest.mark.accepts("L6.1", "L9.3")
@@ -87,11 +89,11 @@ def test_the_server_serves_the_configured_database_over_stdio(tmp_path: Path) ->
     folder = tmp_path / ".ai" / "lessons"
     folder.mkdir(parents=True)
     (folder / "config.yaml").write_text("embedding: {backend: hashing}\ntag_aliases: {ovens: kiln}\n")
-    given = StdioServerParameters(
+    options = StdioServerParameters(
         command=sys.executable, args=["-m", "nacre.compat.ai_lessons.mcp_server"], env=environment(tmp_path)
     )
-    with talking(stdio_client(given)) as agent:
-        told = agent.ok("learn", title="Cool slowly", content="Draughts crack.", tags=["ovens"])
-        assert told["data"]["tags"] == ["kiln"] and len(told["data"]["lesson_id"]) == 26
-        assert agent.ok("get_lesson", lesson_id=told["data"]["lesson_id"])["success"] is True
+    with talking(stdio_client(options)) as agent:
+        rendered = agent.ok("learn", title="Cool slowly", content="Draughts crack.", tags=["ovens"])
+        assert rendered["data"]["tags"] == ["kiln"] and len(rendered["data"]["lesson_id"]) == 26
+        assert agent.ok("get_lesson", lesson_id=rendered["data"]["lesson_id"])["success"] is True
     assert (folder / "knowledge.db").exists()

@@ -16,7 +16,7 @@ WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 
 
 @pytest.fixture
-def shelf(config: Config) -> dict[str, str]:
+def lessons(config: Config) -> dict[str, str]:
     def add(title: str, content: str, **more: object) -> str:
         return core.add_lesson(title, content, config=config, **more)  # type: ignore[arg-type]
 
@@ -30,21 +30,21 @@ def shelf(config: Config) -> dict[str, str]:
 
 
 @pytest.mark.accepts("L3.3", "L5.4")
-def test_a_result_carries_all_that_is_known_of_its_lesson(config: Config, shelf: dict[str, str]) -> None:
+def test_a_result_carries_all_that_is_known_of_its_lesson(config: Config, lessons: dict[str, str]) -> None:
     first = core.recall("why does glaze crack in a cold draught", config=config)[0]
-    assert isinstance(first, search.SearchResult) and first.id == shelf["cool"] and first.score > 0
+    assert isinstance(first, search.SearchResult) and first.id == lessons["cool"] and first.score > 0
     assert (first.confidence, first.source, first.source_notes) == ("high", "tested", "twice")
     assert (first.tags, first.contexts, first.anti_contexts) == (["kiln"], ["workshop"], ["raku"])
 
 
 @pytest.mark.accepts("L3.4", "L3.5")
 @pytest.mark.parametrize("strategy", ["hybrid", "semantic", "keyword", "graph"])
-def test_every_strategy_finds_by_its_own_function_too(config: Config, shelf: dict[str, str], strategy: str) -> None:
-    found = core.recall("load the kiln loosely", strategy=strategy, config=config)
+def test_every_strategy_finds_by_its_own_function_too(config: Config, lessons: dict[str, str], strategy: str) -> None:
+    results = core.recall("load the kiln loosely", strategy=strategy, config=config)
     named = {"hybrid": search.hybrid_search, "semantic": search.vector_search,
              "keyword": search.keyword_search, "graph": search.graph_walk}[strategy]  # fmt: skip
-    assert found[0].id == shelf["load"]
-    assert [each.id for each in named("load the kiln loosely", config=config)] == [each.id for each in found]
+    assert results[0].id == lessons["load"]
+    assert [each.id for each in named("load the kiln loosely", config=config)] == [each.id for each in results]
 
 
 @pytest.mark.accepts("L3.4")
@@ -66,17 +66,17 @@ def test_an_unknown_strategy_is_a_value_error(config: Config) -> None:
     ],
 )
 def test_filters_narrow(
-    config: Config, shelf: dict[str, str], narrowed: dict[str, object], expected: set[str]
+    config: Config, lessons: dict[str, str], narrowed: dict[str, object], expected: set[str]
 ) -> None:  # fmt: skip
-    found = core.recall("kiln and glaze", config=config, **narrowed)  # type: ignore[arg-type]
-    assert {each.id for each in found} == {shelf[name] for name in expected}
+    results = core.recall("kiln and glaze", config=config, **narrowed)  # type: ignore[arg-type]
+    assert {each.id for each in results} == {lessons[name] for name in expected}
 
 
 @pytest.mark.accepts("L3.5")
-def test_filters_go_by_place_and_by_either_name(config: Config, shelf: dict[str, str]) -> None:
+def test_filters_go_by_place_and_by_either_name(config: Config, lessons: dict[str, str]) -> None:
     by_place = search.keyword_search("kiln", 5, ["ware"], None, None, "hearsay", config)
     by_name = search.keyword_search("kiln", tags=["ware"], source="hearsay", config=config)
-    assert [each.id for each in by_place] == [each.id for each in by_name] == [shelf["load"]]
+    assert [each.id for each in by_place] == [each.id for each in by_name] == [lessons["load"]]
 
 
 @pytest.mark.accepts("L5.5")
@@ -84,31 +84,31 @@ def test_no_match_is_lost_behind_nearer_lessons_of_other_tags(config: Config) ->
     for number in range(40):
         core.add_lesson(f"Kiln shelf {number}", "Brush the kiln shelf with wash.", tags=["shelf"], config=config)
     wanted = core.add_lesson("Peephole", "Look in once.", tags=["watching"], config=config)
-    found = core.vector_search("brush the kiln shelf", 1, ["watching"], config=config)
-    assert [each.id for each in found] == [wanted]
+    results = core.vector_search("brush the kiln shelf", 1, ["watching"], config=config)
+    assert [each.id for each in results] == [wanted]
 
 
 @pytest.mark.accepts("L2.2", "L3.3", "L5.4")
-def test_the_limit_is_the_configured_one_unless_given(config: Config, shelf: dict[str, str]) -> None:
+def test_the_limit_is_the_configured_one_unless_given(config: Config, lessons: dict[str, str]) -> None:
     config.search.default_limit = 2
     assert len(core.recall("kiln glaze", config=config)) == 2
     assert len(core.recall("kiln glaze", limit=1, config=config)) == 1
     assert core.recall("kiln glaze", limit=0, config=config) == []
-    assert len(shelf) == 3
+    assert len(lessons) == 3
 
 
 @pytest.mark.accepts("L2.2", "L8.7")
-def test_the_weights_are_those_of_reciprocal_ranks(config: Config, shelf: dict[str, str]) -> None:
+def test_the_weights_are_those_of_reciprocal_ranks(config: Config, lessons: dict[str, str]) -> None:
     config.search.hybrid_weight_semantic, config.search.hybrid_weight_keyword = 0.0, 1.0
     by_words = core.recall("powder damp", config=config)[0]
-    assert by_words.id == shelf["mix"] and by_words.score == pytest.approx(1 / 61)
+    assert by_words.id == lessons["mix"] and by_words.score == pytest.approx(1 / 61)
 
 
 @pytest.mark.accepts("L5.3", "L8.7")
-def test_hybrid_is_seven_tenths_rank_by_meaning_and_three_by_words(config: Config, shelf: dict[str, str]) -> None:
+def test_hybrid_is_seven_tenths_rank_by_meaning_and_three_by_words(config: Config, lessons: dict[str, str]) -> None:
     asked = "cold draught loosely"
     meant, worded = ([each.id for each in by(asked, 100, config=config)] for by in (core.vector_search, keyword_search))
-    fused = dict.fromkeys(shelf.values(), 0.0)
+    fused = dict.fromkeys(lessons.values(), 0.0)
     for weight, ids in ((0.7, meant), (0.3, worded)):
         for rank, id in enumerate(ids, 1):
             fused[id] += weight / (60 + rank)
@@ -127,7 +127,7 @@ def test_keyword_search_weighs_rare_words_and_finds_whole_ones(config: Config) -
 
 
 @pytest.mark.accepts("L3.10", "L5.1", "L8.3")
-def test_an_alias_is_asked_for_as_what_it_stands_for(config: Config) -> None:
+def test_an_alias_is_asked_for_as_what_it_resolves_to(config: Config) -> None:
     config.tag_aliases = {"ovens": "kiln"}
     id = core.add_lesson("Cool it", "Slowly.", tags=["OVENS"], config=config)
     assert core._resolve_tag_aliases(["Ovens", "kiln", "new"], config) == ["kiln", "new"]
@@ -147,7 +147,7 @@ def test_no_query_and_no_tag_is_too_strange(config: Config, query: str, tags: li
 
 @pytest.mark.accepts("L3.6", "L9.3")
 @given(depth=st.integers(1, 8))
-def test_a_walk_goes_as_far_as_it_is_told(config: Config, depth: int) -> None:
+def test_a_walk_goes_as_far_as_the_depth(config: Config, depth: int) -> None:
     ids = [core.add_lesson(f"Step {number}", "Then the next.", config=config) for number in range(6)]
     for one, next_one in pairwise(ids):
         core.link_lessons(one, next_one, "leads_to", config)

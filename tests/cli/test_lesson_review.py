@@ -1,4 +1,4 @@
-"""nacre lesson audit, review, validate, archive, reembed and stats, and the commands that verify a new book"""
+"""Audit, review, archive and statistics of lessons on the command line."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_an_audit_without_findings_says_so_and_a_wrong_range_is_refused(book: Co
 
 def test_a_lesson_is_validated_with_another_confidence(book: CommandLine) -> None:
     assert "very-high confidence" in book("lesson", "validate", "tri", "--confidence", "very-high").stderr
-    shown = book.json("lesson", "show", "trial")["data"]
-    assert shown["confidence"] == "very-high" and shown["last_validated_at"]
+    printed = book.json("lesson", "show", "trial")["data"]
+    assert printed["confidence"] == "very-high" and printed["last_validated_at"]
     assert book.json("lesson", "validate", "trial")["success"] is True
 
 
@@ -76,9 +76,9 @@ def aged(nacre: CommandLine) -> CommandLine:
 @pytest.mark.accepts("L8.16")
 def test_stale_lessons_are_listed_with_the_question(aged: CommandLine) -> None:
     aged.ok("lesson", "add", "--title", "New", "--content", "New", "--id", "new")
-    told = aged.json("lesson", "review")["data"]
-    assert {each["lesson"]["id"] for each in told} == {"old", "older"}
-    assert "is it still so?" in told[0]["why"]
+    rendered = aged.json("lesson", "review")["data"]
+    assert {each["lesson"]["id"] for each in rendered} == {"old", "older"}
+    assert "is it still so?" in rendered[0]["why"]
     result = aged("lesson", "review", "--stale-days", "365")
     assert result.stdout.count("\n") == 2 and "`nacre lesson validate ID`" in result.stderr
     assert "No lesson waits" in aged("lesson", "review", "--stale-days", "36500").stderr
@@ -120,9 +120,9 @@ def test_vectors_are_computed_again_for_one_or_all(book: CommandLine) -> None:
 def test_a_book_is_counted(book: CommandLine) -> None:
     book.ok("lesson", "archive", "trial")
     book.ok("lesson", "link", "guess", "rumour")
-    told = book.json("lesson", "stats")["data"]
-    assert (told["total"], told["archived"], told["tags"], told["links"]) == (3, 1, 1, 1)
-    assert (told["by_confidence"]["high"], told["by_source"]["hearsay"]) == (2, 1)
+    rendered = book.json("lesson", "stats")["data"]
+    assert (rendered["total"], rendered["archived"], rendered["tags"], rendered["links"]) == (3, 1, 1, 1)
+    assert (rendered["by_confidence"]["high"], rendered["by_source"]["hearsay"]) == (2, 1)
     rows = dict(row.split("\t") for row in book.ok("lesson", "stats").splitlines())
     assert (rows["lessons"], rows["confidence high"], rows["source tested"]) == ("3", "2", "1")
 
@@ -144,8 +144,8 @@ def test_a_new_book_is_verified_by_its_commands_in_processes_of_their_own(nacre:
         "--source", "tested",
     ).strip()  # fmt: skip
     assert re.fullmatch(r"\S+", id)
-    found = run("search", "test")
-    assert found.split("\t")[0] == id and "Test lesson" in found
+    results = run("search", "test")
+    assert results.split("\t")[0] == id and "Test lesson" in results
     assert run("tags", "--counts").split("\t")[:2] == ["test", "1"]
     run("delete", id)
     assert nacre.process("lesson", "search", "test").returncode == 1

@@ -1,4 +1,4 @@
-"""nacre lesson export and import"""
+"""Export and import of lessons on the command line."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_stdout_and_stdin_carry_lessons_between_processes(book: CommandLine) -> 
 
 def test_sensitive_tags_and_personal_data_stay_at_home(book: CommandLine) -> None:
     result = book("lesson", "export", "--exclude-tags", "sensitive,pii")
-    told = json.loads(result.stdout)
-    assert {each["id"] for each in told["lessons"]} == {"one", "three"}
+    rendered = json.loads(result.stdout)
+    assert {each["id"] for each in rendered["lessons"]} == {"one", "three"}
     assert ADDRESS not in result.stdout and "--no-redact" in result.stderr
     assert ADDRESS in book("lesson", "export", "--no-redact").stdout
 
@@ -60,8 +60,8 @@ def test_what_is_here_already_is_treated_as_asked(book: CommandLine, tmp_path: P
     file = tmp_path / "lessons.json"
     book.ok("lesson", "export", "-o", str(file), "--no-redact")
     book.ok("lesson", "edit", "one", "--title", "Changed here")
-    told = book.json("lesson", "import", str(file), "--on-existing", policy)
-    assert told["success"] and told["data"]["new"] == 0
+    rendered = book.json("lesson", "import", str(file), "--on-existing", policy)
+    assert rendered["success"] and rendered["data"]["new"] == 0
     assert book.json("lesson", "show", "one")["data"]["title"] == title
 
 

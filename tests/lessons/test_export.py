@@ -1,4 +1,4 @@
-"""Lessons leave for another book, and come from one."""
+"""Lessons are exported, and imported into another book."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import yaml
 
 from nacre.errors import InvalidInput, StorageError, UnknownName
 from nacre.lessons import LessonBook
-from tests.lessons.booking import Ticking, file_of, new_book, taught, titles
+from tests.lessons.factories import TickingClock, add_terms, file_of, new_book, titles
 
 
 def exported(book: LessonBook, **options: Any) -> dict[str, Any]:
     out = io.StringIO()
     count = book.export(out, **options).data
-    whole: dict[str, Any] = json.loads(out.getvalue())
-    assert count == len(whole["lessons"]) == whole["counts"]["lessons"]
-    return whole
+    document: dict[str, Any] = json.loads(out.getvalue())
+    assert count == len(document["lessons"]) == document["counts"]["lessons"]
+    return document
 
 
-def names(whole: dict[str, Any]) -> set[str]:
-    return {each["title"] for each in whole["lessons"]}
+def names(document: dict[str, Any]) -> set[str]:
+    return {each["title"] for each in document["lessons"]}
 
 
 def full_book() -> LessonBook:
@@ -40,12 +40,12 @@ def full_book() -> LessonBook:
 
 
 def test_a_file_says_what_it_is_and_how_much_it_holds() -> None:
-    whole = exported(full_book())
-    assert (whole["format"], whole["version"]) == ("nacre-lessons", 1)
-    assert whole["counts"] == {"lessons": 3, "links": 2, "words": 1}
+    document = exported(full_book())
+    assert (document["format"], document["version"]) == ("nacre-lessons", 1)
+    assert document["counts"] == {"lessons": 3, "links": 2, "words": 1}
 
 
-def test_a_lesson_is_told_with_all_that_is_known_of_it() -> None:
+def test_a_lesson_is_exported_with_all_its_fields() -> None:
     book = full_book()
     first, second, third = sorted(exported(book)["lessons"], key=lambda each: each["created_at"])
     assert (first["confidence"], first["certainty"], first["archived"]) == ("high", 0.61, True)
@@ -61,8 +61,8 @@ def test_the_name_of_a_file_says_how_it_is_written_and_read(tmp_path: Path, suff
     file = tmp_path / f"lessons.{suffix}"
     assert full_book().export(file).data == 3
     text = file.read_text(encoding="utf-8")
-    whole = json.loads(text) if suffix == "json" else yaml.safe_load(text)
-    assert len(whole["lessons"]) == 3
+    document = json.loads(text) if suffix == "json" else yaml.safe_load(text)
+    assert len(document["lessons"]) == 3
     assert new_book().import_(str(file)).data.new == 3
 
 
@@ -100,7 +100,7 @@ def test_what_is_in_the_trash_does_not_leave() -> None:
     assert names(exported(book)) == {"One", "Two"}
 
 
-def test_tags_narrow_with_all_that_is_under_them_and_ties_to_the_rest_are_told() -> None:
+def test_tags_narrow_with_all_that_is_under_them_and_links_to_the_rest_are_reported() -> None:
     book = full_book()
     out = io.StringIO()
     answer = book.export(out, tags="db")
@@ -119,17 +119,17 @@ def test_what_is_archived_may_be_left_out() -> None:
 @pytest.mark.parametrize("excluded", ["sensitive,pii", "sensitive, PII", ["sensitive", "pii"], ["sensitive,pii"]])
 def test_excluded_tags_keep_back_their_children_aliases_and_synonyms(excluded: object) -> None:
     book = new_book()
-    taught(book, "tag", private={"alias_of": "pii"}, pii={"synonyms": ["gdpr"]}, salary={"parents": ["pii"]})
+    add_terms(book, "tag", private={"alias_of": "pii"}, pii={"synonyms": ["gdpr"]}, salary={"parents": ["pii"]})
     for name in ("sensitive", "sensitive.legal", "pii", "gdpr", "salary", "open", "piinata"):
         book.learn(name, f"about {name}", tags=[name, "all"])
     book.store.remember("about private things", type="lesson", title="private", tags=["private"])  # before the alias
-    whole = exported(book, exclude_tags=excluded)
-    assert names(whole) == {"Open", "Piinata"}
-    assert "gdpr" not in json.dumps(whole)
-    assert "salary" not in json.dumps(whole)
+    document = exported(book, exclude_tags=excluded)
+    assert names(document) == {"Open", "Piinata"}
+    assert "gdpr" not in json.dumps(document)
+    assert "salary" not in json.dumps(document)
 
 
-def test_a_slip_in_an_excluded_tag_is_told() -> None:
+def test_a_typing_error_in_an_excluded_tag_is_reported() -> None:
     book = new_book()
     book.learn("One", "text", tags=["sensitive"])
     answer = book.export(io.StringIO(), exclude_tags="sensitve")
@@ -154,11 +154,11 @@ def test_secrets_and_personal_data_do_not_leave_and_are_counted() -> None:
 
 def test_only_the_words_that_the_exported_lessons_use_go_with_them() -> None:
     book = new_book()
-    taught(
+    add_terms(
         book, "tag", js={"alias_of": "javascript"}, javascript={"synonyms": ["ecmascript"], "parents": ["web"]},
         web={"description": "what browsers show"}, secretive={"parents": ["javascript"]}, sql={"synonyms": ["db"]},
     )  # fmt: skip
-    taught(book, "context", office={"parents": ["indoors"]}, indoors={"description": "under a roof"}, pier={})
+    add_terms(book, "context", office={"parents": ["indoors"]}, indoors={"description": "under a roof"}, pier={})
     book.learn("One", "text", tags=["javascript"], contexts=["office"], source="podcast")
     book.learn("Two", "text", tags=["sql"], source="radio")
     words = exported(book, tags="javascript")["vocabulary"]
@@ -170,7 +170,7 @@ def test_only_the_words_that_the_exported_lessons_use_go_with_them() -> None:
 
 def test_aliases_sources_and_tables_of_values_arrive() -> None:
     book = new_book()
-    taught(book, "tag", js={"alias_of": "javascript"})
+    add_terms(book, "tag", js={"alias_of": "javascript"})
     book.add_source("podcast", "heard on the way", "low")
     book.add_reference("priority", "urgent", 1, "at once")
     book.learn("One", "text", tags=["js"], source="podcast", metadata={"priority": "urgent"})
@@ -181,7 +181,7 @@ def test_aliases_sources_and_tables_of_values_arrive() -> None:
     assert other.references("priority").data == book.references("priority").data
 
 
-def test_an_import_is_one_act_that_can_be_undone() -> None:
+def test_an_import_is_one_operation_that_can_be_undone() -> None:
     book = new_book()
     report = book.import_(io.StringIO(json.dumps(exported(full_book())))).data
     assert report.new == 3
@@ -191,30 +191,30 @@ def test_an_import_is_one_act_that_can_be_undone() -> None:
     assert book.store.vocabulary("source") == {}
 
 
-def test_a_dry_run_tells_the_same_and_changes_nothing() -> None:
-    book, whole = new_book(), json.dumps(exported(full_book()))
-    told = book.import_(io.StringIO(whole), dry_run=True).data
+def test_a_dry_run_reports_the_same_and_changes_nothing() -> None:
+    book, document = new_book(), json.dumps(exported(full_book()))
+    rendered = book.import_(io.StringIO(document), dry_run=True).data
     assert book.store.journal() == []
     assert book.store.count() == 0
-    assert book.import_(io.StringIO(whole)).data == told
+    assert book.import_(io.StringIO(document)).data == rendered
 
 
 def test_what_was_imported_can_be_recalled_and_followed() -> None:
     book = new_book()
     book.import_(io.StringIO(json.dumps(exported(full_book()))))
     assert titles(book.recall("third text", limit=1)) == {"Three"}
-    (heir,) = book.list().data
+    (successor,) = book.list().data
     (former,) = [each for each in book.list(include_superseded=True).data if each.title == "Two"]
-    assert former.superseded_by == heir.id
-    assert book.unlink(heir.id, former.id, "supersedes").data == 1
+    assert former.superseded_by == successor.id
+    assert book.unlink(successor.id, former.id, "supersedes").data == 1
 
 
 def changed_copy(book: LessonBook, id: str, **changes: Any) -> io.StringIO:
-    whole = exported(book)
-    for each in whole["lessons"]:
+    document = exported(book)
+    for each in document["lessons"]:
         if each["id"] == id:
             each.update(changes)
-    return io.StringIO(json.dumps(whole))
+    return io.StringIO(json.dumps(document))
 
 
 def test_a_lesson_that_is_here_is_skipped_overwritten_or_a_fault_as_the_policy_says() -> None:
@@ -235,7 +235,7 @@ def test_a_lesson_that_is_here_is_skipped_overwritten_or_a_fault_as_the_policy_s
 
 
 def test_the_newer_one_stays() -> None:
-    clock = Ticking()
+    clock = TickingClock()
     book = new_book(clock=clock)
     id = book.learn("One", "text").data.id
     older = changed_copy(book, id, content="from before", updated_at="2020-01-01T00:00:00Z")
@@ -245,31 +245,31 @@ def test_the_newer_one_stays() -> None:
     assert book.get(id).data.content == "from later"  # type: ignore[union-attr]
 
 
-def test_overwriting_with_what_stands_is_no_act() -> None:
+def test_overwriting_with_what_stands_is_no_operation() -> None:
     book = full_book()
-    acts = len(book.store.journal())
+    operations = len(book.store.journal())
     book.recall("text", include_archived=True)
     report = book.import_(io.StringIO(json.dumps(exported(book))), on_existing="overwrite").data
     assert (report.changed, report.skipped) == (0, 3)
-    assert len(book.store.journal()) == acts
+    assert len(book.store.journal()) == operations
 
 
-def test_overwriting_keeps_the_ties_and_the_heir_that_the_file_cannot_know_of() -> None:
+def test_overwriting_keeps_the_links_and_the_successor_that_the_file_cannot_know_of() -> None:
     book = new_book()
     old = book.learn("One", "text").data.id
     copy = changed_copy(book, old, content="other text")
-    heir, kin = (book.learn(name, "text").data.id for name in ("Heir", "Kin"))
+    successor, kin = (book.learn(name, "text").data.id for name in ("Heir", "Kin"))
     book.link(old, kin)
-    book.link(heir, old, "supersedes")
+    book.link(successor, old, "supersedes")
     assert book.import_(copy, on_existing="overwrite").data.changed == 1
     stands = book.get(old).data
     assert stands is not None
-    assert (stands.content, stands.superseded_by) == ("other text", heir)
+    assert (stands.content, stands.superseded_by) == ("other text", successor)
     assert [each.lesson.id for each in book.related(kin, direction="in").data] in ([], [old])
     assert book.unlink(old, kin).data == 1
 
 
-def test_a_lesson_that_stays_as_it_is_is_not_replaced_by_a_tie_from_the_file() -> None:
+def test_a_lesson_that_stays_as_it_is_is_not_replaced_by_a_link_from_the_file() -> None:
     source = new_book()
     old = source.learn("Old", "text", id="old").data.id
     before = json.dumps(exported(source))
@@ -284,15 +284,15 @@ def test_a_lesson_that_stays_as_it_is_is_not_replaced_by_a_tie_from_the_file() -
 
 def test_a_lesson_from_the_trash_comes_back() -> None:
     book = full_book()
-    whole = json.dumps(exported(book))
+    document = json.dumps(exported(book))
     id = next(lesson.id for lesson in book.list().data)
     book.delete(id)
-    report = book.import_(io.StringIO(whole)).data
+    report = book.import_(io.StringIO(document)).data
     assert (report.changed, report.skipped) == (1, 2)
     assert book.get(id).data is not None
 
 
-def test_a_redacted_file_that_overwrites_is_told() -> None:
+def test_a_redacted_file_that_overwrites_is_reported() -> None:
     book = new_book()
     book.learn("One", "mail " + "@".join(("bob", "example.com")))
     report = book.import_(io.StringIO(json.dumps(exported(book))), on_existing="overwrite").data
@@ -322,10 +322,10 @@ lessons:
     book = new_book()
     report = book.import_(io.StringIO(text)).data
     assert report.new == 3
-    found = {lesson.title: lesson for lesson in book.list(include_archived=True).data}
-    assert (found["Close the file"].tags, found["Close the file"].confidence) == (("python-files",), "high")
-    assert (found["Two"].confidence, found["Two"].created_at) == ("very-low", 1774915200.0)
-    assert found["Three"].archived
+    results = {lesson.title: lesson for lesson in book.list(include_archived=True).data}
+    assert (results["Close the file"].tags, results["Close the file"].confidence) == (("python-files",), "high")
+    assert (results["Two"].confidence, results["Two"].created_at) == ("very-low", 1774915200.0)
+    assert results["Three"].archived
     assert book.store.vocabulary("source") == {"radio": {"review": True}}
     assert book.unlink("mine", "mine-too", "related").data == 1
 
@@ -341,7 +341,7 @@ def test_what_a_person_writes_over_wins_over_the_exact_values() -> None:
     assert (lesson.confidence, lesson.created_at, lesson.archived) == ("low", 1609459200.0, True)
 
 
-def test_a_tie_that_supersedes_by_hand_takes_the_others_place() -> None:
+def test_a_link_that_supersedes_by_hand_takes_the_others_place() -> None:
     book = new_book()
     new = {"id": "new", "title": "New", "content": "text", "links": [{"to": "old", "relation": "supersedes"}]}
     book.import_(file_of(new, {"id": "old", "title": "Old", "content": "text"}))
@@ -351,14 +351,14 @@ def test_a_tie_that_supersedes_by_hand_takes_the_others_place() -> None:
 
 def test_the_aliases_of_this_book_are_resolved_in_what_comes() -> None:
     book = new_book()
-    taught(book, "tag", js={"alias_of": "javascript"})
+    add_terms(book, "tag", js={"alias_of": "javascript"})
     book.import_(file_of({"id": "1", "title": "One", "content": "text", "tags": ["js"]}))
     assert book.get("1").data.tags == ("javascript",)  # type: ignore[union-attr]
 
 
 def test_words_that_stand_here_stay_and_an_alias_never_becomes_a_ring() -> None:
     book = new_book()
-    taught(book, "tag", a={"alias_of": "b"}, c={"description": "ours"})
+    add_terms(book, "tag", a={"alias_of": "b"}, c={"description": "ours"})
     lesson = {"id": "1", "title": "One", "content": "text"}
     words = {"tag": {"b": {"alias_of": "a"}, "c": {"description": "theirs"}}}
     report = book.import_(file_of(lesson, vocabulary=words)).data

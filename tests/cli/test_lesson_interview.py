@@ -1,4 +1,4 @@
-"""nacre lesson add --interactive, at a terminal"""
+"""`nacre lesson add --interactive` on a terminal."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def asked(**changed: str) -> Answers:
         "title": "Close what is done" + ENTER, "content": "Nobody else will" + ESC_ENTER, "tags": "workflow" + ENTER,
         "contexts": ENTER, "anti_contexts": ENTER, "source": ENTER, "confidence": ENTER,
     }  # fmt: skip
-    given = {**plain, **changed}
+    options = {**plain, **changed}
     questions = (TITLE, CONTENT, TAGS, APPLIES, NOT_IN, SOURCE, CONFIDENCE)
-    return tuple(zip(questions, (given[name] for name in plain), strict=True))
+    return tuple(zip(questions, (options[name] for name in plain), strict=True))
 
 
 def add(*answers: tuple[str, str], options: tuple[str, ...] = ()) -> tuple[str, int]:
@@ -43,12 +43,12 @@ def lessons(nacre: CommandLine) -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.accepts("L7.1", "L7.7")
-def test_a_lesson_is_asked_for_shown_and_kept(book: CommandLine) -> None:
+def test_a_lesson_is_asked_for_previewed_and_stored(book: CommandLine) -> None:
     seen, code = add(*asked(title="close what is done." + ENTER), (KEYS, "s"))
     assert code == 0, seen
-    kept = lessons(book)["Close what is done"]
-    assert (kept["content"], kept["tags"], kept["confidence"]) == ("Nobody else will", ["workflow"], "medium")
-    assert str(kept["id"]) in seen
+    stored = lessons(book)["Close what is done"]
+    assert (stored["content"], stored["tags"], stored["confidence"]) == ("Nobody else will", ["workflow"], "medium")
+    assert str(stored["id"]) in seen
     preview = seen[seen.rindex(CONFIDENCE) :]
     assert "Close what is done" in preview and "Nobody else will" in preview and "workflow" in preview
 
@@ -72,9 +72,9 @@ def test_words_are_completed_from_the_book(book: CommandLine) -> None:
     assert code == 0, seen
     assert "Similar lessons apply in: team.shared-board" in seen
     assert "high unless you say" in seen  # what is documented usually is
-    kept = lessons(book)["Close what is done"]
-    assert (kept["tags"], kept["contexts"]) == (["workflow", "jira"], ["team.shared-board"])
-    assert (kept["source"], kept["source_notes"], kept["confidence"]) == ("documented", "page 3", "very-high")
+    stored = lessons(book)["Close what is done"]
+    assert (stored["tags"], stored["contexts"]) == (["workflow", "jira"], ["team.shared-board"])
+    assert (stored["source"], stored["source_notes"], stored["confidence"]) == ("documented", "page 3", "very-high")
 
 
 def test_where_several_words_fit_the_menu_offers_them_and_tab_goes_through_it(book: CommandLine) -> None:
@@ -101,8 +101,8 @@ def test_what_was_said_is_proposed_when_it_is_edited_again(book: CommandLine) ->
     again = asked(title=CTRL_U + "Another title" + ENTER, content=ESC_ENTER, tags=ENTER)
     seen, code = add(*asked(), (KEYS, "e"), *again, (KEYS, "s"))
     assert code == 0, seen
-    kept = lessons(book)["Another title"]
-    assert (kept["content"], kept["tags"]) == ("Nobody else will", ["workflow"])
+    stored = lessons(book)["Another title"]
+    assert (stored["content"], stored["tags"]) == ("Nobody else will", ["workflow"])
     assert "Close what is done" not in lessons(book)
 
 
@@ -110,8 +110,8 @@ def test_options_are_proposals(book: CommandLine) -> None:
     options = ("--title", "From an option", "--tags", "jira", "--confidence", "low")
     _, code = add(*asked(title=ENTER, tags=ENTER), (KEYS, "s"), options=options)
     assert code == 0
-    kept = lessons(book)["From an option"]
-    assert (kept["tags"], kept["confidence"]) == (["jira"], "low")
+    stored = lessons(book)["From an option"]
+    assert (stored["tags"], stored["confidence"]) == (["jira"], "low")
 
 
 def test_an_empty_title_is_asked_for_again(book: CommandLine) -> None:
@@ -127,14 +127,14 @@ def test_what_the_book_refuses_is_not_lost(book: CommandLine) -> None:
     assert list(lessons(book)) == ["Boards move slowly"]
 
 
-def test_cancelling_keeps_nothing(book: CommandLine) -> None:
+def test_cancelling_stores_nothing(book: CommandLine) -> None:
     seen, code = add(*asked(), (KEYS, "c"))
     assert code == 2 and "nothing was stored" in seen
     assert list(lessons(book)) == ["Boards move slowly"]
 
 
 @pytest.mark.parametrize("at", range(len(asked()) + 1))
-def test_ctrl_c_at_any_question_keeps_nothing_and_says_so(book: CommandLine, at: int) -> None:
+def test_ctrl_c_at_any_question_stores_nothing_and_says_so(book: CommandLine, at: int) -> None:
     answers = (*asked(), (KEYS, ""))
     seen, code = add(*answers[:at], (answers[at][0], CTRL_C))
     assert code == 130, seen
@@ -142,7 +142,7 @@ def test_ctrl_c_at_any_question_keeps_nothing_and_says_so(book: CommandLine, at:
     assert list(lessons(book)) == ["Boards move slowly"]
 
 
-def test_ctrl_c_at_a_did_you_mean_keeps_nothing(book: CommandLine) -> None:
+def test_ctrl_c_at_a_did_you_mean_stores_nothing(book: CommandLine) -> None:
     seen, code = add(*asked(tags="jra" + ENTER)[:3], (KEYS, CTRL_C))
     assert code == 130 and "nothing was stored" in seen
     assert list(lessons(book)) == ["Boards move slowly"]

@@ -1,4 +1,4 @@
-"""nacre lesson tags, sources and contexts"""
+"""Tags, sources and contexts on the command line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_tags_are_merged_after_a_question_and_the_merge_undone(book: CommandLine
     assert tags_of(book, "three") == ["js"]
 
 
-def test_yes_merges_without_a_question_and_a_script_without_it_is_told(book: CommandLine) -> None:
+def test_yes_merges_without_a_question_and_a_script_without_it_is_reported(book: CommandLine) -> None:
     assert "--yes" in book("lesson", "tags", "--merge", "js", "javascript", input="").stderr
     book.ok("lesson", "tags", "--merge", "js", "javascript", "--yes", "--why", "one word")
     assert tags_of(book, "three") == ["javascript"]
@@ -75,8 +75,8 @@ def test_an_alias_is_resolved_from_now_on(book: CommandLine) -> None:
 
 def test_synonyms_and_children_are_found_together(book: CommandLine) -> None:
     book.ok("lesson", "tags", "--synonym", "js", "javascript")
-    found = {each["id"] for each in book.json("lesson", "list", "--tags", "js")["data"]}
-    assert found == {"one", "two", "three"}
+    results = {each["id"] for each in book.json("lesson", "list", "--tags", "js")["data"]}
+    assert results == {"one", "two", "three"}
     book.ok("lesson", "tags", "--unrelate", "js", "javascript")
     assert [each["id"] for each in book.json("lesson", "list", "--tags", "js")["data"]] == ["three"]
     book.ok("lesson", "tags", "--child", "js", "languages")
@@ -108,7 +108,7 @@ def test_a_proposal_is_decided_with_one_key_on_a_terminal(book: CommandLine, key
     assert tags_of(book, "two") == tags_of(book, "three") == [left]
 
 
-def test_two_tags_are_kept_apart_with_one_key_or_left_waiting(book: CommandLine) -> None:
+def test_two_tags_are_marked_distinct_with_one_key_or_left_waiting(book: CommandLine) -> None:
     for key in ("s", "q"):
         seen, _ = conversation("lesson", "tags", "--review", answers=((KEYS, key),))
         assert "Settled 0 of 1" in seen

@@ -1,4 +1,4 @@
-"""A file of lessons that is none, or not whole, is refused in one sentence, and nothing of it is taken."""
+"""Invalid import files are refused in one sentence, and change nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from nacre.errors import InvalidInput
 from nacre.lessons import document as documents
-from tests.lessons.booking import HEAD, file_of, new_book
+from tests.lessons.factories import HEAD, file_of, new_book
 
 LESSON = {"id": "1", "title": "One", "content": "text"}
 
@@ -89,7 +89,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_lesson_that_is_not_as_it_should_be_is_named_and_nothing_is_taken(what: str) -> None:
+def test_a_lesson_that_is_not_valid_is_named_and_nothing_is_taken(what: str) -> None:
     book = new_book()
     with pytest.raises(InvalidInput, match=r"lesson 2 .* is invalid"):
         book.import_(file_of({"id": "0", "title": "Zero", "content": "text"}, {**LESSON, **WRONG[what]}))
@@ -101,18 +101,18 @@ def test_an_id_that_is_there_twice_is_refused() -> None:
         new_book().import_(file_of(LESSON, LESSON))
 
 
-def test_an_id_of_a_memory_that_is_no_lesson_is_refused() -> None:
+def test_an_id_of_a_memory_that_is_not_a_lesson_is_refused() -> None:
     book = new_book()
     book.store.remember("a memory", id="1")
     with pytest.raises(InvalidInput, match="not a lesson"):
         book.import_(file_of(LESSON), on_existing="overwrite")
 
 
-@pytest.mark.parametrize("by_ties", [True, False])
-def test_a_ring_of_successions_is_refused(by_ties: bool) -> None:
+@pytest.mark.parametrize("by_links", [True, False])
+def test_a_cycle_of_successions_is_refused(by_links: bool) -> None:
     def after(id: str, other: str) -> dict[str, Any]:
-        told = {"links": [{"to": other, "relation": "supersedes"}]} if by_ties else {"superseded_by": other}
-        return {**LESSON, "id": id, **told}
+        rendered = {"links": [{"to": other, "relation": "supersedes"}]} if by_links else {"superseded_by": other}
+        return {**LESSON, "id": id, **rendered}
 
     book = new_book()
     with pytest.raises(InvalidInput, match="in a cycle"):
@@ -120,7 +120,7 @@ def test_a_ring_of_successions_is_refused(by_ties: bool) -> None:
     assert book.store.journal() == []
 
 
-def test_a_tie_to_nowhere_is_left_out_and_told() -> None:
+def test_a_link_to_nowhere_is_left_out_and_reported() -> None:
     book = new_book()
     report = book.import_(file_of({**LESSON, "links": [{"to": "nowhere"}]})).data
     assert report.new == 1
@@ -128,7 +128,7 @@ def test_a_tie_to_nowhere_is_left_out_and_told() -> None:
     assert book.related("1").data == ()
 
 
-def test_a_secret_in_a_file_is_not_taken_and_told() -> None:
+def test_a_secret_in_a_file_is_not_taken_and_reported() -> None:
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     book = new_book()
     report = book.import_(file_of({**LESSON, "content": f"the deploy token is {key[:40]}"})).data

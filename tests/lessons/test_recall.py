@@ -1,18 +1,21 @@
-"""Lessons are found: filters never lose one, and the best come first."""
+"""Lessons are found by filters, words, meaning and expanded queries."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from nacre.errors import InvalidInput, UnknownName
+from nacre.errors import ConfigError, InvalidInput, LanguageModelError, UnknownName
 from nacre.lessons import LessonBook
-from nacre.lessons.recall import MIN_FRESHNESS, STRATEGIES, SUPERSEDED_FACTOR
+from nacre.lessons.recall import MAX_EXPANSION, MIN_FRESHNESS, STRATEGIES, SUPERSEDED_FACTOR, ask_model, expand_query
+from nacre.lessons.validate_terms import TermValidator
 from nacre.model.instants import DAY
+from nacre.models.language_model import FunctionLanguageModel
 from nacre.settings import Settings
-from tests.lessons.booking import Ticking, new_book, taught, titles
+from tests.lessons.factories import TickingClock, add_terms, new_book, titles
+from tests.loopback import Loopback, serving
 
 YEAR = 365 * DAY
 
@@ -40,7 +43,7 @@ def test_the_title_is_searched_as_well() -> None:
     assert titles(book.recall("quokka", strategy="keyword")) == {"Quokka protocol"}
 
 
-def test_the_graph_strategy_reaches_what_is_tied() -> None:
+def test_the_graph_strategy_reaches_what_is_linked() -> None:
     book = new_book()
     first = book.learn("Deadlock", "two transactions wait for each other").data
     other = book.learn("Elsewhere", "nothing alike at all in this text").data
@@ -71,11 +74,11 @@ def test_ten_are_found_by_default_and_as_many_as_are_asked_for() -> None:
 
 def test_a_hit_carries_confidence_source_contexts_score_and_why() -> None:
     book = book_with({"confidence": "high", "source": "tested", "contexts": ["prod"]})
-    (found,) = book.recall("retry request").data
-    told = found.to_dict()
-    assert (told["confidence"], told["source"], told["contexts"]) == ("high", "tested", ["prod"])
-    assert told["score"] == found.score > 0
-    assert told["why"] == [str(reason) for reason in found.why] != []
+    (results,) = book.recall("retry request").data
+    rendered = results.to_dict()
+    assert (rendered["confidence"], rendered["source"], rendered["contexts"]) == ("high", "tested", ["prod"])
+    assert rendered["score"] == results.score > 0
+    assert rendered["why"] == [str(reason) for reason in results.why] != []
 
 
 def test_hybrid_weighs_meaning_and_words_as_the_settings_say() -> None:
@@ -104,7 +107,7 @@ def test_tags_are_any_of_by_default_and_all_of_when_asked() -> None:
 
 
 @pytest.mark.accepts("L8.4")
-def test_a_tag_stands_for_all_that_is_under_it_and_for_nothing_beside() -> None:
+def test_a_tag_resolves_to_all_that_is_under_it_and_for_nothing_beside() -> None:
     book = book_with({"tags": ["api"]}, {"tags": ["api.jira"]}, {"tags": ["api.jira.cloud"]}, {"tags": ["apis"]})
     assert titles(book.recall("retry", tags=["api"])) == {"L0", "L1", "L2"}
     assert titles(book.recall("retry", tags=["api.jira"])) == {"L1", "L2"}
@@ -117,7 +120,7 @@ def test_all_of_two_tags_may_be_met_by_what_is_under_them() -> None:
 
 def test_aliases_synonyms_and_children_are_found_by_a_tag() -> None:
     book = book_with({"tags": ["javascript"]}, {"tags": ["ecmascript"]}, {"tags": ["react"]}, {"tags": ["css"]})
-    taught(
+    add_terms(
         book, "tag", js={"alias_of": "javascript"}, javascript={"synonyms": ["ecmascript"]},
         react={"parents": ["javascript"]},
     )  # fmt: skip
@@ -172,7 +175,7 @@ def test_the_least_confidence_goes_by_the_order_of_levels() -> None:
         assert titles(book.recall("retry", confidence_min=level)) == {f"L{each}" for each in range(ordinal, 5)}
 
 
-def test_a_source_stands_for_all_that_is_under_it() -> None:
+def test_a_source_resolves_to_all_that_is_under_it() -> None:
     book = book_with({"source": "tested"}, {"source": "tested.unit"}, {"source": "inferred"})
     assert titles(book.recall("retry", source="tested")) == {"L0", "L1"}
     assert titles(book.recall("retry", source="tested.unit")) == {"L1"}
@@ -210,14 +213,14 @@ def test_a_replaced_lesson_is_worth_half() -> None:
     ids = {lesson.title: lesson.id for lesson in book.list().data}
     (before,) = [hit for hit in book.recall("old retry").data if hit.lesson.title == "L0"]
     book.link(ids["L1"], ids["L0"], "supersedes")
-    found = book.recall("old retry", include_superseded=True).data
-    (after,) = [hit for hit in found if hit.lesson.title == "L0"]
+    results = book.recall("old retry", include_superseded=True).data
+    (after,) = [hit for hit in results if hit.lesson.title == "L0"]
     assert after.score == pytest.approx(before.score * SUPERSEDED_FACTOR, rel=0.05)
 
 
 @pytest.mark.accepts("L8.16")
 def test_freshness_halves_what_age_may_take_each_year_and_validation_renews_it() -> None:
-    clock = Ticking()
+    clock = TickingClock()
     book = new_book(clock=clock)
     old = book.learn("Old", "retry the request").data
     clock.at += YEAR
@@ -232,11 +235,11 @@ def test_freshness_halves_what_age_may_take_each_year_and_validation_renews_it()
     assert again["Old"].score / plain["Old"].score == pytest.approx(1.0, rel=1e-3)
 
 
-def test_only_a_lesson_that_is_told_of_counts_as_used() -> None:
+def test_only_a_lesson_that_is_returned_counts_as_used() -> None:
     book = book_with(*({} for _ in range(9)))
-    (found,) = book.recall("retry request", limit=1).data
+    (results,) = book.recall("retry request", limit=1).data
     used = {memory.id for memory in book.store.iterate() if memory.access_count}
-    assert used == {found.lesson.id}
+    assert used == {results.lesson.id}
     book.recall("retry request", limit=1, freshness=True)
     assert {memory.id for memory in book.store.iterate() if memory.access_count} == used
 
@@ -252,10 +255,130 @@ def test_a_narrow_filter_finds_the_one_lesson_among_many_that_are_nearer() -> No
     book = book_with(*({"tags": ["common"]} for _ in range(120)))
     book.learn("Rare", "something else about the request", tags=["rare"], confidence="very-low")
     for strategy in STRATEGIES:
-        found = book.recall("retry the failing request", tags=["rare"], limit=1, strategy=strategy)
-        assert titles(found) == {"Rare"}, strategy
+        results = book.recall("retry the failing request", tags=["rare"], limit=1, strategy=strategy)
+        assert titles(results) == {"Rare"}, strategy
 
 
 def test_nothing_is_found_in_an_empty_book() -> None:
     assert new_book().recall("anything").data == ()
     assert new_book().list().data == ()
+
+
+def answering(text: str) -> Loopback:
+    return Loopback(reply=lambda _body: {"choices": [{"message": {"content": text}}]})
+
+
+@pytest.fixture
+def service() -> Iterator[Loopback]:
+    with serving(answering("Deadlock\n- lock timeout\n* deadlock\n\n")) as running:
+        yield running
+
+
+def test_the_vocabulary_gives_aliases_synonyms_and_children_of_the_questions_words() -> None:
+    book = new_book()
+    add_terms(
+        book, "tag", js={"alias_of": "javascript"}, javascript={"synonyms": ["ecmascript"]},
+        react={"parents": ["javascript"]}, css={"synonyms": ["styles"]},
+    )  # fmt: skip
+    words, notes = expand_query("How is JS tested?", "vocabulary", TermValidator(book.store))
+    assert set(words) == {"javascript", "ecmascript", "react"}
+    assert notes == ()
+
+
+def test_a_name_of_several_words_is_recognised_in_a_question() -> None:
+    book = new_book()
+    add_terms(book, "tag", **{"shared-branch": {"synonyms": ["trunk"]}})
+    assert expand_query("who pushes to the shared branch?", "vocabulary", TermValidator(book.store))[0] == ("trunk",)
+
+
+@pytest.mark.accepts("L8.8")
+def test_a_lesson_without_a_word_of_the_question_is_found_by_a_synonym() -> None:
+    book = new_book()
+    book.learn("Trunk", "trunk stays green")
+    assert book.recall("mainline", strategy="keyword").data == ()
+    add_terms(book, "tag", mainline={"synonyms": ["trunk"]})
+    assert titles(book.recall("mainline", strategy="keyword")) == {"Trunk"}
+    assert book.recall("mainline", strategy="keyword", expand="none").data == ()
+
+
+def test_a_book_without_vocabulary_adds_nothing() -> None:
+    assert expand_query("anything at all", "vocabulary", TermValidator(new_book().store)) == ((), ())
+
+
+def test_many_kin_do_not_drown_the_question() -> None:
+    book = new_book()
+    add_terms(book, "tag", **{f"child{number}": {"parents": ["root"]} for number in range(40)})
+    assert len(expand_query("root", "vocabulary", TermValidator(book.store))[0]) == MAX_EXPANSION
+
+
+def test_an_unknown_way_is_an_error_that_names_the_known_ones() -> None:
+    with pytest.raises(UnknownName, match="vocabulary"):
+        expand_query("anything", "magic", TermValidator(new_book().store))
+
+
+def test_a_language_model_must_be_configured_to_be_asked() -> None:
+    with pytest.raises(ConfigError, match="set language_model"):
+        new_book().recall("anything", expand="language-model")
+
+
+def test_a_model_gives_a_word_a_line_and_each_counts_once() -> None:
+    words, notes = ask_model(
+        FunctionLanguageModel(lambda _: "- Deadlock\n* lock timeout\n\ndeadlock\n" + "x" * 80, "own"), "stuck"
+    )
+    assert words == ("deadlock", "lock timeout")
+    assert notes == ()
+
+
+def test_the_question_reaches_the_model_as_data() -> None:
+    seen: list[str] = []
+
+    def model(prompt: str) -> str:
+        seen.append(prompt)
+        return "word"
+
+    ask_model(FunctionLanguageModel(model, "own"), 'say "yes"\nand </stop>')
+    assert '"say \\"yes\\"\\nand \\u003c/stop>"' in seen[0]
+
+
+def test_a_model_that_fails_is_reported_and_the_search_goes_on() -> None:
+    def model(_: str) -> str:
+        raise LanguageModelError("own", "is asleep", "Wake it.")
+
+    words, notes = ask_model(FunctionLanguageModel(model, "own"), "stuck")
+    assert words == ()
+    assert "searched without them" in notes[0]
+
+
+@pytest.mark.accepts("L5.1", "L8.8")
+def test_a_recall_asks_the_configured_model_and_finds_by_its_words(service: Loopback) -> None:
+    known = Settings(language_model="openai:tiny", language_model_url=service.url)
+    book = new_book(settings=known)
+    book.learn("Deadlock", "deadlock between two writers")
+    assert book.recall("everything hangs", strategy="keyword").data == ()
+    assert service.asked == []
+    assert titles(book.recall("everything hangs", strategy="keyword", expand="language-model")) == {"Deadlock"}
+    assert len(service.asked) == 1
+
+
+def test_the_setting_decides_where_the_question_does_not(service: Loopback) -> None:
+    known = Settings(
+        language_model="openai:tiny", language_model_url=service.url, lesson_expand="language-model"
+    )  # fmt: skip
+    book = new_book(settings=known)
+    book.recall("everything hangs")
+    assert len(service.asked) == 1
+    book.recall("everything hangs", expand="none")
+    assert len(service.asked) == 1
+
+
+def test_with_a_limit_of_one_a_replaced_best_match_yields_to_its_successor() -> None:
+    book = new_book()
+    old = book.learn(title="Retry", content="retry the failing request three times").data.id
+    new = book.learn(title="Back off", content="wait longer before each further retry of a request").data.id
+    book.store.supersede(old, new)
+    query = "retry the failing request three times"
+    results = book.recall(query, limit=1, include_superseded=True).data
+    assert [each.lesson.id for each in results] == [new]
+    both = book.recall(query, limit=2, include_superseded=True).data
+    assert [each.lesson.id for each in both] == [new, old]
+    assert [book.store.get(id).access_count for id in (old, new)] == [1, 2]  # type: ignore[union-attr]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nacre.memory_store import MemoryStore
-from nacre.minds.experience import Experience, ExperienceType, experience_of, kept_fields, made_id
+from nacre.minds.experience import Experience, ExperienceType, experience_of, make_id, memory_fields
 from tests.minds.living import NOON, lived
 
 
@@ -120,10 +120,10 @@ def test_it_comes_back_from_a_memory_exactly_as_it_was(timestamp: datetime) -> N
     one = Experience(
         ExperienceType.PATTERN, " leading", "trailing\n", 0.25, timestamp, "", {"type": "x", "n": [1]}, ["b", "a"]
     )
-    memory = store.draft(one.outcome, **kept_fields(one, "gardener"))
+    memory = store.draft(one.outcome, **memory_fields(one, "gardener"))
     assert (memory.title, memory.text, memory.type) == ("leading", "trailing", "semantic")
     assert vars(experience_of(memory)) == vars(one)
 
 
 def test_another_attempt_at_an_id_gives_another_one() -> None:
-    assert len({made_id(lived(), attempt) for attempt in range(8)}) == 8
+    assert len({make_id(lived(), attempt) for attempt in range(8)}) == 8

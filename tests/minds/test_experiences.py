@@ -225,7 +225,7 @@ def test_the_tally_follows_every_kind_of_change(path: str, clock: Clock) -> None
 
     def agrees() -> bool:
         kept = store._ledger.current()
-        anew = Ledger(store._records, AGENT)._counted()
+        anew = Ledger(store._records, AGENT)._count_all()
         return (kept.bytes, kept.compressed, +kept.by_type) == (anew.bytes, anew.compressed, +anew.by_type)
 
     ids = [store.add(lived(f"case {n}", days_ago=n)) for n in range(6)]
@@ -249,13 +249,13 @@ def test_the_tally_follows_every_kind_of_change(path: str, clock: Clock) -> None
 def test_a_tally_that_was_kept_is_where_the_next_process_begins(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.minds.tally.KEPT_EVERY", 2)
+    monkeypatch.setattr("nacre.minds.tally.SAVE_EVERY", 2)
     first = opened(tmp_path / "garden.db", clock)
     for n in range(5):
         first.add(lived(f"case {n}"))
         first.get_statistics()
     second = opened(tmp_path / "garden.db", clock)
-    monkeypatch.setattr(Ledger, "_counted", lambda _: pytest.fail("counted anew"))
+    monkeypatch.setattr(Ledger, "_count_all", lambda _: pytest.fail("counted anew"))
     assert second.get_statistics()["total_experiences"] == 5
     first.add(lived("case 6"))
     assert second.get_statistics()["total_experiences"] == 6
@@ -264,15 +264,15 @@ def test_a_tally_that_was_kept_is_where_the_next_process_begins(
 def test_a_tally_goes_along_when_its_space_gets_another_name(
     path: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.minds.tally.KEPT_EVERY", 2)
+    monkeypatch.setattr("nacre.minds.tally.SAVE_EVERY", 2)
     first = opened(path, clock)
     for n in range(4):
         first.add(lived(f"case {n}"))
         first.get_statistics()
     records = first._records
     first.store.rename_space("orchard")
-    assert Ledger(records, AGENT)._kept() is None
-    monkeypatch.setattr(Ledger, "_counted", lambda _: pytest.fail("counted anew"))
+    assert Ledger(records, AGENT)._saved() is None
+    monkeypatch.setattr(Ledger, "_count_all", lambda _: pytest.fail("counted anew"))
     assert Ledger(records, "orchard").current().total == 4
 
 
@@ -283,8 +283,8 @@ def test_a_way_that_is_too_long_is_not_read(path: str, clock: Clock, monkeypatch
     assert ledger.current().total == 1
     for n in range(1, 4):
         store.add(lived(f"case {n}"))
-    monkeypatch.setattr("nacre.minds.tally.LONGEST_WAY", 2)
-    monkeypatch.setattr(Ledger, "_moved", lambda *_: pytest.fail("read on"))
+    monkeypatch.setattr("nacre.minds.tally.MAX_ENTRIES", 2)
+    monkeypatch.setattr(Ledger, "_apply", lambda *_: pytest.fail("read on"))
     assert ledger.current().total == 4
 
 

@@ -30,7 +30,7 @@ def test_parts_of_words_match_too(mind: HierarchicalMemory) -> None:
 
 
 def test_whole_words_are_found_beyond_the_newest(mind: HierarchicalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knowledge_retrieving, "SCANNED", 2)
+    monkeypatch.setattr(knowledge_retrieving, "NEWEST_SCANNED", 2)
     mind.store_knowledge("Barnacles slow a hull", "hulls")
     for kind in ("salt", "sugar", "flour"):
         mind.store_knowledge(f"Bread needs {kind}", kind)

@@ -9,7 +9,7 @@ from nacre.text.grammar import ARTICLES, VERBS
 
 
 @dataclass(frozen=True, slots=True)
-class Classified:
+class Classification:
     """`word` is what decided, as written; empty where nothing did and the default stands."""
 
     type: str
@@ -26,10 +26,10 @@ class Cue:
     not_after: re.Pattern[str]
     not_before: re.Pattern[str]
 
-    def found(self, text: str) -> str:
-        return next((match.group() for match in self.words.finditer(text) if self.meant(text, match)), "")
+    def match(self, text: str) -> str:
+        return next((match.group() for match in self.words.finditer(text) if self.is_meant(text, match)), "")
 
-    def meant(self, text: str, match: re.Match[str]) -> bool:
+    def is_meant(self, text: str, match: re.Match[str]) -> bool:
         before = text[max(0, match.start() - LOOKED_BACK) : match.start()]
         return not self.not_after.search(before) and not self.not_before.match(text, match.end())
 
@@ -43,11 +43,11 @@ REASONS = {
 }
 
 
-def cue(type: str, words: str, *, not_after: str = NEVER, not_before: str = NEVER) -> Cue:
+def make_cue(type: str, words: str, *, not_after: str = NEVER, not_before: str = NEVER) -> Cue:
     """Whole words: no part of another, of an identifier or of a compound («plants», asyncio.Future, «event-driven»)."""
-    whole = rf"(?<![\w.])(?<!\w[-'’/])(?:{words})(?![\w/]|[-.]\w)"
+    whole_words = rf"(?<![\w.])(?<!\w[-'’/])(?:{words})(?![\w/]|[-.]\w)"
     before, after = rf"(?:{not_after})\W*\Z", rf"\W*(?:{not_before})\b"
-    return Cue(type, *(re.compile(pattern, re.IGNORECASE) for pattern in (whole, before, after)))
+    return Cue(type, *(re.compile(pattern, re.IGNORECASE) for pattern in (whole_words, before, after)))
 
 
 WILL = re.compile(r"(?<![\w.])(?<!\w[-'’/])will(?![\w/]|[-.]\w|['’])|(?<=\w)['’]ll\b", re.IGNORECASE)
@@ -70,7 +70,7 @@ AFTER_THE_VERB = (
 class Will(Cue):
     """«will» of the future; Will Smith, a last will and the will to live are none."""
 
-    def meant(self, text: str, match: re.Match[str]) -> bool:
+    def is_meant(self, text: str, match: re.Match[str]) -> bool:
         before = text[max(0, match.start() - LOOKED_BACK) : match.start()]
         if match.group()[0] in "'’" or match.group().isupper():
             return True
@@ -82,44 +82,44 @@ class Will(Cue):
 
 # In the order in which they decide.
 CUES = (
-    cue(
+    make_cue(
         "procedural",
         r"steps?",
         not_after=r"\bout of",
         not_before=r"with|down|aside|away|forward|outside|(?:mother|father|brother|sister|son|daughter)s?",
     ),
-    cue("procedural", r"procedures?", not_after=r"\bstored"),
-    cue("procedural", r"how[ -]tos?|step-by-step|instructions?|recipes?|tutorials?"),
-    cue(
+    make_cue("procedural", r"procedures?", not_after=r"\bstored"),
+    make_cue("procedural", r"how[ -]tos?|step-by-step|instructions?|recipes?|tutorials?"),
+    make_cue(
         "prospective",
         r"plans?",
         # What one pays for, lives in or runs a query by is no intention.
         not_after=r"\b(?:floor|seating|health|insurance|pension|data|phone|mobile|pricing|payment|subscription|free|pro"
         r"|premium|basic|starter|enterprise|family|query|execution)",
     ),
-    cue("prospective", r"goals?", not_after=r"\bscor(?:e|ed|es|ing)\b[^.!?\n]*|\bown"),
-    cue("prospective", r"remind", not_before=r"\w+\s+of"),
-    cue(
+    make_cue("prospective", r"goals?", not_after=r"\bscor(?:e|ed|es|ing)\b[^.!?\n]*|\bown"),
+    make_cue("prospective", r"remind", not_before=r"\w+\s+of"),
+    make_cue(
         "prospective",
         r"future|to-?dos?|to do lists?|tomorrow|upcoming|reminders?|remember to|deadlines?|intends? to"
         r"|(?:is|are|am) (?:planned|scheduled|planning to|going to)",
     ),
     Will("prospective", WILL, re.compile(NEVER), re.compile(NEVER)),
-    cue(
+    make_cue(
         "episodic",
         r"events?",
         # Those of a program, and «in the event of».
         not_after=r"\bin the|\bin any|\b(?:click|mouse|keyboard|key|touch|dom|change|input|webhook|domain)",
         not_before=r"loops?|handlers?|handling|listeners?|bus|queues?|sourcing|stores?|emitters?|streams?|types?|names?",
     ),
-    cue("episodic", r"happened|occurred|observed|witnessed|took place|incidents?|yesterday"),
+    make_cue("episodic", r"happened|occurred|observed|witnessed|took place|incidents?|yesterday"),
 )
 
 
-def classify(text: str, concept: str = "") -> Classified:
+def classify(text: str, concept: str = "") -> Classification:
     """A type of `nacre.model.memory.TYPES`: procedural, prospective or episodic, asked in that order, else semantic."""
-    whole = f"{concept}\n{text}" if concept else text
+    subject = f"{concept}\n{text}" if concept else text
     for each in CUES:
-        if found := each.found(whole):
-            return Classified(each.type, f"«{found}» {REASONS[each.type]}", found)
-    return Classified("semantic", "nothing tells of a way of doing, a plan or an event")
+        if word := each.match(subject):
+            return Classification(each.type, f"«{word}» {REASONS[each.type]}", word)
+    return Classification("semantic", "nothing tells of a way of doing, a plan or an event")

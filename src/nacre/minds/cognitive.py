@@ -37,10 +37,10 @@ from nacre.minds.records import (
     SemanticFact,
     SensoryItem,
     WorkingMemorySlot,
+    int_in,
     priority,
     relevance,
-    whole,
-    word,
+    text_in,
 )
 from nacre.model import Filter, Link, Memory
 from nacre.model.arguments import checks_arguments
@@ -65,46 +65,46 @@ KEYWORDS = 6  # of a question; the first ones say what it is about
 MATCHES = 500  # best by BM25, before the caller's own order: a common word may stand in half of a large store
 
 
-def matching(
+def find_by_words(
     store: MemoryStore, question: str, among: Filter, limit: int = MATCHES, keywords: int = KEYWORDS
 ) -> list[Memory]:
     """Newest first. From the index of words: its cost grows with the matches, at most `limit` of which are read."""
     terms = content_stems(question)[:keywords]
     index, where = store.acting_as("").store, Filter.live(store.now()) & among
-    found = index.by_words(store.space, terms, where, limit) if terms else []
-    memories = [memory for memory in store.get_many([match.id for match in found]) if has_one(memory, terms)]
+    matches = index.by_words(store.space, terms, where, limit) if terms else []
+    memories = [memory for memory in store.get_many([match.id for match in matches]) if mentions_any(memory, terms)]
     return sorted(memories, key=lambda memory: -memory.created_at)
 
 
-def has_one(memory: Memory, terms: list[str]) -> bool:
+def mentions_any(memory: Memory, terms: list[str]) -> bool:
     """The index knows tags and entities too; the question asks for what was said."""
     return not set(terms).isdisjoint(stems(f"{memory.title} {memory.text}"))
 
 
 # A turn of a conversation has a position as well, and a session that it is counted in.
 NUMBERED = Filter.where(session="", position__ge=0)
-HIDDEN_TOO: Scope = {
+INCLUDE_HIDDEN: Scope = {
     "include_superseded": True,
     "include_trashed": True,
     "include_expired": True,
     "include_archived": True,
 }
-LOOKED_AT = 8  # of the newest, should a clock be set back by as much as these took to come about
-ALL = 2**53
+NEWEST_CHECKED = 8  # of the newest, should a clock be set back by as much as these took to come about
+NO_LIMIT = 2**53
 
 
-def begins(prefix: str) -> Filter:
+def ids_starting_with(prefix: str) -> Filter:
     """By the beginning of their ids, which the store has in order: the few among many are found without a search."""
     return Filter.where(id__ge=prefix, id__lt=prefix[:-1] + chr(ord(prefix[-1]) + 1))
 
 
-def highest(store: MemoryStore, kind: str, among: Filter = NUMBERED) -> int:
+def highest_position(store: MemoryStore, kind: str, among: Filter = NUMBERED) -> int:
     """0 when there is none yet. One page of the newest, however many there are."""
-    newest = store.list_recent(LOOKED_AT, **narrowed(HIDDEN_TOO, kind, among))
-    return max((whole(memory.metadata, HIGHEST, position_of(memory)) for memory in newest), default=0)
+    newest = store.list_recent(NEWEST_CHECKED, **scope_with(INCLUDE_HIDDEN, kind, among))
+    return max((int_in(memory.metadata, HIGHEST, position_of(memory)) for memory in newest), default=0)
 
 
-def numbered(draft: Memory, so_far: int, now: float, wanted: int | None = None) -> Memory:
+def with_position(draft: Memory, so_far: int, now: float, wanted: int | None = None) -> Memory:
     """`now` is the time inside the transaction: by then a draft may have waited while others were written, and the
     newest memory must be the one that was written last."""
     draft = replace(draft, created_at=now, updated_at=now, last_accessed=now)
@@ -113,43 +113,43 @@ def numbered(draft: Memory, so_far: int, now: float, wanted: int | None = None) 
     return replace(draft, position=wanted, metadata={**draft.metadata, HIGHEST: so_far})
 
 
-def last(store: MemoryStore, kind: str, limit: int, scope: Scope) -> list[Memory]:
+def last_by_position(store: MemoryStore, kind: str, limit: int, scope: Scope) -> list[Memory]:
     """Those with the highest numbers, highest first.
 
     As a rule these are the newest. Only where numbers were given out of order are all that outrank one of the newest
     read as well.
     """
-    page = store.list_recent(limit, **narrowed(scope, kind, NUMBERED))
+    page = store.list_recent(limit, **scope_with(scope, kind, NUMBERED))
     if not page or len(page) < limit:
-        return ranked(page)
+        return highest_first(page)
     lowest = min(position_of(memory) for memory in page)
     if position_of(page[-1]) > lowest or HIGHEST in page[-1].metadata:
-        page = merged(page, beyond(store, kind, Filter.where(position__gt=lowest), "newest", scope))
-    return ranked(page)[:limit]
+        page = merge_by_id(page, list_beyond(store, kind, Filter.where(position__gt=lowest), "newest", scope))
+    return highest_first(page)[:limit]
 
 
-def first(store: MemoryStore, kind: str, limit: int, scope: Scope) -> list[Memory]:
+def first_by_position(store: MemoryStore, kind: str, limit: int, scope: Scope) -> list[Memory]:
     """Those with the lowest numbers, lowest first."""
-    page = store.list_recent(limit, order="oldest", **narrowed(scope, kind, NUMBERED))
+    page = store.list_recent(limit, order="oldest", **scope_with(scope, kind, NUMBERED))
     if page:
         uppermost = max(position_of(memory) for memory in page)
-        page = merged(page, beyond(store, kind, Filter.where(position__lt=uppermost), "oldest", scope))
+        page = merge_by_id(page, list_beyond(store, kind, Filter.where(position__lt=uppermost), "oldest", scope))
     return sorted(page, key=lambda memory: (position_of(memory), memory.created_at))[:limit]
 
 
-def beyond(store: MemoryStore, kind: str, bound: Filter, order: Order, scope: Scope) -> list[Memory]:
-    return store.list_recent(ALL, order=order, **narrowed(scope, kind, NUMBERED & bound))
+def list_beyond(store: MemoryStore, kind: str, bound: Filter, order: Order, scope: Scope) -> list[Memory]:
+    return store.list_recent(NO_LIMIT, order=order, **scope_with(scope, kind, NUMBERED & bound))
 
 
-def narrowed(scope: Scope, kind: str, among: Filter) -> Scope:
+def scope_with(scope: Scope, kind: str, among: Filter) -> Scope:
     return {**scope, "type": kind, "where": among}
 
 
-def merged(page: Sequence[Memory], more: Sequence[Memory]) -> list[Memory]:
+def merge_by_id(page: Sequence[Memory], more: Sequence[Memory]) -> list[Memory]:
     return list({memory.id: memory for memory in (*page, *more)}.values())
 
 
-def ranked(memories: Sequence[Memory]) -> list[Memory]:
+def highest_first(memories: Sequence[Memory]) -> list[Memory]:
     return sorted(memories, key=lambda memory: (-position_of(memory), -memory.created_at))
 
 
@@ -158,39 +158,39 @@ def position_of(memory: Memory) -> int:
 
 
 SENSORY, SENSORY_PREFIX = "sensory", "sen_"
-OBSERVATIONS = begins(SENSORY_PREFIX)
+OBSERVATIONS = ids_starting_with(SENSORY_PREFIX)
 ATTENDED_TO = "attended_to"
 ATTENTION = "sensory-attention"  # the source of an episode that began as an observation
 LONGEST_TTL = 10 * 365 * 86_400.0  # seconds; what should last longer is no passing impression
 
 
 WORKING, SLOT_PREFIX = "working", "wrk_"
-SLOTS = begins(SLOT_PREFIX)
+SLOTS = ids_starting_with(SLOT_PREFIX)
 CAPACITY = 20  # slots of a task
 
 
-def check_relevance(given: float) -> float:
-    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
-        raise InvalidInput(f"relevance is {given!r}; give a number, the higher the more relevant.")
-    return float(given)
+def check_relevance(value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidInput(f"relevance is {value!r}; give a number, the higher the more relevant.")
+    return float(value)
 
 
 EPISODIC, EPISODE_PREFIX, SUMMARY_PREFIX = "episodic", "epi_", "con_"
 CONSOLIDATES = "consolidates"
-BETWEEN = " | "  # episodes, in a summary that nobody wrote
+SEPARATOR = " | "  # episodes, in a summary that nobody wrote
 
 Summarizer: TypeAlias = Callable[[list[str]], str]
 
 
-def compressed(memory: Memory) -> Memory:
+def archived(memory: Memory) -> Memory:
     return replace(memory, status=ARCHIVED)
 
 
 SEMANTIC, FACT_PREFIX = "semantic", "sem_"
 SIMILAR_TO, DERIVED_FROM = "similar_to", "derived_from"
 SIMILAR = 0.3  # the published threshold: the same concept, or most of the words
-RECENT, SHARING = 50, 50  # facts that a new one is compared with: the newest, and the best by words in common
-COMPARED = 32  # words of a new fact that others are looked for by; a text with more is no single fact
+RECENT, SHARING_WORDS = 50, 50  # facts that a new one is compared with: the newest, and the best by words in common
+COMPARED_TERMS = 32  # words of a new fact that others are looked for by; a text with more is no single fact
 MAX_LINKS = 10  # the strongest; more would tell a walk nothing that these do not
 RETRIEVERS = ("keyword", "native")
 
@@ -199,34 +199,34 @@ PROCEDURAL, PROCEDURE_PREFIX = "procedural", "proc_"
 PROCEDURE_DERIVES_FROM = "procedure_derives_from"
 
 
-def texts(name: str, given: Sequence[str]) -> list[Json]:
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise InvalidInput(f"{name} must be a list of texts, not {type(given).__name__}; write [{given!r}].")
-    return [memory_text(name, each) for each in given]
+def check_texts(name: str, values: Sequence[str]) -> list[Json]:
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise InvalidInput(f"{name} must be a list of texts, not {type(values).__name__}; write [{values!r}].")
+    return [memory_text(name, each) for each in values]
 
 
 PROSPECTIVE, INTENTION_PREFIX = "prospective", "pro_"
-INTENTIONS = begins(INTENTION_PREFIX)
+INTENTIONS = ids_starting_with(INTENTION_PREFIX)
 WAITING = INTENTIONS & Filter.where(metadata__state=PENDING)
 
 
-def signs(trigger: str) -> list[str]:
+def trigger_words(trigger: str) -> list[str]:
     """The words that set it off, each as a context of the memory, where the store's own filter finds them."""
-    told = words(trigger)
-    wanted = [each for each in told if each not in STOP_WORDS] or told
+    tokens = words(trigger)
+    wanted = [each for each in tokens if each not in STOP_WORDS] or tokens
     return list(dict.fromkeys(wanted))
 
 
 def triggered(memory: Memory) -> Memory:
-    return moved(memory, TRIGGERED)
+    return with_state(memory, TRIGGERED)
 
 
 def resolved(memory: Memory) -> Memory:
-    return moved(memory, RESOLVED)
+    return with_state(memory, RESOLVED)
 
 
-def moved(memory: Memory, state: str) -> Memory:
-    return memory if word(memory, STATE) == state else replace(memory, metadata={**memory.metadata, STATE: state})
+def with_state(memory: Memory, state: str) -> Memory:
+    return memory if text_in(memory, STATE) == state else replace(memory, metadata={**memory.metadata, STATE: state})
 
 
 def most_urgent(memory: Memory) -> tuple[int, float]:
@@ -262,9 +262,11 @@ class CognitiveMemory(Mind):
         )
 
         def decide() -> ChangeSet:
-            return ChangeSet(new=[numbered(draft, highest(self.store, SENSORY, OBSERVATIONS), self.store.now())])
+            return ChangeSet(
+                new=[with_position(draft, highest_position(self.store, SENSORY, OBSERVATIONS), self.store.now())]
+            )
 
-        return self._act("record_sensory", [draft], decide)[0].id
+        return self._commit("record_sensory", [draft], decide)[0].id
 
     def get_recent_sensory(self, limit: int = 10) -> list[SensoryItem]:
         """What has not expired, newest first."""
@@ -275,21 +277,21 @@ class CognitiveMemory(Mind):
         it has expired."""
         if not isinstance(reason, str):
             raise InvalidInput(f"The reason must be text, not {type(reason).__name__}; say why it matters.")
-        seen = self._perceived(sensory_id)
+        seen = self._live_observation(sensory_id)
         if seen is None:
             return None
-        told = f"[{word(seen, MODALITY)}] {seen.text} -- attended: {reason}"
-        episode = self._episode_draft(told, ATTENTION)
+        content = f"[{text_in(seen, MODALITY)}] {seen.text} -- attended: {reason}"
+        episode = self._episode_draft(content, ATTENTION)
 
         def attended(memory: Memory) -> Memory:
             return replace(memory, links=(*memory.links, Link(episode.id, ATTENDED_TO)))
 
         def decide() -> ChangeSet | None:
-            if self._perceived(sensory_id) is None:
+            if self._live_observation(sensory_id) is None:
                 return None
             return ChangeSet(new=[self._next_episode(episode)], edits={sensory_id: attended})
 
-        return episode.id if self._act("attend", [episode], decide) else None
+        return episode.id if self._commit("attend", [episode], decide) else None
 
     def prune_expired_sensory(self) -> int:
         """Removes what has expired, for good and in one act; returns how many.
@@ -299,11 +301,11 @@ class CognitiveMemory(Mind):
         """
         now = self.store.now()
         gone = OBSERVATIONS & Filter.where(expires_at__le=now)
-        ids = [memory.id for memory in self.store.list_recent(ALL, **narrowed(HIDDEN_TOO, SENSORY, gone))]
+        ids = [memory.id for memory in self.store.list_recent(NO_LIMIT, **scope_with(INCLUDE_HIDDEN, SENSORY, gone))]
         engine = self.store.acting_as(self.agent_name)
         return engine.purge(self.store.space, ids, only=gone.admits, why=UNATTENDED) if ids else 0
 
-    def _perceived(self, id: str) -> Memory | None:
+    def _live_observation(self, id: str) -> Memory | None:
         memory = self.store.get(id)
         there = memory is not None and memory.type == SENSORY and Filter.live(self.store.now()).admits(memory)
         return memory if there else None
@@ -327,7 +329,7 @@ class CognitiveMemory(Mind):
             leaving = self._slots(task)[self.WORKING_MEMORY_CAPACITY - 1 :]
             return ChangeSet(new=[draft], edits={memory.id: trashed for memory in leaving})
 
-        self._act("push_working", [draft], decide)
+        self._commit("push_working", [draft], decide)
         return draft.id
 
     def get_working(self, task_id: str) -> list[WorkingMemorySlot]:
@@ -341,10 +343,10 @@ class CognitiveMemory(Mind):
         def decide() -> ChangeSet:
             return ChangeSet(edits={memory.id: trashed for memory in self._slots(task)})
 
-        return len(self._act("clear_working", [], decide))
+        return len(self._commit("clear_working", [], decide))
 
     def _slots(self, task: str) -> list[Memory]:
-        newest_first = self.store.list_recent(ALL, session=task, where=SLOTS)
+        newest_first = self.store.list_recent(NO_LIMIT, session=task, where=SLOTS)
         return sorted(newest_first, key=lambda memory: -relevance(memory))
 
     def store_episode(
@@ -357,12 +359,12 @@ class CognitiveMemory(Mind):
         """Without an index it gets the one after the highest, whichever process wrote that."""
         wanted = None if temporal_index is None else natural_number("temporal_index", temporal_index)
         draft = self._episode_draft(content, source_label, metadata)
-        return self._act("store_episode", [draft], lambda: ChangeSet(new=[self._next_episode(draft, wanted)]))[0].id
+        return self._commit("store_episode", [draft], lambda: ChangeSet(new=[self._next_episode(draft, wanted)]))[0].id
 
     def get_episodes(self, limit: int = 20, include_compressed: bool = False) -> list[EpisodicMemory]:
         """By index, highest first; those that a consolidation stands for only when asked for."""
-        found = last(self.store, EPISODIC, limit, {"include_archived": include_compressed})
-        return [EpisodicMemory.of(memory) for memory in found]
+        memories = last_by_position(self.store, EPISODIC, limit, {"include_archived": include_compressed})
+        return [EpisodicMemory.of(memory) for memory in memories]
 
     def consolidate_episodes(self, batch_size: int = 10, summarizer: Summarizer | None = None) -> str | None:
         """Makes one memory of the oldest episodes, which go to the archive and stay tied to it; one act. None when
@@ -374,7 +376,7 @@ class CognitiveMemory(Mind):
             if len(episodes) < batch_size:
                 return None
             summary = self._summary_draft(episodes, summarizer)
-            if self._act("consolidate", [summary], lambda e=episodes, s=summary: self._consolidation(e, s)):  # type: ignore[misc]
+            if self._commit("consolidate", [summary], lambda e=episodes, s=summary: self._consolidation(e, s)):  # type: ignore[misc]
                 return summary.id
             # Another process was quicker; its summary holds what this one would have: look again.
 
@@ -389,21 +391,21 @@ class CognitiveMemory(Mind):
         return [EpisodicMemory.of(memory) for memory in sorted(self.store.get_many(ids), key=position_of)]
 
     def _oldest(self, count: int) -> list[Memory]:
-        return first(self.store, EPISODIC, count, {})
+        return first_by_position(self.store, EPISODIC, count, {})
 
     def _episode_draft(self, content: str, source_label: str, metadata: Mapping[str, Json] | None = None) -> Memory:
-        given = json_object("metadata", {} if metadata is None else metadata)
-        if HIGHEST in given:
+        fields = json_object("metadata", {} if metadata is None else metadata)
+        if HIGHEST in fields:
             raise InvalidInput(f"The metadata key {HIGHEST!r} belongs to the mind; give yours another name.")
-        return self.store.draft(content, id_prefix=EPISODE_PREFIX, type=EPISODIC, source=source_label, metadata=given)
+        return self.store.draft(content, id_prefix=EPISODE_PREFIX, type=EPISODIC, source=source_label, metadata=fields)
 
     def _next_episode(self, draft: Memory, wanted: int | None = None) -> Memory:
-        return numbered(draft, highest(self.store, EPISODIC), self.store.now(), wanted)
+        return with_position(draft, highest_position(self.store, EPISODIC), self.store.now(), wanted)
 
     def _summary_draft(self, episodes: Sequence[Memory], summarizer: Summarizer | None) -> Memory:
         contents = [memory.text for memory in episodes]
         return self.store.draft(
-            BETWEEN.join(contents) if summarizer is None else summarizer(contents),
+            SEPARATOR.join(contents) if summarizer is None else summarizer(contents),
             id_prefix=SUMMARY_PREFIX,
             type=EPISODIC,
             source="consolidation",
@@ -421,7 +423,7 @@ class CognitiveMemory(Mind):
         now = {memory.id: memory.text for memory in self.store.get_many(ids) if live.admits(memory)}
         if any(now.get(memory.id) != memory.text for memory in episodes):
             return None
-        return ChangeSet(new=[summary], edits=dict.fromkeys(ids, compressed))
+        return ChangeSet(new=[summary], edits=dict.fromkeys(ids, archived))
 
     def store_fact(
         self,
@@ -444,8 +446,8 @@ class CognitiveMemory(Mind):
             metadata=json_object("temporal_metadata", {} if temporal_metadata is None else temporal_metadata),
         )
         learned = [Link(draft.source, DERIVED_FROM)] if draft.source and self.store.get(draft.source) else []
-        fact = replace(draft, links=(*self._resembling(draft), *learned))
-        self._act("store_fact", [fact], lambda: ChangeSet(new=[fact]))
+        fact = replace(draft, links=(*self._similarity_links(draft), *learned))
+        self._commit("store_fact", [fact], lambda: ChangeSet(new=[fact]))
         return fact.id
 
     def search_facts(
@@ -459,22 +461,22 @@ class CognitiveMemory(Mind):
             raise UnknownName("retriever", retriever, RETRIEVERS)
         least = fraction("min_confidence", min_confidence)
         if not label("query", query):
-            found = self.store.list_recent(limit, order="confidence", type=SEMANTIC, min_confidence=least)
+            memories = self.store.list_recent(limit, order="confidence", type=SEMANTIC, min_confidence=least)
         elif retriever == "native":
-            found = [hit.memory for hit in self.store.recall(query, limit, type=SEMANTIC, min_confidence=least)]
+            memories = [hit.memory for hit in self.store.recall(query, limit, type=SEMANTIC, min_confidence=least)]
         else:
             sure = Filter.where(type=SEMANTIC, confidence__ge=least)
-            found = sorted(matching(self.store, query, sure), key=lambda memory: -memory.confidence)
-        return [SemanticFact.of(memory) for memory in found[: max(0, limit)]]
+            memories = sorted(find_by_words(self.store, query, sure), key=lambda memory: -memory.confidence)
+        return [SemanticFact.of(memory) for memory in memories[: max(0, limit)]]
 
     def get_all_facts(self, limit: int = 50) -> list[SemanticFact]:
         """Newest first."""
         return [SemanticFact.of(memory) for memory in self.store.list_recent(limit, type=SEMANTIC)]
 
-    def _resembling(self, fact: Memory) -> list[Link]:
+    def _similarity_links(self, fact: Memory) -> list[Link]:
         """Compares with a bounded number of facts, however many are known."""
-        told = f"{fact.title} {fact.text}"
-        near = matching(self.store, told, Filter.where(type=SEMANTIC), SHARING, keywords=COMPARED)
+        text = f"{fact.title} {fact.text}"
+        near = find_by_words(self.store, text, Filter.where(type=SEMANTIC), SHARING_WORDS, keywords=COMPARED_TERMS)
         others = {memory.id: memory for memory in (*self.store.list_recent(RECENT, type=SEMANTIC), *near)}
         mine = SemanticFact.of(fact)
         scores = {id: compute_similarity(mine, SemanticFact.of(memory)) for id, memory in others.items()}
@@ -485,19 +487,19 @@ class CognitiveMemory(Mind):
         self, name: str, steps: Sequence[str], prerequisites: Sequence[str] | None = None, *, source_id: str = ""
     ) -> str:
         """`source_id` is the episode that taught it."""
-        told = texts("steps", steps)
-        needed = texts("prerequisites", () if prerequisites is None else prerequisites)
+        checked_steps = check_texts("steps", steps)
+        needed = check_texts("prerequisites", () if prerequisites is None else prerequisites)
         title, source = required_label("name", name), label("source_id", source_id)
         draft = self.store.draft(
-            "\n".join(f"{at}. {step}" for at, step in enumerate(told, start=1)) or title,
+            "\n".join(f"{at}. {step}" for at, step in enumerate(checked_steps, start=1)) or title,
             id_prefix=PROCEDURE_PREFIX,
             type=PROCEDURAL,
             title=title,
             source=source,
-            metadata={STEPS: [*told], PREREQUISITES: [*needed]},
+            metadata={STEPS: [*checked_steps], PREREQUISITES: [*needed]},
             links=[Link(source, PROCEDURE_DERIVES_FROM)] if source and self.store.get(source) else (),
         )
-        self._act("store_procedure", [draft], lambda: ChangeSet(new=[draft]))
+        self._commit("store_procedure", [draft], lambda: ChangeSet(new=[draft]))
         return draft.id
 
     def recall_procedure(self, query: str, limit: int = 5) -> list[ProceduralMemory]:
@@ -507,8 +509,8 @@ class CognitiveMemory(Mind):
         What is returned has been used once more. A use is no act: it is not in the journal, and no undo takes it back.
         """
         if label("query", query):
-            found = matching(self.store, query, Filter.where(type=PROCEDURAL))
-            chosen = sorted(found, key=lambda memory: (-memory.access_count, -memory.created_at))[: max(0, limit)]
+            matches = find_by_words(self.store, query, Filter.where(type=PROCEDURAL))
+            chosen = sorted(matches, key=lambda memory: (-memory.access_count, -memory.created_at))[: max(0, limit)]
         else:
             chosen = self._most_used(max(0, limit))
         if chosen:
@@ -519,9 +521,9 @@ class CognitiveMemory(Mind):
     def _most_used(self, limit: int) -> list[Memory]:
         """However many there are: those never used are read no further than they are wanted."""
         used, unused = Filter.where(access_count__gt=0), Filter.where(access_count=0)
-        found = self.store.list_recent(MATCHES, order="accessed", type=PROCEDURAL, where=used)
+        used_most = self.store.list_recent(MATCHES, order="accessed", type=PROCEDURAL, where=used)
         rest = self.store.list_recent(limit, order="oldest", type=PROCEDURAL, where=unused) if limit else []
-        return [*sorted(found, key=lambda memory: (-memory.access_count, memory.created_at)), *rest][:limit]
+        return [*sorted(used_most, key=lambda memory: (-memory.access_count, memory.created_at)), *rest][:limit]
 
     def store_prospective(
         self, description: str, trigger_condition: str, action_on_trigger: str, priority: int = 1
@@ -539,8 +541,8 @@ class CognitiveMemory(Mind):
             metadata={TRIGGER: trigger, ACTION: action, STATE: PENDING, PRIORITY: priority},
         )
         # Of the trigger as it is kept: what was a secret in it must not come back word by word.
-        waiting = replace(draft, contexts=tuple(signs(word(draft, TRIGGER))))
-        self._act("store_prospective", [waiting], lambda: ChangeSet(new=[waiting]))
+        waiting = replace(draft, contexts=tuple(trigger_words(text_in(draft, TRIGGER))))
+        self._commit("store_prospective", [waiting], lambda: ChangeSet(new=[waiting]))
         return draft.id
 
     def check_triggers(self, content: str) -> list[ProspectiveMemory]:
@@ -554,10 +556,10 @@ class CognitiveMemory(Mind):
             return []
 
         def decide() -> ChangeSet:
-            due = self.store.list_recent(ALL, where=WAITING & Filter.where(contexts__any=tuple(said)))
+            due = self.store.list_recent(NO_LIMIT, where=WAITING & Filter.where(contexts__any=tuple(said)))
             return ChangeSet(edits={memory.id: triggered for memory in due})
 
-        done = sorted(self._act("trigger", [], decide), key=most_urgent)
+        done = sorted(self._commit("trigger", [], decide), key=most_urgent)
         return [ProspectiveMemory.of(memory) for memory in done]
 
     def resolve_prospective(self, node_id: str) -> bool:
@@ -569,14 +571,14 @@ class CognitiveMemory(Mind):
                 return None
             return ChangeSet(edits={node_id: resolved})
 
-        return bool(self._act("resolve", [], decide))
+        return bool(self._commit("resolve", [], decide))
 
     def get_prospective(self, status: str = PENDING, limit: int = 20) -> list[ProspectiveMemory]:
         """Of this state, the most urgent of the newest first."""
-        found = self.store.list_recent(limit, where=INTENTIONS & Filter.where(metadata__state=status))
-        return [ProspectiveMemory.of(memory) for memory in sorted(found, key=most_urgent)]
+        memories = self.store.list_recent(limit, where=INTENTIONS & Filter.where(metadata__state=status))
+        return [ProspectiveMemory.of(memory) for memory in sorted(memories, key=most_urgent)]
 
-    def _act(
+    def _commit(
         self, name: str, drafts: Sequence[Memory], decide: Callable[[], ChangeSet | None], *, why: str = ""
     ) -> list[Memory]:
         """One act, decided when every other writer waits; None changes nothing. Returns what is new or has changed.
@@ -590,11 +592,11 @@ class CognitiveMemory(Mind):
 
         def plan(transaction: Transaction) -> list[Change] | None:
             decided = decide()
-            found = {} if decided is None else changes(engine, self.store.space, decided, derived, {}, transaction)
-            if found is None:
+            planned = {} if decided is None else changes(engine, self.store.space, decided, derived, {}, transaction)
+            if planned is None:
                 return None
-            done.extend(change.subject for change in found.values())
-            return list(found.values())
+            done.extend(change.subject for change in planned.values())
+            return list(planned.values())
 
         engine.commit(name, plan, why)
         return done

@@ -13,15 +13,15 @@ from nacre.minds.experience import (
     TYPE,
     Experience,
     ExperienceType,
-    begun_id,
     check,
     experience_of,
+    id_start,
     is_experience,
-    kept_fields,
-    made_id,
-    type_named,
+    make_id,
+    memory_fields,
+    parse_type,
 )
-from nacre.minds.mind import Mind, checked_name
+from nacre.minds.mind import Mind, check_agent_name
 from nacre.minds.tally import EXPERIENCES, Ledger, footprint
 from nacre.model import Filter, Memory
 from nacre.model.arguments import checks_arguments
@@ -37,7 +37,7 @@ PHRASE = 12  # stems: so many in a row are in hardly any other text
 NewestFirst = Callable[[int, int], list[Memory]]  # limit, offset
 
 
-def with_words(
+def search_words(
     store: Backend, space: str, query: str, where: Filter, limit: int, newest_first: NewestFirst
 ) -> list[Memory]:
     """Those that hold every word of the query in some form, the newest of them. Exact; only where each of the words is
@@ -47,25 +47,25 @@ def with_words(
         return []
     if not terms:
         return newest_first(limit, 0)
-    newest = [memory for memory in newest_first(FIRST_PAGE, 0) if holds(memory, terms)]
+    newest = [memory for memory in newest_first(FIRST_PAGE, 0) if has_all_terms(memory, terms)]
     if len(newest) >= limit:
         return newest[:limit]  # a common word costs most to look up, and needs no looking up
     for term in sorted(terms, key=len, reverse=True):  # long words are rare ones, as a rule
         ids = [match.id for match in store.by_words(space, [term], where, POOL)]
         if len(ids) < POOL:
-            found = (memory for memory in store.get(space, ids) if holds(memory, terms))
-            return sorted(found, key=lambda memory: -memory.created_at)[:limit]
-    return [memory for memory, _ in zip(walked(newest_first, terms), range(limit), strict=False)]
+            matches = (memory for memory in store.get(space, ids) if has_all_terms(memory, terms))
+            return sorted(matches, key=lambda memory: -memory.created_at)[:limit]
+    return [memory for memory, _ in zip(matches_in_pages(newest_first, terms), range(limit), strict=False)]
 
 
-def walked(newest_first: NewestFirst, terms: list[str]) -> Iterator[Memory]:
+def matches_in_pages(newest_first: NewestFirst, terms: list[str]) -> Iterator[Memory]:
     offset, size = 0, FIRST_PAGE
     while page := newest_first(size, offset):
-        yield from (memory for memory in page if holds(memory, terms))
+        yield from (memory for memory in page if has_all_terms(memory, terms))
         offset, size = offset + len(page), min(2 * size, LAST_PAGE)
 
 
-def holds(memory: Memory, terms: list[str]) -> bool:
+def has_all_terms(memory: Memory, terms: list[str]) -> bool:
     return set(terms) <= {
         *stems(memory.title),
         *stems(memory.text),
@@ -73,7 +73,7 @@ def holds(memory: Memory, terms: list[str]) -> bool:
     }
 
 
-def saying_the_same(store: Backend, draft: Memory, live: Filter, limit: int) -> list[Memory]:
+def find_same_text(store: Backend, draft: Memory, live: Filter, limit: int) -> list[Memory]:
     """Experiences of the same type with the same context and outcome, found through the words in a row."""
     same = live & Filter.where(title=draft.title, text=draft.text, **{f"metadata__{TYPE}": draft.metadata[TYPE]})
     phrase = " ".join((stems(draft.title) or stems(draft.text))[:PHRASE])
@@ -85,10 +85,10 @@ def saying_the_same(store: Backend, draft: Memory, live: Filter, limit: int) -> 
 BACKENDS = ("sqlite", "kuzu")  # the names that agents know; one engine serves both
 USUAL_MEGABYTES = 100.0
 MEGABYTE = 1_000_000
-DUPLICATES_TOLD = 20
+MAX_DUPLICATES = 20
 ATTEMPTS = 8  # of an id, where two experiences of one second share a hash
 PAGE = 100
-ACT = "experience"
+OPERATION = "experience"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +120,9 @@ class MemoryConnector(Mind):
             raise UnknownName("backend", str(backend), BACKENDS)
         if isinstance(max_memory_mb, bool) or not isinstance(max_memory_mb, int | float) or max_memory_mb <= 0:
             raise InvalidInput(f"max_memory_mb must be above 0, not {max_memory_mb!r}.")
-        checked_name(agent_name)  # before anything is created
+        check_agent_name(agent_name)  # before anything is created
         try:
-            super().__init__(agent_name, in_folder(storage_path), store=store)
+            super().__init__(agent_name, folder_path(storage_path), store=store)
         except NotAStore as error:
             raise NotAStore(storage_path or "The store", f"it may be corrupted: {error}") from error
         self.storage_path = None if storage_path is None else Path(storage_path).expanduser()
@@ -158,19 +158,19 @@ class MemoryConnector(Mind):
         limit: int = 10,
     ) -> list[Experience]:
         """Those that hold every word of the query, in any of its forms; without words all of them. Newest first."""
-        asked = EXPERIENCES if experience_type is None else of_type(experience_type)
+        asked = EXPERIENCES if experience_type is None else type_filter(experience_type)
         sure = asked & Filter.where(confidence__ge=fraction("min_confidence", min_confidence) or None)
 
         def newest_first(limit: int, offset: int) -> list[Memory]:
             return self.store.list_recent(limit, offset=offset, where=sure)
 
         live = sure & Filter.live(self.store.now())
-        found = with_words(self._records, self.store.space, query, live, limit, newest_first)
-        return [experience_of(memory) for memory in found]
+        matches = search_words(self._records, self.store.space, query, live, limit, newest_first)
+        return [experience_of(memory) for memory in matches]
 
     def find_duplicates(self, experience: Experience) -> list[Experience]:
         """Those of its type that say the same in the same words, whenever that was."""
-        same = self._same(self._draft(experience))
+        same = self._find_same(self._draft(experience))
         return [experience_of(memory) for memory in same if memory.id != experience.experience_id]
 
     def get_statistics(self) -> dict[str, object]:
@@ -187,27 +187,27 @@ class MemoryConnector(Mind):
         if not isinstance(experience, Experience):
             raise WrongType("experience", "Experience", experience)
         check(experience)
-        fields = kept_fields(experience, self.agent_name)
+        fields = memory_fields(experience, self.agent_name)
         try:
             return self.store.draft(experience.outcome, **fields)
         except AccessDenied:
             # An agent with limited capabilities may not choose an id: it could feel for those that it does not see.
             del fields["id"]
-            fields["id_prefix"] = begun_id(experience)
+            fields["id_prefix"] = id_start(experience)
             return self.store.draft(experience.outcome, **fields)
 
-    def _same(self, draft: Memory) -> list[Memory]:
+    def _find_same(self, draft: Memory) -> list[Memory]:
         live = EXPERIENCES & Filter.live(self.store.now())
-        return saying_the_same(self._records, draft, live, DUPLICATES_TOLD)
+        return find_same_text(self._records, draft, live, MAX_DUPLICATES)
 
     def _write(
         self, draft: Memory, leaving: tuple[str, ...] = (), compressing: dict[str, Memory] | None = None
     ) -> AddedExperience:
         self._check_quota(draft)
-        edits = dict.fromkeys(compressing or (), flagged) | dict.fromkeys(leaving, trashed)
-        while (settled := self._settled(draft)) is not None:
+        edits = dict.fromkeys(compressing or (), mark_compressed) | dict.fromkeys(leaving, trashed)
+        while (settled := self._with_free_id(draft)) is not None:
             try:
-                self.store.write(ACT, new=[settled], edits=edits)
+                self.store.write(OPERATION, new=[settled], edits=edits)
             except InvalidInput:
                 if not self._records.get(self.store.space, [settled.id]):
                     raise
@@ -215,18 +215,18 @@ class MemoryConnector(Mind):
             return AddedExperience(settled.id, left=leaving)
         return AddedExperience(draft.id, stored=False)
 
-    def _settled(self, draft: Memory) -> Memory | None:
+    def _with_free_id(self, draft: Memory) -> Memory | None:
         """With an id that is free; None when this very experience stands already."""
         experience = experience_of(draft)
         for attempt in range(1, ATTEMPTS):
-            standing = self._records.get(self.store.space, [draft.id])
-            if not standing:
+            existing = self._records.get(self.store.space, [draft.id])
+            if not existing:
                 return draft
-            if (standing[0].title, standing[0].text, standing[0].metadata.get("experience_type")) == (
+            if (existing[0].title, existing[0].text, existing[0].metadata.get("experience_type")) == (
                 draft.title, draft.text, draft.metadata["experience_type"],
-            ) and standing[0].created_at == draft.created_at:  # fmt: skip
+            ) and existing[0].created_at == draft.created_at:  # fmt: skip
                 return None
-            draft = replace(draft, id=made_id(experience, attempt))
+            draft = replace(draft, id=make_id(experience, attempt))
         return draft
 
     def _check_quota(self, draft: Memory) -> None:
@@ -238,15 +238,15 @@ class MemoryConnector(Mind):
             raise QuotaExceeded(self.max_memory_mb)
 
 
-def in_folder(storage_path: Path | str | None) -> Path | str | None:
+def folder_path(storage_path: Path | str | None) -> Path | str | None:
     if storage_path is None or str(storage_path) == IN_MEMORY:
         return storage_path
     return f"{Path(storage_path).expanduser()}/"  # the slash says that it is a folder, though it may not be there yet
 
 
-def of_type(given: object) -> Filter:
-    return Filter.where(metadata__experience_type=type_named(given).value)
+def type_filter(value: object) -> Filter:
+    return Filter.where(metadata__experience_type=parse_type(value).value)
 
 
-def flagged(memory: Memory) -> Memory:
+def mark_compressed(memory: Memory) -> Memory:
     return replace(memory, metadata={**memory.metadata, "compressed": True})

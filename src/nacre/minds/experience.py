@@ -18,7 +18,14 @@ LONGEST_CONTEXT, LONGEST_OUTCOME = 500, 1000  # characters: an experience is a n
 PREFIX = "exp_"  # of every experience's id, and of nothing else's: the journal tells by it what it speaks of
 HASH_DIGITS = 6
 # What the memory's metadata holds besides what the caller gave, which lies under a key of its own.
-TYPE, GIVEN, COMPRESSED, EXACT, AWARE, KIND = "experience_type", "given", "compressed", "exact", "aware", "kind"
+TYPE, CALLER_METADATA, COMPRESSED, EXACT, AWARE, KIND = (
+    "experience_type",
+    "given",
+    "compressed",
+    "exact",
+    "aware",
+    "kind",
+)
 
 
 class ExperienceType(StrEnum):
@@ -58,7 +65,7 @@ class Experience:
             if getattr(self, name) is None:
                 setattr(self, name, made())
         check(self)
-        self.experience_id = self.experience_id or made_id(self)
+        self.experience_id = self.experience_id or make_id(self)
 
     def __eq__(self, other: object) -> bool:
         return self.experience_id == other.experience_id if isinstance(other, Experience) else NotImplemented
@@ -79,16 +86,16 @@ class Experience:
         }
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Json]) -> Experience:
+    def from_dict(cls, data: Mapping[str, Json]) -> Experience:
         """Raises `InvalidInput` for what is missing or cannot be an experience."""
-        missing = [name for name in ("experience_type", "context", "outcome", "confidence") if name not in given]
+        missing = [name for name in ("experience_type", "context", "outcome", "confidence") if name not in data]
         if missing:
             raise InvalidInput(f"An experience needs {', '.join(missing)}; give each by its name.")
-        whole: dict[str, object] = {name: given[name] for name in NAMES if given.get(name) is not None}
-        whole["experience_type"] = type_named(given["experience_type"])
-        if "timestamp" in whole:
-            whole["timestamp"] = read_time(whole["timestamp"])
-        return cls(**whole)  # type: ignore[arg-type]
+        fields: dict[str, object] = {name: data[name] for name in NAMES if data.get(name) is not None}
+        fields["experience_type"] = parse_type(data["experience_type"])
+        if "timestamp" in fields:
+            fields["timestamp"] = read_time(fields["timestamp"])
+        return cls(**fields)  # type: ignore[arg-type]
 
 
 def check(experience: Experience) -> None:
@@ -131,39 +138,39 @@ DEFAULTS: dict[str, Callable[[], object]] = {
 }
 
 
-def made_id(experience: Experience, attempt: int = 0) -> str:
+def make_id(experience: Experience, attempt: int = 0) -> str:
     """exp_YYYYMMDD_HHMMSS_hash6: the same experience always has the same one. Another attempt gives another hash, for
     the rare case of two in one second that share one."""
-    told = "\0".join((experience.experience_type, experience.context, experience.outcome,
+    hashed = "\0".join((experience.experience_type, experience.context, experience.outcome,
                       experience.timestamp.isoformat(), str(attempt)))  # fmt: skip
-    digest = blake2b(told.encode("utf-8", "replace"), digest_size=HASH_DIGITS // 2).hexdigest()
-    return begun_id(experience) + digest
+    digest = blake2b(hashed.encode("utf-8", "replace"), digest_size=HASH_DIGITS // 2).hexdigest()
+    return id_start(experience) + digest
 
 
-def begun_id(experience: Experience) -> str:
+def id_start(experience: Experience) -> str:
     return f"{PREFIX}{experience.timestamp:%Y%m%d_%H%M%S}_"
 
 
-def type_named(given: object) -> ExperienceType:
-    if given not in list(ExperienceType):
-        raise UnknownName("experience type", str(given), [each.value for each in ExperienceType])
-    return ExperienceType(str(given))
+def parse_type(value: object) -> ExperienceType:
+    if value not in list(ExperienceType):
+        raise UnknownName("experience type", str(value), [each.value for each in ExperienceType])
+    return ExperienceType(str(value))
 
 
-def read_time(given: object) -> datetime:
+def read_time(value: object) -> datetime:
     try:
-        return given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
+        return value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
     except ValueError as error:
-        raise InvalidInput(f"timestamp: {given!r} is not a time; write it as 2026-03-31T09:00:00.") from error
+        raise InvalidInput(f"timestamp: {value!r} is not a time; write it as 2026-03-31T09:00:00.") from error
 
 
-def kept_fields(experience: Experience, agent: str) -> Fields:
+def memory_fields(experience: Experience, agent: str) -> Fields:
     """The context is the title, so that it stands before the outcome wherever the memory is searched or shown."""
     metadata: dict[str, Json] = {TYPE: experience.experience_type.value}
     if experience.experience_type is ExperienceType.PATTERN:
         metadata[KIND] = "pattern"
     if experience.metadata:
-        metadata[GIVEN] = experience.metadata
+        metadata[CALLER_METADATA] = experience.metadata
     # A memory's text has no space around it; where this one has, it is kept beside, and read only while it still fits.
     if exact := {name: text for name in ("context", "outcome") if (text := getattr(experience, name)) != text.strip()}:
         metadata[EXACT] = cast(Json, exact)
@@ -182,26 +189,26 @@ def kept_fields(experience: Experience, agent: str) -> Fields:
 
 
 def experience_of(memory: Memory) -> Experience:
-    given, exact = memory.metadata.get(GIVEN), memory.metadata.get(EXACT)
+    metadata, exact = memory.metadata.get(CALLER_METADATA), memory.metadata.get(EXACT)
     written = exact if isinstance(exact, dict) else {}
-    found = Experience(
-        type_named(memory.metadata[TYPE]),
+    experience = Experience(
+        parse_type(memory.metadata[TYPE]),
         memory.title[:LONGEST_CONTEXT] or memory.text[:LONGEST_CONTEXT],
         memory.text[:LONGEST_OUTCOME],
         memory.confidence,
         datetime.fromtimestamp(memory.created_at, UTC if memory.metadata.get(AWARE) else None),
         memory.id,
-        dict(given) if isinstance(given, dict) else {},
+        dict(metadata) if isinstance(metadata, dict) else {},
         list(memory.tags),
     )
     # What stands in for a secret may be longer than the secret was, and an edit may be longer still: shown whole.
-    found.context = as_written(memory.title, written.get("context")) or found.context
-    found.outcome = as_written(memory.text, written.get("outcome"))
-    return found
+    experience.context = original_text(memory.title, written.get("context")) or experience.context
+    experience.outcome = original_text(memory.text, written.get("outcome"))
+    return experience
 
 
-def as_written(kept: str, written: Json) -> str:
-    return written if isinstance(written, str) and written.strip() == kept else kept
+def original_text(stored: str, written: Json) -> str:
+    return written if isinstance(written, str) and written.strip() == stored else stored
 
 
 def is_experience(memory: Memory) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from nacre.engine.review import trashed
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
-from nacre.minds.connector import ACT, USUAL_MEGABYTES, AddedExperience, MemoryConnector, flagged
+from nacre.minds.connector import OPERATION, USUAL_MEGABYTES, AddedExperience, MemoryConnector, mark_compressed
 from nacre.minds.experience import COMPRESSED, TYPE, Experience, ExperienceType, experience_of
 from nacre.minds.patterns import THRESHOLD, Discover, StoredPatterns, discoveries_of
 from nacre.minds.tally import EXPERIENCES
@@ -20,12 +20,12 @@ from nacre.model.instants import DAY
 
 COMPRESSED_AFTER_DAYS = 30.0
 PROTECTED_CONFIDENCE = 0.8  # a pattern so sure outlives the bounds
-SWEPT_EVERY = 3_600.0  # seconds; bounds are in days, and an hour late harms nobody
-SWEPT_AT_ONCE = 256  # of one addition; the rest follows with the next
+SWEEP_SECONDS = 3_600.0  # seconds; bounds are in days, and an hour late harms nobody
+SWEEP_LIMIT = 256  # of one addition; the rest follows with the next
 
 
 @dataclass(frozen=True, slots=True)
-class Upkeep:
+class Cleanup:
     """What is due: what leaves for the trash, and what is marked as old and takes less room from then on."""
 
     leaving: Mapping[str, Memory] = field(default_factory=dict)
@@ -68,38 +68,40 @@ class ExperienceStore(MemoryConnector):
     def add_result(self, experience: Experience) -> AddedExperience:
         """As `add`, and tells what says the same already and what left to make room. One act."""
         draft = self._draft(experience)
-        alike = self._same(draft)
+        alike = self._find_same(draft)
         itself = [memory.id for memory in alike if memory.created_at == draft.created_at]
         same = tuple(memory.id for memory in alike if memory.id not in (draft.id, *itself))
         if itself or (self.dedup and same):
             return AddedExperience((*itself, *same)[0], stored=False, duplicates=same)
-        if self._aged(draft):
-            draft = flagged(draft)
-        upkeep = self._due(draft)
-        kept = trashed(draft) if draft.id in upkeep.leaving else draft
-        leaving = tuple(id for id in upkeep.leaving if id != draft.id)
-        done = self._write(kept, leaving, {id: memory for id, memory in upkeep.compressing.items() if id != draft.id})
+        if self._is_old(draft):
+            draft = mark_compressed(draft)
+        cleanup = self._plan_cleanup(draft)
+        to_store = trashed(draft) if draft.id in cleanup.leaving else draft
+        leaving = tuple(id for id in cleanup.leaving if id != draft.id)
+        done = self._write(
+            to_store, leaving, {id: memory for id, memory in cleanup.compressing.items() if id != draft.id}
+        )
         if done.stored:
-            self._compress([*upkeep.compressing, *((done.experience_id,) if COMPRESSED in draft.metadata else ())])
-        left = (*done.left, *((done.experience_id,) if kept.status == "trashed" and done.stored else ()))
+            self._compress([*cleanup.compressing, *((done.experience_id,) if COMPRESSED in draft.metadata else ())])
+        left = (*done.left, *((done.experience_id,) if to_store.status == "trashed" and done.stored else ()))
         return replace(done, duplicates=same, left=left)
 
-    def clean_up(self) -> Upkeep:
+    def clean_up(self) -> Cleanup:
         """Does all that is due at once, in one act, and tells what it was."""
-        upkeep = self._due(None)
-        edits = dict.fromkeys(upkeep.compressing, flagged) | dict.fromkeys(upkeep.leaving, trashed)
+        cleanup = self._plan_cleanup(None)
+        edits = dict.fromkeys(cleanup.compressing, mark_compressed) | dict.fromkeys(cleanup.leaving, trashed)
         if edits:
-            self.store.write(ACT, edits=edits, why="beyond the bounds" if upkeep.leaving else "grown old")
-            self._compress(upkeep.compressing)
-        return upkeep
+            self.store.write(OPERATION, edits=edits, why="beyond the bounds" if cleanup.leaving else "grown old")
+            self._compress(cleanup.compressing)
+        return cleanup
 
     def recognize_patterns(
         self, threshold: int = THRESHOLD, *, discover: Discover = discoveries_of
     ) -> list[Experience]:
         """What recurs in the experiences, kept as patterns tied to those that showed them. Returns what is new or has
         grown; asking again changes nothing."""
-        kept = self.patterns(threshold).recognize(discover=discover)
-        return [experience_of(memory) for memory in kept]
+        patterns = self.patterns(threshold).recognize(discover=discover)
+        return [experience_of(memory) for memory in patterns]
 
     def validate_pattern(self, key: str, success: bool) -> Experience:
         """Says whether a pattern held when it was applied, which moves its confidence. Raises `MemoryNotFound`."""
@@ -108,23 +110,23 @@ class ExperienceStore(MemoryConnector):
     def patterns(self, threshold: int = THRESHOLD) -> StoredPatterns:
         return StoredPatterns(self.store, threshold)
 
-    def _due(self, draft: Memory | None) -> Upkeep:
+    def _plan_cleanup(self, draft: Memory | None) -> Cleanup:
         """What an addition would bring with it; without one, all that is due whenever it was last looked for."""
         now = self.store.now()
-        sweeping = draft is None or self._swept_at is None or now - self._swept_at >= SWEPT_EVERY
-        most = None if draft is None else SWEPT_AT_ONCE
-        leaving = self._too_many(draft)
+        sweeping = draft is None or self._swept_at is None or now - self._swept_at >= SWEEP_SECONDS
+        most = None if draft is None else SWEEP_LIMIT
+        leaving = self._over_limit(draft)
         compressing: dict[str, Memory] = {}
-        if draft is not None and self._too_old(draft):
+        if draft is not None and self._is_expired(draft):
             leaving[draft.id] = draft
         if sweeping:
-            leaving |= self._grown_too_old(now, most)
-            compressing = self._grown_old(now, most) if self.auto_compress else {}
+            leaving |= self._expired(now, most)
+            compressing = self._to_compress(now, most) if self.auto_compress else {}
             unfinished = most is not None and max(len(leaving), len(compressing)) >= most
             self._swept_at = None if unfinished else now
-        return Upkeep(leaving, {id: memory for id, memory in compressing.items() if id not in leaving})
+        return Cleanup(leaving, {id: memory for id, memory in compressing.items() if id not in leaving})
 
-    def _too_many(self, draft: Memory | None) -> dict[str, Memory]:
+    def _over_limit(self, draft: Memory | None) -> dict[str, Memory]:
         """Of those beyond the newest, the ones that nothing protects."""
         if self.max_experiences is None:
             return {}
@@ -135,21 +137,21 @@ class ExperienceStore(MemoryConnector):
         ranked = sorted([*oldest, *((draft,) if draft is not None else ())], key=lambda memory: memory.created_at)
         return {memory.id: memory for memory in ranked[:beyond] if not protected(memory)}
 
-    def _grown_too_old(self, now: float, most: int | None) -> dict[str, Memory]:
+    def _expired(self, now: float, most: int | None) -> dict[str, Memory]:
         if self.max_age_days is None:
             return {}
         old = self.store.iterate(where=EXPERIENCES & Filter.where(created_at__lt=now - self.max_age_days * DAY))
         return {memory.id: memory for memory in islice((m for m in old if not protected(m)), most)}
 
-    def _grown_old(self, now: float, most: int | None) -> dict[str, Memory]:
+    def _to_compress(self, now: float, most: int | None) -> dict[str, Memory]:
         due = Filter.where(created_at__lt=now - COMPRESSED_AFTER_DAYS * DAY, metadata__compressed__unset=True)
         return {memory.id: memory for memory in islice(self.store.iterate(where=EXPERIENCES & due), most)}
 
-    def _too_old(self, draft: Memory) -> bool:
+    def _is_expired(self, draft: Memory) -> bool:
         bound = self.max_age_days
         return bound is not None and draft.created_at < self.store.now() - bound * DAY and not protected(draft)
 
-    def _aged(self, draft: Memory) -> bool:
+    def _is_old(self, draft: Memory) -> bool:
         return self.auto_compress and draft.created_at < self.store.now() - COMPRESSED_AFTER_DAYS * DAY
 
     def _compress(self, ids: Iterable[str]) -> None:

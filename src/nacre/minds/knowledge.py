@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from nacre.errors import InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
 from nacre.minds import graph_json
-from nacre.minds.knowledge_facts import ALIKE, FACT, about, drafted, entity_in, stored, worded
+from nacre.minds.knowledge_facts import ALIKE, FACT, check_text, draft_fact, entity_in, facts_about_entity, store_fact
 from nacre.minds.mind import Mind
 from nacre.minds.subgraph import (
     DERIVED_FROM,
@@ -30,7 +30,9 @@ from nacre.text.similarity import content_words
 from nacre.text.tokens import stem, stems
 
 KNOWLEDGE_RETRIEVERS = ("keyword", "native")
-SCANNED = 500  # of the newest facts, looked through for parts of words; whole words are found however old they are
+NEWEST_SCANNED = (
+    500  # of the newest facts, looked through for parts of words; whole words are found however old they are
+)
 WORD_HITS = 4  # for each fact that is wanted, from the word index
 CHAINS = (SUPERSEDES, TRANSITIONED_TO)
 LONGEST_CHAIN = 64  # steps; a value that changed more often is a series of measurements
@@ -59,14 +61,14 @@ class Retrieval:
     def facts(self) -> list[Memory]:
         if not self.query.strip() or not self.max_nodes:
             return []
-        found = self.recalled() if self.retriever == "native" else self.matching()
-        whole = {memory.id: memory for memory in found[: self.max_nodes]}
-        self.follow_chains(whole, list(whole))
-        frontier = list(whole)
+        matches = self.recalled() if self.retriever == "native" else self.matching()
+        facts_by_id = {memory.id: memory for memory in matches[: self.max_nodes]}
+        self.follow_chains(facts_by_id, list(facts_by_id))
+        frontier = list(facts_by_id)
         for _ in range(self.max_depth):
-            frontier = self.add(whole, self.alike(frontier))
-            self.follow_chains(whole, frontier)
-        return list(whole.values())
+            frontier = self.add(facts_by_id, self.alike(frontier))
+            self.follow_chains(facts_by_id, frontier)
+        return list(facts_by_id.values())
 
     def recalled(self) -> list[Memory]:
         return [
@@ -78,17 +80,17 @@ class Retrieval:
         """By words and by the name that the question is about; the surest and best matching first."""
         wanted = keywords(self.query)
         entity = entity_in(self.store, self.query)
-        found = {memory.id: memory for memory in containing(self.store, wanted, self.max_nodes)}
+        matches = {memory.id: memory for memory in facts_containing(self.store, wanted, self.max_nodes)}
         if entity:
-            named = about(self.store, entity, self.max_nodes, include_superseded=True)
-            found |= {memory.id: memory for memory in named}
-        return ranked(found.values(), wanted)
+            named = facts_about_entity(self.store, entity, self.max_nodes, include_superseded=True)
+            matches |= {memory.id: memory for memory in named}
+        return rank(matches.values(), wanted)
 
-    def follow_chains(self, whole: dict[str, Memory], frontier: Sequence[str]) -> None:
+    def follow_chains(self, facts_by_id: dict[str, Memory], frontier: Sequence[str]) -> None:
         for _ in range(LONGEST_CHAIN):
             if not frontier:
                 return
-            frontier = self.add(whole, self.tied(frontier, CHAINS))
+            frontier = self.add(facts_by_id, self.tied(frontier, CHAINS))
 
     def alike(self, frontier: Sequence[str]) -> list[str]:
         return self.tied(frontier, (SIMILAR_TO,), above=self.similarity_threshold)
@@ -101,19 +103,19 @@ class Retrieval:
         ends += ((edge.weight, edge.source) for edge in self.store.edges(into=ids, rel=rels))
         return [id for weight, id in sorted(ends, key=lambda end: -end[0]) if weight > above]
 
-    def add(self, whole: dict[str, Memory], ids: Iterable[str]) -> list[str]:
+    def add(self, facts_by_id: dict[str, Memory], ids: Iterable[str]) -> list[str]:
         """Those that there is room for, of what may be seen; returns their ids."""
-        fresh = [id for id in dict.fromkeys(ids) if id not in whole]
-        room = self.max_nodes - len(whole)
+        fresh = [id for id in dict.fromkeys(ids) if id not in facts_by_id]
+        room = self.max_nodes - len(facts_by_id)
         if not fresh or room <= 0:
             return []
-        seen = may_be_seen(self.store.now())
-        found = [memory for memory in self.store.get_many(fresh) if seen.admits(memory)][:room]
-        whole |= {memory.id: memory for memory in found}
-        return [memory.id for memory in found]
+        seen = visible_facts(self.store.now())
+        matches = [memory for memory in self.store.get_many(fresh) if seen.admits(memory)][:room]
+        facts_by_id |= {memory.id: memory for memory in matches}
+        return [memory.id for memory in matches]
 
 
-def may_be_seen(now: float) -> Filter:
+def visible_facts(now: float) -> Filter:
     """Superseded facts too: they tell what was."""
     return Filter.where(type=FACT, status__not_in=("trashed", "archived"), expires_at__gt_or_unset=now)
 
@@ -123,33 +125,33 @@ def keywords(query: str) -> list[str]:
     return sorted(content_words(query))
 
 
-def containing(store: MemoryStore, wanted: Sequence[str], limit: int) -> list[Memory]:
+def facts_containing(store: MemoryStore, wanted: Sequence[str], limit: int) -> list[Memory]:
     """Facts whose concept or content has one of the words, in any case; the newest ones also by a part of a word."""
     if not wanted:
         return []
     by_word = store.recall(
         " ".join(wanted), WORD_HITS * limit, strategy="keyword", type=FACT, include_superseded=True, touch=False
     )
-    newest = store.list_recent(SCANNED, type=FACT, include_superseded=True)
-    parts = [memory for memory in newest if holds_part(memory, wanted)]
+    newest = store.list_recent(NEWEST_SCANNED, type=FACT, include_superseded=True)
+    parts = [memory for memory in newest if contains_any(memory, wanted)]
     copies = [id for hit in by_word for id in hit.collapsed]
     return [*(hit.memory for hit in by_word), *(store.get_many(copies) if copies else []), *parts]
 
 
-def holds_part(memory: Memory, wanted: Sequence[str]) -> bool:
+def contains_any(memory: Memory, wanted: Sequence[str]) -> bool:
     lowered = f"{memory.title}\n{memory.text}".casefold()
     return any(word in lowered for word in wanted)
 
 
-def ranked(memories: Iterable[Memory], wanted: Sequence[str]) -> list[Memory]:
+def rank(memories: Iterable[Memory], wanted: Sequence[str]) -> list[Memory]:
     def worth(memory: Memory) -> float:
-        share = hits(memory, wanted) / len(wanted) if wanted else 0.0
+        share = count_hits(memory, wanted) / len(wanted) if wanted else 0.0
         return memory.confidence * (0.5 + 0.5 * share)
 
     return sorted(memories, key=lambda memory: (-worth(memory), -memory.created_at))
 
 
-def hits(memory: Memory, wanted: Sequence[str], *, concept_only: bool = False) -> int:
+def count_hits(memory: Memory, wanted: Sequence[str], *, concept_only: bool = False) -> int:
     """How many of the words it has, as part of a word or in another form."""
     text = memory.title if concept_only else f"{memory.title}\n{memory.text}"
     lowered = text.casefold()
@@ -160,30 +162,30 @@ def hits(memory: Memory, wanted: Sequence[str], *, concept_only: bool = False) -
     return len(wanted) - sum(stem(word) not in forms for word in missing)
 
 
-def by_concept(store: MemoryStore, given: Sequence[str], limit: int) -> list[Memory]:
-    wanted = sorted({word.casefold().strip() for word in given} - {""})
-    found = {memory.id: memory for memory in containing(store, wanted, limit)}
-    matching = [memory for memory in found.values() if hits(memory, wanted, concept_only=True)]
-    matching.sort(key=lambda m: (-hits(m, wanted, concept_only=True) * m.confidence, -m.created_at))
+def facts_by_concept(store: MemoryStore, words: Sequence[str], limit: int) -> list[Memory]:
+    wanted = sorted({word.casefold().strip() for word in words} - {""})
+    matches = {memory.id: memory for memory in facts_containing(store, wanted, limit)}
+    matching = [memory for memory in matches.values() if count_hits(memory, wanted, concept_only=True)]
+    matching.sort(key=lambda m: (-count_hits(m, wanted, concept_only=True) * m.confidence, -m.created_at))
     return matching[:limit]
 
 
-def by_entity(store: MemoryStore, name: str, limit: int) -> list[Memory]:
+def facts_by_entity(store: MemoryStore, name: str, limit: int) -> list[Memory]:
     """Facts about it under any of its names, the newest first; then those that only mention it."""
     wanted = " ".join(name.casefold().split())
     if not wanted or limit <= 0:
         return []
     exact = store.memories_about(wanted, limit, type=FACT, include_superseded=True)
-    whole = {memory.id: memory for memory in exact}
-    if len(whole) < limit:
+    facts_by_id = {memory.id: memory for memory in exact}
+    if len(facts_by_id) < limit:
         near = store.recall(wanted, limit, strategy="keyword", type=FACT, include_superseded=True, touch=False)
         mentioning = (hit.memory for hit in near if wanted in f"{hit.memory.title}\n{hit.memory.text}".casefold())
         for memory in sorted(mentioning, key=lambda m: -m.created_at):
-            whole.setdefault(memory.id, memory)
-    return list(whole.values())[:limit]
+            facts_by_id.setdefault(memory.id, memory)
+    return list(facts_by_id.values())[:limit]
 
 
-def provenance(store: MemoryStore, memories: Sequence[Memory]) -> dict[str, str]:
+def source_labels(store: MemoryStore, memories: Sequence[Memory]) -> dict[str, str]:
     """The labels of the episodes that facts were taken from, by the episodes' ids."""
     sources = sorted({source_of(memory) for memory in memories} - {""})
     return {memory.id: memory.source for memory in store.get_many(sources) if memory.source} if sources else {}
@@ -197,7 +199,7 @@ AGGREGATIONS = (
     "list_concepts",
     "count_by_concept",
 )
-COUNTED_TIES = {
+COUNTED_LINKS = {
     SIMILAR_TO: "similar_to_edges",
     DERIVED_FROM: "derives_from_edges",
     SUPERSEDES: "supersedes_edges",
@@ -205,7 +207,7 @@ COUNTED_TIES = {
 }
 
 
-def aggregated(store: MemoryStore, kind: str, entity: str = "") -> dict[str, object]:
+def aggregate(store: MemoryStore, kind: str, entity: str = "") -> dict[str, object]:
     """`count` is always there; a list has its `items` too, and `count_by_concept` a count for each.
 
     `entity` leaves out what is about others. All but the plain count of everything read each fact once.
@@ -214,7 +216,7 @@ def aggregated(store: MemoryStore, kind: str, entity: str = "") -> dict[str, obj
         raise UnknownName("aggregation", kind, AGGREGATIONS)
     if kind == "count_total" and not entity:
         return {"query_type": kind, "count": store.count(type=FACT, include_superseded=True)}
-    facts = about_one(store.iterate(type=FACT, include_superseded=True), entity.casefold().strip())
+    facts = facts_about(store.iterate(type=FACT, include_superseded=True), entity.casefold().strip())
     if kind == "count_total":
         return {"query_type": kind, "count": sum(1 for _ in facts)}
     if kind == "count_by_concept":
@@ -225,17 +227,21 @@ def aggregated(store: MemoryStore, kind: str, entity: str = "") -> dict[str, obj
     return {"query_type": kind, "count": len(names), **items}
 
 
-def about_one(facts: Iterator[Memory], entity: str) -> Iterator[Memory]:
+def facts_about(facts: Iterator[Memory], entity: str) -> Iterator[Memory]:
     return (fact for fact in facts if not entity or any(entity in name.casefold() for name in fact.entities))
 
 
 def statistics(store: MemoryStore) -> dict[str, int]:
-    ties = Counter(edge.rel for edge in store.edges(rel=list(COUNTED_TIES)))
+    link_counts = Counter(edge.rel for edge in store.edges(rel=list(COUNTED_LINKS)))
     nodes = {
         "semantic_nodes": store.count(type=FACT, include_superseded=True),
         "episodic_nodes": store.count(type="episodic", include_superseded=True, include_archived=True),
     }
-    return {**nodes, "total_nodes": sum(nodes.values()), **{name: ties[rel] for rel, name in COUNTED_TIES.items()}}
+    return {
+        **nodes,
+        "total_nodes": sum(nodes.values()),
+        **{name: link_counts[rel] for rel, name in COUNTED_LINKS.items()},
+    }
 
 
 @checks_arguments
@@ -257,15 +263,15 @@ class HierarchicalMemory(Mind):
         With a `temporal_index` above 0 it takes the place of facts about the same entity that have a lower one and
         give other numbers; those stay, less trusted, and are told as what was.
         """
-        fact = drafted(self.store, content, concept, confidence, category, source_id, tags, temporal_metadata)
-        stored(self.store, fact)
+        fact = draft_fact(self.store, content, concept, confidence, category, source_id, tags, temporal_metadata)
+        store_fact(self.store, fact)
         return fact.id
 
     store_fact = store_knowledge
 
     def store_episode(self, content: str, source_label: str = "") -> str:
         """Keeps what facts are taken from; `source_label` is shown with each of them."""
-        text = worded("content", content)
+        text = check_text("content", content)
         episode = self.store.draft(text, id_prefix="epi_", type="episodic", source=source_label)
         self.store.write("store_episode", new=[episode])
         return episode.id
@@ -293,10 +299,10 @@ class HierarchicalMemory(Mind):
 
     def retrieve_by_entity(self, entity_name: str, limit: int = 50) -> list[KnowledgeNode]:
         """What is about it, newest first; then what only mentions it."""
-        return self._nodes(by_entity(self.store, entity_name, limit))
+        return self._nodes(facts_by_entity(self.store, entity_name, limit))
 
     def search_by_concept(self, keywords: Sequence[str], limit: int = 30) -> list[KnowledgeNode]:
-        return self._nodes(by_concept(self.store, keywords, limit))
+        return self._nodes(facts_by_concept(self.store, keywords, limit))
 
     def search_facts(self, query: str, max_nodes: int = 20, *, retriever: str = "keyword") -> list[dict[str, object]]:
         return [as_dict(node) for node in self.retrieve_subgraph(query, max_nodes, retriever=retriever).nodes]
@@ -305,25 +311,25 @@ class HierarchicalMemory(Mind):
         return [as_dict(node) for node in self.get_all_knowledge(limit)]
 
     def execute_aggregation(self, query_type: str, entity_filter: str = "") -> dict[str, object]:
-        return aggregated(self.store, query_type, entity_filter)
+        return aggregate(self.store, query_type, entity_filter)
 
     def get_statistics(self) -> dict[str, object]:
         return {"agent_name": self.agent_name, **statistics(self.store)}
 
     def export_to_json(self) -> dict[str, Json]:
         """The whole graph in plain JSON values; `import_from_json` restores it exactly, here or elsewhere."""
-        return graph_json.exported(self.store)
+        return graph_json.export_graph(self.store)
 
     def import_from_json(self, data: Mapping[str, Json], merge: bool = False) -> dict[str, int]:
         """Replaces the agent's graph, whose facts and episodes go to the trash; with `merge` it adds to them, and what
         has the same id stays as it is. One act; data that is not whole is refused, and nothing changes."""
-        return graph_json.imported(self.store, data, merge=merge)
+        return graph_json.import_graph(self.store, data, merge=merge)
 
     export_graph = export_to_json
     import_graph = import_from_json
 
     def _nodes(self, memories: Sequence[Memory]) -> list[KnowledgeNode]:
-        labels = provenance(self.store, memories)
+        labels = source_labels(self.store, memories)
         return [as_node(memory, labels) for memory in memories]
 
 

@@ -35,12 +35,12 @@ DOUBTED, LEAST_CONFIDENCE = 0.5, 0.1  # what is left of the confidence in a fact
 RESERVED = (CATEGORY, SOURCE_ID, SOURCE_LABEL, SUPERSEDED, SUPERSEDED_BY)
 
 
-class Overtaken(Exception):
+class PlanOutdated(Exception):
     """Somebody else superseded, between the plan and the act, what the plan is about."""
 
 
 @dataclass(frozen=True, slots=True)
-class Storing:
+class StorePlan:
     """One act: the fact with its ties, and what becomes of others."""
 
     fact: Memory
@@ -58,13 +58,13 @@ class Succession:
         said: dict[str, Json] = {
             "from_value": self.values[0],
             "to_value": self.values[1],
-            "turn": index_of(self.newer.metadata),
+            "turn": temporal_index(self.newer.metadata),
             "transition_type": "update",
         }
         return Link(self.older.id, TRANSITIONED_TO, data=said)
 
 
-def drafted(
+def draft_fact(
     store: MemoryStore,
     content: str,
     concept: str,
@@ -75,10 +75,10 @@ def drafted(
     temporal: Mapping[str, Json] | None,
 ) -> Memory:
     """Checked and without its secrets; what is not given is told by the words."""
-    text, about = worded("content", content), worded("concept", concept, empty=True)
-    known = category_named(category) if category is not None else classify(text, about).type
+    text, about = check_text("content", content), check_text("concept", concept, empty=True)
+    known = parse_category(category) if category is not None else classify(text, about).type
     name = entity_in(store, text, about)
-    told = timing(temporal)
+    metadata = check_temporal_metadata(temporal)
     source = label("source_id", source_id)
     tied = bool(source) and store.get(source) is not None
     return store.draft(
@@ -89,43 +89,43 @@ def drafted(
         confidence=confidence,
         tags=tags or (),
         entities=[name] if name else [],
-        metadata={**told, CATEGORY: str(known), **({SOURCE_ID: source} if source and not tied else {})},
-        occurred_at=dated(told.get("source_date")),
+        metadata={**metadata, CATEGORY: str(known), **({SOURCE_ID: source} if source and not tied else {})},
+        occurred_at=parse_date(metadata.get("source_date")),
         links=[Link(source, DERIVED_FROM)] if tied else [],
     )
 
 
-def stored(store: MemoryStore, fact: Memory) -> None:
+def store_fact(store: MemoryStore, fact: Memory) -> None:
     """One act. A plan that was overtaken is made again, over what stands then: somebody else got on meanwhile."""
     while True:
-        plan = planned(store, fact)
+        plan = plan_fact(store, fact)
         try:
             store.write("store_knowledge", new=[plan.fact], edits=plan.edits, successors=plan.successors)
             return
-        except (Overtaken, MemoryNotFound):
+        except (PlanOutdated, MemoryNotFound):
             continue
 
 
-def planned(store: MemoryStore, fact: Memory) -> Storing:
+def plan_fact(store: MemoryStore, fact: Memory) -> StorePlan:
     recent = store.list_recent(RECENT, type=FACT, include_superseded=True)
-    passed = successions(fact, rivals(store, fact)) if index_of(fact.metadata) else []
-    ties = [each.link() for each in passed if each.newer is fact]
-    whole = Storing(replace(fact, links=(*fact.links, *ties, *resemblances(fact, recent))))
+    passed = find_successions(fact, find_rivals(store, fact)) if temporal_index(fact.metadata) else []
+    transitions = [each.link() for each in passed if each.newer is fact]
+    plan = StorePlan(replace(fact, links=(*fact.links, *transitions, *similarity_links(fact, recent))))
     for each in passed:
-        whole.successors[each.older.id] = each.newer.id
+        plan.successors[each.older.id] = each.newer.id
         if each.newer is fact:
-            whole.edits[each.older.id] = if_standing(doubted)
+            plan.edits[each.older.id] = if_current(lower_confidence)
         else:
-            whole.edits[each.newer.id] = if_standing(tied_by(each.link()))
-    outdated = fact.id in whole.successors
-    return replace(whole, fact=doubted(whole.fact)) if outdated else whole
+            plan.edits[each.newer.id] = if_current(add_link(each.link()))
+    outdated = fact.id in plan.successors
+    return replace(plan, fact=lower_confidence(plan.fact)) if outdated else plan
 
 
-def rivals(store: MemoryStore, fact: Memory) -> list[Memory]:
+def find_rivals(store: MemoryStore, fact: Memory) -> list[Memory]:
     """What is about the same: by its name or, where a text names nobody for certain, by its concept."""
     if fact.entities:
-        return about(store, fact.entities[0], RIVALS)
-    same = with_words(store, fact.title, RIVALS, Filter.where(title=fact.title)) if fact.title else []
+        return facts_about_entity(store, fact.entities[0], RIVALS)
+    same = facts_with_words(store, fact.title, RIVALS, Filter.where(title=fact.title)) if fact.title else []
     # A concept may be as wide as «settings»: only what is said of it in much the same words has a place to take.
     return [other for other in same if compute_word_similarity(fact.text, other.text) > ALIKE]
 
@@ -136,108 +136,113 @@ def entity_in(store: MemoryStore, text: str, concept: str = "") -> str:
     return store.resolve_entity(name).casefold() if name else ""
 
 
-def about(store: MemoryStore, entity: str, limit: int, *, include_superseded: bool = False) -> list[Memory]:
+def facts_about_entity(
+    store: MemoryStore, entity: str, limit: int, *, include_superseded: bool = False
+) -> list[Memory]:
     """Facts about an entity, through the word index."""
     named = Filter.where(entities__any=(entity,))
-    return with_words(store, entity, limit, named, include_superseded=include_superseded)
+    return facts_with_words(store, entity, limit, named, include_superseded=include_superseded)
 
 
-def with_words(
+def facts_with_words(
     store: MemoryStore, words: str, limit: int, where: Filter, *, include_superseded: bool = False
 ) -> list[Memory]:
-    found = store.recall(
+    hits = store.recall(
         words, limit, strategy="keyword", type=FACT, where=where, include_superseded=include_superseded, touch=False
     )
-    copies = [id for hit in found for id in hit.collapsed]
-    return [hit.memory for hit in found] + (store.get_many(copies) if copies else [])
+    copies = [id for hit in hits for id in hit.collapsed]
+    return [hit.memory for hit in hits] + (store.get_many(copies) if copies else [])
 
 
-def successions(fact: Memory, standing: Sequence[Memory]) -> list[Succession]:
+def find_successions(fact: Memory, current: Sequence[Memory]) -> list[Succession]:
     """The fact takes the place of those before it that it contradicts. One that is told late has been passed already:
     by the next of those that came after it."""
-    at = index_of(fact.metadata)
-    found = [(rival, values) for rival in standing if (values := conflicting(fact, rival))]
-    before = [Succession(fact, rival, values) for rival, values in found if 0 < index_of(rival.metadata) < at]
-    after = sorted((each for each in found if index_of(each[0].metadata) > at), key=lambda e: index_of(e[0].metadata))
+    at = temporal_index(fact.metadata)
+    conflicts = [(rival, values) for rival in current if (values := conflicting_numbers(fact, rival))]
+    before = [Succession(fact, rival, values) for rival, values in conflicts if 0 < temporal_index(rival.metadata) < at]
+    after = sorted(
+        (each for each in conflicts if temporal_index(each[0].metadata) > at),
+        key=lambda e: temporal_index(e[0].metadata),
+    )
     return before + [Succession(rival, fact, values[::-1]) for rival, values in after[:1]]
 
 
-def conflicting(a: Memory, b: Memory) -> tuple[str, str] | None:
+def conflicting_numbers(a: Memory, b: Memory) -> tuple[str, str] | None:
     mine, _, theirs = number_conflict(a.text, b.text, a.title, b.title).partition(" vs ")
     return (mine, theirs) if mine else None
 
 
-def resemblances(fact: Memory, others: Sequence[Memory]) -> Iterator[Link]:
-    mine = compared(fact)
+def similarity_links(fact: Memory, others: Sequence[Memory]) -> Iterator[Link]:
+    mine = comparable(fact)
     for other in others:
-        score = compute_similarity(mine, compared(other))
+        score = compute_similarity(mine, comparable(other))
         if score > ALIKE:
             clash = number_conflict(fact.text, other.text, fact.title, other.title) if score > MUCH_ALIKE else ""
             said: dict[str, Json] = {"contradiction": True, "conflicting_values": clash} if clash else {}
             yield Link(other.id, SIMILAR_TO, round(score, 4), said)
 
 
-def compared(memory: Memory) -> dict[str, object]:
+def comparable(memory: Memory) -> dict[str, object]:
     return {"content": memory.text, "concept": memory.title, "tags": memory.tags}
 
 
-def if_standing(edit: Edit) -> Edit:
+def if_current(edit: Edit) -> Edit:
     def checked(memory: Memory) -> Memory:
         if memory.superseded_by or memory.status == "trashed":
-            raise Overtaken
+            raise PlanOutdated
         return edit(memory)
 
     return checked
 
 
-def doubted(memory: Memory) -> Memory:
+def lower_confidence(memory: Memory) -> Memory:
     return replace(memory, confidence=max(LEAST_CONFIDENCE, DOUBTED * memory.confidence))
 
 
-def tied_by(link: Link) -> Edit:
+def add_link(link: Link) -> Edit:
     return lambda memory: replace(
         memory, links=(*(each for each in memory.links if (each.to, each.rel) != (link.to, link.rel)), link)
     )
 
 
-def index_of(metadata: Mapping[str, Json]) -> float:
+def temporal_index(metadata: Mapping[str, Json]) -> float:
     """The place in time that was given, 0 where there is none."""
     index = metadata.get("temporal_index")
     return index if isinstance(index, int | float) and not isinstance(index, bool) and index > 0 else 0
 
 
-def timing(given: Mapping[str, Json] | None) -> dict[str, Json]:
-    if given is None:
+def check_temporal_metadata(metadata: Mapping[str, Json] | None) -> dict[str, Json]:
+    if metadata is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(metadata, Mapping):
         raise InvalidInput("temporal_metadata must be a mapping such as {'temporal_index': 1}; give that, or nothing.")
-    index = given.get("temporal_index", 0)
+    index = metadata.get("temporal_index", 0)
     if isinstance(index, bool) or not isinstance(index, int | float):
         raise InvalidInput(f"temporal_index must be a number, not {index!r}; give 1 for the first of a series.")
     for name in RESERVED:
-        if name in given:
+        if name in metadata:
             raise InvalidInput(f"The key {name!r} of temporal_metadata is set by the graph itself; choose another.")
-    return dict(given)
+    return dict(metadata)
 
 
-def dated(given: Json) -> float | None:
+def parse_date(value: Json) -> float | None:
     """A date that a calendar can read; «Day 1» is none, and stays in the metadata alone."""
     try:
-        return seconds(given) if isinstance(given, str) else None
+        return seconds(value) if isinstance(value, str) else None
     except InvalidInput:
         return None
 
 
-def worded(name: str, given: str, *, empty: bool = False) -> str:
-    if not isinstance(given, str):
-        raise InvalidInput(f"The {name} must be text, not {type(given).__name__}; give a sentence.")
-    if not empty and not given.strip():
+def check_text(name: str, value: str, *, empty: bool = False) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"The {name} must be text, not {type(value).__name__}; give a sentence.")
+    if not empty and not value.strip():
         raise InvalidInput(f"The {name} cannot be empty; give some words to remember.")
-    return given.strip()
+    return value.strip()
 
 
-def category_named(given: KnowledgeCategory | str) -> KnowledgeCategory:
+def parse_category(value: KnowledgeCategory | str) -> KnowledgeCategory:
     known = [each.value for each in KnowledgeCategory]
-    if given not in known:
-        raise UnknownName("category", str(given), known)
-    return KnowledgeCategory(given)
+    if value not in known:
+        raise UnknownName("category", str(value), known)
+    return KnowledgeCategory(value)

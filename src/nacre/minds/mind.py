@@ -15,19 +15,19 @@ class Mind(Face):
     """An agent's own space of a store. A store that is given is left open by `close`; its space must be the agent's."""
 
     def __init__(self, agent_name: str, path: Path | str | None = None, *, store: MemoryStore | None = None) -> None:
-        self.agent_name = checked_name(agent_name)
-        super().__init__(self._opened(path) if store is None else store, lent=store is not None)
+        self.agent_name = check_agent_name(agent_name)
+        super().__init__(self._open_store(path) if store is None else store, lent=store is not None)
         if self.store.space != self.agent_name:
             raise InvalidInput(
                 f"The store's space is {self.store.space!r}, and the agent is {self.agent_name!r}; "
                 "open the store with the agent's name as its space."
             )
 
-    def _opened(self, path: Path | str | None) -> MemoryStore:
+    def _open_store(self, path: Path | str | None) -> MemoryStore:
         return MemoryStore(path, space=self.agent_name, actor=self.agent_name)
 
 
-def checked_name(name: str) -> str:
+def check_agent_name(name: str) -> str:
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput("The agent's name (agent_name) cannot be empty; give one such as 'planner'.")
     if not AGENT_NAME.fullmatch(name):

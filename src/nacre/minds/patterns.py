@@ -12,14 +12,14 @@ from nacre.engine.engine import Edit
 from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.memory_store import MemoryStore
 from nacre.minds.experience import (
-    GIVEN,
+    CALLER_METADATA,
     LONGEST_CONTEXT,
     PREFIX,
     TYPE,
     Experience,
     ExperienceType,
     experience_of,
-    kept_fields,
+    memory_fields,
 )
 from nacre.model import Filter, Link, Memory
 from nacre.model.arguments import checks_arguments
@@ -167,7 +167,7 @@ def pattern_experience(pattern: Pattern, threshold: int) -> Experience:
     }
     return Experience(
         ExperienceType.PATTERN,
-        described(pattern.key, pattern.type, pattern.occurrences),
+        describe(pattern.key, pattern.type, pattern.occurrences),
         advice(pattern.type, pattern.occurrences),
         pattern.confidence(threshold),
         pattern.first_seen,
@@ -176,7 +176,7 @@ def pattern_experience(pattern: Pattern, threshold: int) -> Experience:
     )
 
 
-def described(key: str, type: str, occurrences: int) -> str:
+def describe(key: str, type: str, occurrences: int) -> str:
     named = f"{type} ({key})" if key != type else type
     return f"Recurring pattern {named[: LONGEST_CONTEXT - 60]}: seen {occurrences} times"
 
@@ -188,20 +188,20 @@ def advice(type: str, occurrences: int) -> str:
     )
 
 
-LOOKED_AT = 5_000  # the newest experiences; what older ones showed stands in the patterns' ties already
+NEWEST_READ = 5_000  # the newest experiences; what older ones showed stands in the patterns' ties already
 MOST_EVIDENCE = 1_000  # ties of one pattern: its confidence reached the ceiling long before
 DIGEST_BYTES = 8
 DERIVED = "derived_from"
-SHOWING = Filter.where(metadata__experience_type__in=("success", "failure", "insight"))
+EVIDENCE = Filter.where(metadata__experience_type__in=("success", "failure", "insight"))
 
 Discover: TypeAlias = Callable[[Experience], Iterable[Discovery]]
 
 
 def discoveries_of(experience: Experience) -> list[Discovery]:
     """What the metadata holds under `discovery` or `discoveries`, or the metadata itself where it has a `type`."""
-    given = experience.metadata
-    found = given.get("discoveries") or given.get("discovery") or (given if given.get("type") else [])
-    each = [found] if isinstance(found, dict) else found if isinstance(found, list) else []
+    metadata = experience.metadata
+    discoveries = metadata.get("discoveries") or metadata.get("discovery") or (metadata if metadata.get("type") else [])
+    each = [discoveries] if isinstance(discoveries, dict) else discoveries if isinstance(discoveries, list) else []
     return [one for one in each if isinstance(one, dict)]
 
 
@@ -220,7 +220,7 @@ class Evidence:
     examples: list[Json]
     ids: dict[str, None]
 
-    def in_keeping(self, memory: Memory | None) -> tuple[str, ...]:
+    def all_ids(self, memory: Memory | None) -> tuple[str, ...]:
         """With those that the pattern is tied to already, which may be gone from the newest, or from the store."""
         tied = [link.to for link in memory.links if link.rel == DERIVED] if memory is not None else []
         return tuple(dict.fromkeys([*tied, *self.ids]))[:MOST_EVIDENCE]
@@ -235,18 +235,18 @@ class StoredPatterns:
 
     def recognize(self, *, discover: Discover = discoveries_of) -> list[Memory]:
         """What is new among the patterns, or has grown, written in one act. One in the trash stays there."""
-        gathered = self._gathered(discover)
+        gathered = self._collect_evidence(discover)
         while True:
-            standing = {memory.id: memory for memory in self.store.get_many([pattern_id(key) for key in gathered])}
+            existing = {memory.id: memory for memory in self.store.get_many([pattern_id(key) for key in gathered])}
             new: list[Memory] = []
             edits: dict[str, Edit] = {}
             for key, evidence in gathered.items():
-                memory = standing.get(pattern_id(key))
+                memory = existing.get(pattern_id(key))
                 if memory is None and len(evidence.ids) >= self.threshold:
-                    new.append(self._drafted(evidence))
+                    new.append(self._draft(evidence))
                 elif memory is not None and memory.status != "trashed":
-                    edits[memory.id] = self._grown(evidence)
-            edits = {id: edit for id, edit in edits.items() if edit(standing[id]) != standing[id]}
+                    edits[memory.id] = self._update(evidence)
+            edits = {id: edit for id, edit in edits.items() if edit(existing[id]) != existing[id]}
             try:
                 return self.store.write("recognize", new=new, edits=edits) if new or edits else []
             except InvalidInput:
@@ -262,10 +262,10 @@ class StoredPatterns:
         now = self.store.now()
 
         def edit(memory: Memory) -> Memory:
-            given = dict(given_of(memory))
+            metadata = dict(caller_metadata(memory))
             name = "successes" if success else "failures"
-            given[name] = count_in(given.get(name)) + 1
-            return replace(self._weighed(memory, given), last_validated_at=now)
+            metadata[name] = count_in(metadata.get(name)) + 1
+            return replace(self._with_confidence(memory, metadata), last_validated_at=now)
 
         return self.store.write("validate", edits={memory.id: edit})[0]
 
@@ -277,73 +277,73 @@ class StoredPatterns:
         """The patterns that are still sure enough, the surest first; one that failed too often is no longer among
         them, and comes back when it proves itself."""
         where = Filter.where(metadata__experience_type=ExperienceType.PATTERN.value)
-        found = self.store.list_recent(LOOKED_AT, where=where, min_confidence=self.min_confidence)
-        return [experience_of(memory) for memory in sorted(found, key=lambda each: -each.confidence)[:limit]]
+        memories = self.store.list_recent(NEWEST_READ, where=where, min_confidence=self.min_confidence)
+        return [experience_of(memory) for memory in sorted(memories, key=lambda each: -each.confidence)[:limit]]
 
-    def _gathered(self, discover: Discover) -> dict[str, Evidence]:
-        found: dict[str, Evidence] = {}
-        for memory in reversed(self.store.list_recent(LOOKED_AT, where=SHOWING)):
+    def _collect_evidence(self, discover: Discover) -> dict[str, Evidence]:
+        evidence_by_key: dict[str, Evidence] = {}
+        for memory in reversed(self.store.list_recent(NEWEST_READ, where=EVIDENCE)):
             for discovery in discover(experience_of(memory)):
                 key = extract_pattern_key(discovery)
-                evidence = found.setdefault(key, Evidence(key, type_of(discovery), memory.created_at, [], {}))
+                evidence = evidence_by_key.setdefault(key, Evidence(key, type_of(discovery), memory.created_at, [], {}))
                 evidence.ids[memory.id] = None
                 if len(evidence.examples) < self.max_examples:
                     evidence.examples.append(dict(discovery))
-        return found
+        return evidence_by_key
 
-    def _drafted(self, evidence: Evidence) -> Memory:
+    def _draft(self, evidence: Evidence) -> Memory:
         now = self.store.now()
-        seen = evidence.in_keeping(None)
-        given: dict[str, Json] = {"pattern_key": evidence.key, "type": evidence.type, "first_seen": evidence.first,
+        seen = evidence.all_ids(None)
+        metadata: dict[str, Json] = {"pattern_key": evidence.key, "type": evidence.type, "first_seen": evidence.first,
                                   "examples": evidence.examples, "successes": 0, "failures": 0,
                                   "occurrences": len(seen)}  # fmt: skip
-        shown = Experience(
+        experience = Experience(
             ExperienceType.PATTERN,
-            described(evidence.key, evidence.type, len(seen)),
+            describe(evidence.key, evidence.type, len(seen)),
             advice(evidence.type, len(seen)),
             calculate_pattern_confidence(len(seen), self.threshold),
             experience_id=pattern_id(evidence.key),
-            metadata=given,
+            metadata=metadata,
             tags=["pattern"],
         )
-        fields = kept_fields(shown, self.store.space)
+        fields = memory_fields(experience, self.store.space)
         fields["created_at"], fields["links"] = now, evidence_links(seen)
-        return self.store.draft(shown.outcome, **fields)
+        return self.store.draft(experience.outcome, **fields)
 
-    def _grown(self, evidence: Evidence) -> Edit:
+    def _update(self, evidence: Evidence) -> Edit:
         def edit(memory: Memory) -> Memory:
-            seen = evidence.in_keeping(memory)
-            given = given_of(memory)
-            if len(seen) <= count_in(given.get("occurrences")):
+            seen = evidence.all_ids(memory)
+            metadata = caller_metadata(memory)
+            if len(seen) <= count_in(metadata.get("occurrences")):
                 return memory
             others = tuple(link for link in memory.links if link.rel != DERIVED)
             grown = replace(
                 memory,
-                title=described(evidence.key, evidence.type, len(seen)),
+                title=describe(evidence.key, evidence.type, len(seen)),
                 text=advice(evidence.type, len(seen)),
                 links=(*others, *evidence_links(seen)),
             )
-            return self._weighed(grown, {**given, "occurrences": len(seen)})
+            return self._with_confidence(grown, {**metadata, "occurrences": len(seen)})
 
         return edit
 
-    def _weighed(self, memory: Memory, given: Mapping[str, Json]) -> Memory:
+    def _with_confidence(self, memory: Memory, metadata: Mapping[str, Json]) -> Memory:
         confidence = calculate_pattern_confidence(
-            count_in(given.get("occurrences")),
+            count_in(metadata.get("occurrences")),
             self.threshold,
-            count_in(given.get("successes")),
-            count_in(given.get("failures")),
+            count_in(metadata.get("successes")),
+            count_in(metadata.get("failures")),
         )
-        return replace(memory, confidence=confidence, metadata={**memory.metadata, GIVEN: dict(given)})
+        return replace(memory, confidence=confidence, metadata={**memory.metadata, CALLER_METADATA: dict(metadata)})
 
 
 def evidence_links(ids: Iterable[str]) -> tuple[Link, ...]:
     return tuple(Link(id, DERIVED) for id in ids)
 
 
-def given_of(memory: Memory) -> Mapping[str, Json]:
-    given = memory.metadata.get(GIVEN)
-    return cast("Mapping[str, Json]", given) if isinstance(given, dict) else {}
+def caller_metadata(memory: Memory) -> Mapping[str, Json]:
+    stored = memory.metadata.get(CALLER_METADATA)
+    return cast("Mapping[str, Json]", stored) if isinstance(stored, dict) else {}
 
 
 def count_in(value: Json) -> int:

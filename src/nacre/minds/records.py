@@ -30,7 +30,7 @@ class MemoryCategory(Enum):
     PROSPECTIVE = "prospective"
 
 
-def this_moment() -> datetime:
+def utc_now() -> datetime:
     """For a value that somebody makes by hand; what comes from the store has the store's time."""
     return datetime.now(UTC)
 
@@ -42,13 +42,13 @@ class SensoryItem:
     raw_data: str
     observation_order: int
     expires_at: float
-    created_at: datetime = field(default_factory=this_moment)
+    created_at: datetime = field(default_factory=utc_now)
 
     @classmethod
     def of(cls, memory: Memory) -> SensoryItem:
         return cls(
             memory.id,
-            word(memory, MODALITY),
+            text_in(memory, MODALITY),
             memory.text,
             memory.position or 0,
             memory.expires_at or 0.0,
@@ -63,11 +63,13 @@ class WorkingMemorySlot:
     content: str
     relevance: float
     task_id: str
-    created_at: datetime = field(default_factory=this_moment)
+    created_at: datetime = field(default_factory=utc_now)
 
     @classmethod
     def of(cls, memory: Memory) -> WorkingMemorySlot:
-        return cls(memory.id, word(memory, SLOT_TYPE), memory.text, relevance(memory), memory.session, created(memory))
+        return cls(
+            memory.id, text_in(memory, SLOT_TYPE), memory.text, relevance(memory), memory.session, created(memory)
+        )
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class EpisodicMemory:
     source_label: str
     temporal_index: int
     compressed: bool = False
-    created_at: datetime = field(default_factory=this_moment)
+    created_at: datetime = field(default_factory=utc_now)
     metadata: dict[str, Json] = field(default_factory=dict)
 
     @classmethod
@@ -104,7 +106,7 @@ class SemanticFact:
     source_id: str = ""
     tags: list[str] = field(default_factory=list)
     metadata: dict[str, Json] = field(default_factory=dict)
-    created_at: datetime = field(default_factory=this_moment)
+    created_at: datetime = field(default_factory=utc_now)
 
     @classmethod
     def of(cls, memory: Memory) -> SemanticFact:
@@ -129,13 +131,13 @@ class ProceduralMemory:
     steps: list[str] = field(default_factory=list)
     prerequisites: list[str] = field(default_factory=list)
     usage_count: int = 0
-    created_at: datetime = field(default_factory=this_moment)
+    created_at: datetime = field(default_factory=utc_now)
 
     @classmethod
     def of(cls, memory: Memory) -> ProceduralMemory:
         """One that somebody only told the store in words is a procedure of a single step."""
-        steps = listed(memory, STEPS) if STEPS in memory.metadata else [memory.text]
-        needed = listed(memory, PREREQUISITES)
+        steps = list_in(memory, STEPS) if STEPS in memory.metadata else [memory.text]
+        needed = list_in(memory, PREREQUISITES)
         return cls(memory.id, memory.title or memory.text, steps, needed, memory.access_count, created(memory))
 
 
@@ -149,16 +151,16 @@ class ProspectiveMemory:
     action_on_trigger: str
     status: str = PENDING
     priority: int = 1
-    created_at: datetime = field(default_factory=this_moment)
+    created_at: datetime = field(default_factory=utc_now)
 
     @classmethod
     def of(cls, memory: Memory) -> ProspectiveMemory:
         return cls(
             memory.id,
             memory.text,
-            word(memory, TRIGGER),
-            word(memory, ACTION),
-            word(memory, STATE) or PENDING,
+            text_in(memory, TRIGGER),
+            text_in(memory, ACTION),
+            text_in(memory, STATE) or PENDING,
             priority(memory),
             created(memory),
         )
@@ -169,11 +171,11 @@ class ConsolidatedEpisode:
     node_id: str
     summary: str
     original_count: int
-    created_at: datetime = field(default_factory=this_moment)
+    created_at: datetime = field(default_factory=utc_now)
 
     @classmethod
     def of(cls, memory: Memory) -> ConsolidatedEpisode:
-        return cls(memory.id, memory.text, whole(memory.metadata, ORIGINALS, 0), created(memory))
+        return cls(memory.id, memory.text, int_in(memory.metadata, ORIGINALS, 0), created(memory))
 
 
 def created(memory: Memory) -> datetime:
@@ -181,24 +183,24 @@ def created(memory: Memory) -> datetime:
 
 
 def relevance(memory: Memory) -> float:
-    found = memory.metadata.get(RELEVANCE)
-    return float(found) if isinstance(found, int | float) else memory.importance
+    value = memory.metadata.get(RELEVANCE)
+    return float(value) if isinstance(value, int | float) else memory.importance
 
 
 def priority(memory: Memory) -> int:
-    return whole(memory.metadata, PRIORITY, 1)
+    return int_in(memory.metadata, PRIORITY, 1)
 
 
-def word(memory: Memory, key: str) -> str:
-    found = memory.metadata.get(key)
-    return found if isinstance(found, str) else ""
+def text_in(memory: Memory, key: str) -> str:
+    value = memory.metadata.get(key)
+    return value if isinstance(value, str) else ""
 
 
-def whole(metadata: Mapping[str, Json], key: str, default: int) -> int:
-    found = metadata.get(key)
-    return found if isinstance(found, int) else default
+def int_in(metadata: Mapping[str, Json], key: str, default: int) -> int:
+    value = metadata.get(key)
+    return value if isinstance(value, int) else default
 
 
-def listed(memory: Memory, key: str) -> list[str]:
-    found = memory.metadata.get(key)
-    return [str(item) for item in found] if isinstance(found, list) else []
+def list_in(memory: Memory, key: str) -> list[str]:
+    value = memory.metadata.get(key)
+    return [str(item) for item in value] if isinstance(value, list) else []

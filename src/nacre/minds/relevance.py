@@ -37,10 +37,10 @@ class TFIDFSimilarity:
     def add(self, text: str) -> None:
         self.count(stems(text), 1)
 
-    def count(self, found: Iterable[str], sign: int) -> None:
+    def count(self, text_stems: Iterable[str], sign: int) -> None:
         """One text more, or one less."""
         self._texts += sign
-        for stem in set(found):
+        for stem in set(text_stems):
             self._holding[stem] += sign
 
     def rarity(self, stem: str) -> float:
@@ -48,27 +48,27 @@ class TFIDFSimilarity:
 
     def calculate(self, text1: str, text2: str) -> float:
         """From 0, nothing in common, to 1, the same words."""
-        return self.compared(self.weighed(text1), self.weighed(text2))
+        return self.compare(self.weigh_text(text1), self.weigh_text(text2))
 
-    def compared(self, one: Rarity, other: Rarity) -> float:
+    def compare(self, one: Rarity, other: Rarity) -> float:
         if one == other:
             return 1.0 if one else 0.0
         shared = sum(weight * other[stem] for stem, weight in one.items() if stem in other)
-        return min(1.0, shared / (length(one) * length(other))) if shared else 0.0
+        return min(1.0, shared / (norm(one) * norm(other))) if shared else 0.0
 
-    def weighed(self, text: str) -> dict[str, float]:
-        return self.weights(counted(text))
+    def weigh_text(self, text: str) -> dict[str, float]:
+        return self.weights(count_stems(text))
 
     def weights(self, counts: Mapping[str, int]) -> dict[str, float]:
         return {stem: count * self.rarity(stem) for stem, count in counts.items()}
 
 
-def counted(text: str) -> dict[str, int]:
+def count_stems(text: str) -> dict[str, int]:
     wanted = set(content_stems(text))
     return {stem: count for stem, count in Counter(stems(text)).items() if stem in wanted}
 
 
-def length(weights: Mapping[str, float]) -> float:
+def norm(weights: Mapping[str, float]) -> float:
     return math.sqrt(sum(weight * weight for weight in weights.values()))
 
 
@@ -77,10 +77,10 @@ def calculate_relevance(
 ) -> float:
     """From 0 to 1. The likeness is that of the context; `now` is what the age is measured from."""
     alike = (similarity or TFIDFSimilarity()).calculate(experience.context, query)
-    return weighted(experience, alike, now)
+    return weigh(experience, alike, now)
 
 
-def weighted(experience: Experience, alike: float, now: datetime | None) -> float:
+def weigh(experience: Experience, alike: float, now: datetime | None) -> float:
     if not alike:
         return 0.0
     alike *= TYPE_WEIGHTS.get(experience.experience_type, 1.0)
@@ -114,8 +114,8 @@ def retrieve_relevant_experiences(
 
 
 def best(scored: Iterable[tuple[float, Experience]], top_k: int, least: float) -> list[Experience]:
-    kept = sorted((each for each in scored if each[0] >= least), key=lambda each: -each[0])
-    return [experience for _, experience in kept[: max(0, top_k)]]
+    chosen = sorted((each for each in scored if each[0] >= least), key=lambda each: -each[0])
+    return [experience for _, experience in chosen[: max(0, top_k)]]
 
 
 class SemanticSearchEngine:
@@ -141,10 +141,14 @@ class SemanticSearchEngine:
     def add_experience(self, experience: Experience) -> None:
         """Takes the place of one with the same id."""
         self.remove_experience(experience.experience_id)
-        id, found = experience.experience_id, frozenset(stems(experience.context))
-        self._experiences[id], self._indexed[id], self._counted[id] = experience, found, counted(experience.context)
-        self._similarity.count(found, 1)
-        for stem in found:
+        id, indexed = experience.experience_id, frozenset(stems(experience.context))
+        self._experiences[id], self._indexed[id], self._counted[id] = (
+            experience,
+            indexed,
+            count_stems(experience.context),
+        )
+        self._similarity.count(indexed, 1)
+        for stem in indexed:
             self._postings[stem][id] = None
 
     def remove_experience(self, experience_id: str) -> bool:
@@ -163,7 +167,7 @@ class SemanticSearchEngine:
     ) -> list[Experience]:
         """What shares no word with the query is not found."""
         ids = dict.fromkeys(id for stem in content_stems(query) for id in self._postings.get(stem, ()))
-        rare, asked = self._similarity, self._similarity.weighed(query)
-        alike = {id: rare.compared(rare.weights(self._counted[id]), asked) for id in ids}
-        scored = [(weighted(self._experiences[id], share, now), self._experiences[id]) for id, share in alike.items()]
+        rare, asked = self._similarity, self._similarity.weigh_text(query)
+        alike = {id: rare.compare(rare.weights(self._counted[id]), asked) for id in ids}
+        scored = [(weigh(self._experiences[id], share, now), self._experiences[id]) for id, share in alike.items()]
         return best(scored, top_k, min_similarity)

@@ -14,10 +14,10 @@ from nacre.access.capabilities import AgentCapabilities
 from nacre.access.view import BASE, FULL_SCAN, JOIN, NO_LIMIT, ORDERED, SUBQUERY
 from nacre.errors import AccessDenied, InvalidInput, QueryCostExceeded
 from nacre.memory_store import Closing, MemoryStore
-from nacre.minds.connector import in_folder
+from nacre.minds.connector import folder_path
 from nacre.minds.experience import LONGEST_CONTEXT, LONGEST_OUTCOME, Experience, ExperienceType
 from nacre.minds.experience_store import ExperienceStore
-from nacre.minds.mind import checked_name
+from nacre.minds.mind import check_agent_name
 from nacre.model.arguments import checks_arguments
 from nacre.model.memory import Json
 from nacre.safety.secrets import DEFAULT, PLACEHOLDER, Policy, contains_secret, scrub, scrub_json
@@ -66,13 +66,13 @@ class QueryValidator:
     """Allows one SELECT and nothing else; what stands in quotes or comments is never taken for a command."""
 
     def is_safe_query(self, sql: str) -> bool:
-        tokens = read(sql)
+        tokens = tokenize(sql)
         return tokens is not None and only_reads(tokens)
 
     def estimate_cost(self, sql: str) -> int:
         """A base of 1; 10 where all columns are read, 5 for each join, 3 for each query within, 2 for each order, 20
         without a limit. Raises `InvalidInput` for what is no SQL."""
-        tokens = read(sql)
+        tokens = tokenize(sql)
         if tokens is None:
             raise InvalidInput("The query cannot be read: a quote, comment or parenthesis is left open; close it.")
         words = [token.text if token.kind != "text" else "''" for token in tokens]
@@ -97,7 +97,7 @@ class QueryValidator:
         return cost
 
 
-def read(sql: str) -> list[Token] | None:
+def tokenize(sql: str) -> list[Token] | None:
     """None when something is left open, or reads one way in one database and another way in the next."""
     if not isinstance(sql, str):
         raise InvalidInput(f"A query is text, not {type(sql).__name__}.")
@@ -150,18 +150,18 @@ def reads_all(words: Sequence[str]) -> bool:
 
 def commas_in_sources(tokens: Sequence[Token]) -> int:
     """FROM a, b is a join by another name."""
-    found, sources = 0, set[int]()
+    clean, sources = 0, set[int]()
     for token in tokens:
         if token.kind == "word" and token.text == "FROM":
             sources.add(token.depth)
         elif (token.kind == "word" and token.text in SOURCES_END) or token.text == ")":
             sources.discard(token.depth if token.text != ")" else token.depth + 1)
-        found += token.text == "," and token.depth in sources
-    return found
+        clean += token.text == "," and token.depth in sources
+    return clean
 
 
 SCRUBBED = "credential_scrubbed"  # the tag of an experience that something was taken out of
-UNNAMED = "[REDACTED]"
+PLAIN_PLACEHOLDER = "[REDACTED]"
 # The first line of a key is taken for one, however little follows: whoever cuts a key short has still shown it.
 PEM = re.compile(
     r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----(?:\s*\n[A-Za-z0-9+/=]+(?=\s|$))*"
@@ -181,18 +181,17 @@ class CredentialScrubber:
         return contains_secret(text, policy=self._policy) or PEM.search(text) is not None
 
     def scrub_text(self, text: str) -> str:
-        found = scrub(text, policy=self._policy)
-        clean = PEM.sub("[REDACTED:private_key]", found.text)
+        clean = PEM.sub("[REDACTED:private_key]", scrub(text, policy=self._policy).text)
         return text if clean == text else self._marked(clean)
 
     def scrub_experience(self, experience: Experience) -> tuple[Experience, bool]:
         """The experience without what was found in its texts, tags and metadata, and whether that was anything. The
         one that is given stays as it is."""
-        given = (experience.context, experience.outcome, experience.tags, experience.metadata)
+        original = (experience.context, experience.outcome, experience.tags, experience.metadata)
         metadata = self._scrub_values(scrub_json(experience.metadata, policy=self._policy).value)
         tags = [self.scrub_text(tag) for tag in experience.tags]
         context, outcome = self.scrub_text(experience.context), self.scrub_text(experience.outcome)
-        changed = (context, outcome, tags, metadata) != given
+        changed = (context, outcome, tags, metadata) != original
         if changed and SCRUBBED not in tags:
             tags.append(SCRUBBED)
         clean = replace(
@@ -215,7 +214,7 @@ class CredentialScrubber:
         return value
 
     def _marked(self, text: str) -> str:
-        return text if self._named else PLACEHOLDER.sub(UNNAMED, text)
+        return text if self._named else PLACEHOLDER.sub(PLAIN_PLACEHOLDER, text)
 
 
 @checks_arguments
@@ -234,17 +233,17 @@ class SecureMemoryBackend(Closing):
         session: str = "",
         storage_path: Path | str | None = None,
     ) -> None:
-        name, place = (checked_name(agent), storage_path) if isinstance(agent, str) else reopened(agent)
+        name, place = (check_agent_name(agent), storage_path) if isinstance(agent, str) else reopen_location(agent)
         self.agent_name = name
         self.capabilities = capabilities
         self.session = session or str(uuid4())
         self.scrubber = CredentialScrubber()
         self.validator = QueryValidator()
-        self._narrowed = MemoryStore(
-            in_folder(place), space=name, agent=name, session=self.session, capabilities=capabilities
+        self._restricted = MemoryStore(
+            folder_path(place), space=name, agent=name, session=self.session, capabilities=capabilities
         )
         # What an agent sees it may not always change: the store is kept in order by those who may.
-        self.store = ExperienceStore(name, auto_compress=False, store=self._narrowed)
+        self.store = ExperienceStore(name, auto_compress=False, store=self._restricted)
 
     def add_experience(self, experience: Experience) -> str:
         """Raises `AccessDenied`, `QuotaExceeded`."""
@@ -270,7 +269,7 @@ class SecureMemoryBackend(Closing):
         self.validator.validate_query(sql, self.capabilities.max_query_cost)
 
     def close(self) -> None:
-        self._narrowed.close()
+        self._restricted.close()
 
     def _refusal(self, what: str, type: str) -> str:
         return (
@@ -279,7 +278,7 @@ class SecureMemoryBackend(Closing):
         )
 
 
-def reopened(experiences: ExperienceStore) -> tuple[str, Path | None]:
+def reopen_location(experiences: ExperienceStore) -> tuple[str, Path | None]:
     """A store that was lent, or is nowhere on a disk, cannot be opened a second time."""
     if experiences.lent or str(experiences.storage_path) == ":memory:":
         raise InvalidInput(

@@ -19,38 +19,38 @@ if TYPE_CHECKING:
     pass
 
 NOTHING = "No relevant knowledge found."
-TOLD_TIES = 20  # the strongest; a context window is dear, and weak resemblances say little
+MAX_RELATIONSHIPS = 20  # the strongest; a context window is dear, and weak resemblances say little
 # Inside of a fact these would read as ours.
 OUR_MARKS = re.compile(r"\[(?=\s*(?:source|date|superseded)\b)", re.IGNORECASE)
 TRANSITION = "TRANSITIONED_TO"
-TOLD_ELSEWHERE = (TRANSITION, "SUPERSEDES")
+OTHER_SECTIONS = (TRANSITION, "SUPERSEDES")
 
 
-def written_out(subgraph: KnowledgeSubgraph, *, chronological: bool) -> str:
+def render_context(subgraph: KnowledgeSubgraph, *, chronological: bool) -> str:
     if not subgraph.nodes:
         return NOTHING
-    nodes = sorted(subgraph.nodes, key=moment) if chronological else subgraph.nodes
+    nodes = sorted(subgraph.nodes, key=node_time) if chronological else subgraph.nodes
     numbers = {node.node_id: place for place, node in enumerate(nodes, start=1)}
     asked = one_line(subgraph.query)
     order = " (oldest first)" if chronological else ""
     parts = [
         [f"Known facts{order} about: {asked}" if asked else f"Known facts{order}:"],
-        [fact(place, node, numbers) for place, node in enumerate(nodes, start=1)],
-        list(warnings(subgraph.edges, numbers)),
-        titled("Changes:", changes(subgraph.edges, numbers)),
-        titled("Relationships:", relationships(subgraph.edges, numbers)),
+        [fact_line(place, node, numbers) for place, node in enumerate(nodes, start=1)],
+        list(warning_lines(subgraph.edges, numbers)),
+        with_title("Changes:", change_lines(subgraph.edges, numbers)),
+        with_title("Relationships:", relationship_lines(subgraph.edges, numbers)),
     ]
     return "\n".join(line for part in parts for line in part)
 
 
-def moment(node: KnowledgeNode) -> tuple[float, str, str]:
+def node_time(node: KnowledgeNode) -> tuple[float, str, str]:
     """What is timeless comes first."""
     index = node.metadata.get("temporal_index")
     placed = float(index) if isinstance(index, int | float) and not isinstance(index, bool) else 0.0
     return placed, str(node.metadata.get("source_date", "")), node.created_at
 
 
-def fact(place: int, node: KnowledgeNode, numbers: Mapping[str, int]) -> str:
+def fact_line(place: int, node: KnowledgeNode, numbers: Mapping[str, int]) -> str:
     about = f"[{one_line(node.concept)}] " if node.concept else ""
     marks = [f"(confidence {node.confidence:.2f})"]
     if label := node.metadata.get("source_label"):
@@ -58,41 +58,41 @@ def fact(place: int, node: KnowledgeNode, numbers: Mapping[str, int]) -> str:
     if date := node.metadata.get("source_date"):
         marks.append(f"[Date: {one_line(str(date))}]")
     if node.metadata.get("superseded"):
-        heir = numbers.get(str(node.metadata.get("superseded_by", "")))
-        marks.append("[Superseded]" if heir is None else f"[Superseded by {heir}]")
+        successor = numbers.get(str(node.metadata.get("superseded_by", "")))
+        marks.append("[Superseded]" if successor is None else f"[Superseded by {successor}]")
     return f"{place}. {about}{one_line(node.content)} {' '.join(marks)}"
 
 
-def warnings(edges: list[KnowledgeEdge], numbers: Mapping[str, int]) -> Iterator[str]:
+def warning_lines(edges: list[KnowledgeEdge], numbers: Mapping[str, int]) -> Iterator[str]:
     for edge in edges:
         if edge.metadata.get("contradiction"):
             values = one_line(str(edge.metadata.get("conflicting_values", "")))
-            ends = f"{named(edge.source_id, numbers)} and {named(edge.target_id, numbers)}"
+            ends = f"{fact_name(edge.source_id, numbers)} and {fact_name(edge.target_id, numbers)}"
             yield f"WARNING: {ends} contradict each other{f' ({values})' if values else ''}."
 
 
-def changes(edges: list[KnowledgeEdge], numbers: Mapping[str, int]) -> Iterator[str]:
+def change_lines(edges: list[KnowledgeEdge], numbers: Mapping[str, int]) -> Iterator[str]:
     steps = [edge for edge in edges if edge.relationship == TRANSITION]
     for edge in sorted(steps, key=lambda edge: str(edge.metadata.get("turn", "")).zfill(12)):
         older, newer = (one_line(str(edge.metadata.get(name, "?"))) for name in ("to_value", "from_value"))
-        ends = f"{named(edge.target_id, numbers)} to {named(edge.source_id, numbers)}"
+        ends = f"{fact_name(edge.target_id, numbers)} to {fact_name(edge.source_id, numbers)}"
         yield f"- from {ends}: was {older}, then {newer}"
 
 
-def relationships(edges: list[KnowledgeEdge], numbers: Mapping[str, int]) -> Iterator[str]:
-    told = [edge for edge in edges if edge.relationship not in TOLD_ELSEWHERE]
-    for edge in sorted(told, key=lambda edge: -edge.weight)[:TOLD_TIES]:
+def relationship_lines(edges: list[KnowledgeEdge], numbers: Mapping[str, int]) -> Iterator[str]:
+    edge_list = [edge for edge in edges if edge.relationship not in OTHER_SECTIONS]
+    for edge in sorted(edge_list, key=lambda edge: -edge.weight)[:MAX_RELATIONSHIPS]:
         rel = one_line(edge.relationship)
-        yield f"- {named(edge.source_id, numbers)} {rel} {named(edge.target_id, numbers)} ({edge.weight:.2f})"
+        yield f"- {fact_name(edge.source_id, numbers)} {rel} {fact_name(edge.target_id, numbers)} ({edge.weight:.2f})"
 
 
-def named(id: str, numbers: Mapping[str, int]) -> str:
+def fact_name(id: str, numbers: Mapping[str, int]) -> str:
     return f"fact {numbers[id]}" if id in numbers else "a fact that is not shown"
 
 
-def titled(title: str, lines: Iterator[str]) -> list[str]:
-    found = list(lines)
-    return [title, *found] if found else []
+def with_title(title: str, lines: Iterator[str]) -> list[str]:
+    rows = list(lines)
+    return [title, *rows] if rows else []
 
 
 def one_line(text: str) -> str:
@@ -104,8 +104,8 @@ CATEGORY = "knowledge_category"  # in the metadata of a fact; without it the fac
 SOURCE_ID = "source_id"  # in the metadata too, of a fact whose source is no episode here
 ENTITY, SOURCE_LABEL, SUPERSEDED, SUPERSEDED_BY = "entity_name", "source_label", "superseded", "superseded_by"
 DERIVED_FROM, SUPERSEDES, TRANSITIONED_TO, SIMILAR_TO = "derived_from", "supersedes", "transitioned_to", "similar_to"
-SHOWN_AS = {DERIVED_FROM: "DERIVES_FROM"}  # where the relation is not simply the same word in capitals
-KEPT_AS = {shown: rel for rel, shown in SHOWN_AS.items()}
+RELATIONSHIP_NAMES = {DERIVED_FROM: "DERIVES_FROM"}  # where the relation is not simply the same word in capitals
+RELATION_TYPES = {name: rel for rel, name in RELATIONSHIP_NAMES.items()}
 
 
 class KnowledgeCategory(StrEnum):
@@ -154,12 +154,12 @@ class KnowledgeSubgraph:
 
         A fact takes one line whatever it says, and secrets of older days are taken out.
         """
-        return written_out(self, chronological=chronological)
+        return render_context(self, chronological=chronological)
 
     def to_graph(self) -> Graph:
         nodes = {node.node_id: as_memory(node) for node in self.nodes}
-        ties = (Edge(e.source_id, e.target_id, kept(e.relationship), e.weight) for e in self.edges)
-        return Graph(nodes, tuple(edge for edge in ties if edge.source in nodes and edge.target in nodes))
+        edge_list = (Edge(e.source_id, e.target_id, relation_type(e.relationship), e.weight) for e in self.edges)
+        return Graph(nodes, tuple(edge for edge in edge_list if edge.source in nodes and edge.target in nodes))
 
     def to_dot(self) -> str:
         return graph_formats.dot(self.to_graph())
@@ -174,24 +174,26 @@ class KnowledgeSubgraph:
         return graph_formats.html(self.to_graph())
 
 
-def shown(rel: str) -> str:
-    return SHOWN_AS.get(rel, rel.upper())
+def relationship_name(rel: str) -> str:
+    return RELATIONSHIP_NAMES.get(rel, rel.upper())
 
 
-def kept(relationship: str) -> str:
-    return KEPT_AS.get(relationship, relationship.lower())
+def relation_type(relationship: str) -> str:
+    return RELATION_TYPES.get(relationship, relationship.lower())
 
 
 def as_node(memory: Memory, labels: Mapping[str, str] | None = None) -> KnowledgeNode:
     """`labels` are the provenance labels of episodes, by id."""
     source = source_of(memory)
-    told: dict[str, Json] = {key: value for key, value in memory.metadata.items() if key not in (CATEGORY, SOURCE_ID)}
+    metadata: dict[str, Json] = {
+        key: value for key, value in memory.metadata.items() if key not in (CATEGORY, SOURCE_ID)
+    }
     if memory.entities:
-        told.setdefault(ENTITY, memory.entities[0])
+        metadata.setdefault(ENTITY, memory.entities[0])
     if label := (labels or {}).get(source, ""):
-        told[SOURCE_LABEL] = label
+        metadata[SOURCE_LABEL] = label
     if memory.superseded_by:
-        told |= {SUPERSEDED: True, SUPERSEDED_BY: memory.superseded_by}
+        metadata |= {SUPERSEDED: True, SUPERSEDED_BY: memory.superseded_by}
     return KnowledgeNode(
         node_id=memory.id,
         category=category_of(memory),
@@ -201,7 +203,7 @@ def as_node(memory: Memory, labels: Mapping[str, str] | None = None) -> Knowledg
         source_id=source,
         created_at=iso(memory.created_at),
         tags=list(memory.tags),
-        metadata=told,
+        metadata=metadata,
     )
 
 
@@ -209,7 +211,7 @@ def as_edges(memories: Sequence[Memory]) -> list[KnowledgeEdge]:
     """Every tie between two of them."""
     there = {memory.id for memory in memories}
     return [
-        KnowledgeEdge(memory.id, link.to, shown(link.rel), link.weight, dict(link.data))
+        KnowledgeEdge(memory.id, link.to, relationship_name(link.rel), link.weight, dict(link.data))
         for memory in memories
         for link in memory.links
         if link.to in there
@@ -235,6 +237,6 @@ def source_of(memory: Memory) -> str:
 
 
 def category_of(memory: Memory) -> KnowledgeCategory:
-    told = memory.metadata.get(CATEGORY, memory.type)
+    name = memory.metadata.get(CATEGORY, memory.type)
     known = [each.value for each in KnowledgeCategory]
-    return KnowledgeCategory(str(told)) if told in known else KnowledgeCategory.SEMANTIC
+    return KnowledgeCategory(str(name)) if name in known else KnowledgeCategory.SEMANTIC

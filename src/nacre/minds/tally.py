@@ -17,9 +17,9 @@ from nacre.model.memory import Json, size
 from nacre.protocols import Backend
 
 # The word in a space's own vocabulary that keeps a tally; a kind with a blank in it is none that an archive carries.
-WORD, NAME = "experience tally", "kept"
-LONGEST_WAY = 10_000  # entries of the journal that are read at once; beyond, all is counted anew
-KEPT_EVERY = 1_000  # entries of the journal that a process may have to read before its first answer; some 20 ms
+TERM_KIND, TERM_NAME = "experience tally", "kept"
+MAX_ENTRIES = 10_000  # entries of the journal that are read at once; beyond, all is counted anew
+SAVE_EVERY = 1_000  # entries of the journal that a process may have to read before its first answer; some 20 ms
 # A file grows by the record, its words, the journal's copy and a vector of 384 halves; measured, see the tests.
 COPIES, VECTOR = 3, 768
 EXPERIENCES = Filter.where(metadata__experience_type__in=tuple(ExperienceType))
@@ -39,7 +39,7 @@ class Tally:
         return self.by_type.total()
 
     def count(self, memory: Memory | None, sign: int) -> None:
-        if memory is None or not counts(memory):
+        if memory is None or not is_counted(memory):
             return
         self.bytes += sign * footprint(memory)
         self.compressed += sign * bool(memory.metadata.get(COMPRESSED))
@@ -50,7 +50,7 @@ class Tally:
         return {"seq": self.seq, "bytes": self.bytes, "compressed": self.compressed, "by_type": kinds}
 
 
-def counts(memory: Memory) -> bool:
+def is_counted(memory: Memory) -> bool:
     return is_experience(memory) and memory.status not in ("trashed", "archived") and not memory.superseded_by
 
 
@@ -70,82 +70,84 @@ class Ledger:
     store: Backend
     space: str
     known: Tally | None = None
-    unkept: int = 0  # entries read since a tally was kept
+    unsaved: int = 0  # entries read since a tally was kept
 
     def current(self) -> Tally:
-        known = self.known or self._kept()
-        brought = self._brought_up(known) if known is not None else None
+        known = self.known or self._saved()
+        brought = self._catch_up(known) if known is not None else None
         if brought is None:
-            brought = self._counted()
-            self._keep(brought, brought.total)
+            brought = self._count_all()
+            self._save(brought, brought.total)
         self.known = brought
         return brought
 
-    def _brought_up(self, known: Tally) -> Tally | None:
+    def _catch_up(self, known: Tally) -> Tally | None:
         """None when the way from there to now cannot be told."""
         while True:
-            last = self._last()
+            last = self._last_seq()
             if last == known.seq:
                 return known
             if last < known.seq or self.store.journal_begins(self.space)[0] > known.seq:
                 return None
             entries = self.store.journal(
-                self.space, JournalFilter(after=known.seq, upto=last), newest_first=True, limit=LONGEST_WAY + 1
+                self.space, JournalFilter(after=known.seq, upto=last), newest_first=True, limit=MAX_ENTRIES + 1
             )
-            if len(entries) > LONGEST_WAY:
+            if len(entries) > MAX_ENTRIES:
                 return None
-            told = [entry for entry in entries if entry.kind == MEMORY and entry.memory_id.startswith(PREFIX)]
-            stands = {memory.id: memory for memory in self.store.get(self.space, [entry.memory_id for entry in told])}
-            if self._last() == last:  # else somebody wrote between the two readings
-                return self._moved(known, last, told, stands, len(entries))
+            relevant = [entry for entry in entries if entry.kind == MEMORY and entry.memory_id.startswith(PREFIX)]
+            current = {
+                memory.id: memory for memory in self.store.get(self.space, [entry.memory_id for entry in relevant])
+            }
+            if self._last_seq() == last:  # else somebody wrote between the two readings
+                return self._apply(known, last, relevant, current, len(entries))
 
-    def _moved(
-        self, known: Tally, last: int, told: Sequence[JournalEntry], stands: dict[str, Memory], read: int
+    def _apply(
+        self, known: Tally, last: int, entries: Sequence[JournalEntry], current: dict[str, Memory], read: int
     ) -> Tally | None:
-        stood: dict[str, Memory | None] = {entry.memory_id: stands.get(entry.memory_id) for entry in told}
-        for entry in told:
+        earlier: dict[str, Memory | None] = {entry.memory_id: current.get(entry.memory_id) for entry in entries}
+        for entry in entries:
             if entry.damaged or (entry.before is None and entry.after is None):
                 return None  # a purge, a redaction: what it took is not told
-            stood[entry.memory_id] = before(entry, stood[entry.memory_id])
+            earlier[entry.memory_id] = state_before(entry, earlier[entry.memory_id])
         moved = Tally(last, known.bytes, known.compressed, Counter(known.by_type))
-        for id, former in stood.items():
+        for id, former in earlier.items():
             moved.count(former, -1)
-            moved.count(stands.get(id), 1)
-        self._keep(moved, read)
+            moved.count(current.get(id), 1)
+        self._save(moved, read)
         return moved
 
-    def _counted(self) -> Tally:
+    def _count_all(self) -> Tally:
         while True:
-            last = self._last()
-            whole = tallied(self.store.iterate(self.space, EXPERIENCES), last)
-            if self._last() == last:
-                return whole
+            last = self._last_seq()
+            tally = count_all(self.store.iterate(self.space, EXPERIENCES), last)
+            if self._last_seq() == last:
+                return tally
 
-    def _last(self) -> int:
+    def _last_seq(self) -> int:
         newest = self.store.journal(self.space, limit=1)
         return newest[0].seq if newest else 0
 
-    def _kept(self) -> Tally | None:
-        told = self.store.terms(self._kind()).get(NAME)
-        if told is None:
+    def _saved(self) -> Tally | None:
+        saved = self.store.terms(self._kind()).get(TERM_NAME)
+        if saved is None:
             return None
-        seq, room, compressed = (int(cast(int, told[name])) for name in ("seq", "bytes", "compressed"))
-        return Tally(seq, room, compressed, Counter(cast("dict[str, int]", told["by_type"])))
+        seq, room, compressed = (int(cast(int, saved[name])) for name in ("seq", "bytes", "compressed"))
+        return Tally(seq, room, compressed, Counter(cast("dict[str, int]", saved["by_type"])))
 
-    def _keep(self, tally: Tally, read: int) -> None:
+    def _save(self, tally: Tally, read: int) -> None:
         """Harms nobody when it fails: somebody reads more."""
-        self.unkept += read
-        if self.unkept >= KEPT_EVERY:
-            self.unkept = 0
+        self.unsaved += read
+        if self.unsaved >= SAVE_EVERY:
+            self.unsaved = 0
             with suppress(StorageError, AccessDenied), self.store.transaction() as transaction:
-                transaction.put_term(self._kind(), NAME, tally.to_dict())
+                transaction.put_term(self._kind(), TERM_NAME, tally.to_dict())
 
     def _kind(self) -> str:
         """One that goes by the space's name, so that it goes along when the space gets another."""
-        return f"{WORD}/{self.space}"
+        return f"{TERM_KIND}/{self.space}"
 
 
-def before(entry: JournalEntry, after: Memory | None) -> Memory | None:
+def state_before(entry: JournalEntry, after: Memory | None) -> Memory | None:
     if entry.before is None:
         return None
     if entry.after is None:
@@ -153,8 +155,8 @@ def before(entry: JournalEntry, after: Memory | None) -> Memory | None:
     return None if after is None else set_back(after, entry.before, entry.after)
 
 
-def tallied(memories: Iterable[Memory], seq: int) -> Tally:
-    whole = Tally(seq)
+def count_all(memories: Iterable[Memory], seq: int) -> Tally:
+    tally = Tally(seq)
     for memory in memories:
-        whole.count(memory, 1)
-    return whole
+        tally.count(memory, 1)
+    return tally

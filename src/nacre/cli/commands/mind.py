@@ -48,9 +48,9 @@ def limited(default: int) -> Callable[[F], F]:
 @contextmanager
 def opened(cli: CliContext, agent: str) -> Iterator[CognitiveMemory]:
     from nacre.minds.cognitive import CognitiveMemory
-    from nacre.minds.mind import checked_name
+    from nacre.minds.mind import check_agent_name
 
-    with replace(cli, flags={**cli.flags, "space": checked_name(agent)}).open(any_space=True) as store:
+    with replace(cli, flags={**cli.flags, "space": check_agent_name(agent)}).open(any_space=True) as store:
         yield CognitiveMemory(agent, store=store)
 
 

@@ -25,7 +25,7 @@ def bare(agent_name: str) -> str:
 class Placed(Mind):
     embedding: Embedding = None
 
-    def _opened(self, path: Path | str | None) -> MemoryStore:
+    def _open_store(self, path: Path | str | None) -> MemoryStore:
         name = self.agent_name
         return MemoryStore(path, space=name, actor=name, embedder=self.embedding, settings=Settings())
 

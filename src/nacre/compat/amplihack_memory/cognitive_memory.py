@@ -55,10 +55,10 @@ class CognitiveMemory(Placed, Native):
         self.db_path = usual_place("memory", agent, "cognitive.db") if db_path is None else Path(db_path)
         super().__init__(agent, self.db_path)
 
-    def _act(
+    def _commit(
         self, name: str, drafts: Sequence[Memory], decide: Callable[[], ChangeSet | None], *, why: str = ""
     ) -> list[Memory]:
-        done = super()._act(name, drafts, decide, why=why)
+        done = super()._commit(name, drafts, decide, why=why)
         if given_up := [memory.id for memory in done if memory.status == "trashed"]:
             self.store.purge(*given_up)
         return done

@@ -9,7 +9,7 @@ from nacre.compat.amplihack_memory._base import Embedding, Placed, bare, usual_p
 from nacre.files import private_folder
 from nacre.memory_store import MemoryStore
 from nacre.minds import connector
-from nacre.minds.cognitive import ALL
+from nacre.minds.cognitive import NO_LIMIT
 
 from .exceptions import translated
 from .experience import Experience, ExperienceType
@@ -29,13 +29,13 @@ class MemoryConnector(Placed, connector.MemoryConnector):
         agent, place = bare(agent_name), storage_path or usual_place("memory", str(agent_name).strip())
         connector.MemoryConnector.__init__(self, agent, place, max_memory_mb, enable_compression, backend)
 
-    def _opened(self, path: Path | str | None) -> MemoryStore:
+    def _open_store(self, path: Path | str | None) -> MemoryStore:
         """Raises `PermissionError` where nothing can be written."""
         folder = Path(path or "")
         private_folder(folder)
         if not os.access(folder, os.W_OK):
             raise PermissionError(f"The folder {folder} cannot be written; choose another storage_path.")
-        return super()._opened(folder / DATABASE)
+        return super()._open_store(folder / DATABASE)
 
     @property
     def db_path(self) -> Path:
@@ -53,4 +53,4 @@ class MemoryConnector(Placed, connector.MemoryConnector):
         self, limit: int | None = None, experience_type: ExperienceType | str | None = None, min_confidence: float = 0.0
     ) -> list[Experience]:
         """Newest first; all of them unless there is a limit."""
-        return super().retrieve_experiences(ALL if limit is None else limit, experience_type, min_confidence)
+        return super().retrieve_experiences(NO_LIMIT if limit is None else limit, experience_type, min_confidence)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from nacre.compat.amplihack_memory._base import Embedding, Open, Placed, bare, usual_place
 from nacre.minds import knowledge, subgraph
 from nacre.minds.classify import classify
-from nacre.minds.knowledge import containing
+from nacre.minds.knowledge import facts_containing
 from nacre.minds.knowledge_facts import ALIKE
 from nacre.minds.subgraph import KnowledgeCategory
 from nacre.model import Memory
@@ -77,7 +77,7 @@ class HierarchicalMemory(Placed, knowledge.HierarchicalMemory):
     def search_by_concept(self, keywords: Sequence[str], limit: int = 30) -> list[subgraph.KnowledgeNode]:
         """By concept or content, the newest first; words of one or two signs are passed over."""
         wanted = [word for each in keywords if len(word := each.strip().casefold()) >= SHORTEST]
-        found = {memory.id: memory for memory in containing(self.store, wanted, limit)}
+        found = {memory.id: memory for memory in facts_containing(self.store, wanted, limit)}
         return self._nodes(sorted(found.values(), key=lambda memory: -memory.created_at)[:limit])
 
     def execute_aggregation(self, query_type: str, entity_filter: str = "") -> dict[str, Any]:

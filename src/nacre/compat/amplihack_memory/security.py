@@ -9,7 +9,7 @@ from nacre.access.capabilities import ScopeLevel as ScopeLevel
 from nacre.compat.amplihack_memory._base import Open
 from nacre.minds import security as guarded
 from nacre.minds import security as queries
-from nacre.minds.security import UNNAMED
+from nacre.minds.security import PLAIN_PLACEHOLDER
 
 from .connector import MemoryConnector
 from .exceptions import MemoryQuotaExceededError as MemoryQuotaExceededError
@@ -49,7 +49,7 @@ class CredentialScrubber(guarded.CredentialScrubber):
     """Beyond what the native one finds, whatever has the shape of a credential or stands under the name of one: also
     published examples and words that only stand for a secret."""
 
-    REDACTION_TEXT = UNNAMED
+    REDACTION_TEXT = PLAIN_PLACEHOLDER
     PATTERNS: ClassVar[Mapping[str, re.Pattern[str]]] = {
         "aws_key": re.compile(r"\bAKIA[A-Z0-9]{16}\b"),
         "openai_key": re.compile(r"\bsk-[A-Za-z0-9]{20,}"),
@@ -65,7 +65,7 @@ class CredentialScrubber(guarded.CredentialScrubber):
     def scrub_text(self, text: str) -> str:
         clean = super().scrub_text(text)
         for pattern in self.PATTERNS.values():
-            clean = pattern.sub(lambda match: match.groupdict().get("name", "") + UNNAMED, clean)
+            clean = pattern.sub(lambda match: match.groupdict().get("name", "") + PLAIN_PLACEHOLDER, clean)
         return clean
 
     def contains_credentials(self, text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from nacre.clients.other_clients import ClaudeDesktopInstaller
+from nacre.clients.registry import ClaudeDesktopInstaller
 
 INSTALL = "--install"
 

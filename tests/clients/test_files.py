@@ -102,11 +102,11 @@ def test_bytes_that_are_no_text_count_as_unreadable(tmp_path: Path) -> None:
 
 def test_what_stands_in_the_way_is_never_replaced_even_by_force(tmp_path: Path) -> None:
     def stuck(_text: str) -> str:
-        raise CannotEdit("servers is no object in it; write it as one")
+        raise CannotEdit("servers is not an object; write it as one")
 
     file = tmp_path / "s.json"
     file.write_text("x")
-    with pytest.raises(ConfigError, match=r"left as it is: servers is no object in it; write it as one\.$"):
+    with pytest.raises(ConfigError, match=r"left as it is: servers is not an object; write it as one\.$"):
         rewrite(file, stuck, replace_unreadable=True)
 
 

@@ -85,7 +85,7 @@ def test_null_makes_room_for_an_object() -> None:
 
 @pytest.mark.parametrize("standing", ['"text"', "[]", "3"])
 def test_something_else_in_the_way_is_not_overwritten(standing: str) -> None:
-    with pytest.raises(CannotEdit, match="mcpServers is no object"):
+    with pytest.raises(CannotEdit, match="mcpServers is not an object"):
         jsonc.put(f'{{"mcpServers": {standing}}}', PLACE, ENTRY)
 
 
@@ -96,7 +96,7 @@ def test_a_list_grows_at_its_end_and_shrinks_anywhere() -> None:
     assert jsonc.take(after, ("hooks", 2)) == text
     assert jsonc.take(text, ("hooks", 0)) == '{\n  "hooks": [\n    // one\n    2\n  ]\n}'
     assert jsonc.read(jsonc.append("", ("a", "b"), 1)) == {"a": {"b": [1]}}
-    with pytest.raises(CannotEdit, match="no list"):
+    with pytest.raises(CannotEdit, match="not a list"):
         jsonc.append('{"a": {}}', ("a",), 1)
 
 
@@ -128,7 +128,7 @@ def test_what_is_no_json_is_an_error_that_says_where(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["[]", "3", '"text"', "null"])
 def test_json_that_is_no_object_cannot_take_an_entry(text: str) -> None:
-    with pytest.raises(ValueError, match="no JSON object"):
+    with pytest.raises(ValueError, match="not a JSON object"):
         jsonc.put(text, PLACE, ENTRY)
 
 

@@ -95,7 +95,7 @@ def test_a_stranger_without_the_token_is_not_answered(tmp_path: Path) -> None:
                 receive(stranger)
         while not log_file().exists():  # noted after the connection was closed
             thread.join(0.01)
-        assert "without the token" in log_file().read_text()
+        assert "did not send the token" in log_file().read_text()
         told = ask(channel, {"event": "status"}, SECONDS)
         assert told == {"pid": os.getpid(), "ready": False}
     finally:

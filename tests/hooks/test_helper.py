@@ -22,12 +22,12 @@ from nacre import MemoryStore
 from nacre.hooks import client as asking
 from nacre.hooks.channel import UnixChannel, receive, send
 from nacre.hooks.client import LIMIT_VARIABLE, first_to_start
-from nacre.hooks.helper import Helper
+from nacre.hooks.helper import Helper, Stores
 from nacre.hooks.request import Request
 from nacre.hooks.status import helper_at
 from nacre.settings import Settings
 from tests.command_line import CommandLine
-from tests.hooks.hooking import PATIENCE, Client, eventually, log
+from tests.hooks.hook_client import PATIENCE, Client, eventually, log
 from tests.transcripts import add_lines, turn, write_lines
 from tests.trusting import trusted
 
@@ -268,3 +268,17 @@ def test_the_helper_may_take_as_long_as_the_limit_allows(client: Client, monkeyp
     monkeypatch.setattr(asking, "ask", answer)
     request = Request.here("prompt", json.loads(client.payload("prompt", prompt=QUESTION)), {})
     assert asking.answer(request, 0.0) == "x" and allowed == [77.0]
+
+
+def test_a_helper_that_was_warmed_has_its_model_before_the_first_request(tmp_path: Path) -> None:
+    stores = Stores(tmp_path / "s.db")
+    assert not stores.ready
+    stores.warm("hashing")
+    assert stores.ready
+    assert not (tmp_path / "s.db").exists()
+
+
+def test_a_model_that_cannot_be_made_does_not_stop_the_helper(tmp_path: Path) -> None:
+    stores = Stores(tmp_path / "s.db")
+    stores.warm("no such model")
+    assert not stores.ready

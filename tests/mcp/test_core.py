@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nacre.memory_store import MemoryStore
-from tests.mcp.mcp_agents import Agent, said, stdio_agent
+from tests.mcp.agents import Agent, said, stdio_agent
 
 TOOLS = ["remember", "recall", "context", "forget", "link", "review", "history", "status"]
 
@@ -164,8 +164,8 @@ def test_a_long_memory_does_not_fill_a_context_unasked(agent: Agent) -> None:
 
 
 def test_an_answer_is_bounded(agent: Agent) -> None:
-    assert "100 are the most" in agent.refused("recall", query="x", k=101)
-    assert "100 are the most" in agent.refused("history", limit=1_000)
+    assert "at most 100" in agent.refused("recall", query="x", k=101)
+    assert "at most 100" in agent.refused("history", limit=1_000)
 
 
 def test_a_second_client_at_the_same_time_sees_what_the_first_one_writes(agent: Agent, place: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from nacre.mcp.profiles.core import TOOLS as CORE
 from nacre.mcp.profiles.full import TOOLS
-from tests.hooks.hooking import eventually
-from tests.mcp.mcp_agents import Agent, stdio_agent
+from tests.hooks.hook_client import eventually
+from tests.mcp.agents import Agent, stdio_agent
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_episodes_are_condensed_only_when_asked_to(agent: Agent) -> None:
     applied = agent.ok("reflect", apply=True, min_cluster=2)
     (summary, *_) = applied["summaries"]
     assert agent.ok("get", ids=[summary["id"]])["memories"][0]["text"] == summary["text"]
-    assert "lends no model" in agent.refused("reflect", ask_model=True)
+    assert "offers no model" in agent.refused("reflect", ask_model=True)
 
 
 def test_maintenance_does_what_is_due_and_says_how_far_it_is(agent: Agent) -> None:
@@ -148,5 +148,5 @@ def test_maintenance_does_what_is_due_and_says_how_far_it_is(agent: Agent) -> No
 
 
 def test_every_tool_is_driven_here_or_with_the_core() -> None:
-    written = "".join(Path(__file__).with_name(f"test_mcp_{name}.py").read_text("utf-8") for name in ("core", "full"))
+    written = "".join(Path(__file__).with_name(f"test_{name}.py").read_text("utf-8") for name in ("core", "full"))
     assert [tool.name for tool in TOOLS if f'"{tool.name}", ' not in written and f'"{tool.name}")' not in written] == []

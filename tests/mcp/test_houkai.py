@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.mcp.mcp_agents import Agent, stdio_agent
+from tests.mcp.agents import Agent, stdio_agent
 
 # Each tool with its arguments; a default stands where the reference has one that says something.
 SIGNATURES: dict[str, dict[str, Any]] = {

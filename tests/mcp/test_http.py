@@ -14,7 +14,7 @@ import pytest
 from nacre.errors import ConfigError, InvalidInput
 from nacre.mcp.http import Address, allowed_names, load_token
 from tests.command_line import CommandLine
-from tests.mcp.mcp_agents import HttpServer
+from tests.mcp.agents import HttpServer
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -133,4 +133,4 @@ def test_a_further_name_of_the_machine_may_be_allowed() -> None:
 def test_a_port_that_is_taken_is_one_clear_error(nacre: CommandLine, server: HttpServer) -> None:
     taken = server.url.partition("//")[2].partition("/")[0]
     result = nacre("mcp", "--http", taken)
-    assert result.exit_code != 0 and "cannot be listened on" in result.stderr
+    assert result.exit_code != 0 and "is not available" in result.stderr

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.mcp.mcp_agents import Agent, stdio_agent
+from tests.mcp.agents import Agent, stdio_agent
 
 TOOLS = ["learn", "recall", "get", "update", "delete", "related", "link", "tags", "sources", "contexts"]
 

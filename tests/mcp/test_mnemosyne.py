@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nacre.memory_store import MemoryStore
-from tests.mcp.mcp_agents import Agent, stdio_agent
+from tests.mcp.agents import Agent, stdio_agent
 
 DEFAULTS: dict[str, dict[str, object]] = {
     "store_memory": {"memory_type": "episodic"},

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nacre.memory_store import MemoryStore
 from nacre.settings import settings
-from tests.mcp.mcp_agents import stdio_agent
+from tests.mcp.agents import stdio_agent
 
 
 def test_an_old_secret_is_shown_by_no_tool(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from nacre import MemoryStore
 from nacre.conflicts.language_model import ask as conflict_question
-from nacre.hooks.answer import injection
+from nacre.hooks.inject import injection
 from nacre.hooks.request import Request
 from nacre.mcp.calls import check_arguments, error_result, tool_result
 from nacre.mcp.profiles import profile_named

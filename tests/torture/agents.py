@@ -12,7 +12,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from mcp import Client, StdioServerParameters
-from tests.mcp.mcp_agents import HttpServer, environment, server_command
+from tests.mcp.agents import HttpServer, environment, server_command
 
 PATIENCE = 120
 

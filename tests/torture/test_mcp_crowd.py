@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from nacre.memory_store import MemoryStore
-from tests.mcp.mcp_agents import HttpServer
+from tests.mcp.agents import HttpServer
 from tests.torture.agents import lived, resident_mebibytes
 
 LARGEST = 400.0  # MiB of a server without a model: it holds the store's vectors and a connection for each worker

@@ -1,1 +1,1 @@
-"""Installs Nacre into the settings of other programs."""
+"""Installs the MCP server, hooks and guidance into the settings of other programs."""

@@ -1,4 +1,4 @@
-"""The hooks of Claude Code that call this program: put beside those of others, and taken out without them."""
+"""Installs the MCP server and the hooks into Claude Code, and leaves the hooks of other programs alone."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from nacre.clients import installer as guiding
 from nacre.clients import jsonc
 from nacre.clients.files import FileChange, rewrite
-from nacre.clients.installer import Installer, any_exists, folder_from, own_command
+from nacre.clients.installer import Installer, any_exists, folder_from, guidance, own_command
 
 EVENTS = {
     "SessionStart": "session-start",
@@ -21,7 +20,7 @@ EVENTS = {
     "Stop": "stop",
     "SessionEnd": "session-end",
 }
-PATIENCE = 30  # seconds: reading a long conversation takes a few; a hook that hangs must not hold up a session
+TIMEOUT_SECONDS = 30  # reading a long conversation takes a few; a hook that hangs must not stop a session
 OURS = re.compile(rf"(?:^|[\\/\s'\"])nacre(?:\.exe)?['\"]?\s(?:.*\s)?hook (?:{'|'.join(EVENTS.values())})$")
 
 
@@ -32,10 +31,10 @@ def with_hooks(text: str, command: Sequence[str]) -> str:
 
 
 def with_hook(text: str, event: str, wanted: dict[str, object]) -> str:
-    wanted = {**wanted, "timeout": PATIENCE}
-    standing = list(ours(text, event))
-    if len(standing) == 1:
-        group, place = standing[0]
+    wanted = {**wanted, "timeout": TIMEOUT_SECONDS}
+    installed = list(ours(text, event))
+    if len(installed) == 1:
+        group, place = installed[0]
         return jsonc.put(text, ("hooks", event, group, "hooks", place), wanted)
     return jsonc.append(without_hook(text, event), ("hooks", event), {"hooks": [wanted]})
 
@@ -47,14 +46,14 @@ def without_hooks(text: str) -> str:
 
 
 def without_hook(text: str, event: str) -> str:
-    for group, place in reversed(list(ours(text, event))):  # from the end: the numbers before stay true
+    for group, place in reversed(list(ours(text, event))):  # from the end, so that the indices before stay valid
         alone = len(hooks_of(groups_of(text, event)[group])) == 1
         text = jsonc.take(text, ("hooks", event, group) if alone else ("hooks", event, group, "hooks", place))
     return text
 
 
 def ours(text: str, event: str) -> Iterator[tuple[int, int]]:
-    """Whatever environment they call: a program that moved is still the same one."""
+    """The places of our hooks, whatever path they call: the program may have moved."""
     for number, group in enumerate(groups_of(text, event)):
         for place, hook in enumerate(hooks_of(group)):
             command = hook.get("command") if isinstance(hook, dict) else None
@@ -80,8 +79,8 @@ def hooks_of(group: object) -> list[object]:
 
 @dataclass(frozen=True)
 class ClaudeCodeInstaller(Installer):
-    """By itself it writes the settings file that it was always asked to write. Claude Code reads servers from
-    `user_path` and `project_path`, and an empty `settings_path` means those."""
+    """The default `settings_path` is that of AI-Houkai. Claude Code itself reads servers from `user_path` and
+    `project_path`; an empty `settings_path` means those."""
 
     settings_path: str = "~/.claude/settings.json"
     overwrite_unparseable: bool = True
@@ -99,7 +98,7 @@ class ClaudeCodeInstaller(Installer):
         return folder / ".mcp.json"
 
     @classmethod
-    def found(cls) -> bool:
+    def is_present(cls) -> bool:
         return any_exists((cls.user_path(), user_folder()), cls.commands)
 
     @property
@@ -129,7 +128,7 @@ class ClaudeCodeInstaller(Installer):
 
     @staticmethod
     def claudemd_snippet() -> str:
-        return guiding.guidance()
+        return guidance()
 
 
 def user_folder() -> Path:

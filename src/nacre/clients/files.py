@@ -1,4 +1,4 @@
-"""Rewrites another program's file: whole or not at all, with the old one kept beside it."""
+"""Changes a file of another program atomically, and keeps a backup beside it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from nacre.errors import ConfigError
 from nacre.files import atomic_write
 
 BACKUP = ".nacre-backup"
-ATTEMPTS = 5  # a running client rewrites its file now and then, not five times in a row
+ATTEMPTS = 5  # a running client may rewrite its file meanwhile, but not five times in a row
 
 
 class CannotEdit(ValueError):
-    """A text that can be read, and holds something that cannot be changed in place; says what to do about it."""
+    """The text is valid, but the place cannot be changed alone; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """`backup` holds what the file held before; None where there was no file, or nothing was to do."""
+    """`backup` holds the former content; None where there was no file, or nothing changed."""
 
     file: Path
     changed: bool
@@ -28,10 +28,10 @@ class FileChange:
 
 
 def rewrite(file: Path, edit: Callable[[str], str], *, replace_unreadable: bool = False) -> FileChange:
-    """`edit` gets the text, empty where there is no file, and raises `ValueError` for one that it cannot read.
+    """`edit` gets the text, empty where there is no file, and raises `ValueError` for a text that it cannot read.
 
-    Such a file is left alone with a `ConfigError`, or replaced by the edit of an empty text. A link is followed; mode
-    and line ends stay; an edit that leaves nothing removes the file.
+    Such a file is left alone with a `ConfigError`, or replaced by the edit of an empty text. Links are followed, the
+    mode stays, and an edit that leaves nothing removes the file.
     """
     real = file.resolve()
     for _ in range(ATTEMPTS):
@@ -40,7 +40,7 @@ def rewrite(file: Path, edit: Callable[[str], str], *, replace_unreadable: bool 
         if after == (before or b""):
             return FileChange(file, changed=False)
         if before is not None and not os.access(real, os.W_OK):
-            raise ConfigError(f"{file} is read-only; make it writable, or change it where it comes from.")
+            raise ConfigError(f"{file} is read-only; make it writable, or change its source.")
         if bytes_of(real) == before:
             backup = make_backup(real, before) if before is not None else None
             if after:
@@ -64,15 +64,15 @@ def edited_bytes(file: Path, before: bytes | None, edit: Callable[[str], str], *
 
 
 def unreadable(file: Path, reason: Exception) -> ConfigError:
-    told = f"{reason}".splitlines()[0]
+    first_line = f"{reason}".splitlines()[0]
     return ConfigError(
-        f"{file} cannot be read ({told}), and was left as it is. "
-        "Mend it, or have it replaced with --force; what it holds is kept beside it."
+        f"{file} cannot be read ({first_line}), and was left as it is. "
+        "Correct it, or replace it with --force; a backup is kept beside it."
     )
 
 
 def text_of(file: Path) -> str:
-    """Raises `ConfigError` for bytes that are no text."""
+    """Raises `ConfigError` for bytes that are not UTF-8."""
     try:
         return (bytes_of(file.resolve()) or b"").decode("utf-8")
     except UnicodeDecodeError as error:
@@ -87,7 +87,7 @@ def bytes_of(file: Path) -> bytes | None:
 
 
 def make_backup(file: Path, content: bytes) -> Path:
-    """A copy beside the file; an older copy is never overwritten, and an equal one is enough."""
+    """A copy beside the file. Older copies are never overwritten; an equal one is used again."""
     number = 1
     while True:
         backup = file.with_name(file.name + BACKUP + (f"-{number}" if number > 1 else ""))

@@ -1,4 +1,4 @@
-"""The command line that starts this program from anywhere, whatever PATH and folder it is started with."""
+"""The base of all installers: writes the MCP server and the guidance into the files of a client."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SCRIPT = "nacre.exe" if sys.platform == "win32" else "nacre"
 
 
 def own_command() -> tuple[str, ...]:
-    """The script beside this interpreter; else the interpreter itself.
+    """The command that starts this program from any folder: the script beside this interpreter, else the interpreter.
 
-    -P keeps what lies in the folder of the caller, a stranger's project perhaps, from being imported in our place.
+    -P keeps files of the current folder, perhaps of a stranger's project, from being imported instead of ours.
     """
-    interpreter = Path(os.path.abspath(sys.executable))  # noqa: PTH100 (a link into an environment must not be followed)
+    interpreter = Path(os.path.abspath(sys.executable))  # noqa: PTH100 (must not follow a link into an environment)
     script = interpreter.with_name(SCRIPT)
     if script.is_file() and os.access(script, os.X_OK):
         return (str(script),)
@@ -33,7 +33,7 @@ def own_command() -> tuple[str, ...]:
 
 
 def settings_home() -> Path:
-    """Where desktop programs keep theirs: ~/.config, Application Support, or %APPDATA%."""
+    """The settings folder of desktop programs: ~/.config, Application Support, or %APPDATA%."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
     if sys.platform == "win32":
@@ -42,14 +42,14 @@ def settings_home() -> Path:
 
 
 def config_home() -> Path:
-    """Where programs of the terminal keep theirs, on every system."""
+    """The settings folder of terminal programs, on every system."""
     return folder_from("XDG_CONFIG_HOME", Path.home() / ".config")
 
 
 def folder_from(variable: str, otherwise: Path) -> Path:
     """The folder that an environment variable names."""
-    given = os.environ.get(variable, "").strip()
-    return Path(given).expanduser() if given else otherwise
+    value = os.environ.get(variable, "").strip()
+    return Path(value).expanduser() if value else otherwise
 
 
 def any_exists(places: Iterable[Path], commands: Iterable[str]) -> bool:
@@ -80,21 +80,21 @@ def guidance(server: str = "nacre") -> str:
     return GUIDANCE.format(server=server)
 
 
-def with_guidance(text: str, told: str, header: str = "") -> str:
-    """Between marks, so that it can be brought up to date or taken out; `header` begins a file that was not there."""
+def with_guidance(text: str, guidance_text: str, header: str = "") -> str:
+    """Between marks, so that it can be updated or removed. `header` starts a new file."""
     line = "\r\n" if "\r\n" in text else "\n"
-    section = f"{BEGIN}\n{told.strip()}\n{END}\n".replace("\n", line)
+    section = f"{BEGIN}\n{guidance_text.strip()}\n{END}\n".replace("\n", line)
     if not text:
         return header.replace("\n", line) + section
-    if (found := SECTION.search(text)) is not None:
-        begin = text.index(BEGIN, found.start())
-        return text[:begin] + section + text[found.end() :]
+    if (match := SECTION.search(text)) is not None:
+        begin = text.index(BEGIN, match.start())
+        return text[:begin] + section + text[match.end() :]
     ended = text if text.endswith("\n") else text + line
     return ended + line + section
 
 
 def without_guidance(text: str, header: str = "") -> str:
-    """Empty where nothing but ours was in it."""
+    """Empty where the file held nothing else."""
     if SECTION.search(text) is None:
         return text
     rest = SECTION.sub("", text)
@@ -102,7 +102,7 @@ def without_guidance(text: str, header: str = "") -> str:
 
 
 class Notation(Protocol):
-    """Changes one place of a text and leaves the rest; raises `ValueError` for a text that it cannot read."""
+    """A file format. Changes one place of a text and keeps the rest; raises `ValueError` for an invalid text."""
 
     def read(self, text: str) -> dict[str, object]: ...
     def put(self, text: str, path: Sequence[str], value: object) -> str: ...
@@ -112,7 +112,7 @@ class Notation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a program starts the server."""
+    """How a client starts the server."""
 
     command: str
     args: tuple[str, ...] = ()
@@ -121,8 +121,8 @@ class Launch:
 
 @dataclass(frozen=True)
 class Installer(ABC):
-    """An empty `store` or `space` is left to the settings that hold where the server is started. Without a
-    `settings_path` the program's own place is meant: of the project in `folder`, or of the user."""
+    """An empty `store` or `space` leaves the choice to the settings where the server is started. The default path is
+    that of the client: of the project in `folder`, or of the user."""
 
     store: str = ""
     space: str = ""
@@ -135,7 +135,7 @@ class Installer(ABC):
 
     client: ClassVar[str]
     title: ClassVar[str]
-    commands: ClassVar[tuple[str, ...]] = ()  # one on the PATH means that the program is here
+    commands: ClassVar[tuple[str, ...]] = ()  # one of them on the PATH means that the client is installed
     section: ClassVar[str] = "mcpServers"
     notation: ClassVar[Notation] = jsonc
     guidance_header: ClassVar[str] = ""
@@ -146,16 +146,16 @@ class Installer(ABC):
 
     @classmethod
     def project_path(cls, folder: Path) -> Path | None:  # noqa: ARG003
-        """None where the program knows no settings of a project."""
+        """None where the client has no settings per project."""
         return None
 
     def guidance_path(self) -> Path | None:
-        """The file of instructions that the program reads by itself; None where there is none."""
+        """The file of instructions that the client reads; None where there is none."""
         return None
 
     @classmethod
-    def found(cls) -> bool:
-        """Whether the program seems to be on this machine."""
+    def is_present(cls) -> bool:
+        """Whether the client seems to be on this machine."""
         return any_exists((cls.user_path(), cls.user_path().parent), cls.commands)
 
     @property
@@ -172,8 +172,8 @@ class Installer(ABC):
 
     def environment(self) -> dict[str, str]:
         placed = self.store if self.store in ("", IN_MEMORY) else str(store_file(self.store).absolute())
-        given = {"NACRE_STORE": placed, "NACRE_SPACE": self.space}
-        return {**{name: value for name, value in given.items() if value}, **self.extra_env}
+        values = {"NACRE_STORE": placed, "NACRE_SPACE": self.space}
+        return {**{name: value for name, value in values.items() if value}, **self.extra_env}
 
     def build_mcp_block(self) -> dict[str, object]:
         launch = self.launch()
@@ -190,16 +190,16 @@ class Installer(ABC):
         sys.stdout.write(self.config_text() + "\n")
 
     def entry(self) -> dict[str, object] | None:
-        """What stands in the settings under the server's name. Raises `ConfigError` where they cannot be read."""
+        """The server's entry in the settings. Raises `ConfigError` where they cannot be read."""
         try:
             servers = self.notation.read(text_of(self.path)).get(self.section)
         except ValueError as error:
             raise unreadable(self.path, error) from error
-        found = servers.get(self.server_name) if isinstance(servers, dict) else None
-        return found if isinstance(found, dict) else None
+        server = servers.get(self.server_name) if isinstance(servers, dict) else None
+        return server if isinstance(server, dict) else None
 
     def install(self) -> Path:
-        """Sets only its own entry, and keeps all else; doing it again changes nothing."""
+        """Sets only its own entry. A second call changes nothing."""
         return self.write_settings().file
 
     def write_settings(self) -> FileChange:
@@ -211,18 +211,18 @@ class Installer(ABC):
         )
 
     def uninstall(self) -> bool:
-        """Takes out its own entry alone; False where there was none."""
+        """Removes only its own entry; False where there was none."""
         return rewrite(self.path, lambda text: self.notation.take(text, (self.section, self.server_name))).changed
 
     def verify(self) -> bool:
-        """Whether the settings hold the entry as it would be written now."""
+        """Whether the settings hold the entry that would be written now."""
         try:
             return self.entry() == self.build_mcp_block()
         except ConfigError:
             return False
 
     def launch_of(self, entry: Mapping[str, object]) -> Launch:
-        """How the program would start the server, from what its settings say."""
+        """How the client would start the server by its settings."""
         return Launch(str(entry.get("command", "")), string_list(entry.get("args")), string_map(entry.get("env")))
 
     def guidance(self) -> str:
@@ -241,9 +241,9 @@ class Installer(ABC):
         return rewrite(place, lambda text: without_guidance(text, self.guidance_header)).changed
 
 
-def string_list(given: object) -> tuple[str, ...]:
-    return tuple(map(str, given)) if isinstance(given, list) else ()
+def string_list(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
-def string_map(given: object) -> dict[str, str]:
-    return {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}
+def string_map(value: object) -> dict[str, str]:
+    return {str(name): str(each) for name, each in value.items()} if isinstance(value, dict) else {}

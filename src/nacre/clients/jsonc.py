@@ -1,4 +1,4 @@
-"""Reads JSON that may have comments and trailing commas, and remembers where in the text each part stands."""
+"""Reads and changes JSON with comments and trailing commas; keeps the layout of everything else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`start` is where its name begins, or itself in a list; `comma` is where the one after it is, or `NOTHING`."""
+    """`start` is where its name begins, or its value in a list; `comma` is the place of the next comma or `NOTHING`."""
 
     name: str | int
     start: int
@@ -36,7 +36,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Node:
-    """`value` is what it means. Its parts are looked for when they are asked for: most of a large file never is."""
+    """A value and its place. `entries` are parsed on demand: most of a large file is never needed."""
 
     start: int
     end: int
@@ -45,16 +45,16 @@ class Node:
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """Of an object or a list, in their order."""
+        """Those of an object or a list, in order."""
         return tuple(entries_at(self.text, self.start)) if self.text[self.start] in CLOSING else ()
 
     def entry(self, name: str | int) -> Entry | None:
-        """Of a name that comes twice the last one counts, as it does for everybody who reads JSON."""
+        """The last one of equal names, as in every JSON parser."""
         return next((each for each in reversed(self.entries) if each.name == name), None)
 
 
 def parse(text: str) -> Node:
-    """Raises `ValueError` that tells the line where the text is no JSON."""
+    """Raises `ValueError`, with the line number, for a text that is not JSON."""
     try:
         root = node_at(text, first_place(text))
     except RecursionError as error:
@@ -66,7 +66,7 @@ def parse(text: str) -> Node:
 
 
 def is_blank(text: str) -> bool:
-    """Nothing but blanks and comments."""
+    """Whether it holds only blanks and comments."""
     return first_place(text) == len(text)
 
 
@@ -75,12 +75,12 @@ def first_place(text: str) -> int:
 
 
 def after_gap(text: str, at: int) -> int:
-    found = GAP.match(text, at)
-    return found.end() if found else at
+    gap = GAP.match(text, at)
+    return gap.end() if gap else at
 
 
 def node_at(text: str, at: int) -> Node:
-    """What has no comments in it is read by the decoder of Python itself, ten times as fast."""
+    """A part without comments is read by Python's own decoder, ten times as fast."""
     try:
         value, end = _decoder.raw_decode(text, at)
         return Node(at, end, value, text)
@@ -95,7 +95,7 @@ def container_at(text: str, at: int) -> Node:
     end = after_gap(text, max(entries[-1].node.end, entries[-1].comma + 1) if entries else at + 1) + 1
     values = [entry.node.value for entry in entries]
     node = Node(at, end, {entry.name: entry.node.value for entry in entries} if text[at] == "{" else values, text)
-    node.__dict__["entries"] = entries  # they are known: no need to look for them again
+    node.__dict__["entries"] = entries  # known already
     return node
 
 
@@ -126,13 +126,13 @@ def entry_at(text: str, start: int, index: int, *, named: bool) -> Entry:
     return Entry(name, start, node, comma if text[comma : comma + 1] == "," else NOTHING)
 
 
-INDENT = "  "  # where the text shows no habit of its own
+INDENT = "  "  # where the text has no indentation
 Step = str | int
 Splice = tuple[int, int, str]
 
 
 def read(text: str) -> dict[str, object]:
-    """An empty text is an empty object. Raises `ValueError` for anything that is no object."""
+    """An empty text is an empty object. Raises `ValueError` for anything that is not an object."""
     _, root = opened(text)
     return cast(dict[str, object], root.value)
 
@@ -152,28 +152,28 @@ def put(text: str, path: Sequence[Step], value: object) -> str:
     if holder.value is None:
         return replaced(text, holder, {rest[0]: value})
     if not isinstance(holder.value, dict):
-        raise CannotEdit(f"{'.'.join(map(str, path[:depth]))} is no object in it; write it as one")
+        raise CannotEdit(f"{'.'.join(map(str, path[:depth]))} is not an object; write it as one")
     return added(text, holder, rest[0], value)
 
 
 def append(text: str, path: Sequence[Step], value: object) -> str:
-    """Adds to the end of the list at the path, which is made where there is none."""
+    """Appends to the list at the path, which is created where there is none."""
     text, root = opened(text)
     holder, depth = deepest(root, path)
     if depth < len(path) or holder.value is None:
         return put(text, path, [value])
     if not isinstance(holder.value, list):
-        raise CannotEdit(f"{'.'.join(map(str, path))} is no list in it; write it as one")
+        raise CannotEdit(f"{'.'.join(map(str, path))} is not a list; write it as one")
     return added(text, holder, len(holder.entries), value)
 
 
 def take(text: str, path: Sequence[Step]) -> str:
-    """Removes what stands at the path, and then what held nothing else; comments stay."""
-    if is_blank(text) or (found := located(text, path)) is None:
+    """Removes the value at the path, and objects that held nothing else; comments stay."""
+    if is_blank(text) or (location := located(text, path)) is None:
         return text
-    text = spliced(text, removal(text, *found))
+    text = spliced(text, removal(text, *location))
     if isinstance(path[-1], str) and located(text, path) is not None:
-        return take(text, path)  # a name may stand there twice
+        return take(text, path)  # a name may be there twice
     holder, _ = deepest(parse(text), path[:-1])
     if text[holder.start + 1 : holder.end - 1].strip():
         return text
@@ -196,12 +196,12 @@ def opened(text: str) -> tuple[str, Node]:
         text = ended + "{}" + newline_of(text)
     root = parse(text)
     if not isinstance(root.value, dict):
-        raise ValueError("it holds no JSON object")
+        raise ValueError("it is not a JSON object")
     return text, root
 
 
 def deepest(root: Node, path: Sequence[Step]) -> tuple[Node, int]:
-    """The last part of the path that is there, and how many steps lead to it."""
+    """The deepest existing node on the path, and its depth."""
     node = root
     for depth, step in enumerate(path):
         entry = node.entry(step)
@@ -236,7 +236,7 @@ def comma_after(last: Entry) -> list[Splice]:
 
 
 def trailing(last: Entry) -> str:
-    """A text that ends its lists with a comma goes on doing so."""
+    """Keeps a trailing comma."""
     return "" if last.comma == NOTHING else ","
 
 
@@ -259,7 +259,7 @@ def removal(text: str, holder: Node, gone: Entry) -> list[Splice]:
 
 
 def whole_line(text: str, start: int, end: int, *, keep_left: bool) -> list[Splice]:
-    """With the line, where nothing else stands on it; else with the blanks on one side."""
+    """With the whole line where it holds nothing else; else with the blanks on one side."""
     left = len(text[:start].rstrip(" \t"))
     right = end + len(text[end:]) - len(text[end:].lstrip(" \t"))
     line_end = next((mark for mark in ("\r\n", "\n") if text.startswith(mark, right)), "")
@@ -269,7 +269,7 @@ def whole_line(text: str, start: int, end: int, *, keep_left: bool) -> list[Spli
 
 
 def spliced(text: str, splices: Sequence[Splice]) -> str:
-    """They come in the order of the text, and are done from its end, so that the places before stay true."""
+    """The splices are in the order of the text; they are applied from the end, so that earlier places stay valid."""
     for start, end, piece in reversed(splices):
         text = text[:start] + piece + text[end:]
     return text
@@ -281,7 +281,7 @@ def written(text: str, value: object, inner: str) -> str:
 
 
 def habit(text: str) -> str:
-    """How far the text indents."""
+    """The indentation of the text."""
     first = next(iter(parse(text).entries), None)
     return (margin(text, first.start) if first and leads_line(text, first.start) else "") or INDENT
 
@@ -291,12 +291,12 @@ def newline_of(text: str) -> str:
 
 
 def margin(text: str, at: int) -> str:
-    """The blanks that the line of this place begins with."""
+    """The blanks at the start of the line."""
     line = text[text.rfind("\n", 0, at) + 1 : at].lstrip("\ufeff")
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def leads_line(text: str, at: int) -> bool:
-    """Nothing but blanks is before it on its line, which is not the first."""
+    """Whether only blanks are before it on its line, which is not the first."""
     line = text.rfind("\n", 0, at)
     return line >= 0 and not text[line + 1 : at].strip(" \t")

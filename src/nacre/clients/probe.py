@@ -1,4 +1,4 @@
-"""Starts the server as a client would, over stdio with the official MCP client, and asks for its tools."""
+"""Starts the server as a client would, over stdio with the official MCP client, and lists its tools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nacre.clients.installer import Launch
 from nacre.errors import ConfigError, MissingExtra
 
 ANSWER_WITHIN = 30.0  # seconds; clients themselves give up after ten to sixty
-LAST_WORDS = 300  # characters of what the server said on stderr
+LONGEST_OUTPUT = 300  # characters of the server's stderr in an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +31,19 @@ def probe(launch: Launch, *, within: float = ANSWER_WITHIN) -> Answer:
         raise MissingExtra("The check of the installed server", "mcp") from error
 
     began = time.monotonic()
-    # Started elsewhere than here: a setting that works only in this folder would be no use to the client.
+    # Started in another folder: the client may start it anywhere.
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr,
         tempfile.TemporaryDirectory() as at,
     ):
         try:
-            server, tools = anyio.run(_asked, launch, Path(at), stderr, within)
-        except Exception as error:  # whatever it died of, the person is told
+            server, tools = anyio.run(_list_tools, launch, Path(at), stderr, within)
+        except Exception as error:  # whatever the reason, the person sees it
             raise no_answer_error(launch, error, stderr, within) from error
     return Answer(server, tools, time.monotonic() - began)
 
 
-async def _asked(launch: Launch, folder: Path, stderr: IO[str], within: float) -> tuple[str, tuple[str, ...]]:
+async def _list_tools(launch: Launch, folder: Path, stderr: IO[str], within: float) -> tuple[str, tuple[str, ...]]:
     import anyio
 
     from mcp import Client, StdioServerParameters, stdio_client
@@ -61,7 +61,7 @@ def no_answer_error(launch: Launch, error: BaseException, stderr: IO[str], withi
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     stderr.seek(0)
-    said = " ".join(stderr.read().split())[-LAST_WORDS:]
+    said = " ".join(stderr.read().split())[-LONGEST_OUTPUT:]
     reason = f"no answer within {within:g} s" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
     started = " ".join((launch.command, *launch.args))
     return ConfigError(

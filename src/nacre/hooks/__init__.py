@@ -1,1 +1,1 @@
-"""The door for clients that call a command at certain moments of a conversation."""
+"""The interface for clients that run a command at events of a conversation."""

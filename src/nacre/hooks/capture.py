@@ -1,4 +1,4 @@
-"""Keeps what was said since the last time: reads a transcript on from where it was left, and never twice."""
+"""Captures the new turns of a transcript: reads on from the last position, and stores no turn twice."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from nacre.transfer.ingest.ingest import check_unrestricted, draft_item, store_n
 from nacre.transfer.ingest.items import Item, lines
 
 if TYPE_CHECKING:
+    from nacre.hooks.request import Request
     from nacre.memory_store import MemoryStore
 
 KIND = "transcript"
-LINES = 200  # an act: some 60 turns, which take a tenth of a second; the time limit is looked at between two
-MARK_BYTES = 256  # before the place where the reading goes on: they tell whether it is still the same file
+LINES = 200  # per operation: about 60 turns, a tenth of a second; the time limit is checked between two
+MARK_BYTES = 256  # before the read position: they show whether it is still the same file
 DIGEST_BYTES = 8
 TRIES = 20  # when another hook reads the same transcript
 
 
 class AlreadyCaptured(Exception):
-    """Another hook has captured the same; what was prepared is stale."""
+    """Another hook has captured the same turns meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPosition:
-    """How far a transcript was read. `mark` is of the bytes before `offset`, `turns` counts what was kept."""
+    """How far a transcript was read. `mark` is a digest of the bytes before `offset`; `turns` counts stored ones."""
 
     offset: int = 0
     turns: int = 0
@@ -42,20 +43,28 @@ class ReadPosition:
     at: float = 0.0
 
     @classmethod
-    def told(cls, word: Mapping[str, Json] | None) -> ReadPosition:
+    def from_term(cls, word: Mapping[str, Json] | None) -> ReadPosition:
         try:
             return cls(**word) if word else cls()  # type: ignore[arg-type]
         except TypeError:
-            return cls()  # written by another version: what is there already is recognised by its ids
+            return cls()  # written by another version; turns that are stored already are recognised by their ids
+
+
+def capture_request(store: MemoryStore, request: Request, *, until: float | None = None) -> int:
+    """Returns how many turns were stored."""
+    transcript = request.transcript
+    if not store.settings.hook_capture or transcript is None or not transcript.is_file():
+        return 0
+    return capture(store, transcript.absolute(), session=request.session, until=until)
 
 
 def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: float | None = None) -> int:
-    """Returns how many turns were kept. What is left at `until` (of the monotonic clock) waits for the next time.
+    """Returns how many turns were stored. What is left at `until` (monotonic clock) waits for the next hook.
 
-    Raises `AccessDenied` for a narrowed agent.
+    Raises `AccessDenied` for an agent with a restricted view.
     """
     check_unrestricted(store)
-    kept = faults = 0
+    saved = faults = 0
     while until is None or time.monotonic() < until:
         word = store.vocabulary(KIND).get(str(transcript))
         try:
@@ -63,17 +72,17 @@ def capture(store: MemoryStore, transcript: Path, *, session: str = "", until: f
         except AlreadyCaptured:
             faults += 1
             if faults > TRIES:
-                return kept
+                return saved
             continue
         if done is None:
-            return kept
-        kept += done
-    return kept
+            return saved
+        saved += done
+    return saved
 
 
 def step(store: MemoryStore, transcript: Path, word: Mapping[str, Json] | None, session: str) -> int | None:
-    """One act: turns, and how far the reading has come. None when there is nothing more to read."""
-    reached = resume_position(ReadPosition.told(word), transcript)
+    """One operation: stores turns and the new position. None when there is nothing more to read."""
+    reached = resume_position(ReadPosition.from_term(word), transcript)
     if reached is None:
         return None
     drafts, turns, offset = read_on(store, transcript, reached, session)
@@ -85,7 +94,7 @@ def step(store: MemoryStore, transcript: Path, word: Mapping[str, Json] | None, 
 
 
 def resume_position(reached: ReadPosition, transcript: Path) -> ReadPosition | None:
-    """Where to go on; from the beginning when the file was cut or is another one. None when nothing was added."""
+    """Where to read on: from the start when the file was cut or replaced. None when nothing was added."""
     try:
         size = transcript.stat().st_size
     except OSError:
@@ -104,8 +113,8 @@ def mark_of(transcript: Path, offset: int) -> str:
 
 
 def read_on(store: MemoryStore, transcript: Path, reached: ReadPosition, session: str) -> tuple[list[Memory], int, int]:
-    """Drafts of what was said, how many turns there are by now, and the byte after the last whole line."""
-    found: dict[str, Memory] = {}
+    """Drafts of the new turns, the count of turns so far, and the offset after the last complete line."""
+    drafts: dict[str, Memory] = {}
     turns, offset = reached.turns, reached.offset
     for line in islice(lines(transcript, reached.offset, complete_only=True), LINES):
         offset = line.end
@@ -114,10 +123,10 @@ def read_on(store: MemoryStore, transcript: Path, reached: ReadPosition, session
                 draft = draft_item(store, item, turns, claude_code.CLAUDE_CODE)
             except (SecretRefused, InvalidInput):
                 continue
-            if draft.id not in found:
+            if draft.id not in drafts:
                 turns += 1
-            found.setdefault(draft.id, draft)
-    return list(found.values()), turns, offset
+            drafts.setdefault(draft.id, draft)
+    return list(drafts.values()), turns, offset
 
 
 def items(pieces: Iterator[object]) -> Iterator[Item]:
@@ -125,8 +134,8 @@ def items(pieces: Iterator[object]) -> Iterator[Item]:
 
 
 def advance(before: Mapping[str, Json] | None, after: ReadPosition) -> Callable[[object], Mapping[str, Json]]:
-    def edit(standing: object) -> Mapping[str, Json]:
-        if standing != before:
+    def edit(current: object) -> Mapping[str, Json]:
+        if current != before:
             raise AlreadyCaptured
         return asdict(after)
 
@@ -134,4 +143,4 @@ def advance(before: Mapping[str, Json] | None, after: ReadPosition) -> Callable[
 
 
 def read_positions(store: MemoryStore) -> dict[str, ReadPosition]:
-    return {name: ReadPosition.told(word) for name, word in store.vocabulary(KIND).items()}
+    return {name: ReadPosition.from_term(word) for name, word in store.vocabulary(KIND).items()}

@@ -1,4 +1,4 @@
-"""One line of JSON to the helper and one back: by a Unix socket, or where there is none by a loopback port."""
+"""The connection between hook and helper: one line of JSON each way, over a Unix socket or a loopback port."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from nacre.files import atomic_write
 
-if TYPE_CHECKING:  # a hook that only asks need not load the model of a memory
+if TYPE_CHECKING:  # keeps a hook that only asks quick
     from nacre.model.memory import Json
 
 
@@ -24,33 +24,33 @@ HOST = "127.0.0.1"
 
 class Channel(Protocol):
     def connect(self, timeout: float) -> tuple[socket.socket, str]:
-        """With the token to be sent along. Raises `OSError` when nobody listens."""
+        """The connection, and the token to send. Raises `OSError` when nobody listens."""
 
     def listen(self) -> tuple[socket.socket, str]:
-        """With the token to be asked for, empty where none is needed. Raises `OSError`."""
+        """The listening socket, and the token that clients must send, empty where none is needed. Raises `OSError`."""
 
     def close(self) -> None:
-        """Nobody finds the way any more."""
+        """Removes the address: no new client can connect."""
 
 
 class UnixChannel:
-    """The folder is its owner's alone, and so is the socket."""
+    """Only the owner can reach the folder and the socket."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def connect(self, timeout: float) -> tuple[socket.socket, str]:
-        asking = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        asking.settimeout(timeout)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(timeout)
         try:
-            asking.connect(str(self.path))
+            connection.connect(str(self.path))
         except OSError:
-            asking.close()
+            connection.close()
             raise
-        return asking, ""
+        return connection, ""
 
     def listen(self) -> tuple[socket.socket, str]:
-        """The socket gets its name once it listens: whoever finds it is never refused."""
+        """The socket gets its name once it listens, so that no client is refused."""
         unnamed = self.path.with_suffix(".new")
         with suppress(OSError):
             unnamed.unlink()
@@ -70,7 +70,7 @@ class UnixChannel:
 
 
 class LoopbackChannel:
-    """Anybody on the machine can connect; only who can read the user's file has the token."""
+    """Everybody on the machine can connect, but the token is in a file that only the user can read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -80,7 +80,7 @@ class LoopbackChannel:
             port, token = self.path.read_text("ascii").split()
             return socket.create_connection((HOST, int(port)), timeout), token
         except ValueError as error:
-            raise ConnectionRefusedError(f"{self.path} tells no port") from error
+            raise ConnectionRefusedError(f"{self.path} does not hold a port and a token") from error
 
     def listen(self) -> tuple[socket.socket, str]:
         import secrets  # only here: it costs a hook that asks 10 ms
@@ -102,14 +102,14 @@ def channel_at(path: Path) -> Channel:
 
 
 def ask(channel: Channel, message: Mapping[str, Json], timeout: float) -> Mapping[str, Json] | None:
-    """None when nobody listens. Raises `OSError` when there is somebody and no answer."""
+    """None when nobody listens. Raises `OSError` when the helper does not answer."""
     try:
-        asking, token = channel.connect(timeout)
+        connection, token = channel.connect(timeout)
     except OSError:
         return None
-    with asking:
-        send(asking, {**message, "token": token})
-        return receive(asking)
+    with connection:
+        send(connection, {**message, "token": token})
+        return receive(connection)
 
 
 def send(connection: socket.socket, message: Mapping[str, Json]) -> None:
@@ -117,15 +117,15 @@ def send(connection: socket.socket, message: Mapping[str, Json]) -> None:
 
 
 def receive(connection: socket.socket) -> Mapping[str, Json]:
-    """Raises `OSError` when no whole message comes."""
+    """Raises `OSError` when no complete message comes."""
     held = bytearray()
     while not held.endswith(b"\n"):
         part = connection.recv(65_536)
         held += part
         if not part or len(held) > LONGEST_MESSAGE:
-            raise ConnectionAbortedError("no whole message came")
+            raise ConnectionAbortedError("the message is incomplete")
     try:
-        found = json.loads(held)
+        message = json.loads(held)
     except ValueError as error:
-        raise ConnectionAbortedError("what came is no JSON") from error
-    return found if isinstance(found, dict) else {}
+        raise ConnectionAbortedError("the message is not JSON") from error
+    return message if isinstance(message, dict) else {}

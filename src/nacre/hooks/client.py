@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from nacre.settings import Settings
 
 
-LIMIT_SECONDS = 2.0  # a client that waits longer is one that a person waits for
+LIMIT_SECONDS = 2.0  # a person waits while the client waits
 LIMIT_VARIABLE = "NACRE_HOOK_LIMIT"  # seconds; for slow machines and for tests
-WORKING_SHARE = 0.6  # of the limit, for what may stop between two acts
+WORKING_SHARE = 0.6  # of the limit, for work that can stop between two operations
 STARTING_SECONDS = 30.0  # no second helper is started within this time
 WITHOUT_CONSOLE = 0x8 if sys.platform == "win32" else 0  # DETACHED_PROCESS
 
 
 def run(event: str, flags: Mapping[str, str]) -> str:
-    """What to print. Never raises; whatever goes wrong is a line in the log."""
+    """Returns what to print. Never raises: errors become lines in the log."""
     limit = seconds_allowed()
     over = threading.Timer(limit, give_up, (event, limit))
     over.daemon = True
@@ -51,17 +51,17 @@ def seconds_allowed() -> float:
 
 
 def give_up(event: str, limit: float) -> None:
-    """What was committed stays, what was not is rolled back: a store does not mind."""
-    log_line(event, f"Given up after {limit:g} s; the next hook goes on.")
+    """Committed operations stay, an open one is rolled back."""
+    log_line(event, f"Stopped after {limit:g} s; the next hook continues.")
     os._exit(0)
 
 
 def read_payload() -> Mapping[str, Json]:
-    """Raises `ValueError` when it is no JSON object."""
-    told = json.loads(sys.stdin.buffer.read() or b"{}")
-    if not isinstance(told, dict):
-        raise ValueError("what came on stdin is no JSON object")
-    return told
+    """Raises `ValueError` when it is not a JSON object."""
+    payload = json.loads(sys.stdin.buffer.read() or b"{}")
+    if not isinstance(payload, dict):
+        raise ValueError("stdin does not hold a JSON object")
+    return payload
 
 
 def answer(request: Request, until: float) -> str:
@@ -72,11 +72,11 @@ def answer(request: Request, until: float) -> str:
     places = HelperFiles.of(file)
     try:
         # The whole limit: how long the helper may take is for the client's limit to say, and its timer runs.
-        told = ask(channel_at(places.address), request.to_json(), seconds_allowed())
+        reply = ask(channel_at(places.address), request.to_json(), seconds_allowed())
     except ConnectionError:
-        told = None  # it ended just then
-    if told is not None:
-        return str(told.get("output") or "")
+        reply = None  # the helper ended in this moment
+    if reply is not None:
+        return str(reply.get("output") or "")
     start(file, places, settings)
     return answer_in_process(request, until)
 
@@ -85,25 +85,25 @@ def store_path(setting: str) -> Path:
     from nacre.settings import ADDRESS, IN_MEMORY, STORE_FILE
 
     if ADDRESS.match(setting):
-        raise ValueError("the address of a service is no store; name a file or a folder with NACRE_STORE")
+        raise ValueError("hooks need a local store; name a file or a folder with NACRE_STORE")
     if setting == IN_MEMORY:
-        raise ValueError("a store that is kept nowhere has nothing for a hook; name a file with NACRE_STORE")
-    file = Path(setting).expanduser()  # as `wiring.store_file`, which is dear to import
+        raise ValueError("hooks cannot use a store in memory; name a file with NACRE_STORE")
+    file = Path(setting).expanduser()  # as `factory.store_file`, which is slow to import
     return (file / STORE_FILE if file.is_dir() or setting.endswith(("/", "\\")) else file).absolute()
 
 
 def start(file: Path, places: HelperFiles, settings: Settings) -> None:
-    """One of many hooks starts the helper, and the helper itself makes sure that it is the only one."""
+    """Only one of many hooks starts the helper; the helper makes sure that it is the only one."""
     if not first_to_start(places.starting):
         return
     if is_running(places):
-        places.starting.unlink(missing_ok=True)  # it came up since it was asked
+        places.starting.unlink(missing_ok=True)  # it has started meanwhile
         return
     import subprocess
 
     private_folder(file.parent)
     process = subprocess.Popen(
-        # -P: a folder called nacre where the client works is not taken for it.
+        # -P: a folder named nacre in the client's working directory is not imported.
         [sys.executable, "-P", "-m", "nacre.hooks.helper", str(file), str(settings.hook_idle), settings.embedder],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -112,14 +112,14 @@ def start(file: Path, places: HelperFiles, settings: Settings) -> None:
         start_new_session=True,
         creationflags=WITHOUT_CONSOLE,
     )
-    process.returncode = 0  # it outlives us: nobody is meant to wait for it
+    process.returncode = 0  # it outlives this process; nobody waits for it
 
 
 def is_running(places: HelperFiles) -> bool:
     try:
         return ask(channel_at(places.address), {"event": "status"}, LIMIT_SECONDS) is not None
     except OSError:
-        return True  # it takes its time
+        return True  # it is there, but busy
 
 
 def first_to_start(mark: Path) -> bool:
@@ -129,30 +129,31 @@ def first_to_start(mark: Path) -> bool:
         try:
             if time.time() - mark.stat().st_mtime < STARTING_SECONDS:
                 return False
-            mark.unlink()  # whoever wrote it never came to be
+            mark.unlink()  # its writer never started
         except FileNotFoundError:
             continue
     return False
 
 
 def answer_in_process(request: Request, until: float) -> str:
-    """Without waiting for a model: what has no vector yet is found by its words."""
+    """Does not wait for a model: memories without a vector are found by their words."""
     from dataclasses import replace
 
     from nacre.factory import make_embedder, store_file
-    from nacre.hooks import answer as answering
+    from nacre.hooks.capture import capture_request
+    from nacre.hooks.inject import injection
     from nacre.memory_store import MemoryStore
     from nacre.models.background import BackgroundEmbedder
 
     known = request.settings()
     if request.injects and not store_file(known.store).exists():
-        return ""  # nothing is remembered yet, and a question makes no store
+        return ""  # there are no memories yet, and a question does not create a store
     embedder = BackgroundEmbedder(make_embedder(known), load="none")
     space = request.space(lambda: spaces_in(known))
     with MemoryStore(settings=replace(known, space=space), actor="hook", embedder=embedder) as store:
         if request.injects:
-            return answering.injection(store, request)
-        answering.capture(store, request, until=until)
+            return injection(store, request)
+        capture_request(store, request, until=until)
     return ""
 
 

@@ -1,4 +1,4 @@
-"""The helper: one process for each store that holds it and the loaded model, so that a hook need load neither."""
+"""The helper: one process per store that keeps the store open and the model loaded, so that hooks are fast."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from pathlib import Path
 from nacre.errors import NacreError
 from nacre.factory import make_embedder, store_file
 from nacre.files import file_lock
-from nacre.hooks import answer as answering
+from nacre.hooks.capture import capture_request
 from nacre.hooks.channel import Channel, channel_at, receive, send
+from nacre.hooks.inject import injection
 from nacre.hooks.places import HelperFiles, log_line
 from nacre.hooks.request import Request
 from nacre.memory_store import MemoryStore
@@ -30,14 +31,14 @@ from nacre.settings import Settings
 
 ACTOR = "hook"
 WORKERS = 4
-MOST_STORES = 16  # spaces and settings kept open; the one that was not used longest is closed
-POLL_SECONDS = 1.0  # how often it looks whether it is still wanted
+MOST_STORES = 16  # open at once, one for each space and settings; the least recently used one is closed
+POLL_SECONDS = 1.0  # how often it checks whether it should end
 RECEIVING_SECONDS = 5.0
 PRELOADED = ("numpy", "nacre.recall.recall", "nacre.hooks.inject", "nacre.hooks.capture", "nacre.safety.secrets")
 
 
 class Stores:
-    """One opened store for each space and settings, all with one embedder of each name."""
+    """One open store for each space and settings. Stores with the same embedder settings share the embedder."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -52,18 +53,18 @@ class Stores:
         known = request.settings()
         if store_file(known.store).absolute() != self.file:
             raise PermissionError(f"{known.store} is not the store of this helper")
-        # Which space is asked before the lock: git may take its time.
+        # The space is decided before the lock is taken: git may be slow.
         space = request.space(lambda: self._known_spaces(known))
         self._spaces.add(space)
         return self._opened(replace(known, space=space))
 
     def _known_spaces(self, known: Settings) -> Iterator[str]:
-        """Those of a store are counted only when none that was asked for before is meant."""
+        """The spaces used so far come first; the store is only asked when none of them fits."""
         yield from tuple(self._spaces)
         yield from self._opened(known).spaces()
 
     def warm(self, embedder: str) -> None:
-        """What the first request would have to wait for."""
+        """Loads what the first request would have to wait for."""
         for name in PRELOADED:
             import_module(name)
         with suppress(NacreError):
@@ -83,7 +84,7 @@ class Stores:
         name = repr(settings)
         with self._lock:
             if self._open and self._number() != self._inode:
-                self._open.clear()  # a copy was put in its place; whoever still works with the old one keeps it alive
+                self._open.clear()  # another file took its place; running requests keep the old one alive
             if name not in self._open:
                 self._open[name] = MemoryStore(settings=settings, actor=ACTOR, embedder=self._embedder(settings))
                 self._inode = self._number()
@@ -115,13 +116,13 @@ class Helper:
         self._last = time.monotonic()
         self._busy = 0
         self._lock = threading.Lock()
-        # One after the other, apart from those who wait for an answer.
+        # Captures run one after the other, apart from requests that wait for an answer.
         self._captures = ThreadPoolExecutor(1, "capture")
 
     def serve(self, channel: Channel, wanted: Path, listens: Callable[[], object] = bool) -> None:
-        """Until it was asked to end, nobody asked for so long, or the store's folder is gone.
+        """Runs until it is told to end, is idle for `idle` seconds, or the store's folder is gone.
 
-        `listens` is called once it can be asked.
+        `listens` is called once it accepts connections.
         """
         listening, token = channel.listen()
         listens()
@@ -132,7 +133,7 @@ class Helper:
                     with suppress(TimeoutError):
                         self._accept(listening, token, workers)
                 channel.close()
-                # Whoever found the way before is answered still.
+                # Clients that connected before are still answered.
                 listening.settimeout(0)
                 with suppress(OSError):
                     while True:
@@ -155,10 +156,10 @@ class Helper:
         with self._lock:
             self._busy += 1
 
-    def _done(self, work: Callable[..., object], *given: object) -> None:
-        """Whatever goes wrong is noted, and the next request is served."""
+    def _done(self, work: Callable[..., object], *arguments: object) -> None:
+        """Errors are logged, and the next request is served."""
         try:
-            work(*given)
+            work(*arguments)
         except Exception as error:  # noqa: BLE001 - the helper outlives any request
             log_line("helper", f"{type(error).__name__}: {error}")
         finally:
@@ -171,46 +172,46 @@ class Helper:
             connection.settimeout(RECEIVING_SECONDS)
             message = receive(connection)
             if token and message.get("token") != token:
-                raise PermissionError("a connection without the token")
+                raise PermissionError("the connection did not send the token")
             self._answer(connection, message)
 
-    def _answer(self, connection: socket.socket, told: Mapping[str, Json]) -> None:
-        if told.get("event") == "end":
+    def _answer(self, connection: socket.socket, message: Mapping[str, Json]) -> None:
+        if message.get("event") == "end":
             self.ending.set()
-        if told.get("event") in ("end", "status"):
+        if message.get("event") in ("end", "status"):
             send(connection, {"pid": os.getpid(), "ready": self.stores.ready})
             return
-        request = Request.from_json(told)
+        request = Request.from_json(message)
         if not request.injects:
-            send(connection, {"taken": True})  # the client does not wait for what it need not see
+            send(connection, {"taken": True})  # the client does not wait for a capture
             self._begun()
             self._captures.submit(self._done, self._capture, request)
             return
         try:
-            # A question makes no store where nothing is remembered yet.
+            # A question does not create a store.
             asked = self.stores.file.exists()
-            send(connection, {"output": answering.injection(self.stores.of(request), request) if asked else ""})
+            send(connection, {"output": injection(self.stores.of(request), request) if asked else ""})
         except NacreError as error:
             send(connection, {"output": ""})
             log_line(request.event, str(error))
 
     def _capture(self, request: Request) -> None:
-        answering.capture(self.stores.of(request), request)
+        capture_request(self.stores.of(request), request)
 
 
 def main(file: Path, idle: float, embedder: str) -> None:
-    """Ends at once when there is a helper for this store already. The model is loaded before anybody asks."""
+    """Ends at once when this store has a helper already. Loads the model before the first request."""
     places = HelperFiles.of(file)
     try:
         with file_lock(places.lock, exclusive=True, patience=0.0):
-            companion = Helper(file, idle)
-            companion.stores.warm(embedder)
+            helper = Helper(file, idle)
+            helper.stores.warm(embedder)
 
             def listens() -> None:
-                # Not before: a hook that finds neither a mark nor a helper starts another one.
+                # Not earlier: a hook that finds neither this file nor a helper starts another helper.
                 places.starting.unlink(missing_ok=True)
 
-            companion.serve(channel_at(places.address), file.parent, listens)
+            helper.serve(channel_at(places.address), file.parent, listens)
     except BlockingIOError:
         return
     except Exception as error:  # noqa: BLE001 - nobody sees what this process prints

@@ -1,13 +1,17 @@
-"""What a session was given already, so that it gets nothing twice; kept in the store, and no act of anybody's."""
+"""Chooses the memories that a hook puts before a client's prompt, and none twice in a session.
+
+What a session was given is saved in the store as a term, outside the journal.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from nacre.hooks.request import Request
+from nacre.hooks.request import EVENTS, Request
 from nacre.model import Filter, Hit, Memory, Pack, Query, Recollection
 from nacre.model.instants import DAY
 from nacre.model.memory import Json
@@ -21,8 +25,8 @@ if TYPE_CHECKING:
 
 KIND = "injected"
 ACTOR = "hook"
-KEPT_DAYS = 14.0  # a session that nobody has gone on with for so long begins anew
-MOST = 1_000  # memories of a session; a longer one may see its first ones again
+SESSION_DAYS = 14.0  # after so long without use a session starts anew
+MOST = 1_000  # memories of a session; in a longer one the first ones may be given again
 DIGEST_BYTES = 6
 
 
@@ -32,31 +36,31 @@ class Injected:
     session: str
 
     def unchanged(self) -> tuple[str, ...]:
-        """The ids of what was given and still says the same."""
-        given = self._given()
-        found = self.store.get_many(list(given))
-        return tuple(memory.id for memory in found if given[memory.id] == digest(memory))
+        """The ids of the memories that were given and have not changed since."""
+        digests = self._digests()
+        memories = self.store.get_many(list(digests))
+        return tuple(memory.id for memory in memories if digests[memory.id] == digest(memory))
 
     def add(self, memories: Iterable[Memory]) -> None:
         new = {memory.id: digest(memory) for memory in memories}
         if not new or not self.session or not self.store.may_teach:
             return
         with self._backend().transaction() as transaction:
-            whole: dict[str, Json] = {**ids_of(transaction.term(self._kind(), self.session)), **new}
-            kept = dict(list(whole.items())[-MOST:])
-            transaction.put_term(self._kind(), self.session, {"at": self.store.now(), "ids": kept})
+            ids: dict[str, Json] = {**ids_of(transaction.term(self._kind(), self.session)), **new}
+            newest = dict(list(ids.items())[-MOST:])
+            transaction.put_term(self._kind(), self.session, {"at": self.store.now(), "ids": newest})
 
     def forget(self) -> None:
-        """The client has lost what it was given, by a summary or a fresh start; old sessions go on the way."""
+        """The client has lost what it was given, by a summary or a fresh start. Removes old sessions, too."""
         known = self._backend().terms(self._kind())
-        before = self.store.now() - KEPT_DAYS * DAY
-        gone = [name for name, told in known.items() if name == self.session or at(told) < before]
+        before = self.store.now() - SESSION_DAYS * DAY
+        gone = [name for name, entry in known.items() if name == self.session or at(entry) < before]
         if gone and self.store.may_teach:
             with self._backend().transaction() as transaction:
                 for name in gone:
                     transaction.put_term(self._kind(), name, None)
 
-    def _given(self) -> Mapping[str, str]:
+    def _digests(self) -> Mapping[str, str]:
         return ids_of(self._backend().terms(self._kind()).get(self.session)) if self.session else {}
 
     def _kind(self) -> str:
@@ -66,13 +70,13 @@ class Injected:
         return self.store.acting_as(ACTOR).store
 
 
-def ids_of(told: Mapping[str, Json] | None) -> dict[str, str]:
-    ids = told.get("ids") if told else None
+def ids_of(entry: Mapping[str, Json] | None) -> dict[str, str]:
+    ids = entry.get("ids") if entry else None
     return {id: str(mark) for id, mark in ids.items()} if isinstance(ids, dict) else {}
 
 
-def at(told: Mapping[str, Json]) -> float:
-    value = told.get("at")
+def at(entry: Mapping[str, Json]) -> float:
+    value = entry.get("at")
     return float(value) if isinstance(value, int | float) else 0.0
 
 
@@ -83,68 +87,79 @@ def digest(memory: Memory) -> str:
 
 HEADER = "## From this project's memory"
 RELEVANT = 12  # memories looked at; the budget holds fewer
-FEWEST_WORDS = 2  # "yes" and "go on" ask nothing
-LONGEST_PROMPT = 2_000  # characters: what is asked stands at the beginning or at the end of a long paste
-# Without a model, so much of the prompt's words must stand in the memory itself: less than half is chance.
+FEWEST_WORDS = 2  # "yes" and "go on" are not questions
+LONGEST_PROMPT = 2_000  # characters: the question is at the start or at the end of a long paste
+# Without a model, this share of the prompt's words must be in the memory itself: less than half is chance.
 WORDS_ALONE = 0.5
-# What gives orders to its reader is not pushed at one that did not ask.
+# A memory that gives orders to its reader is not injected unasked.
 TRUSTED = 0.5
-STANDING_IMPORTANCE = 0.7  # what a session begins with: pinned, or so important
-STANDING_TYPES = ("semantic", "procedural", "feedback", "prospective", "lesson")
-MOST_STANDING = 50
+SESSION_IMPORTANCE = 0.7  # a session starts with memories that are pinned or at least so important
+SESSION_TYPES = ("semantic", "procedural", "feedback", "prospective", "lesson")
+MOST_AT_START = 50
 LONGEST_TEXT = 600  # characters of one memory: a long turn must not take the room of four others
-LOST = ("clear", "compact")  # how a session may begin whose client has lost what it was given
+LOST = ("clear", "compact")  # the sources of a session start after which the client has lost what it was given
+
+
+def injection(store: MemoryStore, request: Request) -> str:
+    """The JSON for the client's stdout; empty when nothing fits or injection is off."""
+    if not store.settings.hook_inject:
+        return ""
+    result = for_prompt(store, request) if request.event == "prompt" else for_session(store, request)
+    if result is None:
+        return ""
+    name = request.text("hook_event_name") or EVENTS[request.event]
+    return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": result.text}})
 
 
 def for_prompt(store: MemoryStore, request: Request) -> Pack | None:
-    prompt = middle_out(request.said("prompt"))
-    wanted = asked_words(store, prompt)
+    prompt = middle_out(request.text("prompt"))
+    wanted = prompt_terms(store, prompt)
     if prompt.lstrip().startswith("/") or len(wanted) < FEWEST_WORDS:
         return None
-    by_meaning = store.embedder.ready  # now: it may be loaded meanwhile, and relevance then means something else
-    given = Injected(store, request.session)
+    by_meaning = store.embedder.ready  # asked before the recall: the model may finish loading meanwhile
+    injected = Injected(store, request.session)
     settings = store.settings
-    found = store.recall(
+    recalled = store.recall(
         prompt,
         RELEVANT,
         touch=False,
         min_relevance=settings.hook_min_relevance,
         min_trust=max(TRUSTED, settings.min_trust),
-        # Its own turns are before the client's eyes already.
-        where=Filter.where(id__not_in=given.unchanged(), session__ne=request.session or None),
+        # The client sees the turns of its own session anyway.
+        where=Filter.where(id__not_in=injected.unchanged(), session__ne=request.session or None),
     )
-    hits = [shortened(hit, wanted) for hit in found if by_meaning or shares(hit.memory, wanted)]
-    return packed(store, hits, given)
+    hits = [shortened(hit, wanted) for hit in recalled if by_meaning or shares(hit.memory, wanted)]
+    return packed(store, hits, injected)
 
 
 def for_session(store: MemoryStore, request: Request) -> Pack | None:
-    given = Injected(store, request.session)
-    if request.said("source") in LOST:
-        given.forget()
-    where = Filter.where(id__not_in=given.unchanged(), type__in=STANDING_TYPES)
+    injected = Injected(store, request.session)
+    if request.text("source") in LOST:
+        injected.forget()
+    where = Filter.where(id__not_in=injected.unchanged(), type__in=SESSION_TYPES)
     trust = max(TRUSTED, store.settings.min_trust)
     pinned = store.list_recent(
-        MOST_STANDING, order="importance", min_trust=trust, where=Filter.where(pinned=True) & where
+        MOST_AT_START, order="importance", min_trust=trust, where=Filter.where(pinned=True) & where
     )
     important = store.list_recent(
-        MOST_STANDING, order="importance", min_trust=trust, min_importance=STANDING_IMPORTANCE, where=where
+        MOST_AT_START, order="importance", min_trust=trust, min_importance=SESSION_IMPORTANCE, where=where
     )
     memories = {memory.id: memory for memory in (*pinned, *important)}
     hits = [Hit(store.shown(memory), memory.importance) for memory in memories.values()]
-    return packed(store, [shortened(hit, frozenset()) for hit in hits], given)
+    return packed(store, [shortened(hit, frozenset()) for hit in hits], injected)
 
 
-def packed(store: MemoryStore, hits: Iterable[Hit], given: Injected) -> Pack | None:
-    """None when nothing fits; only what is packed counts as used and as given."""
-    whole = pack(Recollection(tuple(hits)), int(store.settings.hook_budget), header=HEADER, fence=True)
-    if not whole.items:
+def packed(store: MemoryStore, hits: Iterable[Hit], injected: Injected) -> Pack | None:
+    """None when nothing fits. Only packed memories count as used and as given."""
+    result = pack(Recollection(tuple(hits)), int(store.settings.hook_budget), header=HEADER, fence=True)
+    if not result.items:
         return None
-    store.acting_as(ACTOR).store.touch(store.space, whole.ids(), store.now())
-    given.add(store.get_many(whole.ids()))
-    return whole
+    store.acting_as(ACTOR).store.touch(store.space, result.ids(), store.now())
+    injected.add(store.get_many(result.ids()))
+    return result
 
 
-def asked_words(store: MemoryStore, prompt: str) -> frozenset[str]:
+def prompt_terms(store: MemoryStore, prompt: str) -> frozenset[str]:
     return frozenset(understand(Query(prompt, asked_at=store.now())).terms)
 
 
@@ -172,6 +187,6 @@ def shortened(hit: Hit, wanted: frozenset[str]) -> Hit:
         last += 1
     while first > 0 and sum(map(len, parts[first - 1 : last])) <= LONGEST_TEXT:
         first -= 1
-    told = " ".join(part.strip() for part in parts[first:last])[:LONGEST_TEXT]
-    whole = f"{'… ' if first else ''}{told}{' …' if last < len(parts) or len(told) == LONGEST_TEXT else ''}"
-    return replace(hit, memory=replace(hit.memory, text=whole))
+    excerpt = " ".join(part.strip() for part in parts[first:last])[:LONGEST_TEXT]
+    text = f"{'… ' if first else ''}{excerpt}{' …' if last < len(parts) or len(excerpt) == LONGEST_TEXT else ''}"
+    return replace(hit, memory=replace(hit.memory, text=text))

@@ -1,4 +1,4 @@
-"""Where the hooks and their helper meet: one address for each store, and one log, which only their user can read."""
+"""The files that hooks and helper share: an address per store, and one log. Only their user can read them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class HelperFiles:
-    """`address` is a socket, or on Windows a file that tells a port and a token; whoever holds `lock` is the helper."""
+    """`address` is a socket, or on Windows a file with a port and a token. The helper holds `lock`."""
 
     address: Path
     lock: Path
@@ -28,7 +28,7 @@ class HelperFiles:
 
     @classmethod
     def of(cls, store: Path) -> HelperFiles:
-        """A helper of another version is another one: after an update the old one is not asked, and ends idle."""
+        """Each version has its own helper: after an update the old one is no longer used and ends when idle."""
         named = f"{__version__} {store.expanduser().absolute()}"
         stem = blake2b(named.encode(), digest_size=NAME_BYTES).hexdigest()
         folder = runtime_folder()
@@ -36,12 +36,12 @@ class HelperFiles:
 
 
 def runtime_folder() -> Path:
-    """A folder of the user's own; in a shared place somebody else's is never used."""
+    """A private folder of the user; in a shared place a folder of somebody else is never used."""
     if sys.platform == "win32":
         return private_runtime_folder(state_folder() / "run")
-    given = os.environ.get("XDG_RUNTIME_DIR", "")
-    if given and Path(given).is_dir() and len(given.encode()) + 40 < LONGEST_ADDRESS:
-        return private_runtime_folder(Path(given) / "nacre")
+    variable = os.environ.get("XDG_RUNTIME_DIR", "")
+    if variable and Path(variable).is_dir() and len(variable.encode()) + 40 < LONGEST_ADDRESS:
+        return private_runtime_folder(Path(variable) / "nacre")
     import tempfile
 
     return private_runtime_folder(Path(tempfile.gettempdir()) / f"nacre-{os.getuid()}")
@@ -50,10 +50,10 @@ def runtime_folder() -> Path:
 def private_runtime_folder(folder: Path) -> Path:
     private_folder(folder)
     if sys.platform != "win32":
-        found = folder.lstat()
-        if found.st_uid != os.getuid() or not folder.is_dir() or folder.is_symlink():
-            raise PermissionError(f"{folder} belongs to somebody else")
-        if found.st_mode & 0o077:
+        status = folder.lstat()
+        if status.st_uid != os.getuid() or not folder.is_dir() or folder.is_symlink():
+            raise PermissionError(f"{folder} belongs to another user")
+        if status.st_mode & 0o077:
             folder.chmod(0o700)
     return folder
 
@@ -69,7 +69,7 @@ def log_file() -> Path:
 
 
 def log_line(event: str, what: str) -> None:
-    """A line in the log; never raises, since there is nobody to tell. What was said in a conversation is not in it."""
+    """Writes a line to the log. Never raises. Text of a conversation must not go into it."""
     with suppress(OSError):
         file = log_file()
         private_folder(file.parent)

@@ -1,4 +1,4 @@
-"""What a client's hook tells, and what of the settings and the folder comes with it."""
+"""A hook call of a client: the event, its payload, the folder, and the settings that apply there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nacre.settings import ENVIRONMENT, Settings, settings
 if TYPE_CHECKING:
     from nacre.model.memory import Json
 
-# How the client names the events; it may also say so itself.
+# The client's names of the events; the payload may hold the name, too.
 EVENTS: Mapping[str, str] = {
     "session-start": "SessionStart",
     "prompt": "UserPromptSubmit",
@@ -23,14 +23,14 @@ EVENTS: Mapping[str, str] = {
     "stop": "Stop",
     "session-end": "SessionEnd",
 }
-HEAD = 256_000  # bytes of a transcript within which it tells its folder, if it does
+HEAD = 256_000  # bytes at the start of a transcript that are searched for its folder
 INJECTING = ("session-start", "prompt")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`folder` is where the session began: a client that went elsewhere since still works on the same project.
-    `environment` holds our own variables alone, `flags` what was given to the command itself."""
+    """`folder` is where the session began: the project stays the same when the client changes its folder.
+    `environment` holds only the variables of this program, `flags` the options of the command."""
 
     event: str
     payload: Mapping[str, Json]
@@ -41,8 +41,8 @@ class Request:
     @classmethod
     def here(cls, event: str, payload: Mapping[str, Json], flags: Mapping[str, str]) -> Request:
         around = {name: value for name, value in os.environ.items() if name.startswith(ENVIRONMENT)}
-        told = payload.get("cwd")
-        here = told if isinstance(told, str) and told else str(Path.cwd())
+        cwd = payload.get("cwd")
+        here = cwd if isinstance(cwd, str) and cwd else str(Path.cwd())
         transcript = payload.get("transcript_path")
         return cls(event, payload, first_folder(transcript) or here, flags, around)
 
@@ -56,41 +56,41 @@ class Request:
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Json]) -> Request:
-        payload = told.get("payload")
+    def from_json(cls, message: Mapping[str, Json]) -> Request:
+        payload = message.get("payload")
         return cls(
-            str(told.get("event", "")),
+            str(message.get("event", "")),
             payload if isinstance(payload, dict) else {},
-            str(told.get("folder", "")),
-            texts(told.get("flags")),
-            texts(told.get("environment")),
+            str(message.get("folder", "")),
+            texts(message.get("flags")),
+            texts(message.get("environment")),
         )
 
-    def said(self, name: str) -> str:
+    def text(self, name: str) -> str:
         value = self.payload.get(name)
         return value if isinstance(value, str) else ""
 
     @property
     def session(self) -> str:
-        return self.said("session_id")
+        return self.text("session_id")
 
     @property
     def transcript(self) -> Path | None:
-        told = self.said("transcript_path")
-        return Path(told).expanduser() if told else None
+        path = self.text("transcript_path")
+        return Path(path).expanduser() if path else None
 
     @property
     def injects(self) -> bool:
         return self.event in INJECTING
 
     def settings(self) -> Settings:
-        """Those of the folder. Raises `ConfigError`."""
-        # Nobody asked for a second reader at every prompt; as a language model it would be paid for each time.
-        found = settings(self.flags, environment=self.environment, folder=Path(self.folder), notify=ignore)
-        return replace(found, reranker="")
+        """The settings of the folder. Raises `ConfigError`."""
+        # No reranker at every prompt: it is slow, and a language model costs money.
+        merged = settings(self.flags, environment=self.environment, folder=Path(self.folder), notify=ignore)
+        return replace(merged, reranker="")
 
     def space(self, spaces: Callable[[], Iterable[str]]) -> str:
-        """What somebody chose, else the project's own; `spaces` are those that there are, counted only if need be.
+        """The chosen space, else the project's. `spaces` lists the existing ones and is only called when needed.
 
         Raises `ConfigError`.
         """
@@ -106,11 +106,11 @@ class Request:
 
 
 def ignore(_notice: str) -> None:
-    """A client's hooks say nothing on stderr; `nacre config list` shows what a project's file may not set."""
+    """Hooks write nothing to stderr; `nacre config list` shows which settings of a project's file are ignored."""
 
 
 def first_folder(transcript: Json) -> str:
-    """The first folder that the transcript tells; empty when there is none yet. Reads as little as it can."""
+    """The first folder that the transcript names, else empty. Reads as little as possible."""
     if not isinstance(transcript, str) or not transcript:
         return ""
     with suppress(OSError, ValueError), Path(transcript).expanduser().open("rb") as file:
@@ -122,5 +122,5 @@ def first_folder(transcript: Json) -> str:
     return ""
 
 
-def texts(told: Json) -> dict[str, str]:
-    return {name: str(value) for name, value in told.items()} if isinstance(told, dict) else {}
+def texts(values: Json) -> dict[str, str]:
+    return {name: str(value) for name, value in values.items()} if isinstance(values, dict) else {}

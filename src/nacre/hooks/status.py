@@ -1,4 +1,4 @@
-"""What the hooks do here and have done: nothing is kept that a person cannot see."""
+"""What the hooks do in a folder and which transcripts they have captured, for a person to see."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from nacre.hooks.capture import ReadPosition
     from nacre.model.memory import Json
 
-STATUS_SECONDS = 10.0  # a person asks, and a helper that is there answers, however busy the machine is
+STATUS_SECONDS = 10.0  # the longest wait for a helper on a busy machine
 
 
 @dataclass(frozen=True, slots=True)
 class HookStatus:
-    """`helper` is its process, None where none runs; `transcripts` are those of the space."""
+    """`helper` is the id of its process, None where none runs; `transcripts` are those of the space."""
 
     store: str
     space: str
@@ -35,11 +35,14 @@ class HookStatus:
     transcripts: Mapping[str, ReadPosition]
 
     def record(self) -> dict[str, object]:
-        return {**asdict(replace(self, transcripts={})), "transcripts": told(self.transcripts)}
+        return {
+            **asdict(replace(self, transcripts={})),
+            "transcripts": {path: asdict(each) for path, each in self.transcripts.items()},
+        }
 
 
 def hook_status(flags: Mapping[str, str], folder: Path | None = None) -> HookStatus:
-    """For the folder where it is asked. Makes no store. Raises `ConfigError`."""
+    """For a folder, by default the current one. Creates no store. Raises `ConfigError`."""
     request = Request.here("status", {"cwd": str(folder or Path.cwd())}, flags)
     settings = request.settings()
     file = store_path(settings.store)
@@ -75,7 +78,3 @@ def helper_at(file: Path, event: str) -> Mapping[str, Json]:
         return ask(channel_at(HelperFiles.of(file).address), {"event": event}, STATUS_SECONDS) or {}
     except OSError:
         return {}
-
-
-def told(transcripts: Mapping[str, ReadPosition]) -> dict[str, object]:
-    return {path: asdict(reached) for path, reached in transcripts.items()}

@@ -1,4 +1,7 @@
-"""The client's own model, where the client lends it: what it writes is asked for through the open connection."""
+"""Runs a tool call: checks the arguments, runs the tool in a thread, and makes the answer or the error.
+
+A tool may use the language model of the client through sampling, where the client offers it.
+"""
 
 from __future__ import annotations
 
@@ -37,15 +40,15 @@ if TYPE_CHECKING:
 
     from nacre.protocols import Progress
 
-SAMPLING_SECONDS = 120.0  # seconds: a person may have to allow it
+SAMPLING_SECONDS = 120.0  # a person may have to allow it
 SAMPLING_REMEDY = "Repeat without ask_model."
 
 
 def client_model(context: ServerRequestContext[Any, Any]) -> LanguageModel | None:
-    """None where the client did not say that it answers, or cannot be asked: the protocol of 2026-07-28 has no way
-    back to the client within a call."""
-    told = context.session.client_capabilities
-    if told is None or told.sampling is None or not context.session.can_send_request:
+    """None where the client offers no sampling, or the protocol has none: that of 2026-07-28 sends no request to the
+    client during a call."""
+    capabilities = context.session.client_capabilities
+    if capabilities is None or capabilities.sampling is None or not context.session.can_send_request:
         return None
     return ClientModel(context)
 
@@ -58,28 +61,28 @@ class ClientModel:
 
     @property
     def identity(self) -> str:
-        told = self.context.session.client_params
-        return f"of {told.client_info.name}" if told is not None else "of the client"
+        params = self.context.session.client_params
+        return f"of {params.client_info.name}" if params is not None else "of the client"
 
     def complete(self, prompt: str, *, system: str = "", max_tokens: int = 512) -> str:
         try:
-            found = anyio.from_thread.run(self._asked, prompt, system, max_tokens)
+            message = anyio.from_thread.run(self._sample, prompt, system, max_tokens)
         except (MCPError, TimeoutError) as error:
             raise LanguageModelError(self.identity, str(error), SAMPLING_REMEDY) from error
-        text = found.content.text.strip() if isinstance(found.content, TextContent) else ""
+        text = message.content.text.strip() if isinstance(message.content, TextContent) else ""
         if not text:
-            raise LanguageModelError(self.identity, "it wrote nothing", SAMPLING_REMEDY)
+            raise LanguageModelError(self.identity, "it returned no text", SAMPLING_REMEDY)
         return text
 
-    async def _asked(self, prompt: str, system: str, max_tokens: int) -> CreateMessageResult:
-        # Not `create_message`, which warns that sampling is deprecated; the clients of today do have it.
-        asked = CreateMessageRequestParams(
+    async def _sample(self, prompt: str, system: str, max_tokens: int) -> CreateMessageResult:
+        # Not `create_message`, which warns that sampling is deprecated; today's clients have it.
+        params = CreateMessageRequestParams(
             messages=[SamplingMessage(role="user", content=TextContent(text=prompt))],
             system_prompt=system or None,
             max_tokens=max_tokens,
         )
         return await self.context.session.send_request(
-            CreateMessageRequest(params=asked),
+            CreateMessageRequest(params=params),
             CreateMessageResult,
             SAMPLING_SECONDS,
             ServerMessageMetadata(related_request_id=self.context.request_id),
@@ -90,7 +93,7 @@ log = logging.getLogger("nacre")
 
 Context = ServerRequestContext[Any, Any]
 
-WORKERS = 8  # calls at work at once: each has a connection of its own, and more would only wait for the processor
+WORKERS = 8  # calls at once: each has its own connection, and more would only wait for the processor
 PROGRESS_SECONDS = 0.1  # between two notifications of progress: a client shows them to a person
 RESULT = "result"
 
@@ -101,22 +104,20 @@ def workers() -> anyio.CapacityLimiter:
 
 
 async def call(
-    profile: Profile, provider: StoreProvider, context: Context, name: str, given: Mapping[str, Any]
+    profile: Profile, provider: StoreProvider, context: Context, name: str, values: Mapping[str, Any]
 ) -> CallToolResult:
     try:
         tool = tool_named(profile, name)
-        arguments = check_arguments(tool, given)
-        found = await anyio.to_thread.run_sync(partial(run, tool, provider, context, arguments), limiter=workers())
-        return tool_result(found)
+        arguments = check_arguments(tool, values)
+        result = await anyio.to_thread.run_sync(partial(run, tool, provider, context, arguments), limiter=workers())
+        return tool_result(result)
     except NacreError as error:
         return error_result(profile, str(error))
     except ValidationError as error:
         return error_result(profile, argument_errors(name, error))
-    except Exception as error:  # whatever it is: a server that dies takes every other call with it
+    except Exception as error:  # a server that dies takes every other call with it
         log.exception("The tool %s failed.", name)
-        return error_result(
-            profile, f"{name} failed unexpectedly ({type(error).__name__}); the server's log tells more."
-        )
+        return error_result(profile, f"{name} failed unexpectedly ({type(error).__name__}); see the server's log.")
 
 
 def tool_named(profile: Profile, name: str) -> Tool:
@@ -126,14 +127,14 @@ def tool_named(profile: Profile, name: str) -> Tool:
     return known[name]
 
 
-def check_arguments(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
-    """In the types of the signature; a word that the tool does not know is an error, for it was meant to matter."""
+def check_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns them in the types of the signature. An argument that the tool does not have is an error."""
     expected = metadata(tool.run)
     known = [field.alias or name for name, field in expected.arg_model.model_fields.items()]
-    for name in given:
+    for name in arguments:
         if name not in known:
             raise UnknownName(f"argument of {tool.name}", name, known)
-    return expected.validate_arguments({name: value for name, value in given.items() if value is not None})
+    return expected.validate_arguments({name: value for name, value in arguments.items() if value is not None})
 
 
 @cache
@@ -145,7 +146,7 @@ def metadata(function: Callable[..., ToolResult]) -> FuncMetadata:
 
 def argument_errors(name: str, error: ValidationError) -> str:
     faults = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
-    return f"{name} was called with arguments that do not fit ({'; '.join(faults)}); mend them and repeat."
+    return f"{name} was called with wrong arguments ({'; '.join(faults)}); correct them and repeat."
 
 
 def run(tool: Tool, provider: StoreProvider, context: Context, arguments: Mapping[str, Any]) -> ToolResult:
@@ -156,8 +157,8 @@ def run(tool: Tool, provider: StoreProvider, context: Context, arguments: Mappin
 
 
 def client_of(context: Context) -> str:
-    told = context.session.client_params
-    return told.client_info.name if told is not None else ""
+    params = context.session.client_params
+    return params.client_info.name if params is not None else ""
 
 
 def progress_reporter(context: Context) -> Progress:
@@ -173,18 +174,18 @@ def progress_reporter(context: Context) -> Progress:
     return report
 
 
-def tool_result(found: ToolResult) -> CallToolResult:
-    if isinstance(found, Answer):
-        return CallToolResult(content=[TextContent(text=found.text)], structured_content=dict(found.data))
-    data: dict[str, Json] = {RESULT: found} if isinstance(found, list) else dict(found)
-    return CallToolResult(content=[TextContent(text=as_json(found))], structured_content=data)
+def tool_result(result: ToolResult) -> CallToolResult:
+    if isinstance(result, Answer):
+        return CallToolResult(content=[TextContent(text=result.text)], structured_content=dict(result.data))
+    data: dict[str, Json] = {RESULT: result} if isinstance(result, list) else dict(result)
+    return CallToolResult(content=[TextContent(text=as_json(result))], structured_content=data)
 
 
 def error_result(profile: Profile, sentence: str) -> CallToolResult:
     if profile.refusing is None:
         return CallToolResult(content=[TextContent(text=escaped(sentence, keep_lines=True))], is_error=True)
-    told = dict(profile.refusing(sentence))
-    return CallToolResult(content=[TextContent(text=as_json(told))], structured_content=told, is_error=True)
+    data = dict(profile.refusing(sentence))
+    return CallToolResult(content=[TextContent(text=as_json(data))], structured_content=data, is_error=True)
 
 
 def as_json(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The token that a client of the HTTP server must show, and the gate that asks for it."""
+"""Serves any number of clients over HTTP. A request must carry the token, and name this machine correctly."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from nacre.mcp.store_provider import StoreProvider
 
 TOKEN_BYTES = 32
-SHORTEST_TOKEN = 16  # characters: what is shorter can be guessed by trying
+SHORTEST_TOKEN = 16  # characters: a shorter one can be guessed
 SCHEME = b"bearer "
-TOKEN_MISSING = b'{"error":"This server asks for its token; send it as Authorization: Bearer TOKEN."}'
+TOKEN_MISSING = b'{"error":"This server needs its token; send it as Authorization: Bearer TOKEN."}'
 
 
 def make_token() -> str:
@@ -33,15 +33,17 @@ def make_token() -> str:
 
 
 def load_token(file: Path) -> tuple[str, bool]:
-    """The token that the file holds, and whether it was made just now, for its owner's eyes only."""
+    """The token in the file, and whether it was created now. Only the owner can read a new file."""
     try:
         if not file.exists():
             return write_token(file), True
         token = file.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read as a token ({error}); name another file.") from error
+        raise ConfigError(f"{file} cannot be read as a token ({error}); choose another file.") from error
     if len(token) < SHORTEST_TOKEN or not token.isascii() or any(sign.isspace() for sign in token):
-        raise ConfigError(f"{file} holds no token of at least {SHORTEST_TOKEN} characters; remove it, and one is made.")
+        raise ConfigError(
+            f"{file} holds no token of at least {SHORTEST_TOKEN} characters; remove the file to have one made."
+        )
     return token, False
 
 
@@ -53,31 +55,31 @@ def write_token(file: Path) -> str:
 
 
 class TokenCheck:
-    """Lets a request through whose token is right; any other learns nothing but that one is needed."""
+    """Lets only requests with the right token through; others learn only that one is needed."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._shown(scope):
+        if scope["type"] == "http" and not self._has_token(scope):
             headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
             await send({"type": "http.response.start", "status": 401, "headers": headers})
             await send({"type": "http.response.body", "body": TOKEN_MISSING})
             return
         await self._app(scope, receive, send)
 
-    def _shown(self, scope: Scope) -> bool:
-        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        if given[: len(SCHEME)].lower() != SCHEME:
+    def _has_token(self, scope: Scope) -> bool:
+        header = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        if header[: len(SCHEME)].lower() != SCHEME:
             return False
-        return hmac.compare_digest(given[len(SCHEME) :].strip(), self._token)
+        return hmac.compare_digest(header[len(SCHEME) :].strip(), self._token)
 
 
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-BACKLOG = 128  # connections that may wait to be accepted: all agents of a machine may start at once
-SHUTDOWN_SECONDS = 1  # that answers under way get when the server is told to end
+BACKLOG = 128  # connections that may wait to be accepted: all agents of a machine may start together
+SHUTDOWN_SECONDS = 1  # that running answers get when the server is told to end
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +88,11 @@ class Address:
     port: int
 
     @classmethod
-    def of(cls, given: str) -> Address:
-        """`HOST:PORT`, or a port alone; an IPv6 address stands in brackets. Port 0 lets the system choose."""
-        host, _, port = given.rpartition(":")
+    def of(cls, text: str) -> Address:
+        """Reads `HOST:PORT` or a port alone; an IPv6 address needs brackets. With port 0 the system chooses."""
+        host, _, port = text.rpartition(":")
         if not port.isdecimal() or int(port) > 65_535:
-            raise InvalidInput(f"{given!r} is no HOST:PORT; write 127.0.0.1:8765, for example.")
+            raise InvalidInput(f"{text!r} is not HOST:PORT; write 127.0.0.1:8765, for example.")
         return cls(host.strip("[]") or "127.0.0.1", int(port))
 
     @property
@@ -113,9 +115,9 @@ def listen(place: Address) -> socket.socket:
         listening = socket.create_server((place.host, place.port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise InvalidInput(
-            f"{place.host}:{place.port} cannot be listened on ({error.strerror or error}); choose another."
+            f"{place.host}:{place.port} is not available ({error.strerror or error}); choose another address."
         ) from error
-    # asyncio does this only for sockets of its own making; without it every short answer waits 40 ms for an echo.
+    # asyncio does this only for sockets that it made; without it every short answer is delayed by 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
@@ -128,7 +130,7 @@ def serve_http(
     announce: Callable[[str], None],
     names: Sequence[str] = (),
 ) -> None:
-    """`names` are further names that clients may call this machine by."""
+    """`names` are further host names of this machine that clients may use."""
     import uvicorn
 
     with listen(place) as listening:
@@ -146,11 +148,11 @@ def serve_http(
             pass
         finally:
             provider.close()
-    os._exit(0)  # a thread that loads a model is not waited for
+    os._exit(0)  # does not wait for a thread that loads a model
 
 
 def allowed_names(names: Sequence[str]) -> TransportSecuritySettings:
-    """Against pages that let their own name lead here: a request must call this machine as its owner does."""
+    """Against DNS rebinding: a request must name this machine by one of its known names."""
     from mcp.server.transport_security import TransportSecuritySettings
 
     known = list(dict.fromkeys((*LOOPBACK, *names)))

@@ -1,4 +1,4 @@
-"""Memories as an agent is shown them: short records, and lines inside a fence that says that they are data."""
+"""Memories as an agent sees them: short JSON records, and text lines inside a fence that marks them as data."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from nacre.model.memory import Json
     from nacre.model.review import ReviewItem
 
-LONGEST_SHOWN = 4_000  # characters, some thousand tokens: one long memory must not fill a context unasked
-SHORT_ID = 8  # characters that an agent reads and may give back; a longer start is asked for where they fit two
+LONGEST_TEXT = 4_000  # characters, about a thousand tokens: one long memory must not fill a context
+SHORT_ID = 8  # characters of an id that an agent sees and may use
 DECIMALS = 4
 
 
@@ -24,17 +24,17 @@ def short_id(id: str) -> str:
 
 
 def cut(text: str) -> str:
-    rest = len(text) - LONGEST_SHOWN
-    return text if rest <= 0 else f"{text[:LONGEST_SHOWN]} … ({rest:,} more characters; `history` with its id has all)"
+    rest = len(text) - LONGEST_TEXT
+    return text if rest <= 0 else f"{text[:LONGEST_TEXT]} … ({rest:,} more characters; `history` with its id has all)"
 
 
 def brief_record(memory: Memory) -> dict[str, Json]:
-    """What an agent needs to use a memory; fields that say nothing are left out."""
+    """What an agent needs of a memory, with a long text cut. Empty fields are left out."""
     return {**full_record(memory), "text": cut(memory.text)}
 
 
 def full_record(memory: Memory) -> dict[str, Json]:
-    told: dict[str, Json] = {"id": memory.id, "text": memory.text, "type": memory.type}
+    fields: dict[str, Json] = {"id": memory.id, "text": memory.text, "type": memory.type}
     further: dict[str, Json] = {
         "title": memory.title,
         "tags": list(memory.tags),
@@ -43,8 +43,8 @@ def full_record(memory: Memory) -> dict[str, Json]:
         "superseded_by": memory.superseded_by,
         "status": "" if memory.status in ("short_term", "long_term") else memory.status,
     }
-    told |= {name: value for name, value in further.items() if value}
-    return {**told, "importance": round(memory.importance, DECIMALS)}
+    fields |= {name: value for name, value in further.items() if value}
+    return {**fields, "importance": round(memory.importance, DECIMALS)}
 
 
 def hit_record(hit: Hit) -> dict[str, Json]:
@@ -56,15 +56,15 @@ def hit_record(hit: Hit) -> dict[str, Json]:
 
 
 def line(memory: Memory, *marks: str, shorten: bool = True) -> str:
-    """One memory for reading: the id that names it, then its type and text, then what the store says of it."""
+    """One memory as text: its short id, type and text, then `marks`."""
     from nacre.recall.pack import memory_line
 
-    shown = replace(memory, text=cut(memory.text)) if shorten else memory
-    return memory_line(shown, marks, label=short_id(memory.id))
+    shortened = replace(memory, text=cut(memory.text)) if shorten else memory
+    return memory_line(shortened, marks, label=short_id(memory.id))
 
 
 def listing(memories: Iterable[Memory], nothing: str, notes: Iterable[str] = ()) -> str:
-    """Notes are ours, and stand outside the fence."""
+    """Notes come from this program, so they are outside the fence."""
     lines = [line(memory) for memory in memories]
     return "\n".join([fenced(lines) if lines else nothing, *map(escaped, notes)])
 
@@ -80,16 +80,16 @@ def conflict_record(each: Conflict) -> dict[str, Json]:
 
 
 def review_record(item: ReviewItem) -> dict[str, Json]:
-    told: dict[str, Json] = {"id": item.id, "kind": item.kind, "why": item.why, "decisions": list(item.decisions)}
+    fields: dict[str, Json] = {"id": item.id, "kind": item.kind, "why": item.why, "decisions": list(item.decisions)}
     if item.conflict is not None:
-        told |= {"newer": brief_record(item.conflict.a), "older": brief_record(item.conflict.b)}
+        fields |= {"newer": brief_record(item.conflict.a), "older": brief_record(item.conflict.b)}
     elif item.memory is not None:
-        told["memory"] = brief_record(item.memory)
+        fields["memory"] = brief_record(item.memory)
     if item.word:
-        told["word"] = item.word
+        fields["word"] = item.word
     if item.names:
-        told["names"] = list(item.names)
-    return told
+        fields["names"] = list(item.names)
+    return fields
 
 
 def entry_record(entry: JournalEntry) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""Prompts that a person picks from a menu: how a session begins with what is known, and ends with what was learned."""
+"""The resources and the prompts of the MCP server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 BUDGET = 800
 START, END = "start_session", "end_session"
-NOTHING_YET = "Nothing is remembered of it yet."
+NOTHING_YET = "Nothing is remembered about it yet."
 START_TEXT = """We begin to work on: {task}
 
 {known}
@@ -69,13 +69,13 @@ class Prompts:
         )
 
     async def get(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult:
-        given = params.arguments or {}
+        arguments = params.arguments or {}
         try:
             if params.name == END:
-                return user_message(END_TEXT.format(about=given.get("about", "")).strip())
+                return user_message(END_TEXT.format(about=arguments.get("about", "")).strip())
             if params.name != START:
                 raise UnknownName("prompt", params.name, (START, END))
-            task = given.get("task", "")
+            task = arguments.get("task", "")
             known = await anyio.to_thread.run_sync(partial(self._known, task, client_of(context)), limiter=workers())
         except NacreError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from error
@@ -137,8 +137,8 @@ class Resources:
 
 def memory(store: MemoryStore, prefix: str) -> tuple[str, str]:
     id = store.resolve_id(prefix)
-    (kept,) = store.get_many([id])
-    return JSON, as_json(brief_record(store.shown(kept)))
+    (stored,) = store.get_many([id])
+    return JSON, as_json(brief_record(store.shown(stored)))
 
 
 def recent(store: MemoryStore) -> tuple[str, str]:

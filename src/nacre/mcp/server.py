@@ -1,7 +1,7 @@
-"""Makes a server of a profile: its tools, the resources and the prompts, on the SDK's low-level server.
+"""Makes the server for a profile: its tools, the resources and the prompts, on the SDK's low-level server.
 
-The SDK's MCPServer on top of it makes a model for each tool and a log of its own before it answers (45 ms of processor
-time against 2), writes longer schemas, and puts words of its own before every error.
+The SDK's MCPServer would make a model for each tool and its own log before it answers (45 ms of processor time instead
+of 2), write longer schemas, and put its own words before every error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def make_server(profile: Profile, provider: StoreProvider) -> Server[Any]:
     resources, prompts = Resources(provider), Prompts(provider)
 
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:  # noqa: ARG001
-        provider.greet()
+        provider.prepare()
         return tool_list(profile)
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
@@ -57,14 +57,14 @@ def tool_list(profile: Profile) -> ListToolsResult:
 
 
 def describe(tool: Tool) -> ListedTool:
-    given = tool.returns if tool.returns.get("type") == "object" else record(**{RESULT: tool.returns})
+    output = tool.returns if tool.returns.get("type") == "object" else record(**{RESULT: tool.returns})
     reads, removes = tool.effect == "reads", tool.effect == "removes"
     hints = ToolAnnotations(read_only_hint=True) if reads else ToolAnnotations(destructive_hint=removes)
     return ListedTool(
         name=tool.name,
         description=tool.about,
         input_schema=input_schema(tool.run),
-        output_schema=given,
+        output_schema=output,
         annotations=hints,
     )
 
@@ -74,7 +74,7 @@ CHARACTERS_A_TOKEN = 4  # English prose and JSON with the common tokenizers
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """`schema` is the part that describes results, which many clients do not hand to the model."""
+    """`schema` is the part that describes results; many clients do not pass it to the model."""
 
     name: str
     tokens: int
@@ -83,12 +83,12 @@ class Cost:
 
 
 def costs(profile: Profile) -> list[Cost]:
-    told = []
+    rows = []
     for tool in profile.tools:
         listed = describe(tool)
-        whole = as_json(listed.model_dump(by_alias=True, mode="json", exclude_none=True))
-        told.append(Cost(tool.name, tokens(whole), tokens(as_json(listed.output_schema)), tool.about))
-    return told
+        text = as_json(listed.model_dump(by_alias=True, mode="json", exclude_none=True))
+        rows.append(Cost(tool.name, tokens(text), tokens(as_json(listed.output_schema)), tool.about))
+    return rows
 
 
 def tokens(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Serves one client over stdin and stdout, and ends when the client does, however that came about."""
+"""Serves one client over stdin and stdout, and ends when the client ends, for whatever reason."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from nacre.mcp.transport import DRAIN_SECONDS, PendingRequests, stdio_streams
 
 log = logging.getLogger("nacre")
 
-LOOK_SECONDS = 0.2  # between two looks whether the parent still lives
+POLL_SECONDS = 0.2  # between two checks whether the parent still lives
 GRACE_SECONDS = 0.5  # for closing the store, once every request is answered
 
 
 def serve_stdio(server: Server[Any], provider: StoreProvider, parent: int) -> NoReturn:
-    """`parent` is the process that started this one, asked for early: it may be gone by now."""
-    ledger = PendingRequests()
-    watch_client(parent, ledger)
+    """`parent` is the process that started this one, read early: it may be gone by now."""
+    pending = PendingRequests()
+    watch_client(parent, pending)
     try:
-        anyio.run(serve, server, ledger)
+        anyio.run(serve, server, pending)
     except* OSError as gone:
         log.debug("The client went away: %s", gone.exceptions)
     except* KeyboardInterrupt:
@@ -37,19 +37,19 @@ def serve_stdio(server: Server[Any], provider: StoreProvider, parent: int) -> No
     end()
 
 
-async def serve(server: Server[Any], ledger: PendingRequests | None = None) -> None:
-    async with stdio_streams(ledger or PendingRequests()) as (reading, writing):
+async def serve(server: Server[Any], pending: PendingRequests | None = None) -> None:
+    async with stdio_streams(pending or PendingRequests()) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
 
-def watch_client(parent: int, ledger: PendingRequests) -> None:
-    """A thread of its own: it must see the end even while the loop is busy, or while a sibling holds the pipe open."""
-    watching = threading.Thread(target=wait_for_end, args=(private_copy(0), parent, ledger), daemon=True)
+def watch_client(parent: int, pending: PendingRequests) -> None:
+    """In its own thread: it must see the end even while the loop is busy or a sibling process holds the pipe open."""
+    watching = threading.Thread(target=wait_for_end, args=(private_copy(0), parent, pending), daemon=True)
     watching.start()
 
 
 def private_copy(descriptor: int) -> int | None:
-    """The transport puts another file in the place of stdin while it serves; None where nothing can be watched."""
+    """The transport replaces stdin while it serves. None where nothing can be watched."""
     if not hasattr(select, "poll"):
         return None
     try:
@@ -58,29 +58,29 @@ def private_copy(descriptor: int) -> int | None:
         return None
 
 
-def wait_for_end(descriptor: int | None, parent: int, ledger: PendingRequests) -> NoReturn:
+def wait_for_end(descriptor: int | None, parent: int, pending: PendingRequests) -> NoReturn:
     while not (gone := os.getppid() != parent) and not hung_up(descriptor):
         pass
     deadline = time.monotonic() + DRAIN_SECONDS + GRACE_SECONDS
-    # A pipe that is hung up may still hold requests; where the parent is gone and a sibling holds it, none are awaited.
-    while time.monotonic() < deadline and not (ledger.settled and (ledger.ended or gone)):
-        time.sleep(LOOK_SECONDS / 10)
+    # A closed pipe may still hold requests; when the parent is gone and a sibling holds the pipe, none will come.
+    while time.monotonic() < deadline and not (pending.settled and (pending.ended or gone)):
+        time.sleep(POLL_SECONDS / 10)
     time.sleep(GRACE_SECONDS)
     end()
 
 
 def hung_up(descriptor: int | None) -> bool:
-    """Waits a moment; reads nothing, so that no byte is lost to the transport."""
+    """Waits a moment. Reads nothing: every byte belongs to the transport."""
     if descriptor is None:
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
         return False
     watched = select.poll()
-    watched.register(descriptor, 0)  # a hang-up is told unasked
-    return bool(watched.poll(LOOK_SECONDS * 1000))
+    watched.register(descriptor, 0)  # a hang-up is always reported
+    return bool(watched.poll(POLL_SECONDS * 1000))
 
 
 def end() -> NoReturn:
-    """At once: threads that load a model or wait for a lock are not waited for, and must not outlive the client."""
+    """At once: threads that load a model or wait for a lock must not outlive the client."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

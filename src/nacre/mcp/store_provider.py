@@ -18,22 +18,22 @@ log = logging.getLogger("nacre")
 
 ACTOR = "mcp"
 NAME_BREAKS = re.compile(r"[^\w.@+-]+")
-LONGEST_NAME = 40  # characters of a client's name in the journal; it is the client's own word
+LONGEST_NAME = 40  # characters of a client's name in the journal; the client chooses it
 PREPARE_DELAY = 0.05  # seconds: the answer to the first request must not share the interpreter with large imports
 
 
 class StoreProvider:
-    """Safe to use from any number of threads."""
+    """Opens the store once. Safe to use from any number of threads."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._lock = threading.Lock()
         self._opened: MemoryStore | None = None
-        self._greeted = False
+        self._prepared = False
         self.embedder: BackgroundEmbedder | None = None
 
     def store(self, client: str = "") -> MemoryStore:
-        """Raises what opening a store raises, each time anew: what is wrong may have been mended since."""
+        """Raises what opening a store raises, and tries again at the next call."""
         with self._lock:
             if self._opened is None:
                 self._opened = self._open()
@@ -42,11 +42,11 @@ class StoreProvider:
             self.embedder.start()
         return opened.as_actor(actor_of(client))
 
-    def greet(self) -> None:
-        """A client is here: opens the store and loads the model behind its back, once."""
-        if self._greeted:
+    def prepare(self) -> None:
+        """Opens the store and loads the model in the background, once: a client has connected."""
+        if self._prepared:
             return
-        self._greeted = True
+        self._prepared = True
         timer = threading.Timer(PREPARE_DELAY, self._prepare)
         timer.daemon = True
         timer.start()

@@ -1,4 +1,7 @@
-"""JSON schemas of what a tool takes and gives, as short as they can be: an agent pays for each character."""
+"""Tools and profiles: what a tool takes and returns, and the session that it runs in.
+
+Schemas are as short as possible: an agent pays for each character.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ RECORDS = array(RECORD)
 
 
 def record(**properties: Schema) -> Schema:
-    """Every property may be there; clients check what comes against this, so that it promises nothing more."""
+    """No property is required: clients check results against the schema."""
     return {"type": "object", "properties": dict(properties)}
 
 
@@ -55,22 +58,22 @@ def signature(function: Callable[..., object]) -> inspect.Signature:
 
 
 def input_schema(function: Callable[..., object]) -> Schema:
-    """What the function takes after its first parameter. A default that means "nothing said" is not told."""
+    """The parameters of the function after the first one. Empty defaults are left out."""
     properties: Schema = {}
     required: list[Json] = []
     for parameter in list(signature(function).parameters.values())[1:]:
-        told = schema_of(parameter.annotation)
+        schema = schema_of(parameter.annotation)
         if parameter.default is inspect.Parameter.empty:
             required.append(parameter.name)
         elif parameter.default not in (None, "", ()):
-            told = {**told, "default": parameter.default}
-        properties[parameter.name] = told
-    whole: Schema = {"type": "object", "properties": properties}
-    return {**whole, "required": required} if required else whole
+            schema = {**schema, "default": parameter.default}
+        properties[parameter.name] = schema
+    result: Schema = {"type": "object", "properties": properties}
+    return {**result, "required": required} if required else result
 
 
 def schema_of(annotation: object) -> Schema:
-    """None beside a type is left out: whoever does not mean it leaves the argument out."""
+    """`None` beside a type is left out: an agent omits the argument instead."""
     if annotation in BASIC_TYPES:
         return dict(BASIC_TYPES[annotation])
     origin, inside = get_origin(annotation), get_args(annotation)
@@ -85,7 +88,7 @@ def schema_of(annotation: object) -> Schema:
     if origin in (Union, UnionType):
         (meant,) = [each for each in inside if each is not NoneType]
         return schema_of(meant)
-    raise TypeError(f"no schema is known for {annotation!r}")
+    raise TypeError(f"there is no schema for {annotation!r}")
 
 
 Effect: TypeAlias = Literal["reads", "writes", "removes"]
@@ -104,8 +107,8 @@ ToolResult: TypeAlias = "Mapping[str, Json] | list[Json] | Answer"
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`run` takes a session and then the arguments; its signature is the schema. `about` is all that a model reads.
-    What it `returns` is a schema too; a list is handed over under `result`, as the protocol asks for objects."""
+    """`run` takes a session and the arguments; its signature is the input schema. `about` is what a model reads.
+    `returns` is the output schema; a list is returned under `result`, as the protocol needs objects."""
 
     name: str
     run: Callable[..., ToolResult]
@@ -116,8 +119,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`refusing` says how an error looks to the agent, for a profile whose reference answered with one in a shape of
-    its own; by default it is the sentence alone."""
+    """`refusing` makes the data of an error, for profiles whose original has its own shape; else it is the sentence."""
 
     name: str
     tools: tuple[Tool, ...]
@@ -130,21 +132,21 @@ SHORTEST_ID = 6  # characters
 
 @dataclass(frozen=True, slots=True)
 class ToolSession:
-    """`model` is the client's own, where it lends it."""
+    """One call of a client. `model` is the client's language model, where it offers one."""
 
     store: MemoryStore
     progress: Progress
     model: LanguageModel | None = None
 
     def id(self, prefix: str) -> str:
-        """An agent may name a memory by the first characters of its id, as it was shown; a guess is no name."""
-        found = self.store.resolve_id(prefix)
-        if found != prefix and len(prefix) < SHORTEST_ID:
-            raise InvalidInput(f"{prefix!r} is too short to name a memory; give the first 8 characters of its id.")
-        return found
+        """The full id for one that may be shortened. Raises `InvalidInput` for a prefix that is too short."""
+        full_id = self.store.resolve_id(prefix)
+        if full_id != prefix and len(prefix) < SHORTEST_ID:
+            raise InvalidInput(f"{prefix!r} is too short for an id; give at least its first 8 characters.")
+        return full_id
 
     def clean(self, conflict: Conflict) -> Conflict:
-        """Without secrets that were kept before there was a guard; what a recall gives is clean already."""
+        """Without secrets that were stored before there was a guard; the results of a recall are clean already."""
         return replace(conflict, a=self.store.shown(conflict.a), b=self.store.shown(conflict.b))
 
     def clean_text(self, text: str) -> str:

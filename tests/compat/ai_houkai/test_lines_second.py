@@ -25,7 +25,7 @@ from nacre.compat.ai_houkai.memory_system import ExportSummary, ImportSummary, J
 from nacre.compat.ai_houkai.memory_system.store import _negation_diff
 from tests import forked
 from tests.compat.ai_houkai.conftest import Opened
-from tests.mcp.mcp_agents import environment, talking
+from tests.mcp.agents import environment, talking
 
 DAY = 86_400.0
 NOW = 1_000_000_000.0

@@ -14,7 +14,7 @@ from mcp.client.stdio import stdio_client
 from mcp import StdioServerParameters
 from nacre.compat.ai_lessons import core, mcp_server
 from nacre.compat.ai_lessons.config import Config
-from tests.mcp.mcp_agents import environment, talking
+from tests.mcp.agents import environment, talking
 
 
 def called(tool: str, /, **arguments: object) -> dict[str, Any]:

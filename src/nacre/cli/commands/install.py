@@ -214,7 +214,7 @@ def client_row(installer: Installer) -> ClientRow:
         installed = "yes" if installer.entry() is not None else "no"
     except ConfigError:
         installed = "unreadable"
-    return ClientRow(installer.client, installer.title, installer.found(), installed, str(installer.path))
+    return ClientRow(installer.client, installer.title, installer.is_present(), installed, str(installer.path))
 
 
 def client_columns() -> list[Column[ClientRow]]:

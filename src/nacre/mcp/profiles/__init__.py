@@ -1,4 +1,4 @@
-"""The profiles: which tools a server shows, one module each."""
+"""The profiles: which tools a server offers. One module for each."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 def profile_named(name: str) -> Profile:
     if name not in PROFILES:
         raise UnknownName("profile", name, PROFILES)
-    found: Profile = import_module(f"nacre.mcp.profiles.{name}").PROFILE
-    return found
+    profile: Profile = import_module(f"nacre.mcp.profiles.{name}").PROFILE
+    return profile

@@ -1,4 +1,4 @@
-"""The eight tools that an agent needs daily; the default, because every tool costs room in its context."""
+"""The default profile: the eight tools that an agent needs daily. Every further tool takes room in its context."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ INSTRUCTIONS = (
     "characters."
 )
 NOTHING = "Nothing relevant is remembered."
-MOST = 100  # memories in one answer: some ten thousand tokens
-RELEVANT = 0.02  # below this neither meaning nor words speak for it: silence is better than noise
+MOST = 100  # memories in one answer: about ten thousand tokens
+RELEVANT = 0.02  # below this neither meaning nor words match
 
 
 def remember(
@@ -52,21 +52,26 @@ def remember(
     source: str | None = None,
     replaces: Annotated[str | None, Field(description="id of the memory that this one corrects")] = None,
 ) -> Answer:
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "type": type, "tags": tags, "importance": importance, "source": source, "entities": entities,
     }  # fmt: skip
-    fields = {name: value for name, value in given.items() if value is not None}
+    fields = {name: value for name, value in values.items() if value is not None}
     old = session.id(replaces) if replaces else ""
-    kept = session.store.remember_result(text, replaces=old or None, **fields)
-    action = kept.action
-    found_conflicts = [session.clean(each) for each in kept.conflicts]
-    said = [f"{action}: {escaped(short_id(kept.memory.id))}", *map(escaped, kept.notes)]
-    if found_conflicts:
-        said += ["It may conflict with these; settle it with `review`, or repeat with `replaces`:",
-                 fenced([line(each.b, each.kind) for each in found_conflicts])]  # fmt: skip
-    conflicts: list[Json] = [conflict_record(each) for each in found_conflicts]
-    data: dict[str, Json] = {"id": kept.memory.id, "action": action, "conflicts": conflicts, "notes": list(kept.notes)}
-    return Answer(data, "\n".join(said))
+    stored = session.store.remember_result(text, replaces=old or None, **fields)
+    action = stored.action
+    conflicting = [session.clean(each) for each in stored.conflicts]
+    lines = [f"{action}: {escaped(short_id(stored.memory.id))}", *map(escaped, stored.notes)]
+    if conflicting:
+        lines += ["It may conflict with these; settle it with `review`, or repeat with `replaces`:",
+                 fenced([line(each.b, each.kind) for each in conflicting])]  # fmt: skip
+    conflicts: list[Json] = [conflict_record(each) for each in conflicting]
+    data: dict[str, Json] = {
+        "id": stored.memory.id,
+        "action": action,
+        "conflicts": conflicts,
+        "notes": list(stored.notes),
+    }
+    return Answer(data, "\n".join(lines))
 
 
 def recall(
@@ -124,10 +129,10 @@ def review(
         return Answer({"decided": done, "items": []}, f"{escaped(decision)}: done." if done else "Left as it is.")
     items = [cleaned(session, each) for each in session.store.review(limit=bounded("limit", limit))]
     records: list[Json] = [review_record(each) for each in items]
-    # Why an item waits quotes the memories, so that it stands inside the fence with them.
+    # The reason quotes the memories, so it is inside the fence with them.
     lines = [f"- {escaped(each.id)} ({each.kind}; {', '.join(each.decisions)}) {escaped(each.why)}" for each in items]
-    shown = [line(memory) for each in items for memory in memories_of(each)]
-    return Answer({"items": records}, fenced([*lines, *shown]) if items else "Nothing waits for a decision.")
+    rendered = [line(memory) for each in items for memory in memories_of(each)]
+    return Answer({"items": records}, fenced([*lines, *rendered]) if items else "Nothing waits for a decision.")
 
 
 def cleaned(session: ToolSession, item: ReviewItem) -> ReviewItem:
@@ -143,8 +148,8 @@ def memories_of(item: ReviewItem) -> list[Memory]:
 
 def history(
     session: ToolSession,
-    id: Annotated[str | None, Field(description="a memory: tells its versions")] = None,
-    undo: Annotated[str | None, Field(description='"last", or an act\'s id: takes it back')] = None,
+    id: Annotated[str | None, Field(description="a memory: shows its versions")] = None,
+    undo: Annotated[str | None, Field(description='"last", or an operation\'s id: undoes it')] = None,
     limit: int = 10,
 ) -> Answer | dict[str, Json]:
     if undo:
@@ -156,14 +161,14 @@ def history(
 
 
 def versions(session: ToolSession, id: str) -> Answer:
-    told = session.store.history(id)
-    stood = [session.store.shown(each) for each in told.versions]
+    past = session.store.history(id)
+    memories = [session.store.shown(each) for each in past.versions]
     changes: list[Json] = [
         {"before": session.clean_text(each.before), "after": session.clean_text(each.after), "why": each.why}
-        for each in told.transitions
+        for each in past.transitions
     ]
-    records: list[Json] = [full_record(each) for each in stood]
-    lines = [line(each, f"written {iso(each.created_at)}", shorten=False) for each in stood]
+    records: list[Json] = [full_record(each) for each in memories]
+    lines = [line(each, f"written {iso(each.created_at)}", shorten=False) for each in memories]
     return Answer({"versions": records, "changes": changes}, fenced(lines))
 
 
@@ -185,13 +190,13 @@ def status(session: ToolSession) -> dict[str, Json]:
 
 def bounded(name: str, wanted: int) -> int:
     if wanted > MOST:
-        raise InvalidInput(f"{name} is {wanted:,}, and {MOST} are the most that are told at once; narrow the question.")
+        raise InvalidInput(f"{name} is {wanted:,}, and at most {MOST} are returned at once; narrow the question.")
     return wanted
 
 
 NOTES = {"notes": TEXTS}
 TOOLS = (
-    Tool("remember", remember, "Keep a lasting fact, decision, preference, correction or procedure for later sessions.",
+    Tool("remember", remember, "Store a lasting fact, decision, preference, correction or procedure for later use.",
          record(id=TEXT, action=TEXT, conflicts=RECORDS, **NOTES), "writes"),
     Tool("recall", recall, "Find memories that answer a question, best first. Ask before you assume or ask the user.",
          record(memories=RECORDS, **NOTES)),
@@ -199,11 +204,11 @@ TOOLS = (
          "of a task.", record(text=TEXT, ids=TEXTS, used_tokens=INTEGER, truncated=BOOLEAN, **NOTES)),
     Tool("forget", forget, "Move wrong or unwanted memories to the trash; `history` with `undo` brings them back.",
          record(forgotten=TEXTS), "removes"),
-    Tool("link", link, "Tie two memories: refines, depends_on, example_of, contradicts, causes, part_of, related, or a "
-         "word of your own; or remove the tie.", record(rel=TEXT, new=BOOLEAN, removed=INTEGER, **NOTES), "writes"),
+    Tool("link", link, "Link two memories: refines, depends_on, example_of, contradicts, causes, part_of, related, or "
+         "your own relation; or remove the link.", record(rel=TEXT, new=BOOLEAN, removed=INTEGER, **NOTES), "writes"),
     Tool("review", review, "List what waits for a decision (conflicts, stale or unconfirmed memories), or decide one "
          "item.", record(items=RECORDS, decided=BOOLEAN), "writes"),
-    Tool("history", history, "How a memory came to be, or the latest acts; or undo an act.",
+    Tool("history", history, "The versions of a memory, or the latest operations; or undo an operation.",
          record(versions=RECORDS, changes=RECORDS, acts=RECORDS, undone=TEXTS), "writes"),
     Tool("status", status, "How much is remembered, of which kinds, and whether the search by meaning is ready.",
          record(memories=INTEGER, by_type=RECORD, tags=TEXTS, review=INTEGER, model=TEXT, model_ready=BOOLEAN,

@@ -1,4 +1,4 @@
-"""All that an agent can use well: the core, and tools to change, trace, settle and look after memories."""
+"""The full profile: the core, and tools to change, trace, link and maintain memories."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def list_memories(
     status: str | None = None,
     since: str | None = None,
     until: str | None = None,
-    as_of: Annotated[str | None, Field(description="ISO time: as it was known then")] = None,
-    valid_at: Annotated[str | None, Field(description="ISO time: what held then")] = None,
+    as_of: Annotated[str | None, Field(description="ISO time: what was stored then")] = None,
+    valid_at: Annotated[str | None, Field(description="ISO time: what was true then")] = None,
 ) -> Answer:
-    kept = session.store.list_recent(
+    listed = session.store.list_recent(
         core.bounded("limit", limit), offset=offset, type=type, tag=tag, status=status, since=since, until=until,
         as_of=as_of, valid_at=valid_at,
     )  # fmt: skip
-    memories = [session.store.shown(each) for each in kept]
+    memories = [session.store.shown(each) for each in listed]
     records: list[Json] = [brief_record(each) for each in memories]
     return Answer({"memories": records}, listing(memories, core.NOTHING))
 
@@ -55,10 +55,10 @@ def edit(
     source: str | None = None,
     why: str = "",
 ) -> dict[str, Json]:
-    given: dict[str, object] = {
+    values: dict[str, object] = {
         "tags": tags, "type": type, "importance": importance, "confidence": confidence, "source": source,
     }  # fmt: skip
-    fields = {name: value for name, value in given.items() if value is not None}
+    fields = {name: value for name, value in values.items() if value is not None}
     changed = session.store.edit(session.id(id), text=text, why=why, **fields)  # type: ignore[arg-type]
     return brief_record(session.store.shown(changed))
 
@@ -84,32 +84,32 @@ def archive(session: ToolSession, ids: list[str], remove: bool = False, why: str
 
 
 def validate(session: ToolSession, id: str, confidence: float | None = None, why: str = "") -> dict[str, Json]:
-    kept = session.store.validate(session.id(id), confidence=confidence, why=why)
-    return {"id": kept.id, "confidence": kept.confidence}
+    validated = session.store.validate(session.id(id), confidence=confidence, why=why)
+    return {"id": validated.id, "confidence": validated.confidence}
 
 
 def neighbors(
     session: ToolSession, id: str, rel: str | None = None, direction: Direction = "both", depth: int = 1
 ) -> Answer:  # fmt: skip
-    found = session.store.neighbors(session.id(id), rel=rel, direction=direction, depth=depth)
-    shown = [(each, session.store.shown(each.memory)) for each in found.neighbors]
-    told: list[Json] = [
+    matches = session.store.neighbors(session.id(id), rel=rel, direction=direction, depth=depth)
+    memories = [(each, session.store.shown(each.memory)) for each in matches.neighbors]
+    records: list[Json] = [
         {**brief_record(memory), "rel": each.rel, "direction": each.direction, "depth": each.depth}
-        for each, memory in shown
+        for each, memory in memories
     ]
-    lines = [line(memory, f"{each.rel}, {each.direction}") for each, memory in shown]
-    text = fenced(lines) if lines else "No ties lead anywhere."
-    return Answer({"neighbors": told, "dangling": list(found.dangling)}, text)
+    lines = [line(memory, f"{each.rel}, {each.direction}") for each, memory in memories]
+    text = fenced(lines) if lines else "There are no links."
+    return Answer({"neighbors": records, "dangling": list(matches.dangling)}, text)
 
 
 def path(session: ToolSession, start: str, end: str) -> Answer:
-    found = session.store.path(session.id(start), session.id(end))
-    if found is None:
-        return Answer({"found": False, "memories": [], "ties": []}, "No ties lead from one to the other.")
-    memories = [session.store.shown(each) for each in found.memories]
-    ties: list[Json] = [{"from": each.source, "to": each.target, "rel": each.rel} for each in found.edges]
-    told: list[Json] = [brief_record(each) for each in memories]
-    return Answer({"found": True, "memories": told, "ties": ties}, listing(memories, ""))
+    route = session.store.path(session.id(start), session.id(end))
+    if route is None:
+        return Answer({"found": False, "memories": [], "ties": []}, "No links lead from one to the other.")
+    memories = [session.store.shown(each) for each in route.memories]
+    links: list[Json] = [{"from": each.source, "to": each.target, "rel": each.rel} for each in route.edges]
+    records: list[Json] = [brief_record(each) for each in memories]
+    return Answer({"found": True, "memories": records, "ties": links}, listing(memories, ""))
 
 
 def about(session: ToolSession, name: str, limit: int = 20) -> Answer:
@@ -133,7 +133,7 @@ def journal(
 
 
 def once(session: ToolSession, id: str) -> str:
-    """The journal also tells of memories that are there no more, under their whole id."""
+    """The journal also has entries of memories that no longer exist, under their full id."""
     try:
         return session.id(id)
     except MemoryNotFound:
@@ -146,15 +146,15 @@ def undo(session: ToolSession, act: str | None = None, last: int | None = None, 
 
 
 def diff(session: ToolSession, since: str, until: str | None = None) -> dict[str, Json]:
-    found, shown = session.store.diff(since, until), session.store.shown
+    changes, clean = session.store.diff(since, until), session.store.shown
     changed: list[Json] = [
-        {"id": each.after.id, "fields": list(each.fields), "text": shown(each.after).text} for each in found.changed
+        {"id": each.after.id, "fields": list(each.fields), "text": clean(each.after).text} for each in changes.changed
     ]
     return {
-        "added": [brief_record(shown(each)) for each in found.added],
-        "removed": [brief_record(shown(each)) for each in found.removed],
+        "added": [brief_record(clean(each)) for each in changes.added],
+        "removed": [brief_record(clean(each)) for each in changes.removed],
         "changed": changed,
-        "notes": list(found.notes),
+        "notes": list(changes.notes),
     }
 
 
@@ -182,28 +182,28 @@ CHANGED = record(changed=TEXTS)
 TOOLS = (
     *core.TOOLS,
     Tool("get", get, "Read memories by id.", MEMORIES),
-    Tool("list", list_memories, "List memories, newest first; also as they were known, or held, at an earlier time.",
+    Tool("list", list_memories, "List memories, newest first; also as they were stored, or true, at an earlier time.",
          MEMORIES),
-    Tool("edit", edit, "Mend a memory in place, where it was written wrongly. What has changed in the world is a new "
-         "memory that replaces it.", record(id=TEXT, text=TEXT, type=TEXT, tags=TEXTS), "writes"),
-    Tool("supersede", supersede, "Let a newer memory take an older one's place.", record(old=TEXT, new=TEXT), "writes"),
-    Tool("restore", restore, "Bring back what was forgotten or superseded.", record(restored=BOOLEAN), "writes"),
-    Tool("pin", pin, "Keep memories from ever fading; `remove` lets them fade again.", CHANGED, "writes"),
-    Tool("archive", archive, "Put memories out of sight without losing them; `remove` takes them out again.", CHANGED,
+    Tool("edit", edit, "Correct a mistake in a memory. For a fact that changed, remember a new one that replaces it.",
+         record(id=TEXT, text=TEXT, type=TEXT, tags=TEXTS), "writes"),
+    Tool("supersede", supersede, "Replace an older memory by a newer one.", record(old=TEXT, new=TEXT), "writes"),
+    Tool("restore", restore, "Bring back forgotten or superseded memories.", record(restored=BOOLEAN), "writes"),
+    Tool("pin", pin, "Protect memories from decay; `remove` ends that.", CHANGED, "writes"),
+    Tool("archive", archive, "Hide memories without losing them; `remove` shows them again.", CHANGED,
          "writes"),
-    Tool("validate", validate, "Say that a memory still holds, and how sure that is (0-1).",
+    Tool("validate", validate, "Confirm that a memory is still true, and how sure that is (0-1).",
          record(id=TEXT, confidence={"type": "number"}), "writes"),
-    Tool("neighbors", neighbors, "Memories that ties lead to.", record(neighbors=RECORDS, dangling=TEXTS)),
-    Tool("path", path, "How ties lead from one memory to another.",
+    Tool("neighbors", neighbors, "Memories that links lead to.", record(neighbors=RECORDS, dangling=TEXTS)),
+    Tool("path", path, "How links lead from one memory to another.",
          record(found=BOOLEAN, memories=RECORDS, ties=RECORDS)),
-    Tool("about", about, "Everything remembered of a person, a place or a thing, under any of its names.",
+    Tool("about", about, "Everything remembered about a person, a place or a thing, under any of its names.",
          record(name=TEXT, memories=RECORDS)),
     Tool("journal", journal, "What was done, by whom, when and why.", record(acts=RECORDS)),
-    Tool("undo", undo, "Take back an act, or the last ones; by default one. An undo can be undone.",
+    Tool("undo", undo, "Undo an operation, or the last ones; by default one. An undo can be undone.",
          record(undone=TEXTS), "writes"),
     Tool("diff", diff, "What was learned, lost and changed between two times (ISO).",
          record(added=RECORDS, removed=RECORDS, changed=RECORDS, notes=TEXTS)),
-    Tool("export_graph", export_graph, "Memories and their ties as a drawing.",
+    Tool("export_graph", export_graph, "Memories and their links as a drawing.",
          record(graph=TEXT, memories=INTEGER, ties=INTEGER)),
     *MAINTENANCE_TOOLS,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Archives: memories carried to a file and back, as AI-Houkai's tools name it."""
+"""Tools of several profiles: archives, conflicts, reflection and maintenance."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def export(
         include_superseded=include_superseded,
         vectors=include_vectors,
     )
-    told = export_archive(session.store, new_archive_path(path), choice, progress=session.progress)
-    return {"path": str(told.path), "count": told.count, "bytes": told.bytes, "elapsed": told.elapsed}
+    report = export_archive(session.store, new_archive_path(path), choice, progress=session.progress)
+    return {"path": str(report.path), "count": report.count, "bytes": report.bytes, "elapsed": report.elapsed}
 
 
 def new_archive_path(path: str) -> Path:
-    """An agent may be talked into writing over a file that somebody needs."""
+    """Refuses existing files: an agent may be tricked into overwriting one."""
     place = Path(path).expanduser()
     if place.suffix.lower() not in SUFFIXES:
-        raise InvalidInput(f"{path} is no name for an archive; let it end in .nacre or .ahkai.")
+        raise InvalidInput(f"{path} is not the name of an archive; use one that ends in .nacre or .ahkai.")
     if place.exists():
-        raise InvalidInput(f"{path} is there already; choose another name.")
+        raise InvalidInput(f"{path} exists already; choose another name.")
     return place
 
 
@@ -65,7 +65,7 @@ def import_(
 ) -> dict[str, Json]:
     from nacre.transfer.import_archive import import_archive
 
-    told = import_archive(
+    report = import_archive(
         session.store,
         path,
         on_conflict=on_conflict,
@@ -75,12 +75,12 @@ def import_(
     )
     return {
         "ok": True,
-        "imported": told.imported,
-        "skipped": told.skipped,
-        "overwritten": told.overwritten,
-        "renamed": told.renamed,
-        "errors": told.errors,
-        "vectors_regenerated": told.vectors_regenerated,
+        "imported": report.imported,
+        "skipped": report.skipped,
+        "overwritten": report.overwritten,
+        "renamed": report.renamed,
+        "errors": report.errors,
+        "vectors_regenerated": report.vectors_regenerated,
     }
 
 
@@ -105,24 +105,24 @@ def conflicts(
     ask_model: SAMPLED = False,
     limit: int = 20,
 ) -> Answer:
-    found = session.store.find_conflicts(
+    matches = session.store.find_conflicts(
         id and session.id(id),
         threshold=threshold,
         contradiction_fn=contradiction_judge(model_of(session)) if ask_model else None,
         progress=session.progress,
     )
-    shown = [session.clean(each) for each in found[: bounded("limit", limit)]]
-    noted = session.store.note_conflicts(found) if note else 0
-    told: list[Json] = [conflict_record(each) for each in shown]
-    lines = [one for each in shown for one in (line(each.a, f"{each.kind} of the next"), line(each.b))]
+    listed = [session.clean(each) for each in matches[: bounded("limit", limit)]]
+    noted = session.store.note_conflicts(matches) if note else 0
+    records: list[Json] = [conflict_record(each) for each in listed]
+    lines = [one for each in listed for one in (line(each.a, f"{each.kind} of the next"), line(each.b))]
     text = fenced(lines) if lines else "No memories conflict."
-    return Answer({"conflicts": told, "found": len(found), "noted": noted}, text)
+    return Answer({"conflicts": records, "found": len(matches), "noted": noted}, text)
 
 
 def reflect(
     session: ToolSession,
-    apply: Annotated[bool, Field(description="keeps the summaries; else they are only shown")] = False,
-    consolidate: Annotated[bool, Field(description="lets each take the place of its episodes")] = True,
+    apply: Annotated[bool, Field(description="stores the summaries; else they are only shown")] = False,
+    consolidate: Annotated[bool, Field(description="each summary replaces its episodes")] = True,
     min_cluster: int = 3,
     ask_model: SAMPLED = False,
 ) -> Answer:
@@ -131,10 +131,14 @@ def reflect(
     writer = with_language_model(model_of(session)) if ask_model else summarizer_from(session.store.settings)
     engine = ReflectionEngine(session.store, min_cluster_size=min_cluster, summarizer=writer)
     plan = engine.plan(progress=session.progress)
-    kept = engine.apply(plan, consolidate) if apply else [each.summary for each in plan]
-    told: list[Json] = [brief_record(session.store.shown(each)) for each in kept]
-    text = fenced([line(session.store.shown(each)) for each in kept]) if kept else "No episodes speak of the same."
-    return Answer({"summaries": told, "applied": apply}, text)
+    summaries = engine.apply(plan, consolidate) if apply else [each.summary for each in plan]
+    records: list[Json] = [brief_record(session.store.shown(each)) for each in summaries]
+    text = (
+        fenced([line(session.store.shown(each)) for each in summaries])
+        if summaries
+        else "No episodes speak of the same."
+    )
+    return Answer({"summaries": records, "applied": apply}, text)
 
 
 def maintenance_tick(
@@ -146,7 +150,7 @@ def maintenance_tick(
 
 
 def tick(session: ToolSession, *, dry_run: bool = False, reflect_apply: bool = False) -> TickResult:
-    """Job by job, so that the client sees how far it is."""
+    """Runs job by job, so that the client sees the progress."""
     from dataclasses import replace
 
     from nacre.lifecycle.scheduler import MaintenanceScheduler, TickResult
@@ -169,7 +173,7 @@ def tick(session: ToolSession, *, dry_run: bool = False, reflect_apply: bool = F
 
 def model_of(session: ToolSession) -> LanguageModel:
     if session.model is None:
-        raise InvalidInput("This client lends no model for sampling; call again without ask_model.")
+        raise InvalidInput("This client offers no model for sampling; call again without ask_model.")
     return session.model
 
 
@@ -188,8 +192,8 @@ def contradiction_judge(model: LanguageModel) -> ConflictFn:
 MAINTENANCE_TOOLS = (
     Tool("conflicts", conflicts, "Find memories that contradict, update or repeat each other: of one, or of all.",
          record(conflicts=RECORDS, found=INTEGER, noted=INTEGER)),
-    Tool("reflect", reflect, "Condense episodes that speak of the same into what is known.",
+    Tool("reflect", reflect, "Summarize episodes about the same thing.",
          record(summaries=RECORDS, applied=BOOLEAN), "writes"),
-    Tool("maintenance_tick", maintenance_tick, "Let the store look after itself: what is due of fading, condensing, "
-         "tidying.", record(summary=TEXT, jobs=RECORDS), "writes"),
+    Tool("maintenance_tick", maintenance_tick, "Run the maintenance that is due: decay, reflection, cleanup.",
+         record(summary=TEXT, jobs=RECORDS), "writes"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Mnemosyne's eight tools with its names, arguments, defaults and answers, for agents that were taught those."""
+"""Mnemosyne's eight tools with its names, arguments, defaults and answers, for agents that know those."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOUR = 3600.0
 CANDIDATES = 20
 SHORT_TERM = ("short_term", "consolidating")
 LONG_TERM = ("long_term",)
-GROUPED = 2  # natively one that has earned it is promoted alone; Mnemosyne asks for two
+GROUPED = 2  # natively a single memory can be promoted; Mnemosyne needs two
 
 
 def store_memory(
@@ -33,8 +33,8 @@ def store_memory(
     fields: dict[str, Any] = {"title": summary} if summary else {}
     if emotional_context is not None:
         fields["valence"], fields["arousal"] = feeling(emotional_context)
-    kept = session.store.remember(content, type=memory_type, tags=tags or [], **fields)
-    return {"id": kept.id, "importance_score": worth_of(kept, session), "status": "stored"}
+    stored = session.store.remember(content, type=memory_type, tags=tags or [], **fields)
+    return {"id": stored.id, "importance_score": worth_of(stored, session), "status": "stored"}
 
 
 def search_memories(
@@ -104,13 +104,13 @@ def delete_memory(session: ToolSession, memory_id: str) -> dict[str, Json]:
 
 
 def get_recent_memories(session: ToolSession, hours: float = 24, limit: int = 20) -> dict[str, Json]:
-    kept = session.store.list_recent(limit, since=session.store.now() - hours * HOUR)
-    memories: list[Json] = [memory_record(session.store.shown(each), session) for each in kept]
+    stored = session.store.list_recent(limit, since=session.store.now() - hours * HOUR)
+    memories: list[Json] = [memory_record(session.store.shown(each), session) for each in stored]
     return {"hours": hours, "count": len(memories), "memories": memories}
 
 
-def feeling(given: dict[str, Any]) -> tuple[float, float]:
-    valence, arousal = (min(1.0, max(-1.0, float(given.get(name) or 0.0))) for name in ("valence", "arousal"))
+def feeling(context: dict[str, Any]) -> tuple[float, float]:
+    valence, arousal = (min(1.0, max(-1.0, float(context.get(name) or 0.0))) for name in ("valence", "arousal"))
     return valence, arousal
 
 

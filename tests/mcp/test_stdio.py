@@ -18,7 +18,7 @@ from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from nacre.mcp import transport
 from nacre.memory_store import MemoryStore
-from tests.mcp.mcp_agents import environment, server_command
+from tests.mcp.agents import environment, server_command
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and process ids as POSIX has them")
 PATIENCE = 120.0  # seconds, for a machine whose cores are all busy

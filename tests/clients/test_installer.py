@@ -8,8 +8,7 @@ import pytest
 
 from nacre.clients.claude_code import ClaudeCodeInstaller
 from nacre.clients.installer import BEGIN, END, guidance, with_guidance, without_guidance
-from nacre.clients.other_clients import CursorInstaller
-from nacre.clients.registry import INSTALLERS
+from nacre.clients.registry import INSTALLERS, CursorInstaller
 
 
 @pytest.mark.parametrize("text", ["# House rules\n\nUse tabs.\n", "# Regeln\r\n\r\nKurz.\r\n"])

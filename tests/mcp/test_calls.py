@@ -16,7 +16,7 @@ from nacre.mcp.profiles import profile_named
 from nacre.mcp.server import make_server
 from nacre.mcp.store_provider import StoreProvider
 from nacre.settings import Settings
-from tests.mcp.mcp_agents import Agent, talking
+from tests.mcp.agents import Agent, talking
 
 
 @pytest.fixture

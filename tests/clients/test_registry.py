@@ -16,8 +16,7 @@ from nacre.clients import installer as launching
 from nacre.clients.claude_code import ClaudeCodeInstaller
 from nacre.clients.files import BACKUP
 from nacre.clients.installer import Installer, Launch
-from nacre.clients.other_clients import ClaudeDesktopInstaller
-from nacre.clients.registry import INSTALLERS, installer_for
+from nacre.clients.registry import INSTALLERS, ClaudeDesktopInstaller, installer_for
 from nacre.errors import ConfigError, UnknownName
 
 SAMPLES = {
@@ -224,13 +223,13 @@ def test_the_place_follows_what_the_client_itself_was_told(elsewhere: Path, monk
 
 def test_a_client_is_found_by_its_folder_or_its_command(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(elsewhere / "bin"))
-    assert not any(each.found() for each in INSTALLERS.values())
+    assert not any(each.is_present() for each in INSTALLERS.values())
     (elsewhere / ".codex").mkdir()
     (elsewhere / "bin").mkdir()
     (elsewhere / "bin" / "gemini").write_text("#!/bin/sh\n")
     (elsewhere / "bin" / "gemini").chmod(0o755)
     (elsewhere / ".claude.json").write_text("{}")
-    assert {name for name, each in INSTALLERS.items() if each.found()} == {"codex", "gemini-cli", "claude-code"}
+    assert {name for name, each in INSTALLERS.items() if each.is_present()} == {"codex", "gemini-cli", "claude-code"}
 
 
 def test_an_unknown_client_is_answered_with_the_nearest() -> None:

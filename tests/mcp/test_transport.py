@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nacre.mcp.transport import outline
-from tests.mcp.test_life import Pipe, call
+from tests.mcp.test_stdio import Pipe, call
 
 HALF_EMOJI = b"\\ud83d"
 

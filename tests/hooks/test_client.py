@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from nacre import MemoryStore
+from nacre.hooks import client as asking
 from tests.command_line import CommandLine
-from tests.hooks.hooking import Client, log
+from tests.hooks.hook_client import Client, log
 from tests.transcripts import add_lines, secret, turn, write_lines
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sockets and processes of POSIX")
@@ -244,7 +248,7 @@ def test_a_crash_inside_ends_well_and_leaves_a_line(client: Client) -> None:
 
 
 def test_a_broken_setting_ends_well_and_leaves_a_line(client: Client) -> None:
-    (client.folder / ".nacre.toml").write_text("hook_capture = 7 7")
+    client.environment["NACRE_HOOK_CAPTURE"] = "7 7"
     assert client.call("stop") == ""
     assert "ConfigError" in log()
 
@@ -253,7 +257,7 @@ def test_no_hook_works_longer_than_it_may(client: Client) -> None:
     client.remember(PORT)
     client.environment["NACRE_HOOK_LIMIT"] = "0.01"
     assert client.call("prompt", prompt=QUESTION) == ""
-    assert "Given up after 0.01 s" in log()
+    assert "Stopped after 0.01 s" in log()
 
 
 def test_the_status_tells_what_is_captured_where(client: Client, nacre: CommandLine) -> None:
@@ -265,3 +269,42 @@ def test_the_status_tells_what_is_captured_where(client: Client, nacre: CommandL
     assert told["transcripts"][str(client.transcript)]["turns"] == 2
     lines = nacre.ok("hook", "status")
     assert "capture   on (hook_capture)" in lines and "2 turns until" in lines and str(client.transcript) in lines
+
+
+class Timer:
+    """Notes what is done to it, instead of ending the process."""
+
+    made: list[Timer]
+
+    def __init__(self, seconds: float, _call: Any, arguments: tuple[Any, ...]) -> None:
+        self.seconds, self.arguments = seconds, arguments
+        self.daemon = False
+        self.done: list[str] = []
+        self.made.append(self)
+
+    def start(self) -> None:
+        self.done.append("start")
+
+    def cancel(self) -> None:
+        self.done.append("cancel")
+
+
+@pytest.mark.parametrize("payload", [b"{}", b"no JSON"])
+def test_the_limit_is_lifted_when_the_hook_is_done_and_when_it_failed(
+    monkeypatch: pytest.MonkeyPatch, payload: bytes
+) -> None:
+    Timer.made = []
+    monkeypatch.setattr(asking, "threading", SimpleNamespace(Timer=Timer))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(payload)))
+    monkeypatch.setattr(asking, "answer", lambda _request, _until: "an answer")
+    monkeypatch.setenv("NACRE_HOOK_LIMIT", "7.5")
+    assert asking.run("prompt", {}) == ("an answer" if payload == b"{}" else "")
+    (timer,) = Timer.made
+    assert (timer.seconds, timer.arguments, timer.daemon) == (7.5, ("prompt", 7.5), True)
+    assert timer.done == ["start", "cancel"]
+
+
+@pytest.mark.parametrize("given", ["", "soon"])
+def test_a_limit_that_is_no_number_is_the_usual_one(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("NACRE_HOOK_LIMIT", given)
+    assert asking.seconds_allowed() == asking.LIMIT_SECONDS

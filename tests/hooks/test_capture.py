@@ -85,7 +85,7 @@ def test_a_transcript_that_is_gone_or_empty_is_no_fault(store: MemoryStore, tmp_
 
 
 def test_a_word_of_another_version_counts_as_nothing_read() -> None:
-    assert ReadPosition.told({"offset": 3, "colour": "red"}) == ReadPosition.told(None) == ReadPosition()
+    assert ReadPosition.from_term({"offset": 3, "colour": "red"}) == ReadPosition.from_term(None) == ReadPosition()
 
 
 def test_a_narrowed_agent_captures_nothing(tmp_path: Path, transcript: Path) -> None:

@@ -19,7 +19,7 @@ from nacre.mcp.server import costs
 from nacre.mcp.store_provider import actor_of
 from nacre.mcp.tool import Tool, input_schema
 from tests.command_line import CommandLine
-from tests.mcp.mcp_agents import Agent, stdio_agent
+from tests.mcp.agents import Agent, stdio_agent
 
 ALL = [(name, tool) for name in PROFILES for tool in profile_named(name).tools]
 COUNTS = {"core": 8, "full": 26, "houkai": 15, "mnemosyne": 8, "lessons": 10}

@@ -1,4 +1,4 @@
-"""Files that are no store, disks that are full, folders that cannot be written."""
+"""Threads, descriptors and races on one file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +16,107 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import NotAStore, SchemaTooNew, StorageError, StoreBusy, StoreFull, StoreReadOnly, StoreUnreachable
+from nacre.lifecycle import doctor
+from nacre.settings import Settings
 from nacre.storage.sqlite import SQLiteBackend, connection
+from nacre.storage.sqlite.connection import make_private
+from nacre.transfer.export import export_archive
 from tests.embedders import WordBag
+
+
+def descriptors() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts descriptors where Linux shows them")
+def test_many_stores_opened_and_closed_leave_no_descriptor_behind(tmp_path: Path) -> None:
+    for number in range(3):
+        with MemoryStore(tmp_path / f"{number}.db", embedder=WordBag()) as store:
+            store.remember("x")
+    before = descriptors()
+    for number in range(120):
+        with MemoryStore(tmp_path / f"{number}.db", embedder=WordBag()) as store:
+            store.remember("x")
+    assert descriptors() <= before
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts descriptors where Linux shows them")
+def test_threads_that_end_take_their_connections_with_them(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as store:
+        before = descriptors()
+        for _ in range(60):
+            thread = threading.Thread(target=store.remember, args=("x",))
+            thread.start()
+            thread.join()
+        assert store.count() == 60
+        assert descriptors() <= before + 6
+
+
+def test_threads_remember_recall_and_forget_at_once_without_losing_anything(tmp_path: Path) -> None:
+    faults: list[BaseException] = []
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as store:
+
+        def work(number: int) -> None:
+            try:
+                for step in range(15):
+                    kept = store.remember(f"thread {number} step {step} unique{number}x{step}")
+                    found = store.recall(f"unique{number}x{step}", k=3)
+                    assert kept.id in [hit.memory.id for hit in found]
+                    if step % 3 == 0:
+                        store.forget(kept.id)
+            except BaseException as fault:  # noqa: BLE001 - a thread's failure must reach the test
+                faults.append(fault)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert faults == []
+        assert (store.count(), store.count(include_trashed=True)) == (60, 90)
+        assert store.health(thorough=True).problems == ()
+
+
+OPEN_AT_ONCE = """
+import sys
+from nacre import MemoryStore
+with MemoryStore(sys.argv[1], embedder="hashing") as store:
+    store.remember(f"from process {sys.argv[2]}")
+"""
+
+
+def test_processes_that_create_one_store_at_the_same_moment_all_succeed(tmp_path: Path) -> None:
+    started = [
+        subprocess.Popen([sys.executable, "-c", OPEN_AT_ONCE, tmp_path / "s.db", str(i)], stderr=subprocess.PIPE)
+        for i in range(6)
+    ]
+    assert [(process.communicate()[1], process.returncode) for process in started] == [(b"", 0)] * 6
+    with MemoryStore(tmp_path / "s.db", embedder="hashing") as store:
+        assert store.count() == 6
+
+
+FORKED = """
+import os, sys
+from nacre import MemoryStore
+with MemoryStore(sys.argv[1], embedder="hashing") as store:
+    store.remember("from the parent before")
+    child = os.fork()
+    if child == 0:
+        store.remember("from the child")
+        os._exit(0 if store.recall("child", strategy="keyword") else 1)
+    store.remember("from the parent after")
+    assert os.waitpid(child, 0)[1] == 0
+    assert store.count() == 3
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_child_and_its_parent_both_go_on_writing(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-W", "error", "-c", FORKED, tmp_path / "s.db"], capture_output=True)
+    assert (done.stderr, done.returncode) == (b"", 0)
+    with MemoryStore(tmp_path / "s.db", embedder="hashing") as store:
+        assert store.count() == 3
+        assert store.health(thorough=True).problems == ()
 
 
 def opened(path: Path | str) -> MemoryStore:
@@ -215,3 +316,77 @@ def test_an_id_that_no_text_can_hold_is_not_found_or_refused(tmp_path: Path, cal
             found = None
         assert not found
         assert store.count() == 1
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """Made read-only by `lock`; root may write into any folder, and needs a disk of its own."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = os.name != "nt" and os.geteuid() == 0
+    if mounted:
+        mount = shutil.which("mount")
+        asked = [mount or "", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
+        if mount is None or subprocess.run(asked, capture_output=True, check=False).returncode:
+            pytest.skip("this machine does not let a test mount a disk of its own")
+    yield folder
+    if mounted:
+        subprocess.run(["umount", "-l", folder], check=True)
+    else:
+        folder.chmod(0o700)
+
+
+def lock(folder: Path) -> None:
+    if os.geteuid() == 0:
+        subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+    else:
+        (folder / "s.db").chmod(0o400)
+        folder.chmod(0o500)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders have no such permission there")
+@pytest.mark.parametrize("secret", ["", "5a" * 32], ids=["plain", "encrypted"])
+def test_a_read_only_store_is_read_and_only_writing_is_refused(disk: Path, tmp_path: Path, secret: str) -> None:
+    (tmp_path / "key").write_text(secret)
+    (tmp_path / "key").chmod(0o600)
+    known = Settings(
+        store=str(disk / "s.db"), embedder="hashing", key=f"file:{tmp_path / 'key'}" if secret else ""
+    )  # fmt: skip
+    with MemoryStore(settings=known) as store:
+        kept = store.remember("The harbour opens at dawn")
+    lock(disk)
+    with MemoryStore(settings=known) as store:
+        assert [memory.id for memory in store.list_recent()] == [kept.id]
+        assert store.recall("harbour")[0].memory.text == kept.text
+        assert (store.count(), len(store.journal())) == (1, 1)
+        assert store.recall("harbour")[0].memory.access_count == 0, "a use is not noted"
+        assert export_archive(store, tmp_path / "all.nacre").count == 1
+        assert store.backup(tmp_path / "copy.db").exists()
+        with pytest.raises(StoreReadOnly, match="read-only"):
+            store.remember("The harbour is closed")
+    assert [each for each in doctor.examine(known) if each.level == "problem" and each.check != "disk"] == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="side files have no such mode there")
+def test_a_store_that_was_read_only_can_be_written_after_chmod(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    with MemoryStore(file, embedder="hashing") as store:
+        store.remember("The harbour opens at dawn")
+    sides = [tmp_path / f"s.db{part}" for part in ("-wal", "-shm")]
+    for side in sides:  # as SQLite leaves them after reading a store of this mode
+        side.touch()
+        side.chmod(0o400)
+    with MemoryStore(file, embedder="hashing") as store:
+        assert all(side.stat().st_mode & 0o777 == 0o600 for side in sides)
+        store.remember("The harbour is closed")
+        assert store.count() == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="side files have no such mode there")
+def test_the_side_files_of_a_read_only_store_stay_read_only(tmp_path: Path) -> None:
+    file, side = tmp_path / "s.db", tmp_path / "s.db-shm"
+    for each in (file, side):
+        each.touch()
+        each.chmod(0o400)
+    make_private(file)
+    assert side.stat().st_mode & 0o777 == 0o400

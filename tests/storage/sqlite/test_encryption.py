@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -11,10 +12,15 @@ from pathlib import Path
 import apsw
 import pytest
 
-from nacre.errors import NotAStore, NotEncrypted, WrongKey
+from nacre import MemoryStore
+from nacre.errors import NotAStore, NotEncrypted, PlainMirror, WeakKey, WrongKey
+from nacre.lifecycle.daemon import write_pid
 from nacre.model import Filter
+from nacre.settings import Settings
 from nacre.storage.sqlite import Key, SQLiteBackend
+from nacre.storage.sqlite import connection as key
 from nacre.storage.sqlite import connection as schema
+from nacre.storage.sqlite.backup import rekey
 from nacre.storage.sqlite.connection import derived
 from tests.samples import SPACE, ids, memory, put
 
@@ -120,8 +126,8 @@ def test_what_does_not_open_is_one_clear_sentence_and_changes_nothing(
     content = file.read_bytes()
     with pytest.raises(error, match=said) as caught:
         SQLiteBackend(file, given)
-    for key in (kept, given):
-        assert key is None or key.secret not in str(caught.value)
+    for secret_key in (kept, given):
+        assert secret_key is None or secret_key.secret not in str(caught.value)
     assert file.read_bytes() == content
     assert texts(file, kept) == [TOLD]
 
@@ -133,15 +139,15 @@ def test_what_does_not_open_is_one_clear_sentence_and_changes_nothing(
 def test_another_file_is_no_store_whatever_the_key(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "s.db"
     file.write_bytes(content)
-    for key in (RAW, WORDS, None):
+    for any_key in (RAW, WORDS, None):
         with pytest.raises(NotAStore):
-            SQLiteBackend(file, key)
+            SQLiteBackend(file, any_key)
         assert file.read_bytes() == content
 
 
 def test_a_key_is_never_shown() -> None:
-    for key in (RAW, WORDS):
-        assert key.secret not in repr(key) and key.secret not in str([key])
+    for any_key in (RAW, WORDS):
+        assert any_key.secret not in repr(any_key) and any_key.secret not in str([any_key])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL on Windows")
@@ -198,3 +204,82 @@ def test_an_encrypted_file_of_the_first_schema_is_brought_up_to_date(tmp_path: P
     assert store.health(thorough=True).schema == schema.CURRENT
     assert ids(store.select(SPACE, Filter())) == ["a"]
     store.close()
+
+
+CRASHING = """
+import os, sys
+from nacre import MemoryStore
+from nacre.settings import Settings
+store = MemoryStore(sys.argv[1], settings=Settings(embedder="hashing", key="env:RIGHT"))
+store.remember("The crane is green")
+os._exit(9)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps the log of a process that ended by itself")
+def test_a_wrong_key_after_a_crash_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.db"
+    monkeypatch.setenv("RIGHT", "5a" * 32)
+    monkeypatch.setenv("WRONG", "7c" * 32)
+    assert subprocess.run([sys.executable, "-c", CRASHING, str(path)], check=False).returncode == 9
+    log = path.with_name("s.db-wal")
+    before = log.read_bytes()
+    assert before  # what was written lies in the log alone
+    with pytest.raises(WrongKey):
+        MemoryStore(path, settings=Settings(embedder="hashing", key="env:WRONG"))
+    assert log.read_bytes() == before
+    with MemoryStore(path, settings=Settings(embedder="hashing", key="env:RIGHT")) as store:
+        assert [memory.text for memory in store.list_recent()] == ["The crane is green"]
+
+
+OTHER_RAW = Key("5a" * 32)
+
+
+def test_a_passphrase_is_derived_with_the_rounds_that_are_advised_and_a_raw_key_with_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert key.ITERATIONS >= 600_000
+    monkeypatch.setattr(key, "derived", lambda *_: pytest.fail("a raw key needs no derivation"))
+    assert OTHER_RAW.raw(b"\0" * 16).startswith("raw:" + "5a" * 32)
+
+
+@pytest.mark.parametrize("short", ["a", "sevenly", "       a        "])
+def test_a_short_passphrase_is_refused_and_nothing_is_changed(tmp_path: Path, short: str) -> None:
+    SQLiteBackend(tmp_path / "s.db").close()
+    before = (tmp_path / "s.db").read_bytes()
+    with pytest.raises(WeakKey, match="at least 8 characters"):
+        rekey(tmp_path / "s.db", None, Key(short))
+    assert (tmp_path / "s.db").read_bytes() == before
+    with pytest.raises(WeakKey):
+        SQLiteBackend(tmp_path / "new.db", Key(short))
+
+
+def test_a_store_that_has_a_short_passphrase_still_opens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as lax:
+        lax.setattr(key, "LEAST_CHARACTERS", 1)
+        SQLiteBackend(tmp_path / "s.db", Key("abc")).close()
+    SQLiteBackend(tmp_path / "s.db", Key("abc")).close()
+
+
+def test_an_encrypted_store_does_not_open_with_a_mirror_of_its_journal(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("5a" * 32)
+    (tmp_path / "key").chmod(0o600)
+    known = Settings(
+        store=str(tmp_path / "s.db"), embedder="hashing", key=f"file:{tmp_path / 'key'}",
+        journal_mirror=str(tmp_path / "mirror.jsonl"),
+    )  # fmt: skip
+    with pytest.raises(PlainMirror, match="plain text"):
+        MemoryStore(settings=known)
+    assert [file.name for file in tmp_path.iterdir()] == ["key"]
+
+
+def test_no_file_is_left_behind_when_the_process_cannot_be_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_pid(tmp_path / "s.db.maintenance.pid")
+    assert list(tmp_path.iterdir()) == []

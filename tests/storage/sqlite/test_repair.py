@@ -11,9 +11,9 @@ from random import Random
 import apsw
 import pytest
 
+from nacre import MemoryStore
 from nacre.errors import NacreError, StoreDamaged
 from nacre.lifecycle import doctor
-from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.settings import Settings
 from nacre.storage.sqlite import SQLiteBackend

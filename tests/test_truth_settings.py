@@ -59,7 +59,7 @@ def test_yes_and_no_can_be_said_in_many_ways(tmp_path: Path, said: str, meant: b
         ("strict_links = 'perhaps'", "strict_links to 'perhaps'; write true or false"),
         ("strict_links = 2", "write true or false"),
         ("strict_links = []", "write true or false"),
-        ("journal_days = 'always'", "journal_days to 'always', which is no number"),
+        ("journal_days = 'always'", "journal_days to something that is not a number"),
         ("on_conflict = true", "in quotes"),
         ("journal_mirror = 3", "in quotes"),
         ("on_conflcit = 'note'", "did you mean 'on_conflict'"),

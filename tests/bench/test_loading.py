@@ -157,9 +157,7 @@ def test_no_id_of_the_dataset_reaches_the_store(tmp_path: Path, monkeypatch: pyt
 )
 def test_a_foreign_file_is_told_in_one_sentence(tmp_path: Path, suite: str, content: Json) -> None:
     file = written(tmp_path, content)
-    with pytest.raises(
-        InvalidInput, match=f"data.json does not read as a {suite} dataset .*; give the official file.$"
-    ):
+    with pytest.raises(InvalidInput, match=f"data.json is not a {suite} dataset .*; use the official file.$"):
         load(suite, file)
 
 

@@ -64,7 +64,7 @@ def test_a_setting_is_written_used_and_taken_out(nacre: CommandLine, own: Path) 
         ("maintenance_decay_every", "often", "no length of time"),
         ("embedder", "minlm", "did you mean 'minilm'"),
         ("default_importance", "7", "from 0 to 1"),
-        ("spaces.work.store", "x", "whole store"),
+        ("spaces.work.store", "x", "complete store"),
         ("spaces.work.xyzzy", "x", "nacre config list"),
     ],
 )

@@ -165,8 +165,8 @@ def test_memories_go_to_an_archive_and_come_back(agent: Agent, place: Path) -> N
     archive = place / "cellar.ahkai"
     written = agent.ok("export", path=str(archive), tag="cellar")
     assert set(written) == {"path", "count", "bytes", "elapsed"} and written["count"] == 1
-    assert "there already" in agent.refused("export", path=str(archive))
-    assert "no name for an archive" in agent.refused("export", path=str(place / "profile.txt"))
+    assert "exists already" in agent.refused("export", path=str(archive))
+    assert "not the name of an archive" in agent.refused("export", path=str(place / "profile.txt"))
     with stdio_agent(place / "other.db", place, "houkai") as other:
         tried = other.ok("import", path=str(archive), dry_run=True)
         assert other.ok("stats")["count"] == 0

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
-import numpy as np
 
 from nacre.model import Condition, Filter
 from nacre.model.filter import DOTTED, LIST_FIELDS, Scalar, Value, above, check_field
 from nacre.protocols import Match, Place, Posting, Vectors
-from nacre.storage.sqlite import vectors
 from nacre.storage.sqlite.rows import PLAIN_TEXT, SQLValue, only_row
-from nacre.storage.sqlite.vectors import Numbers, SignIndex
+
+if TYPE_CHECKING:
+    from nacre.storage.sqlite.vectors import Mirror, Numbers, SignIndex
 
 MANY = 500  # a statement takes only so many values of its own
 SPARSE = ("session", "superseded_by")  # indexed where they are set, which a bound value does not say
@@ -219,9 +219,7 @@ SPARE = 1.5
 LOOKS = 8  # a store that is written to without a pause needs two; one whose parts disagree must not be asked for ever
 
 
-def by_vector(
-    connection: apsw.Connection, mirror: vectors.Mirror, vector: Vectors, where: Filter, limit: int
-) -> list[Match]:
+def by_vector(connection: apsw.Connection, mirror: Mirror, vector: Vectors, where: Filter, limit: int) -> list[Match]:
     matches: list[Match] = []
     for _ in range(LOOKS):
         index = mirror.current(connection, len(vector))
@@ -257,6 +255,8 @@ def admitted(
 ) -> tuple[list[Match], bool]:  # fmt: skip
     """The best chunk of each memory that the filter admits, complete down to the worst chunk looked at; and whether
     the file holds all of them."""
+    import numpy as np
+
     chunks, owners, cosines = index.nearest(vector, tried, only)
     first = np.unique(owners, return_index=True)[1]
     best = {int(owners[i]): (int(chunks[i]), float(cosines[i])) for i in np.sort(first)}
@@ -273,6 +273,8 @@ def admitted(
 
 
 def allowed(connection: apsw.Connection, space: str, where: Filter) -> Numbers:
+    import numpy as np
+
     clause, values = conditions(space, where)
     rows = connection.execute(f"SELECT memory.row FROM memory WHERE {clause} ORDER BY memory.row", values)
     return np.fromiter((row for (row,) in rows), np.int64)
@@ -286,6 +288,8 @@ PLACE = (
 
 
 def near(index: SignIndex, vector: Vectors, limit: int, only: Numbers | None) -> tuple[Numbers, Vectors]:
+    import numpy as np
+
     tried = max(limit, 0)
     while True:
         _, owners, cosines = index.nearest(vector, tried, only)
@@ -328,6 +332,8 @@ def placed(row: tuple[Any, ...]) -> Place:
 
 
 def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
+    from nacre.storage.sqlite import vectors
+
     stored = {}
     for digest in set(digests):
         place = connection.execute(
@@ -341,9 +347,9 @@ def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> dict[b
     return stored
 
 
-def vectors_of(
-    connection: apsw.Connection, mirror: vectors.Mirror, dimensions: int, ids: Sequence[str]
-) -> dict[str, Vectors]:
+def vectors_of(connection: apsw.Connection, mirror: Mirror, dimensions: int, ids: Sequence[str]) -> dict[str, Vectors]:
+    import numpy as np
+
     rows = connection.execute(
         "SELECT row, id FROM memory WHERE space = ? AND id IN (SELECT value FROM json_each(?)) ORDER BY row",
         (mirror.space, json.dumps(list(ids))),
@@ -355,6 +361,10 @@ def vectors_of(
 
 def vectors_in_file(connection: apsw.Connection, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
     """As `vectors_of`, block by block: to read a page of a large space must not load all of it."""
+    import numpy as np
+
+    from nacre.storage.sqlite import vectors
+
     by_id: dict[str, list[Vectors]] = {}
     held, halves = np.empty(0, np.int64), np.empty((0, 0), np.float16)
     with connection:  # one snapshot of the file for all that is read here

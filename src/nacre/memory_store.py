@@ -297,7 +297,7 @@ class MemoryStore(Closing):
 
     def shown(self, memory: Memory) -> Memory:
         """As it may leave the store: without secrets that were kept before there was a guard."""
-        return self._guard.shown(memory)
+        return self._guard.before_read(memory)
 
     def now(self) -> float:
         return self._clock()
@@ -442,13 +442,13 @@ class MemoryStore(Closing):
         """New memories (made by `draft`), edits of standing ones by id, successions (old id to new) and edits of the
         space's vocabulary by kind and name, as one act that the journal names: all or nothing. Secrets go, whoever made
         the memories. Returns those that are new or have changed. Raises `MemoryNotFound` and `SecretRefused`."""
-        kept = [self._guard.kept(memory, None) for memory in new]
+        kept = [self._guard.before_write(memory, None) for memory in new]
         guarded = {id: partial(self._edited, edit) for id, edit in (edits or {}).items()}
         spoken = {(self._kind(kind), name): partial(self._worded, edit) for (kind, name), edit in (terms or {}).items()}
         return compose(self._engine, self.space, operation, ChangeSet(kept, guarded, successors or {}, spoken), why=why)
 
     def _edited(self, edit: Edit, memory: Memory) -> Memory:
-        return self._guard.kept(edit(memory), memory)
+        return self._guard.before_write(edit(memory), memory)
 
     def _worded(self, edit: TermEdit, word: Term) -> Term:
         after = edit(word)
@@ -635,7 +635,7 @@ class MemoryStore(Closing):
             known.touch(self.space, ids, now)
             if asked.expand is not None:
                 known.walked(self.space, known.edges(self.space, out_of=ids, into=ids, rels=asked.expand.rels))
-        return clean_recollection(found, self._guard.shown)
+        return clean_recollection(found, self._guard.before_read)
 
     def touch(self, *ids: str) -> None:
         """Counts a use of each, as a recall does by itself. No act, and not journaled."""

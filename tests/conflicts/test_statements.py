@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.conflicts.frames import different_values
-from nacre.conflicts.statements import statement
+from nacre.conflicts.statements import cues, statement
 from nacre.text.grammar import base
 
 
@@ -118,3 +118,38 @@ def test_the_subject_stands_before_the_verb(text: str, expected: set[str]) -> No
 )
 def test_nothing_that_is_written_cannot_be_read(text: str) -> None:
     assert statement(text).words is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We no longer use Jira",
+        "We switched from Jenkins to Buildkite",
+        "As of May the office is closed",
+        "Fenna took over from Dario",
+        "The fee went up",
+        "It's Helix these days",
+        "Call me Finn from now on",
+        "The bins are emptied on Mondays instead",
+    ],
+)
+def test_a_change_is_heard(text: str) -> None:
+    assert cues(text).changed
+
+
+@pytest.mark.parametrize(
+    "text", ["Use tabs instead of spaces", "Turn the lights off", "The bus stops here", "I know her"]
+)
+def test_no_change_is_imagined(text: str) -> None:
+    assert not cues(text).changed
+
+
+def test_what_is_open_and_what_is_settled_are_told_apart() -> None:
+    assert cues("The paper is still under review").open
+    assert cues("The paper was accepted").settled
+    assert not cues("Papers have authors").open
+
+
+def test_a_passive_is_no_past() -> None:
+    assert not cues("It is hosted in Oslo").past
+    assert cues("It was hosted in Oslo").past

@@ -9,7 +9,7 @@ import pytest
 
 from nacre import MemoryStore
 from tests.embedders import Moody
-from tests.recall.asking import NOW
+from tests.recall.factories import NOW
 
 
 @pytest.fixture(params=["sqlite", "in_memory"])

@@ -7,7 +7,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.model import Hit
 from nacre.recall.recall import cap_sessions, collapse_copies, diversify
-from tests.recall.asking import converse, found
+from tests.recall.factories import converse, found
 from tests.samples import memory
 
 

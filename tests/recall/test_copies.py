@@ -8,7 +8,7 @@ from nacre import MemoryStore
 from nacre.model import Hit, Query
 from nacre.recall.adjust import adjust, rank_places
 from nacre.recall.understand import understand
-from tests.recall.asking import found
+from tests.recall.factories import found
 from tests.samples import memory
 
 

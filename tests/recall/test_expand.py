@@ -8,7 +8,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.model import ExpandSpec, Link
-from tests.recall.asking import NOW, found
+from tests.recall.factories import NOW, found
 
 
 def tied(*targets: str, rel: str = "refines") -> list[Link]:

@@ -12,7 +12,7 @@ from nacre import MemoryStore
 from nacre.errors import InvalidInput
 from nacre.model.recollection import HybridWeights
 from nacre.text.tokens import content_stems, stems
-from tests.recall.asking import DAY, NOW, found
+from tests.recall.factories import DAY, NOW, found
 
 TEXTS = {
     "brew": ("green tea is brewed at eighty degrees", 0.2, 1.0),

@@ -13,7 +13,7 @@ from nacre.model import Link
 from nacre.model.recollection import RankFusion
 from nacre.recall.strategies import STRATEGIES
 from tests.embedders import Moody
-from tests.recall.asking import NOW, found
+from tests.recall.factories import NOW, found
 
 EACH = pytest.mark.parametrize("strategy", STRATEGIES)
 

@@ -10,7 +10,7 @@ from nacre import MemoryStore
 from nacre.model import Hit, Query
 from nacre.recall.adjust import adjust, blend_mood
 from nacre.recall.understand import understand
-from tests.recall.asking import DAY, NOW, found
+from tests.recall.factories import DAY, NOW, found
 from tests.samples import memory
 
 PAIR = ("the server of the shop runs in Berlin", "the server of the shop runs in Oslo")

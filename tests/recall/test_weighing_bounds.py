@@ -12,7 +12,7 @@ from nacre.model import Hit, Query
 from nacre.recall.adjust import adjust
 from nacre.recall.recall import diversify
 from nacre.recall.understand import understand
-from tests.recall.asking import DAY, NOW, found
+from tests.recall.factories import DAY, NOW, found
 from tests.samples import memory
 
 LONG_AGO = NOW - 10_000 * DAY  # nothing is left of recency

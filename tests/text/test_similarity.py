@@ -10,7 +10,9 @@ from nacre.text.similarity import (
     compute_similarity,
     compute_tag_similarity,
     compute_word_similarity,
+    number_conflict,
     rerank_facts_by_query,
+    spelled_out,
 )
 
 
@@ -101,3 +103,41 @@ def test_a_date_that_tells_nothing_and_odd_metadata_earn_nothing() -> None:
 def test_a_date_outweighs_no_better_match() -> None:
     facts = [fact("herring", metadata={"temporal_index": 1}), fact("salt herring barrel")]
     assert rerank_facts_by_query(facts, "first salt herring barrel")[0] == facts[1]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("Norway won 9 gold medals", "Norway won 10 gold medals", "9 vs 10"),
+        ("the port is 80 or 81", "the port is 80 or 8080", "81 vs 8080"),
+        ("it costs 1,200 dollars", "it costs 1200 dollars", ""),
+        ("it weighs 2.5 kilos", "it weighs 3 kilos", "2.5 vs 3"),
+        ("Norway won 9 medals", "Norway won medals", ""),
+        ("Norway won 9 medals", "Norway won 9 medals of 12", ""),
+        ("cats 9", "dogs 10", ""),
+        ("it is 9", "it is 10", ""),
+    ],
+)
+def test_numbers_conflict_where_each_text_has_its_own_on_a_shared_concept(a: str, b: str, expected: str) -> None:
+    assert number_conflict(a, b) == expected
+
+
+def test_concepts_that_are_given_decide_instead_of_the_words() -> None:
+    assert number_conflict("won 9", "got 10", "gold medals", "medals") == "9 vs 10"
+    assert number_conflict("medals: 9", "medals: 10", "Norway", "Sweden") == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("two", 2.0),
+        ("twenty five", 25.0),
+        ("two hundred fifty", 250.0),
+        ("three thousand one hundred", 3100.0),
+        ("two million", 2e6),
+        ("two apples", None),
+        ("", None),
+    ],
+)
+def test_numbers_in_words(words: str, expected: float | None) -> None:
+    assert spelled_out(words.split()) == expected

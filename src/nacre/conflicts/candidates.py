@@ -1,4 +1,4 @@
-"""Finds what a memory may not be true beside, among those that stand."""
+"""Finds stored memories that a new one may contradict, update or duplicate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CROWDED = 0.6  # where even the last of the nearest is so near, what is farther 
 # Of 480 conflicts written by hand the judge finds, of the pairs below both, one in a hundred; reading a text costs more
 # than a hundred such looks.
 PROMISING, FRAME_SHARED = 0.45, 0.5
-# About a pair that these ties join somebody has decided.
+# A pair with one of these links has been decided already.
 SETTLED = frozenset(("supersedes", "contradicts", "distinct_from"))
 
 
@@ -49,21 +49,21 @@ class Comparison:
         self, memory: Memory, vector: Vectors | None, only: Callable[[Memory], bool] | None = None
     ) -> list[Conflict]:
         """Worst first: contradictions, then updates, then duplicates; the more similar before the less."""
-        found = [
+        conflicts = [
             Conflict(memory, other, similarity, verdict.kind, verdict.reason, verdict.words, verdict.sure)
             for other, similarity in self.candidates(memory, vector)
             if (only is None or only(other)) and (verdict := self.verdict(memory, other, similarity)) is not None
         ]
-        return sorted(found, key=gravity)
+        return sorted(conflicts, key=gravity)
 
     def candidates(self, memory: Memory, vector: Vectors | None) -> list[tuple[Memory, float]]:
         from nacre.text.tokens import content_stems
 
         cosines = self.likeness(memory, vector)
-        found = self.store.get(memory.space, [id for id in cosines if id != memory.id])
+        memories = self.store.get(memory.space, [id for id in cosines if id != memory.id])
         known = set(content_stems(memory.text))
         alike = []
-        for other in filter(lambda other: comparable(memory, other), found):
+        for other in filter(lambda other: comparable(memory, other), memories):
             likeness = cosines[other.id] if vector is not None else 0.0
             if likeness < PROMISING:
                 shared = overlap(known, set(content_stems(other.text)))
@@ -105,12 +105,12 @@ class Comparison:
             return None
         from nacre.conflicts.judge import judge  # its tables of words cost a command 20 ms
 
-        found = judge(a, b, similarity, alike=self.alike, threshold=self.threshold)
-        if similarity < self.threshold or (found is not None and found.kind != "duplicate"):
-            return found
+        verdict = judge(a, b, similarity, alike=self.alike, threshold=self.threshold)
+        if similarity < self.threshold or (verdict is not None and verdict.kind != "duplicate"):
+            return verdict
         if self.contradiction_fn is not None and self.contradiction_fn(a, b):
             return Verdict("contradiction", "custom_fn")
-        return (self.second(a, b, similarity) if self.second is not None else None) or found
+        return (self.second(a, b, similarity) if self.second is not None else None) or verdict
 
 
 def alike_by(embedder: Embedder) -> Alike:
@@ -131,11 +131,11 @@ def alike_by(embedder: Embedder) -> Alike:
 
 
 def comparable(a: Memory, b: Memory) -> bool:
-    """Tags part two memories only where both have some; ties that join them say that they were compared."""
+    """Whether two memories can conflict: they share a tag if both have tags, and no link says that it was decided."""
     if a.tags and b.tags and not set(a.tags) & set(b.tags):
         return False
-    ties = {link.rel for link in a.links if link.to == b.id} | {link.rel for link in b.links if link.to == a.id}
-    return not ties & SETTLED and a.superseded_by != b.id and b.superseded_by != a.id
+    rels = {link.rel for link in a.links if link.to == b.id} | {link.rel for link in b.links if link.to == a.id}
+    return not rels & SETTLED and a.superseded_by != b.id and b.superseded_by != a.id
 
 
 def overlap(one: set[str], other: set[str]) -> float:

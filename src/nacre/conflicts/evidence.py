@@ -1,4 +1,4 @@
-"""What speaks for a conflict between two texts and what against it; each point is 0 or 1, or a share."""
+"""Signals for and against a conflict between two texts, each 0, 1 or a share, and their fitted weights."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from nacre.conflicts.frames import (
     bounded,
     denied_in_both,
     denied_otherwise,
+    distinguished,
     evenly_denied,
     exchanged,
     nouns,
@@ -19,7 +20,6 @@ from nacre.conflicts.frames import (
     other_subjects,
     parallel,
     rivals,
-    told_apart,
     turned,
 )
 
@@ -31,8 +31,8 @@ VALUE_RULES = frozenset(("numbers", "dates", "versions"))
 
 def evidence(f: Frame, similarity: float, rule: str) -> dict[str, float]:
     """`rule` is the reason of the rule that saw a conflict; empty where none did."""
-    told = likeness(f, similarity) | subjects(f) | figures(f) | denials(f) | rivalry(f) | changes(f) | speech(f)
-    return {name: float(value) for name, value in (told | by_rule(rule)).items()}
+    values = likeness(f, similarity) | subjects(f) | figures(f) | denials(f) | rivalry(f) | changes(f) | speech(f)
+    return {name: float(value) for name, value in (values | by_rule(rule)).items()}
 
 
 def likeness(f: Frame, similarity: float) -> dict[str, float]:
@@ -61,7 +61,7 @@ def subjects(f: Frame) -> dict[str, float]:
 
 def figures(f: Frame) -> dict[str, float]:
     return {
-        "only values differ": bool(f.values) and lone_words(f) <= 1 and not told_apart(f),
+        "only values differ": bool(f.values) and lone_words(f) <= 1 and not distinguished(f),
         "other event": other_event(f),
         "values agree": bool(f.a.values and f.b.values) and not f.values,
     }
@@ -76,13 +76,13 @@ def other_event(f: Frame) -> bool:
 def denials(f: Frame) -> dict[str, float]:
     opposite = opposites(f)
     agreed = bounded(f) or any(one.sign != other.sign for one, other in opposite)  # «not disabled» is «enabled»
-    found = [] if agreed else turned(f)
+    pairs = [] if agreed else turned(f)
     return {
-        "turned": bool(found),
+        "turned": bool(pairs),
         "odd denials": not agreed and (len(f.a.negators) - len(f.b.negators)) % 2,
         "even denials": evenly_denied(f),
         "denied in both": denied_in_both(f),
-        "denied otherwise": bool(found) and denied_otherwise(f),
+        "denied otherwise": bool(pairs) and denied_otherwise(f),
         "opposites": not agreed and bool(opposite),
         "opposites denied": agreed,
         "exchanged": not opposite and exchanged(f) is not None,
@@ -90,17 +90,17 @@ def denials(f: Frame) -> dict[str, float]:
 
 
 def rivalry(f: Frame) -> dict[str, float]:
-    found = rivals(f)
+    pairs = rivals(f)
     return {
-        "rivals": bool(found),
-        "rival subjects": any(one.place < f.a.verb_place and other.place < f.b.verb_place for one, other in found),
+        "rivals": bool(pairs),
+        "rival subjects": any(one.place < f.a.verb_place and other.place < f.b.verb_place for one, other in pairs),
     }
 
 
 def changes(f: Frame) -> dict[str, float]:
     a, b = f.a.cues, f.b.cues
     return {
-        "change told": bool(a.changed and a.told not in f.b.keys and not b.changed),
+        "change told": bool(a.changed and a.change_verb not in f.b.keys and not b.changed),
         "change told in both": bool(a.changed and b.changed),
         "change told before": bool(b.changed and not a.changed),
         "open before": bool(b.open and not a.open),
@@ -202,5 +202,5 @@ SPEAKING_FOR = (
 BORNE_OUT = -0.75  # a rule's verdict falls below it; higher, and rules that are right are overruled as often
 
 
-def score(told: Mapping[str, float]) -> float:
-    return INTERCEPT + sum(WEIGHTS[name] * value for name, value in told.items() if value)
+def score(values: Mapping[str, float]) -> float:
+    return INTERCEPT + sum(WEIGHTS[name] * value for name, value in values.items() if value)

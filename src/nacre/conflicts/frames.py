@@ -55,48 +55,48 @@ def nouns(words: tuple[Word, ...]) -> list[Word]:
     return [word for word in words if word.key not in verb_words() or word.text.lower().endswith(NOUN_ENDINGS)]
 
 
-def turned(given: Frame) -> list[tuple[Word, Word]]:
+def turned(f: Frame) -> list[tuple[Word, Word]]:
     """The shared words that one text affirms and the other denies, in the order of the newer."""
-    pairs = ((mine, given.b.by_key[mine.key]) for mine in given.a.by_key.values() if mine.key in given.shared)
+    pairs = ((mine, f.b.by_key[mine.key]) for mine in f.a.by_key.values() if mine.key in f.shared)
     return sorted(
         ((mine, theirs) for mine, theirs in pairs if mine.sign != theirs.sign), key=lambda pair: pair[0].place
     )
 
 
-def evenly_denied(given: Frame) -> bool:
+def evenly_denied(f: Frame) -> bool:
     """Whether both texts deny, equally often, and not each what the other affirms («tabs, not spaces» and back)."""
-    mine, theirs = len(given.a.negators), len(given.b.negators)
-    both_ways = {word.sign for word, _ in turned(given)} == {1, -1}
+    mine, theirs = len(f.a.negators), len(f.b.negators)
+    both_ways = {word.sign for word, _ in turned(f)} == {1, -1}
     return bool(mine and theirs) and (mine - theirs) % 2 == 0 and not both_ways
 
 
-def denied_in_both(given: Frame) -> bool:
-    return any(given.a.by_key[key].sign == given.b.by_key[key].sign == -1 for key in given.shared)
+def denied_in_both(f: Frame) -> bool:
+    return any(f.a.by_key[key].sign == f.b.by_key[key].sign == -1 for key in f.shared)
 
 
-def denied_otherwise(given: Frame) -> bool:
+def denied_otherwise(f: Frame) -> bool:
     """Whether what one text denies may be denied by other means in the other: «not longer than» is «at most»."""
-    denying, affirming = (given.a, given.b) if len(given.a.negators) > len(given.b.negators) else (given.b, given.a)
-    apart = given.a.compensating ^ given.b.compensating
+    denying, affirming = (f.a, f.b) if len(f.a.negators) > len(f.b.negators) else (f.b, f.a)
+    apart = f.a.compensating ^ f.b.compensating
     return bool(apart & affirming.compensating or apart & denying.compensating & limits())
 
 
-def opposites(given: Frame) -> list[tuple[Word, Word]]:
+def opposites(f: Frame) -> list[tuple[Word, Word]]:
     """The words of one that exclude words of the other."""
-    content = [(mine, theirs) for mine in given.only_a for theirs in given.only_b if opposed(mine.key, theirs.key)]
+    content = [(mine, theirs) for mine in f.only_a for theirs in f.only_b if opposed(mine.key, theirs.key)]
     # «before» and «after» exclude each other only before one and the same thing.
     related = [
         (mine, theirs)
-        for mine in given.a.relations
-        for theirs in given.b.relations
+        for mine in f.a.relations
+        for theirs in f.b.relations
         if mine.ahead == theirs.ahead and opposed(mine.key, theirs.key)
     ]
     return content + related
 
 
-def bounded(given: Frame) -> bool:
+def bounded(f: Frame) -> bool:
     """«open until eight» is «closes at eight»."""
-    return bool((given.a.compensating ^ given.b.compensating) & {"until", "till"})
+    return bool((f.a.compensating ^ f.b.compensating) & {"until", "till"})
 
 
 Words = tuple[Word, ...]
@@ -108,18 +108,18 @@ FURTHEST_APART = 2  # places; the words of one phrase have at most a small word 
 MOST_BESIDE_NAMES = 1  # words that the sparser text may have alone, besides the names that differ
 
 
-def slot(given: Frame) -> tuple[str, str] | None:
+def slot(f: Frame) -> tuple[str, str] | None:
     """What stands in the one place where two texts that are else alike, word for word, differ.
 
     None where values add up («speaks»), and where the place is the subject or the verb.
     """
-    return difference(given, given.a.whole, given.b.whole) or difference(given, given.a.sequence, given.b.sequence)
+    return difference(f, f.a.all_words, f.b.all_words) or difference(f, f.a.sequence, f.b.sequence)
 
 
-def difference(given: Frame, a: Words, b: Words) -> tuple[str, str] | None:
+def difference(f: Frame, a: Words, b: Words) -> tuple[str, str] | None:
     mine, theirs = unlike(a, b)
-    framed = len(a) - len(mine) >= SHORTEST_FRAME and bool(given.shared)
-    if not framed or not one_phrase(mine) or not one_phrase(theirs) or not is_value(given, mine + theirs):
+    framed = len(a) - len(mine) >= SHORTEST_FRAME and bool(f.shared)
+    if not framed or not one_phrase(mine) or not one_phrase(theirs) or not is_value(f, mine + theirs):
         return None
     return " ".join(word.text for word in mine), " ".join(word.text for word in theirs)
 
@@ -136,10 +136,10 @@ def agreeing(a: Words, b: Words) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0].key == pair[1].key, zip(a, b, strict=False)))
 
 
-def one_place(given: Frame) -> bool:
+def one_place(f: Frame) -> bool:
     """Whether the texts are alike word for word but for a word or two."""
-    mine, theirs = unlike(given.a.whole, given.b.whole)
-    return bool(given.shared) and 0 < max(len(mine), len(theirs)) <= SMALL_DIFFERENCE
+    mine, theirs = unlike(f.a.all_words, f.b.all_words)
+    return bool(f.shared) and 0 < max(len(mine), len(theirs)) <= SMALL_DIFFERENCE
 
 
 def one_phrase(words: Words) -> bool:
@@ -147,39 +147,39 @@ def one_phrase(words: Words) -> bool:
     return 0 < len(words) <= WIDEST_SLOT and together and not any(word.key.startswith("=") for word in words)
 
 
-def is_value(given: Frame, words: Words) -> bool:
+def is_value(f: Frame, words: Words) -> bool:
     keys = {word.key for word in words}
-    elsewhere = given.a.subject | given.b.subject | verb_words()
-    return keys <= given.a.keys | given.b.keys and not keys & elsewhere and not adds_up(given)
+    elsewhere = f.a.subject | f.b.subject | verb_words()
+    return keys <= f.a.keys | f.b.keys and not keys & elsewhere and not adds_up(f)
 
 
-def adds_up(given: Frame) -> bool:
+def adds_up(f: Frame) -> bool:
     """Whether a second value joins the first: who speaks French may speak German."""
-    return bool(({given.a.verb, given.b.verb} | given.shared) & multiple_words())
+    return bool(({f.a.verb, f.b.verb} | f.shared) & multiple_words())
 
 
-def describes(given: Frame, slots: tuple[str, str]) -> bool:
+def describes(f: Frame, slots: tuple[str, str]) -> bool:
     """Whether the differing words are qualities that can all be true of one thing: «is tall», «is kind»."""
     named = any(word[:1].isupper() or word[:1].isdigit() for text in slots for word in text.split())
-    attribute = given.a.subject & given.b.subject & exclusive_words()
-    return bool({given.a.verb, given.b.verb} & COPULA) and not named and not attribute
+    attribute = f.a.subject & f.b.subject & exclusive_words()
+    return bool({f.a.verb, f.b.verb} & COPULA) and not named and not attribute
 
 
-def parallel(given: Frame, *left_out: str) -> bool:
+def parallel(f: Frame, *left_out: str) -> bool:
     """Whether, but for some words, one thing is said of two: «loves early flights», «hates early meetings»."""
-    a = tuple(word for word in given.a.sequence if word.key not in left_out)
-    b = tuple(word for word in given.b.sequence if word.key not in left_out)
+    a = tuple(word for word in f.a.sequence if word.key not in left_out)
+    b = tuple(word for word in f.b.sequence if word.key not in left_out)
     mine, theirs = unlike(a, b)
-    reordered = any(word.key in given.shared for word in mine + theirs)
+    reordered = any(word.key in f.shared for word in mine + theirs)
     return one_phrase(mine) and one_phrase(theirs) and bool(nouns(mine) and nouns(theirs)) and not reordered
 
 
-def renamed(given: Frame) -> tuple[str, str] | None:
+def renamed(f: Frame) -> tuple[str, str] | None:
     """The names that stand in one text each, where nearly all else is said in both."""
-    mine = [word for word in given.only_a if word.name]
-    theirs = [word for word in given.only_b if word.name]
-    others = min(len(given.only_a) - len(mine), len(given.only_b) - len(theirs))
-    if not mine or not theirs or len(given.shared) < SHORTEST_FRAME or others > MOST_BESIDE_NAMES or adds_up(given):
+    mine = [word for word in f.only_a if word.name]
+    theirs = [word for word in f.only_b if word.name]
+    others = min(len(f.only_a) - len(mine), len(f.only_b) - len(theirs))
+    if not mine or not theirs or len(f.shared) < SHORTEST_FRAME or others > MOST_BESIDE_NAMES or adds_up(f):
         return None
     return " ".join(word.text for word in mine), " ".join(word.text for word in theirs)
 
@@ -192,42 +192,42 @@ MUTUAL = frozenset(map(base, "marry wed meet divorce date fight agree split argu
 VERBS_WITHOUT_ROLES = frozenset("is are was were am be been has have had : do does did".split())
 
 
-def swapped(given: Frame) -> tuple[str, str] | None:
+def swapped(f: Frame) -> tuple[str, str] | None:
     """What stands on the other side of «than» or «over»: «faster in air than in water», «in water … than in air»."""
-    mine, theirs = around_divider(given.a), around_divider(given.b)
+    mine, theirs = around_divider(f.a), around_divider(f.b)
     here, there = mine[0] & theirs[1] - theirs[0], mine[1] & theirs[0] - theirs[1]
     if not here or not there:
         return None
-    return given.a.by_key[min(here)].text, given.a.by_key[min(there)].text
+    return f.a.by_key[min(here)].text, f.a.by_key[min(there)].text
 
 
-def compared_alike(given: Frame) -> bool:
+def compared_alike(f: Frame) -> bool:
     """Whether both compare by one word, «faster» and «quicker», or both put one thing before the other."""
-    words = ((given.a.by_key[key].text.lower(), given.b.by_key[key].text.lower()) for key in given.shared)
+    words = ((f.a.by_key[key].text.lower(), f.b.by_key[key].text.lower()) for key in f.shared)
     same_measure = any(mine in graded() and theirs in graded() for mine, theirs in words)
-    return same_measure or (divider(given.a) == divider(given.b) != "than" and bool(given.shared & PREFERRING))
+    return same_measure or (divider(f.a) == divider(f.b) != "than" and bool(f.shared & PREFERRING))
 
 
-def divider(given: Statement) -> str:
-    return next((word.key for word in given.whole if word.key in DIVIDERS), "")
+def divider(side: Statement) -> str:
+    return next((word.key for word in side.all_words if word.key in DIVIDERS), "")
 
 
-def around_divider(given: Statement) -> tuple[frozenset[str], frozenset[str]]:
+def around_divider(side: Statement) -> tuple[frozenset[str], frozenset[str]]:
     """The content words before «than» or its like, and those after it."""
-    words = [word.key for word in given.whole]
-    if not (found := divider(given)):
+    words = [word.key for word in side.all_words]
+    if not (word := divider(side)):
         return frozenset(), frozenset()
-    place = words.index(found)
-    return given.keys & frozenset(words[:place]), given.keys & frozenset(words[place:])
+    place = words.index(word)
+    return side.keys & frozenset(words[:place]), side.keys & frozenset(words[place:])
 
 
-def exchanged(given: Frame) -> tuple[str, str] | None:
+def exchanged(f: Frame) -> tuple[str, str] | None:
     """Who does a thing in one text has it done to him in the other: «Ann reports to Bo», «Bo reports to Ann»."""
-    a, b = given.a, given.b
+    a, b = f.a, f.b
     if (
         a.verb != b.verb
         or a.verb in VERBS_WITHOUT_ROLES | MUTUAL
-        or "by" in {word.key for word in (*a.whole, *b.whole)}
+        or "by" in {word.key for word in (*a.all_words, *b.all_words)}
     ):
         return None
     mine, theirs = doer(a), doer(b)
@@ -236,9 +236,9 @@ def exchanged(given: Frame) -> tuple[str, str] | None:
     return (a.by_key[mine].text, b.by_key[theirs].text) if mine in b.keys and theirs in a.keys else None
 
 
-def doer(given: Statement) -> str:
+def doer(side: Statement) -> str:
     """The last word of the subject; in «In March Matteo lent» it is Matteo."""
-    return next((word.key for word in reversed(given.words) if word.place < given.verb_place), "")
+    return next((word.key for word in reversed(side.words) if word.place < side.verb_place), "")
 
 
 # Beside a name they make it another's: «Anna's sister».
@@ -263,36 +263,36 @@ def relatives() -> frozenset[str]:
     return frozenset(map(base, RELATIVES))
 
 
-def strangers(given: Frame) -> bool:
+def strangers(f: Frame) -> bool:
     """Whether neither text so much as mentions what the other speaks of."""
-    a, b = given.a, given.b
+    a, b = f.a, f.b
     return bool(a.subject and b.subject) and not a.subject & b.keys and not b.subject & a.keys
 
 
-def other_topics(given: Frame) -> bool:
+def other_topics(f: Frame) -> bool:
     """«Move the login page to Oslo» and «move the audit log to Oslo»; but of «use the lift» and «use the stairs» one
     is chosen."""
-    a, b = given.a, given.b
+    a, b = f.a, f.b
     leads = a.leading == b.leading and (a.leading in verb_words() - choosing() or a.leading in LEADING)
     return leads and bool(a.topic and b.topic) and not a.topic & b.keys and not b.topic & a.keys
 
 
-def told_apart(given: Frame) -> bool:
+def distinguished(f: Frame) -> bool:
     """Whether the things spoken of bear different names, or different words, numbers or dates beside one noun."""
-    a, b = given.a, given.b
+    a, b = f.a, f.b
     if bears_name(a, a.subject - b.keys) and bears_name(b, b.subject - a.keys):
         return True
-    if (a.subject - b.keys | b.subject - a.keys) & relatives() and given.shared & a.subject & b.subject:
+    if (a.subject - b.keys | b.subject - a.keys) & relatives() and f.shared & a.subject & b.subject:
         return True
-    in_subject = any(one.place < a.verb_place and other.place < b.verb_place for one, other in given.values)
-    return in_subject or differently_described(given)
+    in_subject = any(one.place < a.verb_place and other.place < b.verb_place for one, other in f.values)
+    return in_subject or differently_described(f)
 
 
-def differently_described(given: Frame) -> bool:
+def differently_described(f: Frame) -> bool:
     """«The kitchen sink» and «the bathroom sink»."""
-    a, b = given.a, given.b
-    alone_a, alone_b = describing(given.only_a), describing(given.only_b)
-    spoken_of = a.subject & b.subject if a.subject and b.subject else given.shared
+    a, b = f.a, f.b
+    alone_a, alone_b = describing(f.only_a), describing(f.only_b)
+    spoken_of = a.subject & b.subject if a.subject and b.subject else f.shared
     return any(a.before.get(key) in alone_a and b.before.get(key) in alone_b for key in spoken_of)
 
 
@@ -301,38 +301,38 @@ def describing(words: tuple[Word, ...]) -> frozenset[str]:
     return frozenset(word.key for word in words if word.key not in verb_words() or word.text.lower() in LIKE_A_PAST)
 
 
-def bears_name(given: Statement, keys: frozenset[str]) -> bool:
-    return any(given.by_key[key].name for key in keys)
+def bears_name(side: Statement, keys: frozenset[str]) -> bool:
+    return any(side.by_key[key].name for key in keys)
 
 
-def only_the_subject(given: Frame) -> bool:
+def only_the_subject(f: Frame) -> bool:
     """Whether nothing is shared but what both texts speak of: who studies law may sell a bicycle."""
-    return given.shared <= given.a.subject & given.b.subject
+    return f.shared <= f.a.subject & f.b.subject
 
 
-def other_subjects(given: Frame) -> bool:
+def other_subjects(f: Frame) -> bool:
     """Whether each text's subject has something that the other text lacks."""
-    return bool(given.a.subject - given.b.keys) and bool(given.b.subject - given.a.keys)
+    return bool(f.a.subject - f.b.keys) and bool(f.b.subject - f.a.keys)
 
 
-def other_head(given: Frame) -> bool:
+def other_head(f: Frame) -> bool:
     """«The rabbit» and «the rabbit hutch»."""
-    a, b = head(given.a), head(given.b)
-    return bool(a and b) and (a in given.b.keys) != (b in given.a.keys)
+    a, b = head(f.a), head(f.b)
+    return bool(a and b) and (a in f.b.keys) != (b in f.a.keys)
 
 
-def head(given: Statement) -> str:
+def head(side: Statement) -> str:
     """The last of the words that stand together at the beginning of the subject; empty where there is no subject."""
-    found, place = "", -1
-    for word in given.words:
-        if word.place >= given.verb_place or (found and word.place > place + 1):
+    subject, place = "", -1
+    for word in side.words:
+        if word.place >= side.verb_place or (subject and word.place > place + 1):
             break
-        found, place = word.key, word.place
-    return found
+        subject, place = word.key, word.place
+    return subject
 
 
-def same_subject(given: Frame) -> bool:
-    return bool(given.a.subject & given.b.subject) or (not given.a.subject and not given.b.subject)
+def same_subject(f: Frame) -> bool:
+    return bool(f.a.subject & f.b.subject) or (not f.a.subject and not f.b.subject)
 
 
 # A kind stands between two strokes. A word may be of several.
@@ -405,11 +405,11 @@ plain encrypted
 @cache
 def kinds() -> dict[str, frozenset[int]]:
     """Of each word, the numbers of its kinds."""
-    found: dict[str, set[int]] = {}
+    groups: dict[str, set[int]] = {}
     for number, kind in enumerate(KINDS.split("|")):
         for word in kind.split():
-            found.setdefault(base(word), set()).add(number)
-    return {word: frozenset(numbers) for word, numbers in found.items()}
+            groups.setdefault(base(word), set()).add(number)
+    return {word: frozenset(numbers) for word, numbers in groups.items()}
 
 
 def rival(one: str, other: str) -> bool:
@@ -417,11 +417,11 @@ def rival(one: str, other: str) -> bool:
     return one != other and bool(kinds().get(one, frozenset()) & kinds().get(other, frozenset()))
 
 
-def rivals(given: Frame) -> list[tuple[Word, Word]]:
+def rivals(f: Frame) -> list[tuple[Word, Word]]:
     """The words that stand in one text each and are of one kind."""
     return [
         (mine, theirs)
-        for mine in given.only_a
-        for theirs in given.only_b
+        for mine in f.only_a
+        for theirs in f.only_b
         if mine.sign == theirs.sign and rival(mine.key, theirs.key)
     ]

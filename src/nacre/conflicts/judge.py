@@ -14,6 +14,7 @@ from nacre.conflicts.frames import (
     denied_in_both,
     denied_otherwise,
     describes,
+    distinguished,
     evenly_denied,
     exchanged,
     frame,
@@ -31,7 +32,6 @@ from nacre.conflicts.frames import (
     slot,
     strangers,
     swapped,
-    told_apart,
     turned,
 )
 from nacre.conflicts.opposites import converse
@@ -93,8 +93,8 @@ def judge(
 ) -> Verdict | None:
     """`a` is the newer memory; `similarity` is the cosine of the two texts, `alike` gives that of two short phrases."""
     case = Case(a, b, similarity, threshold, alike, frame(statement(a.text), statement(b.text)))
-    found = next((verdict for rule in BEFORE_ALL if (verdict := rule(case))), None) or weighed(case)
-    return None if found is APART else found
+    verdict = next((verdict for rule in BEFORE_ALL if (verdict := rule(case))), None) or weighed(case)
+    return None if verdict is APART else verdict
 
 
 def weighed(case: Case) -> Verdict | None:
@@ -103,12 +103,12 @@ def weighed(case: Case) -> Verdict | None:
     rule = ruled.reason if ruled and ruled.kind in CONFLICTS else ""
     if ruled is APART or (not rule and not comparable(case)):
         return ruled
-    told = evidence(case.frame, case.similarity, rule)
-    worth = score(told)
+    values = evidence(case.frame, case.similarity, rule)
+    worth = score(values)
     minimal = one_place(case.frame)  # nothing but what the rule saw tells the two apart
     if ruled and rule and (minimal or worth >= BORNE_OUT):
         return replace(ruled, sure=minimal or worth > SURE)
-    if not rule and worth >= NOTED and any(told[name] for name in SPEAKING_FOR):
+    if not rule and worth >= NOTED and any(values[name] for name in SPEAKING_FOR):
         return unruled(case)
     return by_similarity(case) if rule else ruled
 
@@ -122,21 +122,24 @@ def comparable(case: Case) -> bool:
     f = case.frame
     if not f.shared or case.similarity < WEIGHED_TOPIC or (turned(f) and parallel(f)):
         return False  # «afraid of spiders», «not afraid of snakes»
-    found, told_twice = opposites(f), f.a.cues.changed and f.b.cues.changed and case.similarity >= case.threshold
-    if (told_twice and not f.values) or not (f.only_a or f.only_b or f.values or turned(f)):
+    opposite, changed_in_both = (
+        opposites(f),
+        f.a.cues.changed and f.b.cues.changed and case.similarity >= case.threshold,
+    )
+    if (changed_in_both and not f.values) or not (f.only_a or f.only_b or f.values or turned(f)):
         return False
-    return all(one.sign == other.sign for one, other in found) and (
-        not found or any(excluding(f, *two) for two in found)
+    return all(one.sign == other.sign for one, other in opposite) and (
+        not opposite or any(excluding(f, *two) for two in opposite)
     )
 
 
 def unruled(case: Case) -> Verdict:
     f = case.frame
-    told = [(one.text, other.text) for one, other in f.values] or [
-        (shown(one), shown(other)) for one, other in (*opposites(f), *rivals(f), *turned(f))
+    values = [(one.text, other.text) for one, other in f.values] or [
+        (negated_text(one), negated_text(other)) for one, other in (*opposites(f), *rivals(f), *turned(f))
     ]
     gone_on = f.a.cues.changed or f.a.manner.news or f.a.cues.settled or (f.values and not f.b.cues.past)
-    return Verdict("update" if gone_on else "contradiction", "weighed", told[0] if told else ("", ""), sure=False)
+    return Verdict("update" if gone_on else "contradiction", "weighed", values[0] if values else ("", ""), sure=False)
 
 
 def by_polarity(case: Case) -> Verdict | None:
@@ -164,8 +167,8 @@ def by_labels(case: Case) -> Verdict | None:
 def by_change(case: Case) -> Verdict | None:
     """The newer text says that something has changed, and the older has not said so already."""
     f = case.frame
-    new = f.a.cues.changed and f.a.cues.told not in f.b.keys
-    if not new or told_apart(f) or other_topics(f) or (f.b.cues.changed and not f.values and not renamed(f)):
+    new = f.a.cues.changed and f.a.cues.change_verb not in f.b.keys
+    if not new or distinguished(f) or other_topics(f) or (f.b.cues.changed and not f.values and not renamed(f)):
         return None
     moved = f.a.cues.moved and f.b.cues.placed
     if (case.only_named and not f.values and not moved) or not (f.only_a or f.values or turned(f)):
@@ -186,7 +189,7 @@ def by_settling(case: Case) -> Verdict | None:
 def by_subjects(case: Case) -> Verdict | None:
     f = case.frame
     beside = f.a.cues.exception and not f.b.cues.exception
-    return APART if beside or strangers(f) or other_topics(f) or told_apart(f) else None
+    return APART if beside or strangers(f) or other_topics(f) or distinguished(f) else None
 
 
 def by_values(case: Case) -> Verdict | None:
@@ -211,11 +214,11 @@ def kind_of_change(f: Frame) -> str:
 
 def by_opposites(case: Case) -> Verdict | None:
     f = case.frame
-    found = [(one, other) for one, other in opposites(f) if one.sign == other.sign and excluding(f, one, other)]
+    pairs = [(one, other) for one, other in opposites(f) if one.sign == other.sign and excluding(f, one, other)]
     close = f.coverage > OPPOSITE_COVERAGE or case.similarity > OPPOSITE_CLOSE
-    if not found or not close or not case.same_topic(OPPOSITE_TOPIC) or other_subjects(f) or bounded(f):
+    if not pairs or not close or not case.same_topic(OPPOSITE_TOPIC) or other_subjects(f) or bounded(f):
         return None
-    return Verdict("contradiction", "opposites", (found[0][0].text, found[0][1].text))
+    return Verdict("contradiction", "opposites", (pairs[0][0].text, pairs[0][1].text))
 
 
 def excluding(f: Frame, one: Word, other: Word) -> bool:
@@ -228,34 +231,34 @@ def excluding(f: Frame, one: Word, other: Word) -> bool:
 
 def by_negation(case: Case) -> Verdict | None:
     f = case.frame
-    found = turned(f)
-    if not found or not case.same_topic(NEGATION_TOPIC) or other_subjects(f) or parallel(f):
+    pairs = turned(f)
+    if not pairs or not case.same_topic(NEGATION_TOPIC) or other_subjects(f) or parallel(f):
         return None
     agreed = any(one.sign != other.sign for one, other in opposites(f))  # «not disabled» is «enabled»
     if agreed or evenly_denied(f) or denied_in_both(f) or denied_otherwise(f):
         return None
-    one, other = next((pair for pair in found if pair[0].key in verb_words()), found[-1])
-    return Verdict("contradiction", "negation_diff", (shown(one), shown(other)))
+    one, other = next((pair for pair in pairs if pair[0].key in verb_words()), pairs[-1])
+    return Verdict("contradiction", "negation_diff", (negated_text(one), negated_text(other)))
 
 
-def shown(word: Word) -> str:
+def negated_text(word: Word) -> str:
     return f"not {word.text}" if word.sign < 0 else word.text
 
 
 def by_swap(case: Case) -> Verdict | None:
     f = case.frame
-    found = exchanged(f) or (swapped(f) if compared_alike(f) else None)
-    return Verdict("contradiction", "opposites", found) if found and not opposites(f) and not f.values else None
+    words = exchanged(f) or (swapped(f) if compared_alike(f) else None)
+    return Verdict("contradiction", "opposites", words) if words and not opposites(f) and not f.values else None
 
 
 def by_substitution(case: Case) -> Verdict | None:
     f = case.frame
     if bool(f.a.negators) != bool(f.b.negators):
         return None
-    found = slot(f) or (renamed(f) if case.same_topic(NAME_TOPIC) else None)
-    if not found or describes(f, found) or (case.alike and case.alike(*found) >= SYNONYMS):
+    words = slot(f) or (renamed(f) if case.same_topic(NAME_TOPIC) else None)
+    if not words or describes(f, words) or (case.alike and case.alike(*words) >= SYNONYMS):
         return None
-    return Verdict(kind_of_change(f), "substitution", found)
+    return Verdict(kind_of_change(f), "substitution", words)
 
 
 def by_addition(case: Case) -> Verdict | None:

@@ -51,25 +51,25 @@ class LanguageModelJudge:
         answer = self._asking.answer(ask(a.text, b.text), SYSTEM)
         if answer is None:
             return None
-        found = ANSWER.fullmatch(answer)
-        if found is None:
+        match = ANSWER.fullmatch(answer)
+        if match is None:
             log.warning("%s was asked about a conflict and gave no verdict; it is left out.", self._asking.identity)
             return None
-        return verdict(found, a.text, b.text)
+        return verdict(match, a.text, b.text)
 
 
 def ask(newer: str, older: str) -> str:
     return QUESTION.format(newer=json_line(newer[:CHARACTERS]), older=json_line(older[:CHARACTERS]))
 
 
-def verdict(found: re.Match[str], newer: str, older: str) -> Verdict | None:
-    kind = found[1].lower()
+def verdict(match: re.Match[str], newer: str, older: str) -> Verdict | None:
+    kind = match[1].lower()
     if kind == "none":
         return None
-    return Verdict(kind, REASON, (quoted(found[2], newer), quoted(found[3], older)))
+    return Verdict(kind, REASON, (quoted(match[2], newer), quoted(match[3], older)))
 
 
 def quoted(words: str | None, text: str) -> str:
     """The words as far as they are the text's own: what a model makes up decides nothing."""
-    given = (words or "").strip().strip("\"'")
-    return given if len(given) <= WORDS and given.casefold() in text.casefold() else ""
+    quote = (words or "").strip().strip("\"'")
+    return quote if len(quote) <= WORDS and quote.casefold() in text.casefold() else ""

@@ -167,8 +167,8 @@ def converse() -> frozenset[str]:
 @cache
 def table() -> frozenset[tuple[str, str]]:
     pairs: set[tuple[str, str]] = set()
-    for given in OPPOSITES.replace("\n", ";").strip(";").split(";"):
-        left, right = ([base(word) for word in side.split()] for side in given.split("|"))
+    for pair in OPPOSITES.replace("\n", ";").strip(";").split(";"):
+        left, right = ([base(word) for word in side.split()] for side in pair.split("|"))
         pairs.update((one, other) for one in left for other in right if one != other)
     return frozenset(pairs | {(other, one) for one, other in pairs})
 

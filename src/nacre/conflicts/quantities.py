@@ -164,13 +164,13 @@ def read_date(text: str) -> Date:
 
 def read_clock(text: str) -> float:
     """Minutes after midnight. Without am or pm the hour is taken as it stands."""
-    found = CLOCK.match(text)
-    if not found:
+    match = CLOCK.match(text)
+    if not match:
         return -1.0
-    hour = int(found[1])
-    if found[3]:
-        hour = hour % 12 + (12 if found[3].lower() == "p" else 0)
-    return 60.0 * hour + int(found[2] or 0)
+    hour = int(match[1])
+    if match[3]:
+        hour = hour % 12 + (12 if match[3].lower() == "p" else 0)
+    return 60.0 * hour + int(match[2] or 0)
 
 
 # The one word, then the phrases that stand for it; in a phrase «give» is every form of the verb.
@@ -244,11 +244,11 @@ BEING = frozenset("be is are was were am been being".split())
 def by_first_word() -> dict[str, list[tuple[tuple[str, ...], str]]]:
     """Each phrase under its first word, the longest first: «in the office» is not to be read as something shorter."""
     table: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for meaning, given in PHRASES.items():
-        for phrase in given.split(","):
+    for meaning, phrases in PHRASES.items():
+        for phrase in phrases.split(","):
             words = tuple(map(plain, phrase.split()))
             table.setdefault(words[0], []).append((words, meaning))
-    return {first: sorted(found, key=lambda each: -len(each[0])) for first, found in table.items()}
+    return {first: sorted(entries, key=lambda each: -len(each[0])) for first, entries in table.items()}
 
 
 @lru_cache(maxsize=16384)
@@ -301,47 +301,47 @@ PLAIN_NOT = frozenset(f"{auxiliary}nt" for auxiliary in AUXILIARIES) | {"cant", 
 
 
 def scan(text: str) -> Iterator[Piece]:
-    for found in SCAN.finditer(text):
-        kind, given = found.lastgroup or "", found.group()
+    for match in SCAN.finditer(text):
+        kind, token = match.lastgroup or "", match.group()
         if kind == "word":
-            yield from word_pieces(given)
+            yield from word_pieces(token)
         elif kind == "title":
-            yield Piece("word", given, given.rstrip(".").lower())  # its full stop ends no sentence
+            yield Piece("word", token, token.rstrip(".").lower())  # its full stop ends no sentence
         elif kind == "number":
-            yield number_piece(given)
+            yield number_piece(token)
         else:
-            yield Piece("label" if kind == "link" else kind, given, given.lower())
+            yield Piece("label" if kind == "link" else kind, token, token.lower())
 
 
-def word_pieces(given: str) -> Iterator[Piece]:
-    lower = given.lower().replace("’", "'")
+def word_pieces(token: str) -> Iterator[Piece]:
+    lower = token.lower().replace("’", "'")
     if lower in WHOLE_NOT or CONTRACTED_NOT.search(lower) or lower in PLAIN_NOT:
         first = WHOLE_NOT.get(lower, (CONTRACTED_NOT.sub("", lower).removesuffix("nt"),))[0]
         yield Piece("word", first, first)
-        yield Piece("word", given, "not")
-    elif "/" in given and not any(sign in given for sign in "._") and given.count("/") == 1:
-        yield from (Piece("word", part, part.lower()) for part in given.split("/"))  # «and/or», «input/output»
+        yield Piece("word", token, "not")
+    elif "/" in token and not any(sign in token for sign in "._") and token.count("/") == 1:
+        yield from (Piece("word", part, part.lower()) for part in token.split("/"))  # «and/or», «input/output»
     else:
         bare = CONTRACTION.sub("", lower)
-        yield Piece("word", given[: len(bare)], bare)
+        yield Piece("word", token[: len(bare)], bare)
 
 
-def number_piece(given: str) -> Piece:
-    found = GLUED.fullmatch(given)
-    if not found:
-        return Piece("word", given, given.lower())
-    sign, digits, tail = found[1], found[2].replace(",", ""), found[3].strip().lower()
+def number_piece(token: str) -> Piece:
+    match = GLUED.fullmatch(token)
+    if not match:
+        return Piece("word", token, token.lower())
+    sign, digits, tail = match[1], match[2].replace(",", ""), match[3].strip().lower()
     amount, dimension = float(digits) * (-1 if sign in ("-", "−") else 1), CURRENCIES.get(sign, "")
     if tail in ORDINAL_SIGNS:
-        return Piece("number", given, given.lower(), amount, "ordinal")
+        return Piece("number", token, token.lower(), amount, "ordinal")
     measured = unit(tail) if tail else None
     if tail in SUFFIXES and (sign or not measured or tail in ("k", "m", "b")):
-        return Piece("number", given, given.lower(), amount * SUFFIXES[tail], dimension)
+        return Piece("number", token, token.lower(), amount * SUFFIXES[tail], dimension)
     if measured:
-        return Piece("number", given, given.lower(), measured.amount(amount), measured.dimension)
+        return Piece("number", token, token.lower(), measured.amount(amount), measured.dimension)
     if tail:
-        return Piece("word", given, given.lower())  # 3x, 2fa: a name
-    return Piece("number", given, given.lower(), amount, dimension)
+        return Piece("word", token, token.lower())  # 3x, 2fa: a name
+    return Piece("number", token, token.lower(), amount, dimension)
 
 
 BEFORE_YEARS = frozenset("in since until till by from of before after during through".split())
@@ -431,149 +431,149 @@ def cut(text: str) -> list[Piece]:
     return list(assembled(list(scan(text))))
 
 
-def assembled(given: Sequence[Piece]) -> Iterator[Piece]:
+def assembled(pieces: Sequence[Piece]) -> Iterator[Piece]:
     place = 0
-    while place < len(given):
-        makers = MAKERS if given[place].kind == "number" or given[place].lower in STARTS else (place_name, phrase)
-        piece, place = next((made for maker in makers if (made := maker(given, place))), (given[place], place + 1))
+    while place < len(pieces):
+        makers = MAKERS if pieces[place].kind == "number" or pieces[place].lower in STARTS else (place_name, phrase)
+        piece, place = next((made for maker in makers if (made := maker(pieces, place))), (pieces[place], place + 1))
         yield piece
 
 
-def phrase(given: Sequence[Piece], place: int) -> Made | None:
+def phrase(pieces: Sequence[Piece], place: int) -> Made | None:
     """Several words that mean what one means: «off limits»."""
-    near = given[place : place + LONGEST_PHRASE]
-    found = phrase_at([piece.lower for piece in near]) if given[place].kind == "word" else None
-    if not found:
+    near = pieces[place : place + LONGEST_PHRASE]
+    match = phrase_at([piece.lower for piece in near]) if pieces[place].kind == "word" else None
+    if not match:
         return None
-    meaning, length = found
-    return Piece("word", texts(given, place, place + length), meaning), place + length
+    meaning, length = match
+    return Piece("word", texts(pieces, place, place + length), meaning), place + length
 
 
-def past_the_hour(given: Sequence[Piece], place: int) -> Made | None:
+def past_the_hour(pieces: Sequence[Piece], place: int) -> Made | None:
     """«half past nine», «quarter to seven», «noon»."""
-    first, second, hour = (lower(given, place + step) for step in range(3))
+    first, second, hour = (lower(pieces, place + step) for step in range(3))
     if first in HOURS:
-        return Piece("clock", given[place].text, first, HOURS[first]), place + 1
+        return Piece("clock", pieces[place].text, first, HOURS[first]), place + 1
     number = SPELLED.get(hour, float(hour) if hour.isdecimal() else 0.0)
     if first not in PARTS or second not in ("past", "to") or not number:
         return None
     minutes = 60 * number + (60 * PARTS[first] if second == "past" else -60 * PARTS[first])
-    return Piece("clock", texts(given, place, place + 3), "", minutes), place + 3
+    return Piece("clock", texts(pieces, place, place + 3), "", minutes), place + 3
 
 
-def half_a_unit(given: Sequence[Piece], place: int) -> Made | None:
+def half_a_unit(pieces: Sequence[Piece], place: int) -> Made | None:
     """«half an hour», «a quarter of a year», «half a dozen»."""
-    share = PARTS.get(lower(given, place))
+    share = PARTS.get(lower(pieces, place))
     after = place + 1
-    while lower(given, after) in ("a", "an", "of"):
+    while lower(pieces, after) in ("a", "an", "of"):
         after += 1
-    measured = unit(lower(given, after))
+    measured = unit(lower(pieces, after))
     if share is None or not measured:
         return None
-    return Piece("number", texts(given, place, after + 1), "", measured.amount(share), measured.dimension), after + 1
+    return Piece("number", texts(pieces, place, after + 1), "", measured.amount(share), measured.dimension), after + 1
 
 
-def a_unit(given: Sequence[Piece], place: int) -> Made | None:
+def a_unit(pieces: Sequence[Piece], place: int) -> Made | None:
     """«an hour», «a year and a half»; «a day» has been read as «daily» before."""
-    found = unit(lower(given, place + 1))
-    written_out = len(lower(given, place + 1)) >= SHORTEST_UNIT
-    if lower(given, place) not in ("a", "an") or not written_out or not found or found.dimension != "duration":
+    measure = unit(lower(pieces, place + 1))
+    written_out = len(lower(pieces, place + 1)) >= SHORTEST_UNIT
+    if lower(pieces, place) not in ("a", "an") or not written_out or not measure or measure.dimension != "duration":
         return None
-    piece = Piece("number", texts(given, place, place + 2), "", found.size, found.dimension)
-    return with_half(piece, found.size, given, place + 2)
+    piece = Piece("number", texts(pieces, place, place + 2), "", measure.size, measure.dimension)
+    return with_half(piece, measure.size, pieces, place + 2)
 
 
-def number(given: Sequence[Piece], place: int) -> Made | None:
+def number(pieces: Sequence[Piece], place: int) -> Made | None:
     """A number in digits or words, with its scale, its unit and what is added in a smaller unit."""
-    found = digits(given, place) or number_in_words(given, place)
-    if not found:
+    result = digits(pieces, place) or number_in_words(pieces, place)
+    if not result:
         return None
-    piece, after = found
-    if lower(given, place - 1) == "minus":
+    piece, after = result
+    if lower(pieces, place - 1) == "minus":
         piece = replace(piece, amount=-piece.amount)
-    scale = SCALES.get(lower(given, after))
+    scale = SCALES.get(lower(pieces, after))
     if scale:
-        piece, after = replace(piece, text=texts(given, place, after + 1), amount=piece.amount * scale), after + 1
-    return added(piece, given, after) if piece.dimension else measured(piece, given, after)
+        piece, after = replace(piece, text=texts(pieces, place, after + 1), amount=piece.amount * scale), after + 1
+    return added(piece, pieces, after) if piece.dimension else measured(piece, pieces, after)
 
 
-def digits(given: Sequence[Piece], place: int) -> Made | None:
-    return (given[place], place + 1) if given[place].kind == "number" else None
+def digits(pieces: Sequence[Piece], place: int) -> Made | None:
+    return (pieces[place], place + 1) if pieces[place].kind == "number" else None
 
 
-def number_in_words(given: Sequence[Piece], place: int) -> Made | None:
+def number_in_words(pieces: Sequence[Piece], place: int) -> Made | None:
     end = place
-    while lower(given, end) in NUMBER_WORDS and not (end > place and begins_anew(given, end)):
+    while lower(pieces, end) in NUMBER_WORDS and not (end > place and begins_anew(pieces, end)):
         end += 1
-    words = [lower(given, at) for at in range(place, end)]
+    words = [lower(pieces, at) for at in range(place, end)]
     amount = spelled_out(words)
-    if amount is None or (words[0] in SCALES and words[0] != "dozen" and lower(given, place - 1) != "a"):
+    if amount is None or (words[0] in SCALES and words[0] != "dozen" and lower(pieces, place - 1) != "a"):
         return None
-    if words == ["one"] and not (unit(lower(given, end)) or lower(given, place - 1) in BEFORE_ONE):
+    if words == ["one"] and not (unit(lower(pieces, end)) or lower(pieces, place - 1) in BEFORE_ONE):
         return None  # «one of us», «the one»
-    return Piece("number", texts(given, place, end), " ".join(words), amount), end
+    return Piece("number", texts(pieces, place, end), " ".join(words), amount), end
 
 
-def begins_anew(given: Sequence[Piece], place: int) -> bool:
+def begins_anew(pieces: Sequence[Piece], place: int) -> bool:
     """«three four» are two numbers; «twenty four» is one."""
-    before, here = SPELLED.get(lower(given, place - 1)), SPELLED.get(lower(given, place))
+    before, here = SPELLED.get(lower(pieces, place - 1)), SPELLED.get(lower(pieces, place))
     return before is not None and here is not None and (before < SPELLED["twenty"] or here >= SPELLED["ten"])
 
 
-def measured(piece: Piece, given: Sequence[Piece], after: int) -> Made:
-    word = lower(given, after)
-    found = unit(word) if word in SHORT_UNITS or len(word) > 1 else None
-    if not found or given[after].kind != "word":
-        return as_clock(piece, given, after)
-    finer = unit(lower(given, after + 1)) if found.dimension == "temperature" else None  # «degrees Fahrenheit»
-    amount = (finer or found).amount(piece.amount)
-    sized = replace(piece, text=f"{piece.text} {given[after].text}", amount=amount, dimension=found.dimension)
-    return with_half(sized, found.size, given, after + (2 if finer else 1))
+def measured(piece: Piece, pieces: Sequence[Piece], after: int) -> Made:
+    word = lower(pieces, after)
+    measure = unit(word) if word in SHORT_UNITS or len(word) > 1 else None
+    if not measure or pieces[after].kind != "word":
+        return as_clock(piece, pieces, after)
+    finer = unit(lower(pieces, after + 1)) if measure.dimension == "temperature" else None  # «degrees Fahrenheit»
+    amount = (finer or measure).amount(piece.amount)
+    sized = replace(piece, text=f"{piece.text} {pieces[after].text}", amount=amount, dimension=measure.dimension)
+    return with_half(sized, measure.size, pieces, after + (2 if finer else 1))
 
 
-def with_half(piece: Piece, size: float, given: Sequence[Piece], after: int) -> Made:
-    if [lower(given, after + step) for step in range(3)] == ["and", "a", "half"]:
+def with_half(piece: Piece, size: float, pieces: Sequence[Piece], after: int) -> Made:
+    if [lower(pieces, after + step) for step in range(3)] == ["and", "a", "half"]:
         return replace(piece, text=f"{piece.text} and a half", amount=piece.amount + size / 2), after + 3
-    return added(piece, given, after)
+    return added(piece, pieces, after)
 
 
-def added(piece: Piece, given: Sequence[Piece], after: int) -> Made:
+def added(piece: Piece, pieces: Sequence[Piece], after: int) -> Made:
     """«3 hours 15», «1 h 30 min»."""
-    if piece.dimension != "duration" or after >= len(given) or given[after].kind != "number" or piece.amount < HOUR:
+    if piece.dimension != "duration" or after >= len(pieces) or pieces[after].kind != "number" or piece.amount < HOUR:
         return piece, after
-    rest = given[after]
+    rest = pieces[after]
     more = rest.amount if rest.dimension else rest.amount * MINUTE
-    whole = replace(piece, text=f"{piece.text} {rest.text}", amount=piece.amount + more)
-    return whole, after + (2 if unit(lower(given, after + 1)) else 1)
+    total = replace(piece, text=f"{piece.text} {rest.text}", amount=piece.amount + more)
+    return total, after + (2 if unit(lower(pieces, after + 1)) else 1)
 
 
-def as_clock(piece: Piece, given: Sequence[Piece], after: int) -> Made:
+def as_clock(piece: Piece, pieces: Sequence[Piece], after: int) -> Made:
     """«at four», «until 22»: an hour, where nothing is counted."""
-    ends = after >= len(given) or given[after].kind in ("border", "date") or lower(given, after) in AFTER_HOURS
-    whole = piece.amount == int(piece.amount) and 0 < piece.amount <= LAST_HOUR and not piece.dimension
+    ends = after >= len(pieces) or pieces[after].kind in ("border", "date") or lower(pieces, after) in AFTER_HOURS
+    full_hour = piece.amount == int(piece.amount) and 0 < piece.amount <= LAST_HOUR and not piece.dimension
     before = after - len(piece.text.split()) - 1
-    if whole and ends and lower(given, before) in BEFORE_HOURS:
+    if full_hour and ends and lower(pieces, before) in BEFORE_HOURS:
         return Piece("clock", piece.text, "", 60 * piece.amount), after
     return piece, after
 
 
-def texts(given: Sequence[Piece], start: int, end: int) -> str:
-    return " ".join(given[place].text for place in range(start, end) if not contracted(given, place))
+def texts(pieces: Sequence[Piece], start: int, end: int) -> str:
+    return " ".join(pieces[place].text for place in range(start, end) if not contracted(pieces, place))
 
 
-def contracted(given: Sequence[Piece], place: int) -> bool:
+def contracted(pieces: Sequence[Piece], place: int) -> bool:
     """«can't» has been cut into «can» and «can't», which stands for «not»."""
-    follows = given[place + 1] if place + 1 < len(given) else None
-    return follows is not None and follows.lower == "not" and follows.text.lower().startswith(given[place].lower)
+    follows = pieces[place + 1] if place + 1 < len(pieces) else None
+    return follows is not None and follows.lower == "not" and follows.text.lower().startswith(pieces[place].lower)
 
 
-def place_name(given: Sequence[Piece], place: int) -> Made | None:
+def place_name(pieces: Sequence[Piece], place: int) -> Made | None:
     """«New York» is one name, and not a York that is new."""
-    follows = given[place + 1] if place + 1 < len(given) else None
-    if given[place].text not in NAME_STARTS or follows is None or follows.kind != "word":
+    follows = pieces[place + 1] if place + 1 < len(pieces) else None
+    if pieces[place].text not in NAME_STARTS or follows is None or follows.kind != "word":
         return None
-    whole = texts(given, place, place + 2)
-    return (Piece("word", whole, whole.lower()), place + 2) if follows.text[:1].isupper() else None
+    name = texts(pieces, place, place + 2)
+    return (Piece("word", name, name.lower()), place + 2) if follows.text[:1].isupper() else None
 
 
 MAKERS = (phrase, past_the_hour, half_a_unit, a_unit, number)

@@ -116,13 +116,13 @@ def details(pieces: Sequence[Piece], clauses: Sequence[int]) -> frozenset[int]:
 
 def signs(pieces: Sequence[Piece], clauses: Sequence[int]) -> tuple[list[int], tuple[str, ...]]:
     """The sign of each piece, and the words that deny."""
-    found, negators = [1] * len(pieces), []
+    signs, negators = [1] * len(pieces), []
     for place, piece in enumerate(pieces):
         reach = reach_of(pieces, clauses, place)
         negators += [piece.text] if reach else []
         for at in set(reach) - {place}:
-            found[at] = -found[at]
-    return found, tuple(negators)
+            signs[at] = -signs[at]
+    return signs, tuple(negators)
 
 
 def reach_of(pieces: Sequence[Piece], clauses: Sequence[int], place: int) -> list[int]:
@@ -301,7 +301,7 @@ class Cues:
     """The words of each kind, in small letters; empty where the text has none."""
 
     changed: str
-    told: str  # the base form of the first word of `changed`
+    change_verb: str  # the base form of the first word of `changed`
     open: str
     settled: str
     exception: str
@@ -310,12 +310,12 @@ class Cues:
     placed: str
 
 
-def cues(given: str) -> Cues:
-    text = given.lower()  # a pattern that has not to mind capitals is found in a third of the time
+def cues(original: str) -> Cues:
+    text = original.lower()  # matching in lower case takes a third of the time
     changed = first(CHANGE_PHRASES, text)
     return Cues(
         changed=changed,
-        told=base(changed.split()[0]) if changed else "",
+        change_verb=base(changed.split()[0]) if changed else "",
         open=first(OPEN_PHRASES, text),
         settled=first(SETTLED_PHRASES, text),
         exception=first(EXCEPTION_PHRASES, text),
@@ -326,8 +326,8 @@ def cues(given: str) -> Cues:
 
 
 def first(phrases: tuple[str, ...], text: str) -> str:
-    found = pattern(phrases).search(text)
-    return found.group() if found else ""
+    match = pattern(phrases).search(text)
+    return match.group() if match else ""
 
 
 @cache  # a pattern takes milliseconds to build: when the first text is compared, not at import
@@ -339,7 +339,7 @@ LONGEST = 4000  # characters; beyond them a text is a document, and its head say
 SMALL_WORDS = STOP_WORDS - ARTICLES - {"than"}
 WITHIN_SENTENCES = frozenset((",", ":", "(", "—", "–"))  # what follows these is capital only if it is a name
 POINTING = frozenset("the our my your his her their this that".split())
-KEPT = 32768  # texts; what is read of one takes some 7 KB, and a scan of 10,000 memories reads each but once
+CACHED = 32768  # texts, about 7 KB each; a scan of 10,000 memories reads each once
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +359,7 @@ class Statement:
     keys: frozenset[str]
     before: dict[str, str]  # the content word that stands directly before one
     sequence: tuple[Word, ...]  # content words and values, in order
-    whole: tuple[Word, ...]  # every word and value but articles, in order
+    all_words: tuple[Word, ...]  # every word and value but articles, in order
     relations: tuple[Word, ...]  # the function words that have an opposite: before, on, all
     values: tuple[Value, ...]
     labels: frozenset[str]
@@ -374,24 +374,24 @@ class Statement:
     manner: Manner
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED)
 def statement(text: str) -> Statement:
     text = text[:LONGEST]
     pieces = cut(text)
     verb = verb_place(pieces)
     clauses = clause_numbers(pieces)
     signed, negators = signs(pieces, clauses)
-    words, given = content_words(pieces, signed), values(pieces, verb)
+    words, quantities = content_words(pieces, signed), values(pieces, verb)
     leading, topic = pointed_at(pieces, words)
     return Statement(
         words=words,
         by_key={word.key: word for word in reversed(words)},
         keys=frozenset(word.key for word in words),
         before={word.key: prior.key for prior, word in pairwise(words) if prior.place + 1 == word.place},
-        sequence=in_order(words, given),
-        whole=whole(pieces),
+        sequence=in_order(words, quantities),
+        all_words=all_words(pieces),
         relations=relations(pieces, clauses, signed),
-        values=given,
+        values=quantities,
         labels=labels(pieces, verb),
         verb_place=verb,
         verb=base(pieces[verb].lower) if verb else "",
@@ -450,14 +450,14 @@ def ahead_of(pieces: Sequence[Piece], clauses: Sequence[int], place: int) -> str
     return next((base(pieces[at].lower) for at in later if pieces[at].has_content or pieces[at].kind == "number"), "")
 
 
-def in_order(words: Sequence[Word], given: Sequence[Value]) -> tuple[Word, ...]:
-    both = (*words, *(Word(value.key, value.text, value.place) for value in given))
+def in_order(words: Sequence[Word], values: Sequence[Value]) -> tuple[Word, ...]:
+    both = (*words, *(Word(value.key, value.text, value.place) for value in values))
     return tuple(sorted(both, key=lambda word: word.place))
 
 
-def whole(pieces: Sequence[Piece]) -> tuple[Word, ...]:
-    kept = (piece for piece in pieces if piece.kind != "border" and piece.lower not in ARTICLES)
+def all_words(pieces: Sequence[Piece]) -> tuple[Word, ...]:
+    words = (piece for piece in pieces if piece.kind != "border" and piece.lower not in ARTICLES)
     return tuple(
         Word(base(piece.lower) if piece.kind in ("word", "label") else f"={piece.lower}", piece.text, place)
-        for place, piece in enumerate(kept)
+        for place, piece in enumerate(words)
     )

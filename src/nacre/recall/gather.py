@@ -149,8 +149,8 @@ def best_by_words(postings: Mapping[str, Posting], worth: Mapping[str, float], p
     unique, where = np.unique(keys, return_inverse=True)
     scores = np.bincount(where, shares, len(unique))
     if only is not None:
-        kept = np.isin(unique, only, assume_unique=True)
-        unique, scores = unique[kept], scores[kept]
+        allowed = np.isin(unique, only, assume_unique=True)
+        unique, scores = unique[allowed], scores[allowed]
     if len(unique) <= pool:
         return unique
     return unique[np.argpartition(-scores, pool)[:pool]]

@@ -1,1 +1,1 @@
-"""The way in: text -> check -> chunk -> embed -> compare -> write. Each step is one module."""
+"""The remember path: validate, guard, suggest, chunk and embed; conflicts and commit follow."""

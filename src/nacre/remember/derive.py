@@ -1,4 +1,4 @@
-"""Cuts a text into spans that the embedder can read whole, on sentence borders where there are any."""
+"""Chunks and embeds: cuts texts at sentence borders, and derives the indexed words and vectors of memories."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ Span = tuple[int, int]
 
 
 def chunk(text: str, embedder: Embedder, *, reserved: int = 0) -> list[Span]:
-    """Spans cover the text without a gap. `reserved` tokens are kept free for what is put before each chunk."""
+    """Spans cover the text without a gap. `reserved` tokens stay free for the head that precedes each chunk."""
     room = max(embedder.token_limit - reserved, embedder.token_limit // 2, 1)
-    # A token is at least one character: what is short in characters needs no counting.
+    # A token is at least one character, so a short text needs no counting.
     if len(text) <= room or embedder.count_tokens([text])[0] <= room:
         return [(0, len(text))]
     return join_spans(fitting(text, sentence_spans(text), room, embedder), room)
 
 
 def fitting(text: str, spans: Sequence[Span], room: int, embedder: Embedder) -> list[tuple[Span, int]]:
-    """Spans with their tokens, none of more than `room`: too long a sentence is cut at words, a word anywhere."""
+    """Spans with their token counts, at most `room` each: a long sentence is cut at words, a long word anywhere."""
     counts = embedder.count_tokens([text[start:end] for start, end in spans])
-    whole: list[tuple[Span, int]] = []
+    fitted: list[tuple[Span, int]] = []
     for (start, end), tokens in zip(spans, counts, strict=True):
         if tokens <= room or end - start == 1:
-            whole.append(((start, end), tokens))
+            fitted.append(((start, end), tokens))
             continue
         words = word_spans(text, start, end)
-        whole += fitting(text, words if len(words) > 1 else slices(start, end, room), room, embedder)
-    return whole
+        fitted += fitting(text, words if len(words) > 1 else slices(start, end, room), room, embedder)
+    return fitted
 
 
 def slices(start: int, end: int, room: int) -> list[Span]:
@@ -42,16 +42,16 @@ def slices(start: int, end: int, room: int) -> list[Span]:
 
 
 def join_spans(spans: Sequence[tuple[Span, int]], room: int) -> list[Span]:
-    whole: list[Span] = []
+    joined: list[Span] = []
     used = room + 1
     for (start, end), tokens in spans:
         if used + tokens <= room:
-            whole[-1] = (whole[-1][0], end)
+            joined[-1] = (joined[-1][0], end)
             used += tokens
         else:
-            whole.append((start, end))
+            joined.append((start, end))
             used = tokens
-    return whole
+    return joined
 
 
 DIGEST_BYTES = 16
@@ -68,7 +68,7 @@ def derive(memories: Sequence[Memory], embedder: Embedder, store: Backend) -> li
 
 
 def derive_or_defer(memories: Sequence[Memory], embedder: Embedder, store: Backend) -> tuple[list[Derived], str]:
-    """Without the embedder a memory is kept and found by its words; the second value says why, if so."""
+    """Like `derive`; when the embedder fails, only the words are derived and the second value says why."""
     try:
         return derive(memories, embedder, store), ""
     except EmbeddingError as error:
@@ -86,9 +86,9 @@ def indexed_words(memory: Memory) -> Words:
 
 
 def chunk_memory(memory: Memory, embedder: Embedder) -> tuple[tuple[Chunk, ...], list[str]]:
-    """A title and a speaker stand before each chunk: they say what it is about and who said it."""
+    """Each chunk is embedded with the title and the speaker before it."""
     head = f"{shortened(memory.title, embedder)}\n\n" if memory.title else ""
-    # With "Ann: …" before her turns vectors alone find 48 % of what is asked of her among the first five, 28 without.
+    # With "Ann: …" before her turns, vectors alone find 48 % of the answers about her in the first five, 28 % without.
     if memory.role and memory.role.lower() not in GENERIC_ROLES:
         head += f"{memory.role}: "
     reserved = embedder.count_tokens([head])[0] if head else 0
@@ -99,7 +99,7 @@ def chunk_memory(memory: Memory, embedder: Embedder) -> tuple[tuple[Chunk, ...],
 
 
 def shortened(title: str, embedder: Embedder) -> str:
-    """At most half of what the embedder reads: a long title must not push the text out of its sight."""
+    """At most half of what the embedder reads, so that a long title does not displace the text."""
     start, end = chunk(title, embedder, reserved=embedder.token_limit)[0]
     return title[start:end].rstrip()
 
@@ -124,7 +124,7 @@ def stacked(rows: Sequence[Vectors]) -> Vectors:
 
 
 def same_derived_input(a: Memory, b: Memory) -> bool:
-    """True when everything derived from the one serves the other."""
+    """Whether both give the same words and vectors."""
     return derived_input(a) == derived_input(b)
 
 

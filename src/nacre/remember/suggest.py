@@ -1,4 +1,4 @@
-"""Judges how much a text is worth keeping, and says by which of its words; with or without a language model."""
+"""Suggests importance and emotion for a new text, with the words that decided; a language model is optional."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from nacre.errors import UnknownName
 from nacre.model.fence import json_line
@@ -18,24 +18,21 @@ from nacre.text.emotion import detect_emotion
 from nacre.text.grammar import NEGATION_WORDS
 from nacre.text.tokens import sentence_spans
 
-if TYPE_CHECKING:
-    pass
-
 log = logging.getLogger("nacre")
 
 DEFAULT = 0.5
 STRONGEST_SHARE = 0.95  # the rest is the mean: a rule among greetings stays a rule
-STRONG_FEELING, FEELING_SPAN = 0.75, 0.05  # the salience from which a feeling counts, and the most that it adds
+STRONG_FEELING, FEELING_SPAN = 0.75, 0.05  # from this salience a feeling counts, and the most it adds
 CHATTER_WORDS = 7  # «ok» before a longer sentence is only its beginning
-OBSERVATION_WORDS = 12  # who says «so far» in a longer sentence says more than that
-SENTENCES = 200  # of a longer text; what it is for stands at its beginning
+OBSERVATION_WORDS = 12  # a longer sentence with «so far» says more than that
+SENTENCES = 200  # of a longer text; its purpose is at its beginning
 CHARACTERS = 1000  # of a sentence: a longer one is data
-CHARACTERS_FELT = 20_000  # a feeling that comes later than that is one among many
+CHARACTERS_FELT = 20_000  # a feeling that comes later is one among many
 CHARACTERS_A_REASON = 60
-REACH = 3  # words before a deed in which a denial undoes it: «has not yet been fixed»
-# What a type is worth when no word decides.
+REACH = 3  # a negation so many words before a verb cancels it: «has not yet been fixed»
+# The importance of a type when no rule decides.
 TYPE_VALUES = {"feedback": 0.75, "prospective": 0.65, "procedural": 0.6, "working": 0.4, "sensory": 0.4}
-# A model's advice and a tool's output are no instructions of the user, however they are worded.
+# Advice of a model and output of a tool are not instructions of the user, however they are worded.
 ROLE_CEILINGS = {"assistant": 0.7, "ai": 0.7, "tool": 0.6}
 
 CHARACTERS_ASKED = 1200  # some 300 tokens, as for a comparison of two memories
@@ -261,31 +258,31 @@ REQUEST = r"^(?:please|(?:can|could|would|will) you)\b"
 
 
 def appraise(text: str, *, type: str = "semantic", role: str = "") -> Appraisal:
-    """The strongest sentence decides, a strong feeling adds a little; a model's or a tool's word has a ceiling."""
-    usual = by_type(type)
-    found = [judged(sentence) or usual for sentence in sentences(text)] or [usual]
-    best = max(found, key=lambda each: (each.importance, len(each.reasons)))
-    mean = sum(each.importance for each in found) / len(found)
+    """The strongest sentence decides and a strong feeling adds a little; the role may set a ceiling."""
+    default = by_type(type)
+    appraisals = [appraise_sentence(sentence) or default for sentence in sentences(text)] or [default]
+    best = max(appraisals, key=lambda each: (each.importance, len(each.reasons)))
+    mean = sum(each.importance for each in appraisals) / len(appraisals)
     importance = STRONGEST_SHARE * best.importance + (1 - STRONGEST_SHARE) * mean
-    return within(role, with_feeling(text, importance, best.reasons))
+    return limit_by_role(role, add_feeling(text, importance, best.reasons))
 
 
 def sentences(text: str) -> list[str]:
-    whole = text.strip().replace("’", "'")
-    spans = sentence_spans(whole)[:SENTENCES]
-    return [sentence for start, end in spans if (sentence := whole[start:end].strip()[:CHARACTERS])]
+    plain = text.strip().replace("’", "'")
+    spans = sentence_spans(plain)[:SENTENCES]
+    return [sentence for start, end in spans if (sentence := plain[start:end].strip()[:CHARACTERS])]
 
 
-def judged(sentence: str) -> Appraisal | None:
+def appraise_sentence(sentence: str) -> Appraisal | None:
     for row in rows(sentence):
         matches = [(each, match) for each in row if (match := compiled(each).search(sentence))]
         if matches:
-            return max((judgement(each, match) for each, match in matches), key=lambda given: given.importance)
+            return max((judgement(each, match) for each, match in matches), key=lambda each: each.importance)
     return None
 
 
 def rows(sentence: str) -> Iterator[tuple[Rule, ...]]:
-    """What may decide, the first row first."""
+    """The groups of rules that may decide, in order."""
     asked = compiled(QUESTION).search(sentence) is not None
     if not asked or re.search(REQUEST, sentence, re.IGNORECASE):
         yield from (DATED, HIGH, MIDDLE)
@@ -318,41 +315,41 @@ def by_type(type: str) -> Appraisal:
     return Appraisal(DEFAULT) if value is None else Appraisal(value, (f"type: {type}",))
 
 
-def with_feeling(text: str, importance: float, reasons: tuple[str, ...]) -> Appraisal:
+def add_feeling(text: str, importance: float, reasons: tuple[str, ...]) -> Appraisal:
     emotion = detect_emotion(text[:CHARACTERS_FELT])
     if emotion is None or emotion.salience < STRONG_FEELING:
         return Appraisal(round(importance, 3), reasons)
     added = FEELING_SPAN * (emotion.salience - STRONG_FEELING) / (1 - STRONG_FEELING)
-    told = f"strong feeling: {', '.join(emotion.words)}"
-    return Appraisal(round(min(1.0, importance + added), 3), (*reasons, told))
+    reason = f"strong feeling: {', '.join(emotion.words)}"
+    return Appraisal(round(min(1.0, importance + added), 3), (*reasons, reason))
 
 
-def within(role: str, given: Appraisal) -> Appraisal:
+def limit_by_role(role: str, appraisal: Appraisal) -> Appraisal:
     ceiling = ROLE_CEILINGS.get(role.lower(), 1.0)
-    if given.importance <= ceiling:
-        return given
-    return Appraisal(ceiling, (*given.reasons, f"said by: {role}"))
+    if appraisal.importance <= ceiling:
+        return appraisal
+    return Appraisal(ceiling, (*appraisal.reasons, f"said by: {role}"))
 
 
 def ask_importance(
     model: LanguageModel, *, clock: Callable[[], float] = time.monotonic
 ) -> Callable[[str], Appraisal | None]:
-    """Has no opinion when the model fails, for a while after that, or answers otherwise than it was asked to."""
-    asking = BestEffortLanguageModel(model, "importance", clock=clock)
+    """The returned function gives None when the model fails, for a while after that, or answers in another form."""
+    model_call = BestEffortLanguageModel(model, "importance", clock=clock)
 
     def ask(text: str) -> Appraisal | None:
-        answer = asking.answer(PROMPT.format(text=json_line(text[:CHARACTERS_ASKED])), SYSTEM)
-        return None if answer is None else read_answer(answer, asking.identity)
+        answer = model_call.answer(PROMPT.format(text=json_line(text[:CHARACTERS_ASKED])), SYSTEM)
+        return None if answer is None else read_answer(answer, model_call.identity)
 
     return ask
 
 
 def read_answer(answer: str, identity: str) -> Appraisal | None:
-    found = ANSWER.fullmatch(answer.strip())
-    if found is None or float(found[1]) > 1:
+    match = ANSWER.fullmatch(answer.strip())
+    if match is None or float(match[1]) > 1:
         log.warning("%s was asked how important a memory is and gave no number; it is left out.", identity)
         return None
-    return Appraisal(float(found[1]), (f"{identity}: {(found[2] or found[1]).strip()}",))
+    return Appraisal(float(match[1]), (f"{identity}: {(match[2] or match[1]).strip()}",))
 
 
 Ask: TypeAlias = "Callable[[str], Appraisal | None]"
@@ -363,8 +360,8 @@ EMOTIONS = ("own", "vader", "off")
 
 @dataclass(frozen=True, slots=True)
 class Suggester:
-    """`usual` is the importance where it is fixed, or where no rule decides; `asked` is a language model's opinion, for
-    which the rules stand in when it has none."""
+    """`usual` is the importance when it is fixed or when no rule decides. `asked` asks a language model; the rules
+    decide when it gives no answer."""
 
     importance: str = "rules"
     emotion: str = "own"
@@ -377,27 +374,27 @@ class Suggester:
         if self.emotion not in EMOTIONS:
             raise UnknownName("way to find an emotion", self.emotion, EMOTIONS)
 
-    def fields(self, given: Mapping[str, object]) -> dict[str, object]:
-        """What is suggested for a checked text, for those fields alone that the caller did not give."""
-        found: dict[str, object] = {}
-        text = str(given["text"])
-        if "importance" not in given:
-            found["importance"] = self._importance(text, given)
-        if self.emotion != "off" and "valence" not in given and "arousal" not in given:
+    def fields(self, fields: Mapping[str, object]) -> dict[str, object]:
+        """Suggestions for validated fields, only for those that the caller did not give."""
+        suggested: dict[str, object] = {}
+        text = str(fields["text"])
+        if "importance" not in fields:
+            suggested["importance"] = self._importance(text, fields)
+        if self.emotion != "off" and "valence" not in fields and "arousal" not in fields:
             from nacre.text.emotion import detect_emotion  # its words are read when the first text is looked at
 
             feeling = detect_emotion(text, self.emotion)
             if feeling is not None:
-                found |= {"valence": feeling.valence, "arousal": feeling.arousal}
-        return found
+                suggested |= {"valence": feeling.valence, "arousal": feeling.arousal}
+        return suggested
 
-    def _importance(self, text: str, given: Mapping[str, object]) -> float:
+    def _importance(self, text: str, fields: Mapping[str, object]) -> float:
         if self.importance == "fixed":
             return self.usual
 
         asked = self.asked(text) if self.asked is not None else None
-        role = str(given.get("role", ""))
-        judged = asked or appraise(text, type=str(given.get("type", "semantic")), role=role)
-        # A user's own default is worth more than what a type is usually worth.
+        role = str(fields.get("role", ""))
+        judged = asked or appraise(text, type=str(fields.get("type", "semantic")), role=role)
+        # The user's own default takes precedence over the default of a type.
         by_words = [reason for reason in judged.reasons if not reason.startswith("type:")]
         return judged.importance if by_words or (judged.reasons and self.usual == DEFAULT) else self.usual

@@ -1,4 +1,4 @@
-"""Takes what a caller gives for a memory's fields, and lets through only what can be kept."""
+"""Validates the fields that a caller gives for a memory, and converts them to the record's own form."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from nacre.errors import InvalidInput, UnknownName
 from nacre.model.instants import Instant, seconds
 from nacre.model.memory import STATUSES, Json, Link
 
-LONGEST_TEXT = 1_000_000  # characters; more is a document, which is better kept as several memories
+LONGEST_TEXT = 1_000_000  # characters; a longer text is a document and belongs in several memories
 LONGEST_LABEL = 1_000
 LONGEST_METADATA = 100_000
-DEEPEST_METADATA = 100  # a database reads JSON to a depth of its own, SQLite to 1,000
-# Half of a surrogate pair is no character in any text, and NUL ends a string in half of the world's software.
+DEEPEST_METADATA = 100  # databases limit the depth of JSON, SQLite to 1,000
+# Half of a surrogate pair is no character, and NUL ends a string in much software.
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class Editable(TypedDict, total=False):
-    """What a caller may say of a memory besides its text, now or later."""
+    """The fields besides the text that a caller may set and change."""
 
     agent: str
     title: str
@@ -61,24 +61,24 @@ class Changes(Editable, total=False):
 
 
 class Fields(Editable, total=False):
-    """What a caller may say of a new memory; an id is made where none is given, and begins with `id_prefix`."""
+    """The fields of a new memory. A generated id begins with `id_prefix`."""
 
     id: str
     id_prefix: str
 
 
-def validate_fields(given: Mapping[str, object], types: Iterable[str]) -> dict[str, object]:
-    """Each value in the record's own form; raises `InvalidInput` for the first that cannot be one."""
-    whole = {}
-    for name, value in given.items():
+def validate_fields(fields: Mapping[str, object], types: Iterable[str]) -> dict[str, object]:
+    """Each value in the record's own form. Raises `InvalidInput` for the first invalid one."""
+    valid = {}
+    for name, value in fields.items():
         if name not in CHECKS:
             raise UnknownName("field", name, CHECKS)
-        whole[name] = CHECKS[name](name, value)
-    if "type" in whole and whole["type"] not in (known := tuple(types)):
-        raise UnknownName("memory type", str(whole["type"]), known)
-    if "status" in whole and whole["status"] not in STATUSES:
-        raise UnknownName("status", str(whole["status"]), STATUSES)
-    return whole
+        valid[name] = CHECKS[name](name, value)
+    if "type" in valid and valid["type"] not in (known := tuple(types)):
+        raise UnknownName("memory type", str(valid["type"]), known)
+    if "status" in valid and valid["status"] not in STATUSES:
+        raise UnknownName("status", str(valid["status"]), STATUSES)
+    return valid
 
 
 def memory_text(name: str, value: object) -> str:
@@ -124,7 +124,7 @@ def required_label(name: str, value: object) -> str:
 def labels(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(f"{name} must be a list of words, not {type(value).__name__}; write [{value!r}].")
-    return tuple(dict.fromkeys(found for item in value if (found := label(name, item))))
+    return tuple(dict.fromkeys(text for item in value if (text := label(name, item))))
 
 
 def number(name: str, value: object, low: float, high: float) -> float:
@@ -134,7 +134,7 @@ def number(name: str, value: object, low: float, high: float) -> float:
 
 
 def shortened(value: object) -> str:
-    """As it was given, but no longer than a sentence bears."""
+    """The value, short enough for an error message."""
     return f"{value:.4g}" if isinstance(value, float) else reprlib.repr(value)
 
 
@@ -210,14 +210,14 @@ def check_nested(name: str, value: Json, depth: int) -> None:
 def link_tuple(name: str, value: object) -> tuple[Link, ...]:
     if not isinstance(value, Iterable) or isinstance(value, str):
         raise InvalidInput(f"{name} must be a list of links, not {type(value).__name__}.")
-    found: dict[tuple[str, str], Link] = {}
+    links: dict[tuple[str, str], Link] = {}
     for item in value:
         if not isinstance(item, Link):
             raise InvalidInput(f"{name} must hold links, not {type(item).__name__}; write Link(to=…, rel=…).")
         to, rel = required_label("a link's target", item.to), required_label("a link's relation", item.rel)
         weight = number("a link's weight", item.weight, 0, 1_000_000)
-        found[to, rel] = Link(to, rel, weight, json_object("a link's data", item.data))
-    return tuple(found.values())
+        links[to, rel] = Link(to, rel, weight, json_object("a link's data", item.data))
+    return tuple(links.values())
 
 
 CHECKS: dict[str, Callable[[str, object], object]] = {

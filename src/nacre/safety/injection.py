@@ -1,4 +1,4 @@
-"""Characters that a person does not see and a model reads: tags, zero-width signs, turned directions."""
+"""Marks text that tries to give orders to a model, also when it is hidden or disguised."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def hidden_signs(text: str) -> Iterator[tuple[str, float]]:
         yield "holds zero-width characters", 0.5
 
 
-def visible(text: str) -> str:
+def visible_text(text: str) -> str:
     """What a model reads: tag characters as the letters they stand for, zero-width ones left out."""
     if text.isascii():
         return text
@@ -65,9 +65,9 @@ LEET_INSIDE = re.compile(r"[a-z][0134578@$]|[0134578@$][a-z]")
 LEET_WORD = re.compile(r"\b(?=[a-z]{0,20}[0134578@$])(?=[0134578@$]{0,8}[a-z])[a-z0134578@$]{3,24}")
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Line ends stay; everything else that has no meaning for a reader is gone."""
-    seen = visible(text)
+    seen = visible_text(text)
     if not seen.isascii():
         seen = unicodedata.normalize("NFKC", seen.translate(SQUARED)).replace("’", "'")
         seen = MARKS.sub("", unicodedata.normalize("NFC", MARKS.sub("", seen)))
@@ -76,7 +76,7 @@ def folded(text: str) -> str:
     return BLANKS.sub(" ", joined)
 
 
-def unleeted(lowered: str) -> str:
+def undo_leet(lowered: str) -> str:
     """1gn0re as ignore; for words that are hidden so on purpose."""
     if LEET_INSIDE.search(lowered) is None:
         return lowered
@@ -124,20 +124,20 @@ def compiled(pattern: str) -> re.Pattern[str]:
 def suspicion(text: str) -> Suspicion:
     """Looks also behind invisible characters, look-alike letters, letters set apart, and base64; a rule for work is no
     suspicion."""
-    shown = folded(text)
-    found = {**dict(hidden_signs(text)), **ordered(shown), **dict(encoded(shown))}
-    return Suspicion(round(1 - prod(1 - weight for weight in found.values()), 3), tuple(found))
+    readable = fold_text(text)
+    weights = {**dict(hidden_signs(text)), **order_signs(readable), **dict(encoded_signs(readable))}
+    return Suspicion(round(1 - prod(1 - weight for weight in weights.values()), 3), tuple(weights))
 
 
-def ordered(shown: str) -> dict[str, float]:
+def order_signs(readable: str) -> dict[str, float]:
     """The signs in the text line by line, as one line, and with digits read as letters; each reason at its most."""
-    lowered = lower(shown)
-    found: dict[str, float] = {}
+    lowered = lower(readable)
+    weights: dict[str, float] = {}
     flat = JOINED.sub("", ONE_LINE.sub(" ", lowered))
-    for variant in dict.fromkeys((lowered, flat, unleeted(flat))):
+    for variant in dict.fromkeys((lowered, flat, undo_leet(flat))):
         for each in signs_in(variant):
-            found[each.reason] = max(each.weight, found.get(each.reason, 0.0))
-    return found
+            weights[each.reason] = max(each.weight, weights.get(each.reason, 0.0))
+    return weights
 
 
 def signs_in(lowered: str) -> Iterator[Sign]:
@@ -158,16 +158,16 @@ def signs_in(lowered: str) -> Iterator[Sign]:
                 yield each
 
 
-def encoded(text: str) -> Iterator[tuple[str, float]]:
+def encoded_signs(text: str) -> Iterator[tuple[str, float]]:
     for number, blob in enumerate(BLOB.finditer(text)):
         if number >= BLOBS:
             return
-        inside = decoded(blob[0])
+        inside = decode_base64(blob[0])
         if inside and any(each.weight >= SUSPICIOUS for each in signs_in(lower(inside))):
             yield "hides orders in base64", 0.9
 
 
-def decoded(blob: str) -> str:
+def decode_base64(blob: str) -> str:
     try:
         raw = base64.b64decode(blob.rstrip("=")[: len(blob.rstrip("=")) // 4 * 4], validate=True)
         return raw.decode("utf-8")

@@ -1,4 +1,4 @@
-"""Signs of a text that gives orders to a model: what must stand where, in which language, and how much it weighs."""
+"""Patterns of texts that give orders to a model, in several languages, with their weights."""
 
 from __future__ import annotations
 
@@ -308,8 +308,8 @@ MARKERS = (
 )  # fmt: skip
 
 
-def language(drop: str, told: str, *patterns: str) -> Sign:
-    return sign(OVERRIDE, 0.9, drop, *(each.replace("TOLD", told) for each in patterns))
+def language(drop: str, orders: str, *patterns: str) -> Sign:
+    return sign(OVERRIDE, 0.9, drop, *(each.replace("TOLD", orders) for each in patterns))
 
 
 ANY = r"[^.!?\n。]{0,40}?"

@@ -1,4 +1,4 @@
-"""Tells characters drawn by chance from words, names, paths and hashes: a random value needs no name to be a secret."""
+"""Judges values: random ones are secrets without a mark; placeholders, examples, names and hashes are not."""
 
 from __future__ import annotations
 
@@ -178,14 +178,14 @@ ABOUT = re.compile(
 KEY_DATA = re.compile(r"[A-Za-z0-9+/]{24}|Proc-Type|DEK-Info")
 
 
-def speaks_about(name: str) -> bool:
+def is_about_a_secret(name: str) -> bool:
     return ABOUT.match(name) is not None
 
 
-def stands_in(secret: str, rule: Rule) -> bool:
+def is_placeholder(secret: str, rule: Rule) -> bool:
     if secret.startswith("-----"):  # a whole block: what a key holds by chance says nothing
         return KEY_DATA.search(secret, 0, 1200) is None
-    if example(secret) or VARIABLE.fullmatch(secret):
+    if is_example(secret) or VARIABLE.fullmatch(secret):
         return True
     if not rule.loose:
         return False
@@ -194,7 +194,7 @@ def stands_in(secret: str, rule: Rule) -> bool:
     return CODE.fullmatch(secret) is not None and not random_parts(secret)
 
 
-def example(secret: str) -> bool:
+def is_example(secret: str) -> bool:
     """Says itself that it is none."""
     if any(row in secret for row in ROWS) or ("<" in secret and TAGGED.search(secret)):
         return True
@@ -248,7 +248,7 @@ DATA_LINES = range(56, 81)  # characters of a line of base64 data
 ONLY_LINE = re.compile(r"[ \t>\"'|*#]*")
 
 
-def in_values(text: str) -> Iterator[Span]:
+def find_in_values(text: str) -> Iterator[Span]:
     known: dict[tuple[str, str], tuple[int, str] | None] = {}  # for this text only: no secret is kept
     for match in VALUE.finditer(text):
         value, start = match[0].rstrip(".-"), match.start()
@@ -258,21 +258,21 @@ def in_values(text: str) -> Iterator[Span]:
         line = line[line.rfind("\n") + 1 :]
         asked = (value, line)
         if asked not in known:
-            known[asked] = named(value, line) or bare(value, line)
-        found = known[asked]
-        if found and not (found[0] == LAST_RANK and data_line(text, value, start)):
-            yield start, start + len(value), *found
+            known[asked] = find_by_name(value, line) or find_bare(value, line)
+        verdict = known[asked]
+        if verdict and not (verdict[0] == LAST_RANK and is_data_line(text, value, start)):
+            yield start, start + len(value), *verdict
 
 
-def named(value: str, line: str) -> tuple[int, str] | None:
+def find_by_name(value: str, line: str) -> tuple[int, str] | None:
     """By a service or the name of a secret on the same line before it."""
-    if not line or near_words().search(line.lower()) is None or example(value):
+    if not line or near_words().search(line.lower()) is None or is_example(value):
         return None
     for rank, rule, pattern in rows("near"):
         if not pattern.fullmatch(value):
             continue
         match = name_pattern(rule.name).search(line)
-        if match is None or (rule.loose and (speaks_about(match[0]) or names_a_thing(value))):
+        if match is None or (rule.loose and (is_about_a_secret(match[0]) or names_a_thing(value))):
             continue
         if entropy(value) >= rule.entropy:
             return rank, rule.kind
@@ -293,10 +293,10 @@ def name_pattern(name: str) -> re.Pattern[str]:
     return re.compile(name, re.IGNORECASE)
 
 
-def bare(value: str, line: str) -> tuple[int, str] | None:
+def find_bare(value: str, line: str) -> tuple[int, str] | None:
     if not SHORTEST <= len(value) <= LONGEST or line[-1:] in NOT_BEFORE or PUBLIC.match(value):
         return None
-    if DESCRIBED.search(line[-32:]) or ADDRESS.search(line) or example(value) or not random_value(value):
+    if DESCRIBED.search(line[-32:]) or ADDRESS.search(line) or is_example(value) or not random_value(value):
         return None
     return LAST_RANK, BARE
 
@@ -310,10 +310,10 @@ def random_value(value: str) -> bool:
     parts = value.split(".")
     if "/" in value and path_like(value):
         return False
-    return any(len(part) >= SHORTEST and looks_random(unprefixed(part)) for part in parts)
+    return any(len(part) >= SHORTEST and looks_random(without_prefix(part)) for part in parts)
 
 
-def unprefixed(part: str) -> str:
+def without_prefix(part: str) -> str:
     match = PREFIX.match(part)
     return part[match.end() :] if match else part
 
@@ -336,7 +336,7 @@ def spells_text(value: str) -> bool:
         return False
 
 
-def data_line(text: str, value: str, start: int) -> bool:
+def is_data_line(text: str, value: str, start: int) -> bool:
     """One of many lines of base64: a certificate, a picture."""
     if len(value) not in DATA_LINES:
         return False

@@ -1,4 +1,4 @@
-"""Finds the secrets in a text, each of them once, and never keeps one."""
+"""Finds secrets in texts and metadata and redacts them; a finding says where and of which kind, never what."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 
 from nacre.model.memory import Json
 from nacre.safety.personal import personal_data
-from nacre.safety.secret_values import Span, entropy, in_values, speaks_about, stands_in
+from nacre.safety.secret_values import Span, entropy, find_in_values, is_about_a_secret, is_placeholder
 from nacre.safety.token_rules import HAS_LONG_WORD, RULES, Row, Rule, heads, lower, ordinary, places, present
 
 Mode = Literal["redact", "refuse", "allow"]
@@ -22,16 +22,16 @@ PUBLIC_BLOCK = (
     r"PGP SIGNATURE)-----(?:\s{1,4}(?:Version|Comment|Hash): [^\n]{0,100})*+(?:[A-Za-z0-9+/=\s]|\\[nr])*+-----END"
 )
 HARMLESS = re.compile(rf"{PLACEHOLDER.pattern}|{PUBLIC_BLOCK}")
-PASSES = 8  # what a found secret had hidden is looked for again; two passes are the rule
+PASSES = 8  # removing a secret may uncover another; two passes are usual
 LONGEST_LEAD = 80
-SHORT = 200  # characters of a text between two secrets that is looked up before it is searched again
-BEHIND, AHEAD = 32, 600  # of a keyword: all that decides whether a secret stands there
-MANY = 100  # places of one keyword from which on equal surroundings are looked up
+SHORT = 200  # characters; results for shorter texts between two secrets are cached
+BEHIND, AHEAD = 32, 600  # characters around a keyword that decide whether there is a secret
+MANY = 100  # places of one keyword from which on results for equal surroundings are cached
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Where a secret stood, in the text as it was given; never the secret itself."""
+    """Where a secret is in the original text; never the secret itself."""
 
     kind: str
     start: int
@@ -40,7 +40,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What becomes of secrets. `allow` holds exact strings and patterns that fit a whole secret; they are let be."""
+    """What to do with secrets. `allow` holds exact strings and patterns of whole secrets that stay."""
 
     mode: Mode = "redact"
     personal: bool = False  # also e-mail addresses, telephone, card and account numbers
@@ -51,10 +51,10 @@ class Policy:
 
 
 def findings(text: str, policy: Policy) -> list[Finding]:
-    """In order and without overlap; what lies between two of them, read alone, holds no further one."""
+    """In order and without overlap; the text between two of them holds no further secret."""
     if not policy.personal and ordinary(text.lower()):
         return []
-    found: list[Finding] = []
+    result: list[Finding] = []
     pending = [(0, len(text))]
     if "[REDACTED" in text or "-----BEGIN" in text:
         pending = list(gaps(0, len(text), (match.span() for match in HARMLESS.finditer(text))))
@@ -62,22 +62,24 @@ def findings(text: str, policy: Policy) -> list[Finding]:
     for _ in range(PASSES):
         fresh: list[tuple[int, int]] = []
         for start, end in pending:
-            here = [Finding(kind, start + a, start + b) for a, b, _, kind in searched(text[start:end], policy, known)]
+            here = [
+                Finding(kind, start + a, start + b) for a, b, _, kind in search_cached(text[start:end], policy, known)
+            ]
             if here:
-                found += here
+                result += here
                 fresh += gaps(start, end, ((each.start, each.end) for each in here))
         if not fresh:
             break
         pending = fresh
-    return sorted(found, key=lambda each: each.start)
+    return sorted(result, key=lambda each: each.start)
 
 
-def searched(text: str, policy: Policy, known: dict[str, list[Span]]) -> list[Span]:
-    """Between many secrets stands mostly the same: it is searched once."""
+def search_cached(text: str, policy: Policy, known: dict[str, list[Span]]) -> list[Span]:
+    """Caches short texts: between many secrets there is mostly the same text."""
     if len(text) > SHORT:
-        return merged(spans(text, policy))
+        return merge_spans(find_spans(text, policy))
     if text not in known:
-        known[text] = merged(spans(text, policy))
+        known[text] = merge_spans(find_spans(text, policy))
     return known[text]
 
 
@@ -90,10 +92,10 @@ def gaps(start: int, end: int, taken: Iterable[tuple[int, int]]) -> Iterator[tup
         yield start, end
 
 
-def merged(found: Iterable[Span]) -> list[Span]:
-    """Overlapping spans become one, so that no end of a secret is left over; the surest rule names it."""
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """Joins overlapping spans, so that no part of a secret stays; the most specific rule names the kind."""
     result: list[Span] = []
-    for start, end, rank, kind in sorted(found):
+    for start, end, rank, kind in sorted(spans):
         if result and start < result[-1][1]:
             first, last, known, name = result[-1]
             result[-1] = (first, max(last, end), *min((known, name), (rank, kind)))
@@ -102,61 +104,63 @@ def merged(found: Iterable[Span]) -> list[Span]:
     return result
 
 
-def spans(text: str, policy: Policy) -> Iterator[Span]:
+def find_spans(text: str, policy: Policy) -> Iterator[Span]:
     lowered = lower(text)
     for keyword, rows in present(lowered, "anywhere"):
         follows = {row[1].follow for row in rows}
         follow = follows.pop() if len(follows) == 1 else ""
-        yield from at_places(text, places(lowered, keyword, follow), rows, policy)
+        yield from find_at_places(text, places(lowered, keyword, follow), rows, policy)
     if HAS_LONG_WORD.match(lowered):
-        yield from in_long_words(text, lowered, policy)
+        yield from find_in_long_words(text, lowered, policy)
     if policy.personal:
         for start, end, kind in personal_data(text):
             if not policy.allows(text[start:end]):
                 yield start, end, len(RULES), kind
 
 
-def in_long_words(text: str, lowered: str, policy: Policy) -> Iterator[Span]:
+def find_in_long_words(text: str, lowered: str, policy: Policy) -> Iterator[Span]:
     pattern, table = heads()
     begun: dict[str, list[int]] = {}
     for match in pattern.finditer(text):
         begun.setdefault(match[0], []).append(match.start())
     for head, where in begun.items():
-        yield from at_places(text, where, table[head], policy)
+        yield from find_at_places(text, where, table[head], policy)
     for _, rows in present(lowered, "inside"):
         for row in rows:
-            yield from inside(text, row, policy)
-    for span in in_values(text):
+            yield from find_inside(text, row, policy)
+    for span in find_in_values(text):
         if not policy.allows(text[span[0] : span[1]]):
             yield span
 
 
-def inside(text: str, row: Row, policy: Policy) -> Iterator[Span]:
+def find_inside(text: str, row: Row, policy: Policy) -> Iterator[Span]:
     known: dict[str, list[Span]] = {}
     for match in row[2].finditer(text):
         at = match.start()
         around = text[max(0, at - LONGEST_LEAD) : match.end()]
         if around not in known:
-            known[around] = [(a - at, b - at, rank, kind) for a, b, rank, kind in accepted(text, match, row, policy)]
+            known[around] = [
+                (a - at, b - at, rank, kind) for a, b, rank, kind in accept_match(text, match, row, policy)
+            ]
         for a, b, rank, kind in known[around]:
             yield at + a, at + b, rank, kind
 
 
-def at_places(text: str, where: Iterable[int], rows: tuple[Row, ...], policy: Policy) -> Iterator[Span]:
-    """A place inside a secret already found by the same rules is not tried; of many places with equal surroundings
-    one is tried, which bounds the cost of a text made of keywords."""
+def find_at_places(text: str, where: Iterable[int], rows: tuple[Row, ...], policy: Policy) -> Iterator[Span]:
+    """Skips places inside a secret of the same rules. Of many places with equal surroundings one is tried, which
+    bounds the cost of a text made of keywords."""
     done = 0
     known: dict[str, list[Span]] = {}
     for number, at in enumerate(where):
         if at < done:
             continue
         if number < MANY:
-            here = list(tried(text, at, rows, policy))
+            here = list(try_rules(text, at, rows, policy))
         else:
             around = text[at - BEHIND if at > BEHIND else 0 : at + AHEAD]
             seen = known.get(around)
             if seen is None:
-                here = list(tried(text, at, rows, policy))
+                here = list(try_rules(text, at, rows, policy))
                 if all(span[1] <= at + AHEAD for span in here):
                     known[around] = [(a - at, b - at, rank, kind) for a, b, rank, kind in here]
             elif seen:
@@ -168,23 +172,23 @@ def at_places(text: str, where: Iterable[int], rows: tuple[Row, ...], policy: Po
             yield span
 
 
-def tried(text: str, at: int, rows: tuple[Row, ...], policy: Policy) -> Iterator[Span]:
+def try_rules(text: str, at: int, rows: tuple[Row, ...], policy: Policy) -> Iterator[Span]:
     for row in rows:
         match = row[2].match(text, at)
         if match is not None:
-            yield from accepted(text, match, row, policy)
+            yield from accept_match(text, match, row, policy)
 
 
-def accepted(text: str, match: re.Match[str], row: Row, policy: Policy) -> Iterator[Span]:
+def accept_match(text: str, match: re.Match[str], row: Row, policy: Policy) -> Iterator[Span]:
     rank, rule, _ = row
     start, end = match.span(rule.group if rule.group >= 0 else match.lastindex or 0)
     if rule.lead:
         before = text[max(0, start - LONGEST_LEAD) : start]
         start -= len(before) - len(before.rstrip(rule.lead))
     secret = text[start:end]
-    if rule.loose and speaks_about(text[match.start() : start]):
+    if rule.loose and is_about_a_secret(text[match.start() : start]):
         return
-    if entropy(secret) >= rule.entropy and not stands_in(secret, rule) and not policy.allows(secret):
+    if entropy(secret) >= rule.entropy and not is_placeholder(secret, rule) and not policy.allows(secret):
         yield start, end, rank, rule.kind
 
 
@@ -199,13 +203,13 @@ SECRET_KEY = re.compile(
     r".*(?:api|access|secret|auth|private|signing|encryption|account|master)[_ -]?keys?|"
     r".*(?:Token|Secret)s?|[a-z_]*(?:access|auth|bearer|refresh|client|session)(?:token|secret)s?"
 )
-# Tokens of a language model, of a page, of a grammar.
+# Tokens of a language model, a page or a grammar.
 COUNTED = re.compile(
     r"(?i)(?:.*[_ -])?(?:max|min|num|n|total|input|output|prompt|completion|used|stop|special|eos|bos|pad|unk|sep|cls|"
     r"mask|next|page|cancel(?:lation)?|first|last)[_ -]?tokens?"
 )
-# Beside a secret, under a name such as «credentials», and none itself.
-BESIDE = {
+# Not secret, although under a name such as «credentials».
+NOT_SECRET = {
     "name",
     "user",
     "username",
@@ -225,7 +229,7 @@ NAMED = Rule("secret", "", (), loose=True)
 
 @dataclass(frozen=True, slots=True)
 class Scrubbed:
-    """`text` without its secrets, unless the policy allows them; the findings stand in either case."""
+    """`text` without its secrets, unless the policy allows them; the findings are listed in either case."""
 
     text: str
     findings: tuple[Finding, ...] = ()
@@ -238,16 +242,16 @@ class ScrubbedJson:
 
 
 def scrub(text: str, *, policy: Policy = DEFAULT) -> Scrubbed:
-    """Scrubbing what was scrubbed changes nothing, and nothing outside the findings is touched."""
-    found = tuple(findings(text, policy))
-    if policy.mode == "allow" or not found:
-        return Scrubbed(text, found)
-    return Scrubbed("".join(redacted(text, found)), found)
+    """Changes only the findings; scrubbing the result again changes nothing."""
+    secrets = tuple(findings(text, policy))
+    if policy.mode == "allow" or not secrets:
+        return Scrubbed(text, secrets)
+    return Scrubbed("".join(redact(text, secrets)), secrets)
 
 
-def redacted(text: str, found: tuple[Finding, ...]) -> Iterator[str]:
+def redact(text: str, secrets: tuple[Finding, ...]) -> Iterator[str]:
     last = 0
-    for each in found:
+    for each in secrets:
         yield text[last : each.start]
         yield placeholder(each.kind)
         last = each.end
@@ -263,28 +267,28 @@ def contains_secret(text: str, *, policy: Policy = DEFAULT) -> bool:
 
 
 def scrub_json(value: Json, *, policy: Policy = DEFAULT) -> ScrubbedJson:
-    """A string under a key such as «password» is a secret whatever it looks like; names of keys are scrubbed too."""
+    """A string under a key such as «password» is always a secret; keys are scrubbed too."""
     kinds: list[str] = []
-    return ScrubbedJson(cleaned(value, "", policy, kinds), tuple(kinds))
+    return ScrubbedJson(clean_json(value, "", policy, kinds), tuple(kinds))
 
 
-def cleaned(value: Json, named: str, policy: Policy, kinds: list[str]) -> Json:
+def clean_json(value: Json, named: str, policy: Policy, kinds: list[str]) -> Json:
     if isinstance(value, str):
-        return cleaned_text(value, named, policy, kinds)
+        return clean_text(value, named, policy, kinds)
     if isinstance(value, list):
-        return [cleaned(each, named, policy, kinds) for each in value]
+        return [clean_json(each, named, policy, kinds) for each in value]
     if isinstance(value, dict):
-        return cleaned_object(value, named, policy, kinds)
+        return clean_object(value, named, policy, kinds)
     return value
 
 
-def cleaned_object(value: dict[str, Json], named: str, policy: Policy, kinds: list[str]) -> Json:
+def clean_object(value: dict[str, Json], named: str, policy: Policy, kinds: list[str]) -> Json:
     result: dict[str, Json] = {}
     copies: Counter[str] = Counter()
     for key, each in value.items():
-        inherited = "" if key.lower() in BESIDE else named
-        name = unique_key(result, cleaned_text(key, "", policy, kinds), copies)
-        result[name] = cleaned(each, kind_of(key) or inherited, policy, kinds)
+        inherited = "" if key.lower() in NOT_SECRET else named
+        name = unique_key(result, clean_text(key, "", policy, kinds), copies)
+        result[name] = clean_json(each, kind_of(key) or inherited, policy, kinds)
     return result
 
 
@@ -297,8 +301,8 @@ def unique_key(taken: dict[str, Json], key: str, copies: Counter[str]) -> str:
     return name
 
 
-def cleaned_text(value: str, named: str, policy: Policy, kinds: list[str]) -> str:
-    if named and withheld(value, policy):
+def clean_text(value: str, named: str, policy: Policy, kinds: list[str]) -> str:
+    if named and is_withheld(value, policy):
         kinds.append(named)
         return value if policy.mode == "allow" else placeholder(named)
     result = scrub(value, policy=policy)
@@ -306,9 +310,9 @@ def cleaned_text(value: str, named: str, policy: Policy, kinds: list[str]) -> st
     return result.text
 
 
-def withheld(value: str, policy: Policy) -> bool:
+def is_withheld(value: str, policy: Policy) -> bool:
     bare = value.strip()
-    return bool(bare) and not (PLACEHOLDER.search(bare) or stands_in(bare, NAMED) or policy.allows(bare))
+    return bool(bare) and not (PLACEHOLDER.search(bare) or is_placeholder(bare, NAMED) or policy.allows(bare))
 
 
 def kind_of(key: str) -> str:

@@ -1,4 +1,4 @@
-"""One row of the table of secrets, and the two usual ways to write one."""
+"""The rules that find secrets: token formats, names, sentences; and an index of their keywords."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def near(kind: str, keywords: tuple[str, ...], value: str, *, named: str = "", e
     return Rule(kind, value, keywords, entropy=entropy, where="near", name=name)
 
 
-# Words for a password in the larger languages; a name may go on after them: password_prod, passwordText.
+# Words for a password in several languages; a name may continue after them: password_prod, passwordText.
 PASSWORD_KEYWORDS = (
     *("pass", "pw", "kennwort", "contrase", "senha", "wachtwoord", "haslo", "hasło", "heslo", "парол"),
     *("密码", "密碼", "パスワード", "비밀번호"),
@@ -106,8 +106,8 @@ IS = (
     r"(?:is|was|are|equals|ist|lautet|war|est|es|é|è|je|была?|now|to|be|as|reads?|changed to|set to)"
     r"(?:\s{1,4}(?:now|still|set to|just))?:?\s{1,4})"
 )
-OPENED, SPOKEN, SHUT = r"[\"'`«“]", r"[^\s\"'`»”<>(){}]", r"[\"'`»”]"
-VALUE_IN_SENTENCE = rf"{OPENED}?({SPOKEN}{{6,128}}(?<![.,;:]))"
+OPENED, WORD_CHARACTER, SHUT = r"[\"'`«“]", r"[^\s\"'`»”<>(){}]", r"[\"'`»”]"
+VALUE_IN_SENTENCE = rf"{OPENED}?({WORD_CHARACTER}{{6,128}}(?<![.,;:]))"
 # Chinese, Japanese and Korean put no blank between the word, the verb and the value.
 EAST_ASIAN_PASSWORDS = ("密码", "密碼", "口令", "パスワード", "비밀번호", "암호")
 ASCII_VALUE = (
@@ -284,9 +284,9 @@ NAMES = (
         rf"{PASSWORD}(?:{TAIL}{SET_TO}(?:{QUOTE}((?:{INSIDE}){{4,128}}+)(?P=quote)|"
         rf"{DIGIT_OR_SIGN}({BARE}{{6,128}}+{NO_CALL})|"
         rf"(?<=[:\s]){THREE_CLASSES}([^\s\"'`<>]{{8,128}}(?<![.,;:])))|"
-        rf"{IS}(?:{OPENED}?{ALGORITHMS}{DIGIT_OR_SIGN}({SPOKEN}{{6,128}}(?<![.,;:]))|"
-        rf"{OPENED}({SPOKEN}{{4,128}}){SHUT})|"
-        rf"\s{OPENED}?{ALGORITHMS}{THREE_CLASSES}({SPOKEN}{{8,128}}(?<![.,;:])))",
+        rf"{IS}(?:{OPENED}?{ALGORITHMS}{DIGIT_OR_SIGN}({WORD_CHARACTER}{{6,128}}(?<![.,;:]))|"
+        rf"{OPENED}({WORD_CHARACTER}{{4,128}}){SHUT})|"
+        rf"\s{OPENED}?{ALGORITHMS}{THREE_CLASSES}({WORD_CHARACTER}{{8,128}}(?<![.,;:])))",
         follow=NAME_ENDS,
     ),
     named(
@@ -294,7 +294,7 @@ NAMES = (
         SECRET_KEYWORDS,
         rf"{SECRET}(?:{TAIL}{SET_TO}{QUOTE}?{DIGIT}{LETTER}(?(quote)((?:{INSIDE}){{8,512}}+)(?P=quote)|"
         rf"({BARE}{{12,512}}+{NO_CALL}))|"
-        rf"{IS}{OPENED}?{ALGORITHMS}{DIGIT}{LETTER}({SPOKEN}{{12,512}}(?<![.,;:]))|"
+        rf"{IS}{OPENED}?{ALGORITHMS}{DIGIT}{LETTER}({WORD_CHARACTER}{{12,512}}(?<![.,;:]))|"
         rf">{DIGIT}{LETTER}([^<\s]{{8,512}})</)",
         entropy=2.9,
         follow=NAME_ENDS,

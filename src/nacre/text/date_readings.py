@@ -186,7 +186,7 @@ WITHIN_A_DAY = frozenset(("minute", "hour"))
 DAY_NAMES = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
 STEPS = {"last": -1, "previous": -1, "past": -1, "this past": -1, "this": 0, "current": 0, "next": 1}
 
-FIRST_THIRD, MIDDLE_THIRD, LAST_THIRD, WHOLE = (0.0, 1 / 3), (1 / 3, 2 / 3), (2 / 3, 1.0), (0.0, 1.0)
+FIRST_THIRD, MIDDLE_THIRD, LAST_THIRD, FULL = (0.0, 1 / 3), (1 / 3, 2 / 3), (2 / 3, 1.0), (0.0, 1.0)
 PARTS = {
     "early": FIRST_THIRD,
     "mid": MIDDLE_THIRD,
@@ -197,9 +197,9 @@ PARTS = {
     "end": (0.75, 1.0),
     "first half": (0.0, 0.5),
     "second half": (0.5, 1.0),
-    "month": WHOLE,
-    "earlier": WHOLE,
-    "later": WHOLE,
+    "month": FULL,
+    "earlier": FULL,
+    "later": FULL,
 }
 WEEKS = {"first week": 0, "second week": 7, "third week": 14, "fourth week": 21}
 

@@ -72,8 +72,8 @@ def time_windows(question: str, asked_at: float) -> tuple[Window, ...]:
     A word that may be something else than a time («may», «spring») is none.
     """
     question = question[:LONGEST]
-    found = mentions(question, EPOCH + timedelta(seconds=asked_at))
-    return tuple(window for window in windows(question, found) if window.start < window.end)
+    mentioned = mentions(question, EPOCH + timedelta(seconds=asked_at))
+    return tuple(window for window in windows(question, mentioned) if window.start < window.end)
 
 
 def when_weight(at: float, windows: Sequence[Window]) -> float:
@@ -99,8 +99,8 @@ def edge(window: Window, least: float) -> float:
     return min(max(EDGE_SHARE * (window.end - window.start), least), WIDEST_EDGE)
 
 
-def windows(question: str, found: Sequence[Mention]) -> Iterator[Window]:
-    waiting = deque(found)
+def windows(question: str, mentioned: Sequence[Mention]) -> Iterator[Window]:
+    waiting = deque(mentioned)
     while waiting:
         first = waiting.popleft()
         if not waiting or not adjoin(question, first, waiting[0]):
@@ -283,7 +283,7 @@ class Mention:
 
 def mentions(question: str, asked: datetime) -> list[Mention]:
     """In the order of the question; no two overlap."""
-    found: list[Mention] = []
+    result: list[Mention] = []
     lowered = question.lower()
     for rule in RULES:
         if not any(hint in lowered for hint in rule.hints):
@@ -291,14 +291,14 @@ def mentions(question: str, asked: datetime) -> list[Mention]:
         new = list(matching(rule, question, asked))
         for mention in new:
             question = question[: mention.start] + "\0" * (mention.end - mention.start) + question[mention.end :]
-        found += new
-    return sorted(found, key=lambda mention: mention.start)
+        result += new
+    return sorted(result, key=lambda mention: mention.start)
 
 
 def matching(rule: Rule, question: str, asked: datetime) -> Iterator[Mention]:
     for match in pattern(rule.body).finditer(question):
-        given = match.groupdict(default="")
-        said = defaultdict(str, {name: " ".join(text.lower().split()) for name, text in given.items()})
+        groups = match.groupdict(default="")
+        said = defaultdict(str, {name: " ".join(text.lower().split()) for name, text in groups.items()})
         reading = read(rule.reader, said, asked)
         if reading is not None:
             yield Mention(match.start(), match.end(), said, rule.reader, reading)

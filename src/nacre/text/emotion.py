@@ -261,18 +261,18 @@ def detect_emotion(text: str, lexicon: str = "own") -> Emotion | None:
         raise UnknownName("lexicon", lexicon, LEXICONS)
     further = vader() if lexicon == "vader" else {}
     tokens = cut(text)
-    found = [(tokens[place], shade) for place in range(len(tokens)) if (shade := shade_at(tokens, place, further))]
-    if not found:
+    shades = [(tokens[place], shade) for place in range(len(tokens)) if (shade := shade_at(tokens, place, further))]
+    if not shades:
         return None
-    valence, arousal = middle([shade for _, shade in found])
+    valence, arousal = middle([shade for _, shade in shades])
     arousal = clipped(arousal + EMPHASIS * exclamations(text))
-    return Emotion(rounded(valence), rounded(arousal), tuple(dict.fromkeys(token.lower() for token, _ in found)))
+    return Emotion(rounded(valence), rounded(arousal), tuple(dict.fromkeys(token.lower() for token, _ in shades)))
 
 
 def cut(text: str) -> list[str]:
     """Words, phrases and signs in order; code is left out, and so is what only looks like a feeling."""
     plain = CODE.sub(" ; ", text.replace("’", "'"))
-    return [found[0] for found in token_pattern().finditer(plain) if found.lastgroup != "friend"]
+    return [match[0] for match in token_pattern().finditer(plain) if match.lastgroup != "friend"]
 
 
 @cache
@@ -403,16 +403,16 @@ def shouted(token: str) -> bool:
 
 
 def exclamations(text: str) -> int:
-    return min(MOST_MARKS, sum(len(found[0]) for found in EXCLAMATION.finditer(CODE.sub(" ", text))))
+    return min(MOST_MARKS, sum(len(match[0]) for match in EXCLAMATION.finditer(CODE.sub(" ", text))))
 
 
-def middle(found: Sequence[Shade]) -> Shade:
+def middle(shades: Sequence[Shade]) -> Shade:
     """The mean, in which a strong word weighs more than a faint one."""
-    weights = [math.hypot(*shade) for shade in found]
-    whole = sum(weights) or 1.0
-    valence = sum(weight * shade[0] for weight, shade in zip(weights, found, strict=True))
-    arousal = sum(weight * shade[1] for weight, shade in zip(weights, found, strict=True))
-    return valence / whole, arousal / whole
+    weights = [math.hypot(*shade) for shade in shades]
+    total = sum(weights) or 1.0
+    valence = sum(weight * shade[0] for weight, shade in zip(weights, shades, strict=True))
+    arousal = sum(weight * shade[1] for weight, shade in zip(weights, shades, strict=True))
+    return valence / total, arousal / total
 
 
 def clipped(value: float) -> float:

@@ -146,23 +146,23 @@ def irregular() -> dict[str, str]:
 @cache
 def graded() -> dict[str, str]:
     """older and oldest to old; only of known adjectives, since «water» is no more of «wat»."""
-    whole: dict[str, str] = {}
+    forms: dict[str, str] = {}
     for word in GRADABLE:
         root = word[:-1] if word.endswith("e") else word[:-1] + "i" if word.endswith("y") else word
         roots = (root, root + root[-1]) if len(word) <= 4 else (root,)
-        whole |= {each + ending: word for each in roots for ending in ("er", "est")}
-    return whole
+        forms |= {each + ending: word for each in roots for ending in ("er", "est")}
+    return forms
 
 
 @cache
 def synonyms() -> dict[str, str]:
     """Stem to the stem that stands for its meaning. The first group a word is in decides."""
-    whole: dict[str, str] = {}
+    forms: dict[str, str] = {}
     for group in groups(SYNONYMS):
         first, *others = (stem(irregular().get(word, word)) for word in group)
         for other in others:
-            whole.setdefault(other, whole.get(first, first))
-    return whole
+            forms.setdefault(other, forms.get(first, first))
+    return forms
 
 
 @lru_cache(maxsize=65536)

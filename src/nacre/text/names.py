@@ -218,8 +218,8 @@ def short_for(short: Sequence[str], long: Sequence[str]) -> str:
         return SURNAME if short[0] == long[-1] else FIRST_NAME if short[0] == long[0] else ""
     if short[-1] != long[-1] or len(short) > len(long) or not begins(short[0], long[0]) or len(short[-1]) == 1:
         return ""
-    given = iter(long[1:-1])
-    if not all(any(begins(mine, theirs) for theirs in given) for mine in short[1:-1]):
+    middle_names = iter(long[1:-1])
+    if not all(any(begins(mine, theirs) for theirs in middle_names) for mine in short[1:-1]):
         return ""
     abbreviated = any(len(word) == 1 for word in short[:-1])
     return INITIALS if abbreviated else MIDDLE_NAMES
@@ -240,9 +240,9 @@ def similar_names(names: Iterable[str]) -> list[Pair]:
         groups[normalized_name(name)].append(name)
     pairs = [Pair(first, other, SPELLING) for first, *others in groups.values() for other in others]
     heads = [group[0] for group in groups.values()]
-    found = sorted((*pairs, *by_core(heads), *by_short_form(heads)), key=lambda pair: REASONS.index(pair.reason))
+    candidates = sorted((*pairs, *by_core(heads), *by_short_form(heads)), key=lambda pair: REASONS.index(pair.reason))
     surest: dict[frozenset[str], Pair] = {}
-    for pair in found:
+    for pair in candidates:
         surest.setdefault(frozenset((pair.a, pair.b)), pair)
     return list(surest.values())
 
@@ -258,9 +258,9 @@ def by_short_form(names: Sequence[str]) -> Iterator[Pair]:
     full = keyed(names, long_keys)
     for name in names:
         others = full.get(short_key(parts(name)), [])
-        found = [pair for pair in shortened(name, others) if pair.reason] if len(others) <= MOST_COMPARED else []
-        if len(found) <= MOST_MEANT:
-            yield from found
+        pairs = [pair for pair in shortened(name, others) if pair.reason] if len(others) <= MOST_COMPARED else []
+        if len(pairs) <= MOST_MEANT:
+            yield from pairs
 
 
 def shortened(name: str, others: Sequence[str]) -> Iterator[Pair]:
@@ -343,8 +343,8 @@ def extract_entity_name(content: str, concept: str = "") -> str:
         runs = [run for run, _ in capital_runs(prose(text))]
         long = [spelled(run) for run in runs if len(run) > 1 or (SIGNED.search(run[0].text) and run[0].marked)]
         single = (run[0].text for run in runs if not run[0].begins and len(run[0].text) >= SHORTEST)
-        if found := max(long, key=len, default="") or next(single, ""):
-            return found.replace("’", "'").lower()
+        if name := max(long, key=len, default="") or next(single, ""):
+            return name.replace("’", "'").lower()
     return ""
 
 
@@ -359,10 +359,10 @@ def prose(text: str) -> list[Word]:
     words: list[Word] = []
     text, end = NO_PROSE.sub(" , ", text[:LONGEST]), 0
     for match in WORD.finditer(text):
-        given, gap = match.group(), text[end : match.start()]
-        bare = CONTRACTION.sub("", given)
+        matched, gap = match.group(), text[end : match.start()]
+        bare = CONTRACTION.sub("", matched)
         begins = not words or (SENTENCE_ENDS.search(gap) is not None and not abbreviated(words[-1], gap))
-        words.append(Word(bare, gap, begins, owns=given[len(bare) :].lower() in ("'s", "’s")))
+        words.append(Word(bare, gap, begins, owns=matched[len(bare) :].lower() in ("'s", "’s")))
         end = match.end()
     return [word for sentence in sentences(words) for word in sentence]
 
@@ -379,8 +379,8 @@ def sentences(words: Sequence[Word]) -> Iterator[list[Word]]:
     for _, group in groupby(numbered, key=lambda each: each[0]):
         sentence = [word for _, word in group]
         loud = [word for word in sentence if word.all_capital]
-        spoken = any(is_ordinary(word.lower) or len(word.text) > LONGEST_ACRONYM for word in loud)
-        shouted = len(loud) > 1 and spoken and len(loud) >= MOST_SHOUTED * len(sentence)
+        ordinary = any(is_ordinary(word.lower) or len(word.text) > LONGEST_ACRONYM for word in loud)
+        shouted = len(loud) > 1 and ordinary and len(loud) >= MOST_SHOUTED * len(sentence)
         yield [replace(word, shouted=True) for word in sentence] if shouted else sentence
 
 
@@ -393,13 +393,13 @@ def capital_runs(words: Sequence[Word]) -> Iterator[tuple[list[Word], Word | Non
             run.append(word)
         elif may_name(words, place, run if joined else []):
             if run and not joined:
-                yield from whole(run, word)
+                yield from complete_run(run, word)
                 run = []
             run.append(word)
         else:
-            yield from whole(run, word)
+            yield from complete_run(run, word)
             run = []
-    yield from whole(run, None)
+    yield from complete_run(run, None)
 
 
 def joins(before: Word, word: Word) -> bool:
@@ -447,7 +447,7 @@ def acronym(text: str) -> bool:
     return len(text) <= LONGEST_ACRONYM and lower not in CAPITAL_ORDINARY and not is_ordinary(lower)
 
 
-def whole(run: Sequence[Word], after: Word | None) -> Iterator[tuple[list[Word], Word | None]]:
+def complete_run(run: Sequence[Word], after: Word | None) -> Iterator[tuple[list[Word], Word | None]]:
     """«Will Sarah come» asks about Sarah, «Will Smith came» tells of Will Smith."""
     asks = len(run) > 1 and run[0].begins and run[0].lower in AUXILIARIES and after is not None
     named = list(run[1:] if asks and after is not None and is_plain_verb(after.lower) else run)

@@ -37,7 +37,7 @@ def concept_words(text: str) -> frozenset[str]:
 
 
 def numbers(text: str) -> frozenset[str]:
-    return frozenset(found.replace(",", "") for found in NUMBER.findall(text))
+    return frozenset(number.replace(",", "") for number in NUMBER.findall(text))
 
 
 def spelled_out(parts: list[str]) -> float | None:
@@ -103,10 +103,10 @@ def rerank_facts_by_query(facts: Sequence[Fact], query: str, top_k: int = 0) -> 
 
 
 def relevance(fact: Mapping[str, object], asked: Collection[str], about_time: bool) -> float:
-    told = content_words(" ".join(text_of(fact, name) for name in ("context", "outcome", "concept", "content")))
-    if not told:
+    fact_words = content_words(" ".join(text_of(fact, name) for name in ("context", "outcome", "concept", "content")))
+    if not fact_words:
         return 0.0
-    return len(told & set(asked)) / len(asked) + (DATED_BONUS if about_time and dated(fact) else 0.0)
+    return len(fact_words & set(asked)) / len(asked) + (DATED_BONUS if about_time and dated(fact) else 0.0)
 
 
 def asks_for_time(query: str) -> bool:
@@ -115,9 +115,9 @@ def asks_for_time(query: str) -> bool:
 
 def dated(fact: Mapping[str, object]) -> bool:
     metadata = fact.get("metadata")
-    told = metadata if isinstance(metadata, Mapping) else {}
-    index = told.get("temporal_index", 0)
-    return (isinstance(index, int | float) and index > 0) or any(told.get(key) for key in DATED_KEYS)
+    fields = metadata if isinstance(metadata, Mapping) else {}
+    index = fields.get("temporal_index", 0)
+    return (isinstance(index, int | float) and index > 0) or any(fields.get(key) for key in DATED_KEYS)
 
 
 def content_words(text: str) -> frozenset[str]:
@@ -134,15 +134,15 @@ def overlap(a: Collection[str], b: Collection[str]) -> float:
     return len(mine & theirs) / len(mine | theirs) if mine and theirs else 0.0
 
 
-def part(whole: object, name: str) -> object:
-    return whole.get(name) if isinstance(whole, Mapping) else getattr(whole, name, None)
+def part(record: object, name: str) -> object:
+    return record.get(name) if isinstance(record, Mapping) else getattr(record, name, None)
 
 
-def text_of(whole: object, name: str) -> str:
-    found = part(whole, name)
-    return found if isinstance(found, str) else ""
+def text_of(record: object, name: str) -> str:
+    value = part(record, name)
+    return value if isinstance(value, str) else ""
 
 
-def tags_of(whole: object) -> list[str]:
-    found = part(whole, "tags")
-    return [str(tag) for tag in found] if isinstance(found, Iterable) and not isinstance(found, str) else []
+def tags_of(record: object) -> list[str]:
+    value = part(record, "tags")
+    return [str(tag) for tag in value] if isinstance(value, Iterable) and not isinstance(value, str) else []

@@ -129,9 +129,9 @@ def content_stems(text: str) -> list[str]:
 
     When nothing but common words is left, those are what was meant ("who am I").
     """
-    given = words(text)
-    wanted = [word for word in given if word not in STOP_WORDS]
-    return list(dict.fromkeys(stem(word) for word in wanted or given))
+    all_words = words(text)
+    wanted = [word for word in all_words if word not in STOP_WORDS]
+    return list(dict.fromkeys(stem(word) for word in wanted or all_words))
 
 
 @lru_cache(maxsize=65536)

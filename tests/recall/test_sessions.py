@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nacre import MemoryStore
-from tests.recall.asking import converse, found
+from tests.recall.factories import converse, found
 
 SMALL_TALK = [
     ("Anna", "The weather has been lovely in the mountains since we arrived here last week"),

@@ -7,7 +7,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.recall.adjust import FACTORS
 from nacre.recall.strategies import LEAST_SHOWN
-from tests.recall.asking import converse
+from tests.recall.factories import converse
 
 
 @pytest.fixture

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from nacre.conflicts.frames import Frame, frame, renamed, slot, strangers, swapped, told_apart
+from nacre.conflicts.frames import (
+    Frame,
+    distinguished,
+    exchanged,
+    frame,
+    renamed,
+    rival,
+    rivals,
+    slot,
+    strangers,
+    swapped,
+)
 from nacre.conflicts.statements import statement
+from nacre.text.grammar import base
 
 
 def laid(a: str, b: str) -> Frame:
@@ -51,4 +63,34 @@ def test_a_comparison_turned_round_is_seen() -> None:
     ],
 )
 def test_two_things_are_told_apart(a: str, b: str) -> None:
-    assert told_apart(laid(a, b)) or strangers(laid(a, b))
+    assert distinguished(laid(a, b)) or strangers(laid(a, b))
+
+
+@pytest.mark.parametrize(("one", "other"), [("webpack", "vite"), ("green", "cream"), ("alto", "soprano")])
+def test_words_of_one_kind_exclude_each_other(one: str, other: str) -> None:
+    assert rival(base(one), base(other))
+    assert not rival(base(one), base(one))
+
+
+def test_words_of_two_kinds_do_not() -> None:
+    assert not rival(base("green"), base("vite"))
+
+
+def test_what_one_text_denies_rivals_nothing() -> None:
+    given = frame(statement("The wall is green."), statement("The wall is not grey."))
+    assert rivals(given) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("Ann reports to Bo.", "Bo reports to Ann.", ("Ann", "Bo")),
+        ("In March Ann lent Bo a tent.", "Bo lent Ann a tent in March.", ("Ann", "Bo")),
+        ("Ann met Bo.", "Bo met Ann.", None),
+        ("Ann was invited by Bo.", "Bo invited Ann.", None),
+    ],
+)
+def test_whoever_does_it_in_one_text_has_it_done_in_the_other(
+    one: str, other: str, expected: tuple[str, str] | None
+) -> None:
+    assert exchanged(frame(statement(one), statement(other))) == expected

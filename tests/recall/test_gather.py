@@ -12,7 +12,7 @@ from nacre.model import ExpandSpec, Link
 from nacre.recall.gather import POOL
 from nacre.recall.strategies import STRATEGIES
 from tests.embedders import WordBag
-from tests.recall.asking import NOW, converse, found
+from tests.recall.factories import NOW, converse, found
 
 EVERYTHING: dict[str, Any] = {"with_context": 3, "expand": ExpandSpec(("related",), depth=3, cap=50)}
 HIDDEN: dict[str, dict[str, Any]] = {

@@ -79,7 +79,7 @@ def test_equal_texts_between_secrets_are_searched_once_and_stay(monkeypatch: pyt
     text = "\n".join([f"first {key} then"] * 50)
     calls: list[str] = []
     whole = search.find_spans
-    monkeypatch.setattr(search, "spans", lambda text, policy: calls.append(text) or whole(text, policy))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(search, "find_spans", lambda text, policy: calls.append(text) or whole(text, policy))  # type: ignore[func-returns-value]
     assert scrub(text).text == text.replace(key, "[REDACTED:github_token]")
     assert len(calls) <= 5
 

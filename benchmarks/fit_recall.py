@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nacre.bench.datasets import Corpus, Question, Suite
 from nacre.bench.metrics import means, score
 from nacre.bench.run import CachingEmbedder, fields, load
-from nacre.factory import open_store
+from nacre.factory import open_backend
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Query
 from nacre.models.minilm import MiniLM
@@ -62,7 +62,7 @@ def filled(corpus: Corpus, file: Path, embedder: Embedder) -> Backend:
     if not file.exists():
         with MemoryStore(file, embedder=embedder) as store:
             store.remember_many([fields(turn) for turn in corpus.turns])
-    return open_store(file)
+    return open_backend(file)
 
 
 def read(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nacre.errors import UnknownName
-from nacre.factory import embedder_from, make_embedder, open_store, store_file
+from nacre.factory import embedder_from, make_embedder, open_backend, store_file
 from nacre.settings import Settings
 from nacre.storage.in_memory import InMemoryBackend
 from nacre.storage.sqlite import SQLiteBackend
@@ -15,10 +15,10 @@ from tests.embedders import WordBag
 
 
 def test_a_path_opens_a_file_and_the_name_of_memory_opens_none(tmp_path: Path) -> None:
-    opened = open_store(tmp_path / "s.db")
+    opened = open_backend(tmp_path / "s.db")
     assert isinstance(opened, SQLiteBackend)
     opened.close()
-    assert isinstance(open_store(":memory:"), InMemoryBackend)
+    assert isinstance(open_backend(":memory:"), InMemoryBackend)
 
 
 def test_a_folder_gets_a_file_of_its_own_and_the_home_is_understood(tmp_path: Path, elsewhere: Path) -> None:

@@ -1,15 +1,17 @@
-"""From settings to working parts; the only file that names a backend, and it imports none before it is needed."""
+"""Builds working parts from settings. The only file that names a backend; slow imports happen on first use."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from nacre.errors import ConfigError, InvalidInput, PlainMirror, UnknownName
 from nacre.model import Memory
-from nacre.protocols import Backend, Derived, Embedder, JournalSink, LanguageModel, Reranker
+from nacre.protocols import Backend, Clock, Derived, Embedder, JournalSink, LanguageModel, Reranker
 from nacre.remember.suggest import Suggester
+from nacre.remember.validate import label
 from nacre.settings import ADDRESS, STORE_FILE, Settings
 from nacre.settings import IN_MEMORY as IN_MEMORY
 
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from nacre.access.capabilities import Access, AgentCapabilities
-    from nacre.conflicts.candidates import Judge
+    from nacre.conflicts.candidates import ConflictFn, Judge
+    from nacre.engine import Engine
     from nacre.remember.guard import Guard
     from nacre.storage.sqlite import Key
     from nacre.storage.sqlite.backup import Copy
@@ -31,7 +34,7 @@ OPENAI = "https://api.openai.com/v1"
 EMBEDDERS = ("minilm", "hashing", "openai:MODEL", "sentence-transformers:MODEL")
 
 
-def open_store(path: Path | str, settings: Settings | None = None) -> Backend:
+def open_backend(path: Path | str, settings: Settings | None = None) -> Backend:
     """A directory gets a store of its own inside; `:memory:` is kept nowhere. The settings name the key, if any."""
     if str(path) == IN_MEMORY:
         from nacre.storage.in_memory import InMemoryBackend
@@ -116,11 +119,13 @@ def repair_store(path: Path | str, key: str, now: float) -> Repaired:
     return repair(store_file(path), key_named(key), now)
 
 
-def as_known(store: Backend, space: str, stood: Mapping[str, Memory | None], derived: Mapping[str, Derived]) -> Backend:
-    """The store with some memories of a space as they once stood, for reading."""
+def earlier_state(
+    backend: Backend, space: str, memories: Mapping[str, Memory | None], derived: Mapping[str, Derived]
+) -> Backend:
+    """The backend with some memories of a space as they once were, for reading."""
     from nacre.storage.overlay import OverlaidBackend
 
-    return OverlaidBackend(store, space, stood, derived)
+    return OverlaidBackend(backend, space, memories, derived)
 
 
 def store_file(path: Path | str) -> Path:
@@ -158,8 +163,6 @@ def make_embedder(settings: Settings) -> Embedder:
 def embedder_from(given: Embedder | EmbedFunction | str | None, settings: Settings) -> Embedder:
     """A name, an embedder, any function from texts to rows, or None for what the settings say."""
     if given is None or isinstance(given, str):
-        from dataclasses import replace
-
         return make_embedder(settings if given is None else replace(settings, embedder=given))
     if not callable(given):
         return given
@@ -198,7 +201,7 @@ def make_conflict_judge(settings: Settings) -> Judge | None:
     return LanguageModelJudge(model)
 
 
-def make_suggesting(settings: Settings) -> Suggester:
+def make_suggester(settings: Settings) -> Suggester:
     asked = None
     if settings.importance == "language-model":
         model = make_language_model(settings)
@@ -220,7 +223,7 @@ def make_guard(settings: Settings) -> Guard:
 def make_access(
     settings: Settings, space: str, agent: str, session: str, capabilities: AgentCapabilities | None
 ) -> Access | None:
-    """What the caller says, else the settings; None where nothing is narrowed."""
+    """What the caller says, else the settings; None where nothing is restricted."""
     if capabilities is None and not settings.scope:
         return None
     from nacre.access.capabilities import Access, AgentCapabilities, scope_named
@@ -236,12 +239,13 @@ def make_access(
     return Access(agent, session, space, capabilities)
 
 
-def narrowed(store: Backend, access: Access | None) -> Backend:
+def restricted(backend: Backend, access: Access | None) -> Backend:
+    """Only what the agent may see and change; the backend itself where nothing restricts it."""
     if access is None:
-        return store
+        return backend
     from nacre.access.view import RestrictedView
 
-    return RestrictedView(store, access)
+    return RestrictedView(backend, access)
 
 
 def check_mirror(settings: Settings, path: Path | str) -> None:
@@ -275,3 +279,94 @@ def make_reranker(settings: Settings) -> Reranker | None:
             raise ConfigError("The reranker 'language-model' needs one; set language_model to openai:MODEL, say.")
         return LanguageModelReranker(model)
     raise UnknownName("reranker", settings.reranker, RERANKERS)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOptions:
+    """What the caller of `MemoryStore` gave; None leaves an option to the settings of each space."""
+
+    settings: Settings  # without those of a single space
+    clock: Clock
+    actor: str
+    agent: str | None
+    session: str | None
+    capabilities: AgentCapabilities | None
+    reranker: Reranker | None
+    on_conflict: str | None
+    conflict_threshold: float | None
+    contradiction_fn: ConflictFn | None
+    strict_links: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreParts:
+    """What a `MemoryStore` works with in one space; `opened` is the backend without restrictions."""
+
+    options: StoreOptions
+    opened: Backend
+    settings: Settings
+    space: str
+    agent: str
+    session: str
+    access: Access | None
+    backend: Backend
+    guard: Guard
+    suggester: Suggester
+    engine: Engine
+    reranker: Reranker | None
+    policy: str
+    conflict_threshold: float
+    second_judge: Judge | None
+    strict_links: bool
+
+    def rebuilt(self, *, space: str | None = None, actor: str | None = None) -> StoreParts:
+        """The parts of another space, with its settings, guard and access, or for another actor; nothing is opened."""
+        options = self.options if actor is None else replace(self.options, actor=actor)
+        return build_parts(options, self.opened, self.engine.embedder, self.space if space is None else space)
+
+
+def open_parts(
+    path: Path | str | None, embedder: Embedder | EmbedFunction | str | None, options: StoreOptions, space: str
+) -> StoreParts:
+    settings = options.settings.for_space(space)
+    access_of(settings, options, space)  # who may not use the space must not open the store
+    place = settings.store if path is None else path
+    check_mirror(settings, place)
+    return build_parts(options, open_backend(place, settings), embedder_from(embedder, settings), space)
+
+
+def build_parts(options: StoreOptions, opened: Backend, embedder: Embedder, space: str) -> StoreParts:
+    from nacre.engine import Engine
+    from nacre.engine.remember import check_policy
+
+    settings = options.settings.for_space(space)
+    agent, session, access = access_of(settings, options, space)
+    backend, guard = restricted(opened, access), make_guard(settings)
+    actor = options.actor if access is None else agent  # a restricted agent writes under its own name
+    mirror = make_journal_mirror(settings)
+    return StoreParts(
+        options=options,
+        opened=opened,
+        settings=settings,
+        space=space,
+        agent=agent,
+        session=session,
+        access=access,
+        backend=backend,
+        guard=guard,
+        suggester=make_suggester(settings),
+        engine=Engine(backend, embedder, options.clock, actor, mirror, guard.words),
+        reranker=make_reranker(settings) if options.reranker is None else options.reranker,
+        policy=check_policy(settings.on_conflict if options.on_conflict is None else options.on_conflict),
+        conflict_threshold=(
+            settings.conflict_threshold if options.conflict_threshold is None else options.conflict_threshold
+        ),
+        second_judge=make_conflict_judge(settings),
+        strict_links=settings.strict_links if options.strict_links is None else options.strict_links,
+    )
+
+
+def access_of(settings: Settings, options: StoreOptions, space: str) -> tuple[str, str, Access | None]:
+    agent = label("agent", settings.agent if options.agent is None else options.agent)
+    session = label("session", settings.session if options.session is None else options.session)
+    return agent, session, make_access(settings, space, agent, session, options.capabilities)

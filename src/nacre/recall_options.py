@@ -1,4 +1,4 @@
-"""What a caller may say to narrow a call, and the filter that it means."""
+"""The keyword options of lists and recalls, and the filter or query that they mean."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from functools import cache
 from typing import Any, TypedDict, cast, get_type_hints
 
 from nacre.errors import UnknownName, WrongType
-from nacre.model import STATUSES, Condition, ExpandSpec, Filter, HybridWeights, Query, RankFusion
+from nacre.model import STATUSES, ExpandSpec, Filter, HybridWeights, Query, RankFusion
 from nacre.model.arguments import check
 from nacre.model.instants import Instant, seconds
 
 
 class Scope(TypedDict, total=False):
-    """`tag` and every name in `all_tags` must be there; of `tags`, one suffices. `since` and `until` are of creation.
+    """`tag` and every name in `all_tags` is required; of `tags`, one suffices. `since` and `until` are of creation.
 
-    `as_of` asks what the store knew at that time, `valid_at` what held then, whatever has replaced it since.
+    `as_of` reads what the store knew at that time, `valid_at` what held then, whatever replaced it since.
     """
 
     type: str | Iterable[str] | None
@@ -42,16 +42,16 @@ class Scope(TypedDict, total=False):
     valid_at: Instant | None
 
 
-def filter_of(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:
+def make_filter(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:
     for name in scope:
         if name not in Scope.__annotations__:
             raise UnknownName("filter", name, Scope.__annotations__)
     where = scope.get("where")
     if where is not None and not isinstance(where, Filter):
         raise WrongType("where", "a Filter", where)
-    statuses = listed("status", scope.get("status"), STATUSES)
+    statuses = known_names("status", scope.get("status"), STATUSES)
     named = Filter.where(
-        type__in=listed("memory type", scope.get("type"), types),
+        type__in=known_names("memory type", scope.get("type"), types),
         status__in=statuses,
         tags__any=scope.get("tags"),
         contexts=scope.get("context"),
@@ -69,12 +69,12 @@ def filter_of(scope: Scope, *, now: float, types: Iterable[str]) -> Filter:
         if tags:
             named &= Filter.where(tags__all=tags)
     at = scope.get("valid_at")
-    held = Filter() if at is None else held_at(seconds(at))
+    held = Filter() if at is None else valid_at_filter(seconds(at))
     return visible(scope, now, statuses or ()) & held & named & (scope.get("where") or Filter())
 
 
-def held_at(at: float) -> Filter:
-    """What nobody says began later or ended before."""
+def valid_at_filter(at: float) -> Filter:
+    """What did not begin later or end before, as far as is known."""
     return Filter.where(valid_from__le_or_unset=at, valid_until__gt_or_unset=at)
 
 
@@ -86,20 +86,17 @@ def visible(scope: Scope, now: float, statuses: Sequence[str]) -> Filter:
         "superseded_by": not scope.get("include_superseded") and scope.get("valid_at") is None,
         "expires_at": not scope.get("include_expired"),
     }
-    shown = (each for each in live(now) if hidden[str(each.value) if each.field == "status" else each.field])
-    return Filter(tuple(shown))
+    live = Filter.live(now).conditions
+    return Filter(tuple(each for each in live if hidden[str(each.value) if each.field == "status" else each.field]))
 
 
-def live(now: float) -> tuple[Condition, ...]:
-    return Filter.live(now).conditions
-
-
-def listed(kind: str, given: str | Iterable[str] | None, known: Iterable[str]) -> list[str] | None:
-    if given is None:
+def known_names(kind: str, value: str | Iterable[str] | None, known: Iterable[str]) -> list[str] | None:
+    """Raises `UnknownName` and `WrongType`."""
+    if value is None:
         return None
-    if not isinstance(given, Iterable):
-        raise WrongType(kind, "text or a list", given)
-    names = [given] if isinstance(given, str) else list(given)
+    if not isinstance(value, Iterable):
+        raise WrongType(kind, "text or a list", value)
+    names = [value] if isinstance(value, str) else list(value)
     allowed = list(known)
     for name in names:
         if name not in allowed:
@@ -107,12 +104,12 @@ def listed(kind: str, given: str | Iterable[str] | None, known: Iterable[str]) -
     return names
 
 
-def instant(given: object) -> float | None:
-    return None if given is None else seconds(cast(Instant, given))
+def instant(value: object) -> float | None:
+    return None if value is None else seconds(cast(Instant, value))
 
 
-class Asking(Scope, total=False):
-    """Every word of `Query` by name; `asked_at` is what "yesterday" is measured from, by default now."""
+class RecallOptions(Scope, total=False):
+    """Every field of `Query` by name; `asked_at` is what "yesterday" is measured from, by default now."""
 
     strategy: str
     asked_at: Instant | None
@@ -133,33 +130,33 @@ class Asking(Scope, total=False):
     collapse: bool
 
 
-OWN = frozenset(Asking.__annotations__) - frozenset(Scope.__annotations__)
+RANKING = frozenset(RecallOptions.__annotations__) - frozenset(Scope.__annotations__)
 RENAMED = {"weights": "hybrid"}
 
 
 @cache
 def recall_hints() -> Mapping[str, object]:
-    return get_type_hints(Asking)
+    return get_type_hints(RecallOptions)
 
 
-def parted(asking: Asking) -> tuple[dict[str, Any], Scope]:
-    """How to ask, and among what."""
-    for name in asking:
-        if name not in Asking.__annotations__:
-            raise UnknownName("option of recall", name, Asking.__annotations__)
-    own: dict[str, Any] = {name: value for name, value in asking.items() if name in OWN and value is not None}
-    for name, value in own.items():
-        own[name] = list(value) if isinstance(value, Iterator) else value
-        check(name, own[name], recall_hints()[name])
-    scope = {name: value for name, value in asking.items() if name not in OWN}
-    return own, cast(Scope, scope)
+def split_options(options: RecallOptions) -> tuple[dict[str, Any], Scope]:
+    """The options of the ranking, checked, and those of the filter."""
+    for name in options:
+        if name not in RecallOptions.__annotations__:
+            raise UnknownName("option of recall", name, RecallOptions.__annotations__)
+    ranking: dict[str, Any] = {name: value for name, value in options.items() if name in RANKING and value is not None}
+    for name, value in ranking.items():
+        ranking[name] = list(value) if isinstance(value, Iterator) else value
+        check(name, ranking[name], recall_hints()[name])
+    return ranking, cast(Scope, {name: value for name, value in options.items() if name not in RANKING})
 
 
-def query_of(text: str, k: int, own: dict[str, Any], where: Filter, now: float) -> Query:
-    given = {RENAMED.get(name, name): value for name, value in own.items()}
-    given["asked_at"] = seconds(given["asked_at"]) if "asked_at" in given else now
-    if "also" in given:
-        given["also"] = tuple(given["also"])
-    if "contexts" in given:
-        given["contexts"] = (given["contexts"],) if isinstance(given["contexts"], str) else tuple(given["contexts"])
-    return Query(text, k, where, **given)
+def make_query(text: str, k: int, ranking: dict[str, Any], where: Filter, now: float) -> Query:
+    fields = {RENAMED.get(name, name): value for name, value in ranking.items()}
+    fields["asked_at"] = seconds(fields["asked_at"]) if "asked_at" in fields else now
+    if "also" in fields:
+        fields["also"] = tuple(fields["also"])
+    if "contexts" in fields:
+        contexts = fields["contexts"]
+        fields["contexts"] = (contexts,) if isinstance(contexts, str) else tuple(contexts)
+    return Query(text, k, where, **fields)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from nacre import Memory, MemoryStore
-from nacre.engine.entities import kind_of
+from nacre.engine.entities import entity_kind
 from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
 from nacre.model import Link
 from nacre.model.review import DECISIONS, KINDS
@@ -24,7 +24,7 @@ def content(store: MemoryStore) -> dict[str, Memory]:
 
 
 def vocabulary(store: MemoryStore) -> list[object]:
-    return [store._store.terms(kind) for kind in ("relation", kind_of(store.space))]
+    return [store._store.terms(kind) for kind in ("relation", entity_kind(store.space))]
 
 
 def acts(store: MemoryStore) -> list[str]:

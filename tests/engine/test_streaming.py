@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre import Link, Memory, MemoryStore
-from nacre.engine.changes import AnyChange, Change, TermChange
-from nacre.engine.engine import STEP, carry_out
+from nacre.engine.engine import STREAM_BATCH, AnyChange, Change, TermChange
 from nacre.protocols import Transaction
 from nacre.remember.derive import derive
 
@@ -28,13 +27,13 @@ def new(store: MemoryStore, count: int) -> Iterator[AnyChange]:
 
 def test_it_is_one_batch_that_one_undo_takes_back(store: MemoryStore) -> None:
     engine = store.acting_as("someone")
-    batch = carry_out(engine, "default", "stream", lambda _: new(store, STEP + 10), why="to see")
+    batch = engine.commit_stream("default", "stream", lambda _: new(store, STREAM_BATCH + 10), why="to see")
     entries = store.journal(limit=None)
-    assert len(entries) == STEP + 11, "each memory, and the relation that came up by itself"
+    assert len(entries) == STREAM_BATCH + 11, "each memory, and the relation that came up by itself"
     assert {
         (each.operation.batch, each.operation.name, each.operation.actor, each.operation.why) for each in entries
     } == {(batch, "stream", "someone", "to see")}
-    assert store.count() == STEP + 10 == store.health().vectors and "moors" in store.relations()
+    assert store.count() == STREAM_BATCH + 10 == store.health().vectors and "moors" in store.relations()
     store.undo()
     assert store.count() == 0 and "moors" not in store.relations()
 
@@ -46,20 +45,20 @@ def test_each_change_finds_those_before_it_carried_out(store: MemoryStore) -> No
         yield TermChange("default", "type", "recipe", None, {})
         assert transaction.term("type", "recipe") == {}
 
-    assert carry_out(store.acting_as("x"), "default", "stream", flow)
+    assert store.acting_as("x").commit_stream("default", "stream", flow)
     assert "recipe" in store.types()
 
 
 def test_an_error_takes_all_of_it_back(store: MemoryStore) -> None:
     def flow(_: Transaction) -> Iterator[AnyChange]:
-        yield from new(store, STEP * 2)
+        yield from new(store, STREAM_BATCH * 2)
         raise ValueError("broken off")
 
     with pytest.raises(ValueError, match="broken off"):
-        carry_out(store.acting_as("x"), "default", "stream", flow)
+        store.acting_as("x").commit_stream("default", "stream", flow)
     assert store.count() == 0 and store.journal() == [] and "moors" not in store.relations()
 
 
 def test_an_act_that_changes_nothing_is_none(store: MemoryStore) -> None:
-    assert carry_out(store.acting_as("x"), "default", "stream", lambda _: iter(())) == ""
+    assert store.acting_as("x").commit_stream("default", "stream", lambda _: iter(())) == ""
     assert store.journal() == []

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from nacre import Link, MemoryStore
+from nacre.engine.spaces import SpaceNote
 from nacre.errors import InvalidInput, UndoRefused
-from nacre.memory_store import SpaceNote
 from nacre.settings import Settings
 from tests.embedders import WordBag
 

@@ -25,7 +25,7 @@ from nacre.minds import (
     PatternDetector,
     SecureMemoryBackend,
 )
-from nacre.recall_options import Asking, Scope
+from nacre.recall_options import RecallOptions, Scope
 from nacre.remember.validate import Changes, Fields
 from nacre.settings import Settings
 
@@ -42,7 +42,7 @@ WRONG: tuple[object, ...] = (
     "\ud800", "\0", object(), "x", True, np.array([1, 2]), OneTime(),
 )  # fmt: skip
 RIGHT = {"ids": "m1", "id": "m1", "text": "the well is deep", "query": "well", "old": "m1", "new": "m2"}
-NAMED = {each.__name__: tuple(each.__annotations__) for each in (Scope, Asking, Fields, Changes)}
+NAMED = {each.__name__: tuple(each.__annotations__) for each in (Scope, RecallOptions, Fields, Changes)}
 
 
 def make_store(space: str = "default") -> MemoryStore:

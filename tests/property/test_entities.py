@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nacre import MemoryStore
-from nacre.engine.entities import kind_of
+from nacre.engine.entities import entity_kind
 from nacre.errors import InvalidInput
 from nacre.text.names import entity_names, extract_entity_name, normalized_name, same_name, similar_names
 
@@ -25,7 +25,7 @@ SOME = settings().max_examples // 2
 
 def state(store: MemoryStore) -> tuple[object, ...]:
     return (
-        dict(store._store.terms(kind_of(store.space))),
+        dict(store._store.terms(entity_kind(store.space))),
         store.entities(),
         store.entity_suggestions(None),
         [store.resolve_entity(name) for name in NAMES],

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 
-from nacre.engine.changes import difference, set_back, stands_as
+from nacre.engine.difference import difference, has_values, set_back
 from nacre.model import Memory
 from nacre.storage.sqlite import SQLiteBackend
 from tests.property.strategies import memories
@@ -36,10 +36,10 @@ def test_a_record_survives_the_file(store: SQLiteBackend, memory: Memory) -> Non
 
 @given(one=memories(), other=memories())
 def test_a_difference_says_all_that_differs(one: Memory, other: Memory) -> None:
-    assert stands_as(one, difference(one, other))
+    assert has_values(one, difference(one, other))
     assert bool(difference(one, other)) == bool(difference(other, one))
     if (one.links == other.links) and difference(one, other):
-        assert not stands_as(other, difference(one, other))
+        assert not has_values(other, difference(one, other))
 
 
 @given(one=memories(), other=memories())

@@ -8,7 +8,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
-from nacre.factory import make_suggesting
+from nacre.factory import make_suggester
 from nacre.models.language_model import REST_SECONDS, FunctionLanguageModel
 from nacre.remember.suggest import Appraisal, Suggester, appraise, ask_importance
 from nacre.settings import Settings
@@ -75,11 +75,11 @@ def test_a_model_is_asked_first_and_the_rules_stand_in_for_it() -> None:
 
 def test_unknown_ways_and_a_missing_model_are_refused() -> None:
     with pytest.raises(UnknownName, match="did you mean 'rules'"):
-        make_suggesting(Settings(importance="rule"))
+        make_suggester(Settings(importance="rule"))
     with pytest.raises(UnknownName, match="way to find an emotion"):
-        make_suggesting(Settings(emotion="moody"))
+        make_suggester(Settings(emotion="moody"))
     with pytest.raises(ConfigError, match="language_model"):
-        make_suggesting(Settings(importance="language-model"))
+        make_suggester(Settings(importance="language-model"))
 
 
 LEAST_RIGHT = 0.85

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from nacre.access.capabilities import Access, ScopeLevel
 from nacre.access.transaction import Quota, RestrictedTransaction
-from nacre.engine.changes import SPACE, set_back
-from nacre.engine.engine import FOR_REVIEW, RELATION
+from nacre.engine.difference import set_back
+from nacre.engine.engine import FOR_REVIEW, RELATION, SPACE
 from nacre.errors import QueryCostExceeded
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING, MEMORY

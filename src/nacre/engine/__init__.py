@@ -1,4 +1,4 @@
-"""One transaction per act, journaled, so that anything can be undone."""
+"""Commits, undo, history, successions, links, review and vocabulary: one transaction per operation."""
 
 from nacre.engine.engine import Engine
 

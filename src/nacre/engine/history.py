@@ -1,28 +1,49 @@
-"""What the store knew at an earlier time, rebuilt from how it stands now and what the journal tells since."""
+"""Earlier states: what the store knew at a time, the versions of a memory, and the journal itself."""
 
 from __future__ import annotations
 
+import gzip
+import io
+import json
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
 
-from nacre.engine.changes import TOLD, set_back
-from nacre.errors import HistoryLost, MemoryNotFound
-from nacre.model import Changed, Difference, History, JournalEntry, JournalFilter, Memory, Transition
+from nacre import files
+from nacre.engine.difference import JOURNALED, removed_memory, set_back
+from nacre.errors import HistoryLost, MemoryNotFound, StorageError
+from nacre.model import (
+    Changed,
+    Difference,
+    Filter,
+    History,
+    JournalEntry,
+    JournalExport,
+    JournalFilter,
+    Memory,
+    Transition,
+)
 from nacre.model.instants import iso
-from nacre.model.journal import MEMORY
+from nacre.model.journal import MEMORY, to_line
 from nacre.model.memory import Json, plain
 from nacre.protocols import Backend
+
+PAGE = 1_000  # journal entries read at once
+ARCHIVED = "archived"
+DEFAULT_STATUS = "long_term"  # of an unarchived memory whose earlier status the journal no longer has
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The memories that have changed since, as they stood then; None where one was not there.
+    """The memories that have changed since, as they were then; None where one did not exist.
 
-    `illegible` are those of which the journal's tale is damaged: nobody can say how they stood.
+    `illegible` are those with a damaged journal entry: nobody can say how they were.
     """
 
     upto: int
-    stood: dict[str, Memory | None]
+    memories: dict[str, Memory | None]
     illegible: tuple[str, ...] = ()
 
 
@@ -31,7 +52,7 @@ def past(store: Backend, space: str, at: float, ids: Sequence[str] | None = None
 
     Raises `HistoryLost` when the journal no longer reaches back so far.
     """
-    upto = reachable(store, space, at)
+    upto = last_entry_at(store, space, at)
     since = [
         entry
         for id in (ids if ids is not None else [None])
@@ -39,19 +60,20 @@ def past(store: Backend, space: str, at: float, ids: Sequence[str] | None = None
         if entry.kind == MEMORY
     ]
     changed = dict.fromkeys(entry.memory_id for entry in since)
-    stood: dict[str, Memory | None] = dict.fromkeys(changed)
-    stood |= {memory.id: memory for memory in store.get(space, list(changed))}
+    memories: dict[str, Memory | None] = dict.fromkeys(changed)
+    memories |= {memory.id: memory for memory in store.get(space, list(changed))}
     illegible = dict.fromkeys(entry.memory_id for entry in since if entry.damaged)
     created = creations(store, space, since)
     for entry in since:
         if entry.memory_id not in illegible:
-            stood[entry.memory_id] = None if entry.seq in created else before(entry, stood[entry.memory_id])
+            id = entry.memory_id
+            memories[id] = None if entry.seq in created else before(entry, memories[id])
     for id in illegible:
-        stood[id] = None
-    return Past(upto, stood, tuple(illegible))
+        memories[id] = None
+    return Past(upto, memories, tuple(illegible))
 
 
-def reachable(store: Backend, space: str, at: float) -> int:
+def last_entry_at(store: Backend, space: str, at: float) -> int:
     dropped, dropped_at = store.journal_begins(space)
     upto = store.written_by(space, at)
     if dropped and (at < dropped_at or upto < dropped):
@@ -69,23 +91,22 @@ def creations(store: Backend, space: str, since: Sequence[JournalEntry]) -> set[
     called, unless the journal was compacted: then the first entry that is left may be a later one.
     """
     scrubbed = [entry for entry in since if entry.before is None and entry.after is None]
-    found = {entry.seq for entry in scrubbed if entry.operation.name == "remember"}
+    numbers = {entry.seq for entry in scrubbed if entry.operation.name == "remember"}
     if not store.journal_begins(space)[0]:
         for id in dict.fromkeys(entry.memory_id for entry in scrubbed):
             first = store.journal(space, JournalFilter(memory_id=id), newest_first=False, limit=1)
-            found |= {entry.seq for entry in first}
-    return found
+            numbers |= {entry.seq for entry in first}
+    return numbers
 
 
 def before(entry: JournalEntry, after: Memory | None) -> Memory | None:
     if entry.before is None and entry.after is None:
-        return (
-            after  # Its content was scrubbed. Of a purged memory nothing is left; of a redacted one, that it was there.
-        )
+        # Scrubbed: nothing is left of a purged memory; of a redacted one, that it existed.
+        return after
     if entry.before is None:
         return None
     if entry.after is None:
-        return replace(Memory.from_dict(entry.before), space=entry.space)  # it may have been renamed since
+        return removed_memory(entry)
     return None if after is None else set_back(after, entry.before, entry.after)
 
 
@@ -94,88 +115,144 @@ def difference_between(store: Backend, space: str, earlier: float, later: float)
     if earlier > later:
         earlier, later = later, earlier
     then, now = past(store, space, earlier), past(store, space, later)
-    present = {memory.id: memory for memory in store.get(space, list(then.stood))}
+    present = {memory.id: memory for memory in store.get(space, list(then.memories))}
     added, removed, changed = [], [], []
-    for id, one in then.stood.items():
-        other = now.stood[id] if id in now.stood else present.get(id)
+    for id, one in then.memories.items():
+        other = now.memories[id] if id in now.memories else present.get(id)
         if id in then.illegible:
             continue
         if one is None and other is not None:
             added.append(other)
         elif one is not None and other is None:
             removed.append(one)
-        elif one is not None and other is not None and (fields := apart(one, other)):
+        elif one is not None and other is not None and (fields := changed_fields(one, other)):
             changed.append(Changed(one, other, fields))
-    lost = f"{len(then.illegible)} memories are left out: the journal's tale of them is damaged."
+    lost = f"{len(then.illegible)} memories are left out: their journal entries are damaged."
     return Difference(tuple(added), tuple(removed), tuple(changed), (lost,) if then.illegible else ())
 
 
-def apart(one: Memory, other: Memory) -> dict[str, tuple[Json, Json]]:
-    told = (name for name in TOLD if name != "updated_at" and getattr(one, name) != getattr(other, name))
-    return {name: (plain(name, getattr(one, name)), plain(name, getattr(other, name))) for name in told}
+def changed_fields(one: Memory, other: Memory) -> dict[str, tuple[Json, Json]]:
+    names = (name for name in JOURNALED if name != "updated_at" and getattr(one, name) != getattr(other, name))
+    return {name: (plain(name, getattr(one, name)), plain(name, getattr(other, name))) for name in names}
 
 
 def history(store: Backend, space: str, id: str, *, upto: int | None = None) -> History:
-    """`store` may be one as it was known earlier; `upto` then is the last entry that it knew."""
-    head = head_of(store, space, id)
-    versions = lineage(store, head)
-    acts = [entry for each in versions for entry in store.journal(space, JournalFilter(memory_id=each.id, upto=upto))]
-    told = [*successions(versions, acts), *edits(acts)]
-    return History(tuple(versions), tuple(sorted(told, key=lambda each: each.at)))
+    """`store` may be an earlier state; `upto` is then the last journal entry that it includes."""
+    versions = lineage(store, newest_version(store, space, id))
+    entries = [
+        entry for each in versions for entry in store.journal(space, JournalFilter(memory_id=each.id, upto=upto))
+    ]
+    transitions = [*successions(versions, entries), *text_edits(entries)]
+    return History(tuple(versions), tuple(sorted(transitions, key=lambda each: each.at)))
 
 
-def head_of(store: Backend, space: str, id: str) -> Memory:
-    asked = store.get(space, [id])
-    if not asked:
+def only_versions(every: History, where: Filter) -> History:
+    """Raises `MemoryNotFound` when the filter admits none of them."""
+    versions = tuple(each for each in every.versions if where.admits(each))
+    if not versions:
+        raise MemoryNotFound(every.versions[-1].id, every.versions[-1].space)
+    ids = {each.id for each in versions}
+    return History(versions, tuple(each for each in every.transitions if {each.old, each.new} & ids))
+
+
+def newest_version(store: Backend, space: str, id: str) -> Memory:
+    """The end of the chain that this memory belongs to. Raises `MemoryNotFound`."""
+    memories = store.get(space, [id])
+    if not memories:
         raise MemoryNotFound(id, space)
-    found = asked[0]
-    seen = {found.id}
-    while found.superseded_by and found.superseded_by not in seen:
-        heir = store.get(space, [found.superseded_by])
-        if not heir:  # purged, by a program that did not close the chain
+    memory = memories[0]
+    seen = {memory.id}
+    while memory.superseded_by and memory.superseded_by not in seen:
+        successors = store.get(space, [memory.superseded_by])
+        if not successors:  # purged by a program that did not close the chain
             break
-        found = heir[0]
-        seen.add(found.id)
-    return found
+        memory = successors[0]
+        seen.add(memory.id)
+    return memory
 
 
-def lineage(store: Backend, head: Memory) -> list[Memory]:
-    """Everything that the head stands for in the end, what was replaced before what replaced it."""
-    generations, seen = [[head]], {head.id}
+def lineage(store: Backend, newest: Memory) -> list[Memory]:
+    """Everything that the newest version replaces in the end, predecessors before their successors."""
+    generations, seen = [[newest]], {newest.id}
     while generations[-1]:
-        formers = [f for each in generations[-1] for f in store.replaced_by(head.space, each.id) if f.id not in seen]
-        seen |= {former.id for former in formers}
-        generations.append(formers)
+        earlier = [m for each in generations[-1] for m in store.replaced_by(newest.space, each.id) if m.id not in seen]
+        seen |= {memory.id for memory in earlier}
+        generations.append(earlier)
     return [memory for generation in reversed(generations) for memory in generation]
 
 
-def successions(versions: list[Memory], acts: list[JournalEntry]) -> Iterator[Transition]:
+def successions(versions: list[Memory], entries: list[JournalEntry]) -> Iterator[Transition]:
     known = {memory.id: memory for memory in versions}
-    told = {(entry.memory_id, (entry.after or {}).get("superseded_by")): entry.operation for entry in reversed(acts)}
-    for former in versions:
-        heir = known.get(former.superseded_by)
-        if heir is not None:
-            operation = told.get((former.id, heir.id))
-            before, after = values(former, heir)
-            ends = (former.valid_until, former.superseded_at, heir.created_at)
-            at = next(moment for moment in ends if moment is not None)
-            yield Transition(former.id, heir.id, before, after, at, "supersede", operation.why if operation else "")
+    operations = {(e.memory_id, (e.after or {}).get("superseded_by")): e.operation for e in reversed(entries)}
+    for predecessor in versions:
+        successor = known.get(predecessor.superseded_by)
+        if successor is not None:
+            operation = operations.get((predecessor.id, successor.id))
+            old, new = changed_words(predecessor, successor)
+            times = (predecessor.valid_until, predecessor.superseded_at, successor.created_at)
+            at = next(time for time in times if time is not None)
+            why = operation.why if operation else ""
+            yield Transition(predecessor.id, successor.id, old, new, at, "supersede", why)
 
 
-def values(former: Memory, heir: Memory) -> tuple[str, str]:
-    """The words that changed, where they are few; else the whole texts."""
-    from nacre.conflicts.judge import judge  # its tables of words cost a command 20 ms
+def changed_words(predecessor: Memory, successor: Memory) -> tuple[str, str]:
+    """The words that changed, where they are few; else the full texts."""
+    from nacre.conflicts.judge import judge  # its word tables take 20 ms to import
 
-    verdict = judge(heir, former, 1.0)
-    after, before = verdict.words if verdict is not None else ("", "")
-    return (before, after) if before and after else (former.text, heir.text)
+    verdict = judge(successor, predecessor, 1.0)
+    new, old = verdict.words if verdict is not None else ("", "")
+    return (old, new) if old and new else (predecessor.text, successor.text)
 
 
-def edits(acts: list[JournalEntry]) -> Iterator[Transition]:
-    for entry in acts:
-        before, after = (entry.before or {}).get("text"), (entry.after or {}).get("text")
-        if isinstance(before, str) and isinstance(after, str):
-            operation = entry.operation
-            yield Transition(
-                entry.memory_id, entry.memory_id, before, after, operation.at, operation.name, operation.why
-            )
+def text_edits(entries: list[JournalEntry]) -> Iterator[Transition]:
+    for entry in entries:
+        old, new = (entry.before or {}).get("text"), (entry.after or {}).get("text")
+        if isinstance(old, str) and isinstance(new, str):
+            id, operation = entry.memory_id, entry.operation
+            yield Transition(id, id, old, new, operation.at, operation.name, operation.why)
+
+
+def status_before_archive(store: Backend, space: str, id: str) -> str:
+    """The status that the memory had when it was archived, from elsewhere than the trash."""
+    for entry in store.journal(space, JournalFilter(memory_id=id)):
+        status = str((entry.before or {}).get("status", ""))
+        if (entry.after or {}).get("status") == ARCHIVED and status not in ("", "trashed"):
+            return status
+    return DEFAULT_STATUS
+
+
+def iterate_entries(store: Backend, space: str, where: JournalFilter) -> Iterator[JournalEntry]:
+    """Oldest first, a page at a time; entries written meanwhile are left out, so that it ends on a busy store."""
+    last = store.journal(space, limit=1)
+    where = replace(where, upto=last[0].seq if last else 0)
+    while page := store.journal(space, where, newest_first=False, limit=PAGE):
+        yield from page
+        where = replace(where, after=page[-1].seq)
+
+
+def export_entries(store: Backend, space: str, where: JournalFilter, out: TextIO | Path | str) -> JournalExport:
+    """Writes lines of JSON, oldest first. A path is replaced when all went well, and packed when it ends in `.gz`."""
+    if isinstance(out, str | Path):
+        with replacing(Path(out).expanduser()) as file:
+            return export_entries(store, space, where, file)
+    count = damaged = 0
+    for entry in iterate_entries(store, space, where):
+        out.write(json.dumps(to_line(entry), ensure_ascii=False) + "\n")
+        count, damaged = count + 1, damaged + entry.damaged
+    return JournalExport(count, damaged)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[TextIO]:
+    try:
+        with files.atomic_writer(path) as raw, ExitStack() as stack:
+            out = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw)) if path.suffix == ".gz" else raw
+            lines = io.TextIOWrapper(cast(BinaryIO, out), encoding="utf-8", newline="\n")
+            yield lines
+            lines.flush()
+            lines.detach()
+    except StorageError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StorageError(f"The journal cannot be written to {path} ({reason}); choose another place.") from error

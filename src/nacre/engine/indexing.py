@@ -1,40 +1,49 @@
-"""Brings what is derived up to date: memories kept without the model, or with another one."""
+"""Brings words and vectors up to date: of memories stored without the model, or with another one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from nacre.engine.engine import Engine
-from nacre.errors import StorageError
+from nacre.errors import EmbeddingError, StorageError, StoreBusy, StoreFull, StoreReadOnly
 from nacre.model import Memory
 from nacre.protocols import Progress
 from nacre.remember.derive import derive, same_derived_input
 
 BATCH = 256
+ON_THE_WAY = 32  # memories that another call embeds; some 50 ms
 STEPS_WITHOUT_EFFECT = 20  # others may edit what is being embedded, but not twenty times the same 256
-UPKEEP, UNDER_WAY = "upkeep", "reindex"  # the word of the store's vocabulary that stands while a reindexing goes on
+UPKEEP, UNDER_WAY = "upkeep", "reindex"  # the term that exists while a reindexing is under way
 
 
 def catch_up(engine: Engine, limit: int = BATCH) -> int:
-    """Embeds up to `limit` memories that wait for it and returns how many; not an act, since no record changes.
+    """Embeds up to `limit` waiting memories and returns how many; not journaled, since no record changes.
 
     Raises `EmbeddingError` when the model cannot answer.
     """
     return embed_waiting(engine, engine.store.pending(limit))
 
 
+def catch_up_if_ready(engine: Engine) -> None:
+    """Embeds a few waiting memories on the way of another call, which reports what is wrong if it matters to it."""
+    if engine.embedder.ready and engine.store.pending(1):
+        with suppress(EmbeddingError, StoreBusy, StoreFull, StoreReadOnly):
+            catch_up(engine, ON_THE_WAY)
+
+
 def embed_waiting(engine: Engine, waiting: Sequence[Memory]) -> int:
-    """Returns how many of them were embedded; those that somebody has changed meanwhile are not."""
+    """Returns how many of them were embedded; those that changed meanwhile are not."""
     if not waiting:
         return 0
     done = 0
-    found = derive(waiting, engine.embedder, engine.store)
+    derived = derive(waiting, engine.embedder, engine.store)
     with engine.store.transaction() as transaction:
-        transaction.claim_embedder(engine.embedder.identity, engine.embedder.dimensions)
-        for memory, derived in zip(waiting, found, strict=True):
+        engine.claim(transaction)
+        for memory, each in zip(waiting, derived, strict=True):
             current = transaction.get(memory.space, memory.id)
             if current is not None and same_derived_input(current, memory):
-                transaction.put(current, derived)
+                transaction.put(current, each)
                 done += 1
     return done
 
@@ -58,8 +67,8 @@ def catch_up_all(engine: Engine, *, progress: Progress | None = None) -> int:
 def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None = None) -> int:
     """Computes the words, chunks and vectors of every space again, with the engine's embedder.
 
-    An interruption loses nothing: what is left waits, `catch_up_all` goes on with it, and so does the next `reindex`
-    with the same embedder, unless it is told to `restart`.
+    An interruption loses nothing: what is left waits, and `catch_up_all` or the next `reindex` with the same embedder
+    continues, unless it is told to `restart`.
     """
     engine.embedder.embed([""])  # a model that cannot answer must not cost the vectors of the old one
     identity = engine.embedder.identity
@@ -76,6 +85,5 @@ def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None 
 
 
 def interrupted(engine: Engine) -> str:
-    """The identity of the embedder with which a reindexing was begun and not ended; empty when there is none."""
-    told = engine.store.terms(UPKEEP).get(UNDER_WAY, {})
-    return str(told.get("embedder", ""))
+    """The identity of the embedder of a reindexing that did not end; empty when there is none."""
+    return str(engine.store.terms(UPKEEP).get(UNDER_WAY, {}).get("embedder", ""))

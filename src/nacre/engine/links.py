@@ -1,4 +1,4 @@
-"""Ties memories together and takes ties away, one act each."""
+"""Links memories and removes links, one operation each; the relations that links may have."""
 
 from __future__ import annotations
 
@@ -6,146 +6,132 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from nacre.engine.changes import AnyChange, Change, TermChange
-from nacre.engine.engine import RELATION, Engine
+from nacre.engine.engine import RELATION, AnyChange, Change, Engine
 from nacre.engine.supersede import SUPERSEDES, released, superseded
 from nacre.errors import LinkRefused, MemoryNotFound, UnknownName
 from nacre.model import Edge, Link, Linked, Memory
 from nacre.model.graph import RELATIONS
-from nacre.model.memory import Json
 from nacre.protocols import Backend, Transaction
 from nacre.remember.validate import link_tuple
 
-WEAK = 0.3  # below this a tie that never led anywhere may be pruned
+WEAK = 0.3  # a link with less weight that was never followed may be pruned
+# Relations whose links are never pruned: they record something besides closeness.
+LASTING = ("supersedes", "contradicts", "derived_from", "conflicts", "distinct_from", "transitioned_to")
 
 
-def link(engine: Engine, space: str, source: str, tie: Link, *, strict: bool, why: str = "") -> Linked:
-    """Repeating it changes nothing, another weight or other data replaces what was there.
+def link(engine: Engine, space: str, source: str, wanted: Link, *, strict: bool, why: str = "") -> Linked:
+    """Repeating it changes nothing; another weight or other data replaces the old.
 
-    A relation that the store does not know is learned, and waits for review; `strict` refuses it, and a target that is
-    not there. To tie as `supersedes` is to supersede.
+    An unknown relation is learned and waits for review; `strict` refuses it, and a missing target. A `supersedes` link
+    supersedes its target.
     """
-    (tie,) = link_tuple("links", [tie])
+    (wanted,) = link_tuple("links", [wanted])
     known = relations(engine.store)
-    check(engine.store, space, source, [tie], strict=strict)
+    check_links(engine.store, space, source, [wanted], strict=strict)
     new = False
 
     def plan(transaction: Transaction) -> list[AnyChange]:
         nonlocal new
-        memory = engine.found(transaction, space, source)
-        if tie.rel == SUPERSEDES:  # the tie alone would say what the record does not
-            done = superseded(transaction, engine.found(transaction, space, tie.to), memory, engine.clock())
-            new = bool(done)
-            return [*done]
+        memory = engine.required(transaction, space, source)
+        if wanted.rel == SUPERSEDES:  # the link alone would disagree with the record
+            changes = superseded(transaction, engine.required(transaction, space, wanted.to), memory, engine.clock())
+            new = bool(changes)
+            return [*changes]
         if strict:
-            engine.found(transaction, space, tie.to)
-        held = {(each.to, each.rel): each for each in memory.links}
-        new = (tie.to, tie.rel) not in held
-        if held.get((tie.to, tie.rel)) == tie:
+            engine.required(transaction, space, wanted.to)
+        links = {(each.to, each.rel): each for each in memory.links}
+        new = (wanted.to, wanted.rel) not in links
+        if links.get((wanted.to, wanted.rel)) == wanted:
             return []
-        held[tie.to, tie.rel] = tie
-        after = replace(memory, links=tuple(held.values()), updated_at=engine.clock())
-        return [Change(memory, after)]
+        links[wanted.to, wanted.rel] = wanted
+        return [Change(memory, replace(memory, links=tuple(links.values()), updated_at=engine.clock()))]
 
-    engine.commit("supersede" if tie.rel == SUPERSEDES else "link", plan, why)
-    return Linked(tie, new, near_miss(tie.rel, known))
+    engine.commit("supersede" if wanted.rel == SUPERSEDES else "link", plan, why)
+    return Linked(wanted, new, relation_hint(wanted.rel, known))
 
 
-def check(store: Backend, space: str, source: str, links: Sequence[Link], *, strict: bool) -> None:
-    """Raises `LinkRefused` for a tie to itself; where links are strict, also for what the store does not know."""
+def unlink(engine: Engine, space: str, source: str, target: str, rel: str | None, *, why: str = "") -> int:
+    """Removes the link of this relation, or all between the two when `rel` is None; returns how many."""
+    removed = 0
+
+    def plan(transaction: Transaction) -> list[AnyChange]:
+        nonlocal removed
+        memory = engine.required(transaction, space, source)
+        remaining = tuple(each for each in memory.links if each.to != target or rel not in (None, each.rel))
+        removed = len(memory.links) - len(remaining)
+        after = replace(memory, links=remaining, updated_at=engine.clock())
+        predecessor = transaction.get(space, target)
+        if rel not in (None, SUPERSEDES) or predecessor is None or predecessor.superseded_by != source:
+            return [Change(memory, after)] if removed else []
+        back, successor = released(predecessor, memory, engine.clock())
+        valid_from = memory.valid_from if successor is None else successor.valid_from
+        return [Change(memory, replace(after, valid_from=valid_from)), Change(predecessor, back)]
+
+    engine.commit("unlink", plan, why)
+    return removed
+
+
+def check_links(store: Backend, space: str, source: str, links: Sequence[Link], *, strict: bool) -> None:
+    """Raises `LinkRefused` for a link to itself; with `strict`, also for unknown relations and targets."""
     if any(each.to == source for each in links):
-        raise LinkRefused(f"{source} cannot be tied to itself; give another memory.")
+        raise LinkRefused(f"{source} cannot be linked to itself; give another memory.")
     if strict and links:
-        known, there = relations(store), {m.id for m in store.get(space, [each.to for each in links])}
+        known, existing = relations(store), {m.id for m in store.get(space, [each.to for each in links])}
         for each in links:
             if each.rel not in known:
                 raise UnknownName("relation", each.rel, known)
-            if each.to not in there:
+            if each.to not in existing:
                 raise MemoryNotFound(each.to, space)
 
 
-def near_miss(rel: str, known: Mapping[str, str]) -> tuple[str, ...]:
+def relations(store: Backend) -> dict[str, str]:
+    """Every relation with its description, which may be empty for a learned one."""
+    return {**RELATIONS, **{name: str(data.get("description", "")) for name, data in store.terms(RELATION).items()}}
+
+
+def relation_hint(rel: str, known: Mapping[str, str]) -> tuple[str, ...]:
     if rel in known:
         return ()
     near = get_close_matches(rel.lower().replace("-", "_").replace(" ", "_"), known, n=1, cutoff=0.75)
     return (f"The relation {rel!r} is new here; did you mean {near[0]!r}?",) if near else ()
 
 
-def relations(store: Backend) -> dict[str, str]:
-    """Every relation with what it means; of a learned one that may be nothing."""
-    return {**RELATIONS, **{name: str(data.get("description", "")) for name, data in store.terms(RELATION).items()}}
-
-
-def register(engine: Engine, space: str, name: str, description: str) -> None:
-    def plan(transaction: Transaction) -> list[AnyChange]:
-        stood = transaction.term(RELATION, name)
-        data: dict[str, Json] = {"description": description}
-        return [] if stood == data else [TermChange(space, RELATION, name, stood, data)]
-
-    engine.commit("register", plan, "")
-
-
-def unlink(engine: Engine, space: str, source: str, target: str, rel: str | None, *, why: str = "") -> int:
-    """How many ties went; every relation when none is named."""
-    removed = 0
-
-    def plan(transaction: Transaction) -> list[AnyChange]:
-        nonlocal removed
-        memory = engine.found(transaction, space, source)
-        kept = tuple(each for each in memory.links if each.to != target or rel not in (None, each.rel))
-        removed = len(memory.links) - len(kept)
-        after = replace(memory, links=kept, updated_at=engine.clock())
-        former = transaction.get(space, target)
-        if rel not in (None, SUPERSEDES) or former is None or former.superseded_by != source:
-            return [Change(memory, after)] if removed else []
-        back, heir = released(former, memory, engine.clock())
-        began = memory.valid_from if heir is None else heir.valid_from
-        return [Change(memory, replace(after, valid_from=began)), Change(former, back)]
-
-    engine.commit("unlink", plan, why)
-    return removed
+def with_relation_renamed(memory: Memory, old: str, new: str) -> Memory:
+    """Where the memory has both relations to one target, one remains."""
+    links: dict[tuple[str, str], Link] = {}
+    for each in memory.links:
+        rel = new if each.rel == old else each.rel
+        links.setdefault((each.to, rel), replace(each, rel=rel))
+    return replace(memory, links=tuple(links.values()))
 
 
 def prunable(store: Backend, space: str, *, below: float = WEAK, walks: int = 0) -> list[Edge]:
-    """Ties so weak, and walked so seldom, that nobody would miss them; those with a meaning of their own stay."""
-    lasting = ("supersedes", "contradicts", "derived_from", "conflicts", "distinct_from", "transitioned_to")
+    """Links so weak, and followed so seldom, that nobody would miss them; those of lasting relations stay."""
     return [
-        edge for edge in store.edges(space) if edge.weight < below and edge.walks <= walks and edge.rel not in lasting
+        edge for edge in store.edges(space) if edge.weight < below and edge.walks <= walks and edge.rel not in LASTING
     ]
 
 
 def prune(engine: Engine, space: str, edges: Iterable[Edge], *, why: str = "") -> int:
-    """Takes the planned ties away in one act; one that was walked or made stronger since stays."""
+    """Removes the planned links in one operation; one that was followed or made stronger since stays."""
     planned = {edge[:3]: edge for edge in edges}
     sources = list(dict.fromkeys(edge.source for edge in planned.values()))
     removed = 0
 
     def plan(transaction: Transaction) -> list[AnyChange]:
         nonlocal removed
-        stands = {e[:3] for e in engine.store.edges(space, out_of=sources) if same_use(e, planned.get(e[:3]))}
+        unused = {e[:3] for e in engine.store.edges(space, out_of=sources) if is_unused_since(e, planned.get(e[:3]))}
         changes: list[AnyChange] = []
         for memory in filter(None, (transaction.get(space, id) for id in sources)):
-            kept = tuple(each for each in memory.links if (memory.id, each.to, each.rel) not in stands)
-            removed += len(memory.links) - len(kept)
-            if kept != memory.links:
-                changes.append(Change(memory, replace(memory, links=kept, updated_at=engine.clock())))
+            remaining = tuple(each for each in memory.links if (memory.id, each.to, each.rel) not in unused)
+            removed += len(memory.links) - len(remaining)
+            if remaining != memory.links:
+                changes.append(Change(memory, replace(memory, links=remaining, updated_at=engine.clock())))
         return changes
 
     engine.commit("prune_links", plan, why)
     return removed
 
 
-def same_use(edge: Edge, planned: Edge | None) -> bool:
+def is_unused_since(edge: Edge, planned: Edge | None) -> bool:
     return planned is not None and edge.walks <= planned.walks and edge.weight <= planned.weight
-
-
-def renamed(memories: Sequence[Memory], old: str, new: str, now: float) -> list[AnyChange]:
-    """Every tie of one relation under another name; where both were there, one remains."""
-    changes: list[AnyChange] = []
-    for memory in memories:
-        whole: dict[tuple[str, str], Link] = {}
-        for each in memory.links:
-            rel = new if each.rel == old else each.rel
-            whole.setdefault((each.to, rel), replace(each, rel=rel))
-        changes.append(Change(memory, replace(memory, links=tuple(whole.values()), updated_at=now)))
-    return changes

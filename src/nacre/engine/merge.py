@@ -1,76 +1,91 @@
-"""Several memories become one: the one that stays knows what the others knew, and they are superseded by it."""
+"""Merges memories: one stays with what the others knew, and replaces them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from nacre.engine.changes import AnyChange, Change
-from nacre.engine.engine import Edit, Engine, Prepared, fits
-from nacre.engine.review import settled, united
-from nacre.engine.supersede import all_superseded
+from nacre.engine.engine import AnyChange, Change, Edit, Engine, Preparations, fitting
+from nacre.engine.remember import CONFLICTS
+from nacre.engine.supersede import SUPERSEDES, all_superseded
 from nacre.errors import InvalidInput
 from nacre.model import Memory
 from nacre.protocols import Transaction
 
 
-def merge(engine: Engine, space: str, keep: str, others: Sequence[str], said: Edit, *, why: str = "") -> Memory:
-    """One act; `said` is what becomes of the one that stays, once it knows all.
+def merge(engine: Engine, space: str, keep: str, others: Sequence[str], edit: Edit, *, why: str = "") -> Memory:
+    """One operation; `edit` is applied to the memory that stays, once it has everything.
 
-    Raises `MemoryNotFound`, and `InvalidInput` when one of them no longer stands.
+    Raises `MemoryNotFound`, and `InvalidInput` when one of them is in the trash or was superseded.
     """
     gone = [id for id in dict.fromkeys(others) if id != keep]
     if not gone:
         raise InvalidInput("A memory cannot be merged with itself alone; name at least one other.")
-    while True:
-        stays, *formers = engine.existing(space, [keep, *gone])
-        planned = engine.prepared([(stays, said(all_united(stays, formers)))])
-        done = try_merge(engine, space, [keep, *gone], said, planned, why)
-        if done is not None:
-            return done
-        # Someone wrote between the reading and the transaction: read again.
-
-
-def try_merge(
-    engine: Engine, space: str, ids: Sequence[str], said: Edit, planned: dict[str, Prepared], why: str
-) -> Memory | None:
+    ids = [keep, *gone]
     merged: list[Memory] = []
 
-    def plan(transaction: Transaction) -> list[AnyChange] | None:
-        stood = {id: engine.found(transaction, space, id) for id in ids}
-        for memory in stood.values():
-            refuse_fallen(memory)
-        keep, *formers = apart(list(stood.values()))
-        whole = said(all_united(keep, formers))
-        if not fits(planned.get(keep.id), stood[keep.id], whole):
-            return None
+    def prepare() -> Preparations:
+        stays, *rest = engine.existing(space, ids)
+        return engine.prepare([(stays, edit(all_united(stays, rest)))])
+
+    def plan(transaction: Transaction, prepared: Preparations) -> list[AnyChange]:
+        current = {id: engine.required(transaction, space, id) for id in ids}
+        for memory in current.values():
+            refuse_unmergeable(memory)
+        stays, *rest = without_conflicts_between(list(current.values()))
+        united_memory = edit(all_united(stays, rest))
+        derived = fitting(prepared, current[keep], united_memory)
         now = engine.clock()
-        heir, changes = all_superseded(transaction, formers, whole, now)
-        merged.append(replace(heir, updated_at=now))
-        derived = planned[keep.id].derived if keep.id in planned else None
+        successor, changes = all_superseded(transaction, rest, united_memory, now)
+        merged.append(replace(successor, updated_at=now))
         replaced = (change.subject for change in changes)
-        return [Change(stood[keep.id], merged[-1], derived), *(Change(stood[each.id], each) for each in replaced)]
+        return [Change(current[keep], merged[-1], derived), *(Change(current[each.id], each) for each in replaced)]
 
-    return None if engine.commit("merge", plan, why) is None else merged[-1]
+    engine.commit_prepared("merge", prepare, plan, why)
+    return merged[-1]
 
 
-def refuse_fallen(memory: Memory) -> None:
+def refuse_unmergeable(memory: Memory) -> None:
     if memory.status == "trashed" or memory.superseded_by:
         state = "is in the trash" if memory.status == "trashed" else "was superseded"
         raise InvalidInput(f"{memory.id} {state}, and nothing was merged; `nacre restore {memory.id}` brings it back.")
 
 
-def apart(memories: Sequence[Memory]) -> list[Memory]:
-    """Without the conflicts that were noted between them: merging settles those."""
-    found = list(memories)
+def without_conflicts_between(memories: Sequence[Memory]) -> list[Memory]:
+    """Merging settles the conflicts that were noted between them."""
+    settled = list(memories)
     for other in memories:
-        found = [settled(memory, other.id) for memory in found]
-    return found
+        settled = [without_conflict(memory, other.id) for memory in settled]
+    return settled
+
+
+def without_conflict(memory: Memory, other: str) -> Memory:
+    return replace(memory, links=tuple(x for x in memory.links if not (x.to == other and x.rel == CONFLICTS)))
 
 
 def all_united(keep: Memory, others: Sequence[Memory]) -> Memory:
-    gone = {other.id for other in others}
+    replaced = {other.id for other in others}
     for other in others:
-        keep = united(keep, other, "")
-    # A tie to what it now stands for says nothing: only that it replaced it, which the supersession says.
-    return replace(keep, links=tuple(link for link in keep.links if link.to not in gone))
+        keep = united(keep, other)
+    # A link to what it replaces says nothing that the succession does not say.
+    return replace(keep, links=tuple(link for link in keep.links if link.to not in replaced))
+
+
+def united(newer: Memory, older: Memory, text: str = "") -> Memory:
+    """The newer one with what only the older one had."""
+    # What the older one had replaced stays linked to it: a chain has one direction.
+    inherited = (link for link in older.links if link.rel != SUPERSEDES)
+    links = {(link.to, link.rel): link for link in (*inherited, *newer.links) if link.to != newer.id}
+    return replace(
+        newer,
+        text=text or newer.text,
+        title=newer.title or older.title,
+        tags=tuple(dict.fromkeys((*newer.tags, *older.tags))),
+        contexts=tuple(dict.fromkeys((*newer.contexts, *older.contexts))),
+        entities=tuple(dict.fromkeys((*newer.entities, *older.entities))),
+        importance=max(newer.importance, older.importance),
+        confidence=max(newer.confidence, older.confidence),
+        pinned=newer.pinned or older.pinned,
+        metadata={**older.metadata, **newer.metadata},
+        links=tuple(links.values()),
+    )

@@ -1,4 +1,4 @@
-"""Looks through a whole space for pairs that conflict, candidates from the indexes."""
+"""The review queue: finds what needs a person's decision, and carries the decisions out."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from functools import partial
 from itertools import islice
 
 from nacre.conflicts.candidates import Comparison, gravity
-from nacre.engine.changes import AnyChange, Change, TermChange
-from nacre.engine.engine import FOR_REVIEW, RELATION, Engine, Prepared, fits
-from nacre.engine.links import near_miss, relations, renamed
-from nacre.engine.remember import CONFLICTS, noted, states
-from nacre.engine.supersede import SUPERSEDES, superseded
+from nacre.engine.engine import FOR_REVIEW, RELATION, AnyChange, Change, Engine, Preparations, TermChange, fitting
+from nacre.engine.links import relation_hint, relations, with_relation_renamed
+from nacre.engine.merge import united, without_conflict
+from nacre.engine.remember import CONFLICTS, is_statement, with_conflict_links
+from nacre.engine.supersede import superseded
 from nacre.errors import InvalidInput, UnknownName
 from nacre.model import Conflict, Filter, Link, Memory
 from nacre.model.instants import DAY
@@ -22,72 +22,72 @@ from nacre.protocols import Progress, Transaction
 from nacre.remember.guard import is_suspicious, restore_trust
 
 PAGE = 256
+STALE_DAYS = 365.0
+DOUBTFUL = 0.5  # a confidence or trust below this needs confirmation
+# Events do not become outdated: what happened has happened. What is held to be true does.
+HELD_TYPES = ("semantic", "procedural", "feedback", "prospective", LESSON)
+CONTRADICTS, DISTINCT = "contradicts", "distinct_from"
+# The operation that a decision about a conflict is journaled as.
+OPERATIONS = {
+    "keep_both": "keep_both", "newer": "supersede", "older": "supersede", "merge": "merge", "trash_newer": "forget",
+    "trash_older": "forget",
+}  # fmt: skip
 
 
 def scan(comparison: Comparison, space: str, progress: Progress | None = None) -> list[Conflict]:
-    """Each memory with what stood before it, as it would have been compared when it was written; worst first."""
+    """Compares each memory with those written before it, as when it was written; the worst conflicts first."""
     store, where = comparison.store, comparison.where
     total = store.count(space, where)
-    found: list[Conflict] = []
+    conflicts: list[Conflict] = []
     done = 0
-    for page in pages(store.iterate(space, where)):
+    memories = store.iterate(space, where)
+    while page := list(islice(memories, PAGE)):
         vectors = store.vectors(space, [memory.id for memory in page])
-        for memory in filter(states, page):
+        for memory in filter(is_statement, page):
             own = vectors.get(memory.id)
-            found += comparison.conflicts(memory, None if own is None else own[0], partial(stood_before, memory))
+            conflicts += comparison.conflicts(memory, None if own is None else own[0], partial(is_older, memory))
         done += len(page)
         if progress is not None:
             progress(min(done, total), total, "comparing memories")
-    return sorted(found, key=gravity)
+    return sorted(conflicts, key=gravity)
 
 
-def pages(memories: Iterator[Memory]) -> Iterator[list[Memory]]:
-    while page := list(islice(memories, PAGE)):
-        yield page
+def is_older(memory: Memory, other: Memory) -> bool:
+    return is_statement(other) and (other.created_at, other.id) < (memory.created_at, memory.id)
 
 
-def stood_before(memory: Memory, other: Memory) -> bool:
-    return states(other) and (other.created_at, other.id) < (memory.created_at, memory.id)
-
-
-def noted_conflicts(engine: Engine, space: str, conflicts: Sequence[Conflict], *, why: str = "") -> int:
-    noted_now = 0
+def note_conflicts(engine: Engine, space: str, conflicts: Sequence[Conflict], *, why: str = "") -> int:
+    """Puts conflicts into the queue in one operation; returns how many were not there yet."""
+    noted = 0
 
     def plan(transaction: Transaction) -> list[AnyChange]:
-        nonlocal noted_now
+        nonlocal noted
         by_newer: dict[str, list[Conflict]] = {}
         for conflict in conflicts:
             by_newer.setdefault(conflict.a.id, []).append(conflict)
         changes: list[AnyChange] = []
-        for id, found in by_newer.items():
-            memory = engine.found(transaction, space, id)
-            tied = {link.to for link in memory.links if link.rel == "conflicts"}
-            new = [each for each in found if each.b.id not in tied and transaction.get(space, each.b.id) is not None]
+        for id, own in by_newer.items():
+            memory = engine.required(transaction, space, id)
+            linked = {link.to for link in memory.links if link.rel == CONFLICTS}
+            new = [each for each in own if each.b.id not in linked and transaction.get(space, each.b.id) is not None]
             if new:
-                noted_now += len(new)
-                changes.append(Change(memory, replace(noted(memory, new), updated_at=engine.clock())))
+                noted += len(new)
+                changes.append(Change(memory, replace(with_conflict_links(memory, new), updated_at=engine.clock())))
         return changes
 
     engine.commit("note_conflicts", plan, why)
-    return noted_now
-
-
-STALE_DAYS = 365.0
-DOUBTFUL = 0.5  # a confidence or trust below this asks for somebody's word
-# Events do not grow old: what happened has happened. What is held to be true does.
-HELD = ("semantic", "procedural", "feedback", "prospective", LESSON)
-CONTRADICTS, DISTINCT = "contradicts", "distinct_from"
+    return noted
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class ReviewQueue:
     engine: Engine
     space: str
     stale_days: float = STALE_DAYS
 
     def items(self, kinds: Sequence[str] = KINDS, limit: int | None = None) -> list[ReviewItem]:
         sources: dict[str, Callable[[], Iterator[ReviewItem]]] = {
-            "conflict": self.conflicts, "unvalidated": self.unvalidated, "stale": self.stale, "word": self.words,
+            "conflict": self.conflicts, "unvalidated": self.unvalidated, "stale": self.stale, "word": self.terms,
             "entity": self.entities,
         }  # fmt: skip
         if limit is not None and limit < 0:
@@ -97,14 +97,25 @@ class Queue:
                 raise UnknownName("kind of review", kind, KINDS)
         return list(islice((item for kind in kinds for item in sources[kind]()), limit))
 
+    def item(self, id: str) -> ReviewItem:
+        """The item with this id, or whose id begins so. Raises `InvalidInput` when there is none, or several."""
+        items = {item.id: item for item in self.items()}
+        if id in items:
+            return items[id]
+        matches = [item for key, item in items.items() if id and key.startswith(id)]
+        if len(matches) == 1:
+            return matches[0]
+        state = "several items that wait" if matches else "nothing that waits"
+        raise InvalidInput(f"{id!r} names {state} for review; `nacre review` lists them.")
+
     def conflicts(self) -> Iterator[ReviewItem]:
-        """Noted ones whose two sides still stand, contradictions first."""
+        """Noted ones whose two sides are still live, contradictions first."""
         noted = self.engine.store.edges(self.space, rels=[CONFLICTS])
         ends = list(dict.fromkeys(id for edge in noted for id in edge[:2]))
         live = {m.id: m for m in self.engine.store.get(self.space, ends) if self._live().admits(m)}
-        pairs = [told(live[e.source], live[e.target]) for e in noted if e.source in live and e.target in live]
-        standing = (each for each in pairs if each is not None)
-        for conflict in sorted(standing, key=lambda each: (each.kind != "contradiction", each.kind == "duplicate")):
+        pairs = [noted_conflict(live[e.source], live[e.target]) for e in noted if e.source in live and e.target in live]
+        unsettled = (each for each in pairs if each is not None)
+        for conflict in sorted(unsettled, key=lambda each: (each.kind != "contradiction", each.kind == "duplicate")):
             yield ReviewItem(conflict_id(conflict), "conflict", str(conflict), conflict.a, conflict)
 
     def unvalidated(self) -> Iterator[ReviewItem]:
@@ -117,166 +128,119 @@ class Queue:
 
     def stale(self) -> Iterator[ReviewItem]:
         edge = self.engine.clock() - self.stale_days * DAY
-        held = self._live() & Filter.where(type__in=HELD, pinned=False)
-        for narrowed in (
+        held = self._live() & Filter.where(type__in=HELD_TYPES, pinned=False)
+        for unconfirmed in (
             Filter.where(last_validated_at__lt=edge),
             Filter.where(last_validated_at__unset=True, created_at__lt=edge),
         ):
-            for memory in self.engine.store.select(self.space, held & narrowed, order="oldest"):
+            for memory in self.engine.store.select(self.space, held & unconfirmed, order="oldest"):
                 days = (self.engine.clock() - (memory.last_validated_at or memory.created_at)) / DAY
                 yield ReviewItem(memory.id, "stale", f"not confirmed for {days:.0f} days", memory)
 
-    def words(self) -> Iterator[ReviewItem]:
+    def terms(self) -> Iterator[ReviewItem]:
         known = relations(self.engine.store)
         for name, data in self.engine.store.terms(RELATION).items():
             if data.get(FOR_REVIEW):
                 others = {other: line for other, line in known.items() if other != name}
-                hint = " ".join(near_miss(name, others)) or f"The relation {name!r} is new here."
+                hint = " ".join(relation_hint(name, others)) or f"The relation {name!r} is new here."
                 yield ReviewItem(f"{RELATION}:{name}", "word", hint, word=name)
 
     def entities(self) -> Iterator[ReviewItem]:
-        from nacre.engine.entities import waiting  # most queues are asked for something else
+        from nacre.engine.entities import review_items  # slow to import, and most callers ask for other kinds
 
-        return waiting(self.engine, self.space)
+        return review_items(self.engine, self.space)
 
     def _live(self) -> Filter:
         return Filter.live(self.engine.clock())
-
-    def found(self, id: str) -> ReviewItem:
-        """The item with this id, or whose id begins so. Raises `InvalidInput` when there is none, or several."""
-        items = {item.id: item for item in self.items()}
-        if id in items:
-            return items[id]
-        near = [item for key, item in items.items() if id and key.startswith(id)]
-        if len(near) == 1:
-            return near[0]
-        state = "several things that wait" if near else "nothing that waits"
-        raise InvalidInput(f"{id!r} names {state} for review; `nacre review` lists them.")
 
 
 def decide(
     engine: Engine, space: str, item: ReviewItem, decision: str, *, into: str = "", text: str = "", why: str = ""
 ) -> bool:
-    """Carries a decision out as one act; False for `skip`. `into` names the relation to merge a word with, or the name
-    that merged entities go by, `text` what two memories that are merged say together."""
+    """Carries a decision out as one operation; False for `skip`. `into` names the relation that a term is merged with,
+    or the name of merged entities; `text` is the text of two memories that are merged."""
     if decision not in DECISIONS[item.kind]:
         raise UnknownName(f"decision on a {item.kind}", decision, DECISIONS[item.kind])
     if decision == "skip":
         return False
     if item.kind == "entity":
-        from nacre.engine.entities import entity_decided
+        from nacre.engine.entities import decide_entity
 
-        return entity_decided(engine, space, item.names, decision, into, why)
+        return decide_entity(engine, space, item.names, decision, into, why)
     if item.kind == "word":
-        return word_decided(engine, space, item.word, decision, into, why)
+        return decide_relation(engine, space, item.word, decision, into, why)
     if item.conflict is not None:
-        return conflict_decided(engine, space, item.conflict, decision, text, why)
+        return decide_conflict(engine, space, item.conflict, decision, text, why)
     if item.memory is None:
         raise InvalidInput(f"{item.id} names no memory.")
     name, edit = ("validate", validated(engine.clock())) if decision == "validate" else ("forget", trashed)
     return bool(engine.change(space, [item.memory.id], name, edit, why=why))
 
 
-def conflict_decided(engine: Engine, space: str, conflict: Conflict, decision: str, text: str, why: str) -> bool:
-    while True:
+def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: str, text: str, why: str) -> bool:
+    def prepare() -> Preparations:
         newer, older = engine.existing(space, [conflict.a.id, conflict.b.id])
-        merged = united(newer, older, text) if decision == "merge" else newer
-        planned = engine.prepared([(newer, merged)])
-        done = try_conflict(engine, space, conflict, decision, text, planned, why)
-        if done is not None:
-            return done
-        # Someone wrote between the reading and the transaction: read again.
+        return engine.prepare([(newer, united(newer, older, text) if decision == "merge" else newer)])
 
-
-def try_conflict(
-    engine: Engine, space: str, conflict: Conflict, decision: str, text: str, planned: dict[str, Prepared], why: str
-) -> bool | None:
-    def plan(transaction: Transaction) -> list[AnyChange] | None:
-        stood = [engine.found(transaction, space, each.id) for each in (conflict.a, conflict.b)]
-        if any(each.superseded_by or each.status == "trashed" for each in stood):
-            raise InvalidInput(f"One of {conflict_id(conflict)} no longer stands; `nacre review` lists what waits.")
-        newer, older = settled(stood[0], stood[1].id), settled(stood[1], stood[0].id)
+    def plan(transaction: Transaction, prepared: Preparations) -> list[AnyChange]:
+        current = [engine.required(transaction, space, each.id) for each in (conflict.a, conflict.b)]
+        if any(each.superseded_by or each.status == "trashed" for each in current):
+            raise InvalidInput(
+                f"One of {conflict_id(conflict)} was superseded or trashed; `nacre review` lists what waits."
+            )
+        newer, older = without_conflict(current[0], current[1].id), without_conflict(current[1], current[0].id)
         after = outcome(transaction, newer, older, decision, conflict, text, engine.clock())
-        before = {each.id: each for each in stood}
-        if not all(fits(planned.get(id), before[id], each) for id, each in after.items()):
-            return None
+        before = {each.id: each for each in current}
         return [
-            Change(before[id], replace(each, updated_at=engine.clock()), planned[id].derived if id in planned else None)
+            Change(before[id], replace(each, updated_at=engine.clock()), derived)
             for id, each in after.items()
+            for derived in (fitting(prepared, before[id], each),)
             if each != before[id]
         ]
 
-    told_of = engine.commit(ACTS[decision], plan, why)
-    return None if told_of is None else bool(told_of)
-
-
-ACTS = {
-    "keep_both": "keep_both", "newer": "supersede", "older": "supersede", "merge": "merge", "trash_newer": "forget",
-    "trash_older": "forget",
-}  # fmt: skip
+    return bool(engine.commit_prepared(OPERATIONS[decision], prepare, plan, why))
 
 
 def outcome(
     transaction: Transaction, newer: Memory, older: Memory, decision: str, conflict: Conflict, text: str, now: float
 ) -> dict[str, Memory]:
-    """Both memories as the decision leaves them, the noted tie gone."""
+    """Both memories after the decision, without the link that noted the conflict."""
     after = {newer.id: newer, older.id: older}
     if decision == "keep_both":
         rel = DISTINCT if conflict.kind == "duplicate" else CONTRADICTS
         after[newer.id] = replace(newer, links=(*newer.links, Link(older.id, rel)))
     elif decision in ("trash_newer", "trash_older"):
-        gone = newer if decision == "trash_newer" else older
-        after[gone.id] = trashed(gone)
+        rejected = newer if decision == "trash_newer" else older
+        after[rejected.id] = trashed(rejected)
     else:
-        heir, former = (older, newer) if decision == "older" else (newer, older)
+        successor, predecessor = (older, newer) if decision == "older" else (newer, older)
         if decision == "merge":
-            heir = united(heir, former, text)
-        for change in superseded(transaction, former, heir, now):
+            successor = united(successor, predecessor, text)
+        for change in superseded(transaction, predecessor, successor, now):
             after[change.subject.id] = change.subject
     return after
 
 
-def settled(memory: Memory, other: str) -> Memory:
-    return replace(memory, links=tuple(x for x in memory.links if not (x.to == other and x.rel == CONFLICTS)))
-
-
-def united(newer: Memory, older: Memory, text: str) -> Memory:
-    """The newer one with what only the older one knew."""
-    # What the older one had replaced stays tied to it: a chain has one way.
-    kept = (link for link in older.links if link.rel != SUPERSEDES)
-    ties = {(link.to, link.rel): link for link in (*kept, *newer.links) if link.to != newer.id}
-    return replace(
-        newer,
-        text=text or newer.text,
-        title=newer.title or older.title,
-        tags=tuple(dict.fromkeys((*newer.tags, *older.tags))),
-        contexts=tuple(dict.fromkeys((*newer.contexts, *older.contexts))),
-        entities=tuple(dict.fromkeys((*newer.entities, *older.entities))),
-        importance=max(newer.importance, older.importance),
-        confidence=max(newer.confidence, older.confidence),
-        pinned=newer.pinned or older.pinned,
-        metadata={**older.metadata, **newer.metadata},
-        links=tuple(ties.values()),
-    )
-
-
-def word_decided(engine: Engine, space: str, name: str, decision: str, into: str, why: str) -> bool:
+def decide_relation(engine: Engine, space: str, name: str, decision: str, into: str, why: str) -> bool:
     known = relations(engine.store)
     if decision == "merge" and (into not in known or into == name):
         raise UnknownName("relation to merge into", into, [other for other in known if other != name])
 
     def plan(transaction: Transaction) -> list[AnyChange]:
-        stood = transaction.term(RELATION, name)
-        if stood is None:
-            raise InvalidInput(f"The relation {name!r} is no longer there; `nacre review` lists what waits.")
+        current = transaction.term(RELATION, name)
+        if current is None:
+            raise InvalidInput(f"The relation {name!r} does not exist any more; `nacre review` lists what waits.")
         if decision == "keep":
-            kept = {key: value for key, value in stood.items() if key != FOR_REVIEW}
-            return [TermChange(space, RELATION, name, stood, kept)]
-        edges = engine.store.edges(space, rels=[name])
-        tied = [transaction.get(space, id) for id in dict.fromkeys(edge.source for edge in edges)]
-        moved = renamed([memory for memory in tied if memory is not None], name, into, engine.clock())
+            confirmed = {key: value for key, value in current.items() if key != FOR_REVIEW}
+            return [TermChange(space, RELATION, name, current, confirmed)]
+        sources = dict.fromkeys(edge.source for edge in engine.store.edges(space, rels=[name]))
+        memories = filter(None, (transaction.get(space, id) for id in sources))
+        moved: list[AnyChange] = [
+            Change(memory, replace(with_relation_renamed(memory, name, into), updated_at=engine.clock()))
+            for memory in memories
+        ]
         elsewhere = any(engine.store.edges(other, rels=[name]) for other in engine.store.spaces() if other != space)
-        return moved if elsewhere else [*moved, TermChange(space, RELATION, name, stood, None)]
+        return moved if elsewhere else [*moved, TermChange(space, RELATION, name, current, None)]
 
     return bool(engine.commit(f"{decision}_{RELATION}", plan, why))
 
@@ -294,18 +258,18 @@ def trashed(memory: Memory) -> Memory:
     return memory if memory.status == "trashed" else replace(memory, status="trashed", trashed_from=memory.status)
 
 
-def told(newer: Memory, older: Memory) -> Conflict | None:
-    """A noted conflict with the words that decided, found again; None when someone has settled it meanwhile."""
-    from nacre.conflicts.judge import judge  # its tables of words cost a command 20 ms
+def noted_conflict(newer: Memory, older: Memory) -> Conflict | None:
+    """A noted conflict with the words that decided, found again; None when it was settled meanwhile."""
+    from nacre.conflicts.judge import judge  # its word tables take 20 ms to import
 
-    tie = next((link for link in newer.links if link.to == older.id and link.rel == CONFLICTS), None)
-    if tie is None:
+    link = next((each for each in newer.links if each.to == older.id and each.rel == CONFLICTS), None)
+    if link is None:
         return None
-    similarity = tie.data.get("similarity")
+    similarity = link.data.get("similarity")
     likeness = float(similarity) if isinstance(similarity, int | float) else 0.0
     verdict = judge(newer, older, likeness)
     words = verdict.words if verdict is not None else ("", "")
-    return Conflict(newer, older, likeness, str(tie.data.get("kind", "")), str(tie.data.get("reason", "")), words)
+    return Conflict(newer, older, likeness, str(link.data.get("kind", "")), str(link.data.get("reason", "")), words)
 
 
 def conflict_id(conflict: Conflict) -> str:

@@ -1,26 +1,94 @@
-"""Spaces as a whole: one is described, copied into another, renamed, emptied."""
+"""Spaces: counts and descriptions, and copying, renaming, emptying and purging one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
-from nacre.engine.changes import SPACE, AnyChange, Change, SpaceRenamed, TermChange
-from nacre.engine.engine import Engine, is_redacted
+from nacre.engine.engine import SPACE, AnyChange, Change, Engine, SpaceRenamed, TermChange
+from nacre.engine.removal import remove
 from nacre.engine.review import trashed
+from nacre.engine.supersede import is_redacted
 from nacre.errors import InvalidInput
 from nacre.model import Filter, Memory
-from nacre.protocols import Transaction
+from nacre.model.instants import DAY, iso
+from nacre.protocols import Backend, Transaction
 
 DESCRIPTION = "description"
+TOP_TAGS = 15
+GROWTH_WEEKS = 26  # half a year: as many columns as a line of text has room for
+WEEK = 7 * DAY
+MONDAY = 4 * DAY  # the first one of the epoch, which began on a Thursday
 
 
-def known(engine: Engine) -> set[str]:
-    return {*engine.store.spaces(), *engine.store.terms(SPACE)}
+@dataclass(frozen=True, slots=True)
+class SpaceNote:
+    """`memories` counts all, those in the trash too."""
+
+    name: str
+    memories: int
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """`active` is what a recall can return; `by_type`, `top_tags` and `growth` count those. `growth` is by the Monday
+    (UTC) of the week in which they were created, for the last half year."""
+
+    space: str
+    total: int
+    active: int
+    superseded: int
+    archived: int
+    trashed: int
+    by_type: Mapping[str, int]
+    top_tags: Mapping[str, int]
+    waiting_for_model: int
+    embedder: str
+    bytes_on_disk: int
+    growth: Mapping[str, int] = field(default_factory=dict)
+
+
+def space_notes(store: Backend) -> list[SpaceNote]:
+    """Every space that holds a memory or was created, by name."""
+    counts, terms = store.spaces(), store.terms(SPACE)
+    names = sorted({*counts, *terms})
+    return [SpaceNote(name, counts.get(name, 0), str(terms.get(name, {}).get(DESCRIPTION, ""))) for name in names]
+
+
+def gather_stats(store: Backend, space: str, now: float) -> Stats:
+    live, health = Filter.live(now), store.health()
+    tags = store.tally(space, "tags", live)
+    return Stats(
+        space=space,
+        total=store.count(space, Filter()),
+        active=store.count(space, live),
+        superseded=store.count(space, Filter.where(superseded_by__ne="", status__ne="trashed")),
+        archived=store.count(space, Filter.where(status="archived")),
+        trashed=store.count(space, Filter.where(status="trashed")),
+        by_type=store.tally(space, "type", live),
+        top_tags=dict(list(tags.items())[:TOP_TAGS]),
+        waiting_for_model=health.pending,
+        embedder=health.embedder,
+        bytes_on_disk=health.bytes_on_disk,
+        growth=growth(store, space, live, now),
+    )
+
+
+def growth(store: Backend, space: str, live: Filter, now: float) -> dict[str, int]:
+    """Every week from the first that has some, the empty ones too: a gap is part of the picture."""
+    last = now - (now - MONDAY) % WEEK
+    weeks = [last - back * WEEK for back in reversed(range(GROWTH_WEEKS))]
+    counts = {
+        iso(begin)[:10]: store.count(space, live & Filter.where(created_at__ge=begin, created_at__lt=begin + WEEK))
+        for begin in weeks
+    }
+    first = next((at for at, count in enumerate(counts.values()) if count), len(counts))
+    return dict(list(counts.items())[first:])
 
 
 def create(engine: Engine, space: str, description: str, *, why: str = "") -> bool:
-    """Notes the space, so that it is listed before anything is remembered in it; False when it is noted so already."""
+    """Lists the space before anything is remembered in it; False when it has this description already."""
 
     def plan(transaction: Transaction) -> list[AnyChange]:
         before = transaction.term(SPACE, space)
@@ -30,64 +98,64 @@ def create(engine: Engine, space: str, description: str, *, why: str = "") -> bo
     return bool(engine.commit("create_space", plan, why))
 
 
-def copied(engine: Engine, space: str, target: str) -> list[Memory]:
-    """What a copy would bring: all that is not in the trash and whose id is free there."""
+def to_copy(engine: Engine, space: str, target: str) -> list[Memory]:
+    """What a copy would bring: all that is not in the trash and whose id is free in the target."""
     if target == space:
         raise InvalidInput(f"The space {space!r} cannot be copied into itself; name another.")
-    there = {memory.id for memory in engine.store.iterate(target, Filter())}
+    taken = {memory.id for memory in engine.store.iterate(target, Filter())}
     wanted = engine.store.iterate(space, Filter.where(status__ne="trashed"))
-    return [replace(memory, space=target) for memory in wanted if memory.id not in there]
+    return [replace(memory, space=target) for memory in wanted if memory.id not in taken]
 
 
 def copy(engine: Engine, space: str, target: str, *, why: str = "") -> list[Memory]:
-    """One act of the target's. Vectors are taken over as they are; ids are kept, so that ties hold there too."""
-    memories = copied(engine, space, target)
+    """One operation of the target. Stored vectors are used again; ids stay, so that links hold there too."""
+    memories = to_copy(engine, space, target)
     derived, _ = engine.derived(memories) if memories else ([], ())
 
     def plan(transaction: Transaction) -> list[AnyChange]:
-        fresh = zip(memories, derived, strict=True)
-        return [Change(None, memory, found) for memory, found in fresh if transaction.get(target, memory.id) is None]
+        pairs = zip(memories, derived, strict=True)
+        return [Change(None, memory, each) for memory, each in pairs if transaction.get(target, memory.id) is None]
 
     engine.commit("copy_space", plan, why)
     return memories
 
 
 def rename(engine: Engine, space: str, new: str, *, why: str = "") -> None:
-    if space not in known(engine):
+    if space not in names(engine.store):
         raise InvalidInput(f"There is no space {space!r}; `nacre space list` has them all.")
 
-    def plan(transaction: Transaction) -> list[AnyChange]:  # noqa: ARG001 (asked while nobody else writes)
-        if new in known(engine):
+    def plan(_: Transaction) -> list[AnyChange]:
+        if new in names(engine.store):  # asked inside the transaction, while nobody else writes
             raise InvalidInput(f"There is a space {new!r} already; `nacre space copy` brings one into another.")
         return [SpaceRenamed(space, new)]
 
     engine.commit("rename_space", plan, why)
 
 
-def emptied(engine: Engine, space: str) -> list[Memory]:
-    """What a deletion would move to the trash."""
-    found = engine.store.iterate(space, Filter.where(status__ne="trashed"))
-    return [memory for memory in found if not is_redacted(memory)]
+def names(store: Backend) -> set[str]:
+    return {*store.spaces(), *store.terms(SPACE)}
 
 
 def empty(engine: Engine, space: str, *, why: str = "") -> int:
-    ids: Sequence[str] = [memory.id for memory in emptied(engine, space)]
+    """Moves all its memories to the trash; returns how many."""
+    memories = engine.store.iterate(space, Filter.where(status__ne="trashed"))
+    ids = [memory.id for memory in memories if not is_redacted(memory)]
     return len(engine.change_present(space, ids, "delete_space", trashed, why=why)) if ids else 0
 
 
 def purge(engine: Engine, space: str, *, why: str = "") -> int:
-    """All that the space holds, in the trash too, its words, and what its journal tells, for good; one act."""
-    gone: list[str] = []
+    """Removes all its memories, its trash, terms and journal, for good, in one operation; returns how many memories."""
+    removed: list[str] = []
 
     def plan(transaction: Transaction) -> list[AnyChange]:
         for memory in list(engine.store.iterate(space, Filter())):
             transaction.remove(space, memory.id)
-            gone.append(memory.id)
+            removed.append(memory.id)
         transaction.forget_terms(space)
         last = engine.store.journal(space, limit=1)
         if last:
             transaction.forget_journal(space, last[0].seq)
         return []
 
-    engine.removing("purge", space, plan, gone, why)
-    return len(gone)
+    remove(engine, "purge", space, plan, removed, why)
+    return len(removed)

@@ -1,132 +1,165 @@
-"""One truth takes the place of another: chains of versions that show only their head."""
+"""Chains of versions: one memory replaces another, and only the newest of a chain is recalled."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from nacre.engine.changes import Change
-from nacre.errors import SupersedeCycle
+from nacre.engine.engine import Change, Engine
+from nacre.errors import InvalidInput, SupersedeCycle
 from nacre.model import Link, Memory
 from nacre.protocols import Transaction
 
 SUPERSEDES = "supersedes"
-SET_BY_US = "valid_from"  # in the data of the link: the heir's own field was empty before
+SET_BY_US = "valid_from"  # in the link's data: the successor's own `valid_from` was empty before
+REDACTED = "[redacted]"  # the text of a memory whose content was removed for good
 
 
-def tied(former: Memory, heir: Memory, now: float) -> tuple[Memory, Memory]:
-    """Both after `heir` took the place of `former`. A time that the caller gave is kept as given."""
-    changed_at = change_moment(former, heir, now)
-    data = {SET_BY_US: True} if heir.valid_from is None else {}
-    gone = replace(
-        former,
-        superseded_by=heir.id,
-        superseded_at=now,
-        valid_until=changed_at if former.valid_until is None else former.valid_until,
-        updated_at=now,
-    )
-    links = (*without(heir.links, former.id), Link(former.id, SUPERSEDES, data=data))
-    return gone, replace(heir, links=links, valid_from=changed_at, updated_at=now)
+def is_redacted(memory: Memory) -> bool:
+    return memory.text == REDACTED and memory.metadata.get("redacted") is True
 
 
-def change_moment(former: Memory, heir: Memory, now: float) -> float:
-    """When the new truth began to hold: the caller's word, else when it was learned, if that was later than the old."""
-    if heir.valid_from is not None:
-        return heir.valid_from
-    return heir.happened_at if former.happened_at < heir.happened_at <= now else now
+def supersede(engine: Engine, space: str, old: str, new: str, *, why: str = "") -> None:
+    """Marks `old` as replaced by `new`; repeating it changes nothing."""
+
+    def plan(transaction: Transaction) -> list[Change]:
+        predecessor, successor = engine.required(transaction, space, old), engine.required(transaction, space, new)
+        return superseded(transaction, predecessor, successor, engine.clock())
+
+    engine.commit("supersede", plan, why)
 
 
-def released(former: Memory, heir: Memory | None, now: float) -> tuple[Memory, Memory | None]:
-    """Both as if the one had never taken the other's place."""
-    ended_by_us = former.valid_until is not None and (
-        former.valid_until == former.superseded_at or (heir is not None and former.valid_until == heir.valid_from)
-    )
-    valid_until = None if ended_by_us else former.valid_until
-    back = replace(former, superseded_by="", superseded_at=None, valid_until=valid_until, updated_at=now)
-    if heir is None:
-        return back, None
-    tie = next((link for link in heir.links if link.to == former.id and link.rel == SUPERSEDES), None)
-    left = replace(heir, links=without(heir.links, former.id), updated_at=now)
-    return back, unbegun(left) if tie is not None and tie.data.get(SET_BY_US) else left
+def restore(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") -> bool:
+    """Takes memories out of the trash, or undoes their supersession; False when there is neither."""
+
+    def plan(transaction: Transaction) -> list[Change]:
+        changes: dict[str, Change] = {}
+        for id in dict.fromkeys(ids):
+            memory = engine.required(transaction, space, id)
+            if is_redacted(memory):
+                raise InvalidInput(f"{id} was redacted; its content is gone for good.")
+            for change in restored(transaction, memory, engine.clock()):
+                change.apply(transaction)  # the next memory may have the same successor
+                first = changes.get(change.subject.id, change)
+                changes[change.subject.id] = Change(first.before, change.after)
+        return list(changes.values())
+
+    return bool(engine.commit("restore", plan, why))
 
 
-def unbegun(heir: Memory) -> Memory:
-    """Without the beginning that we set; while it stands for others, the next of those ties holds the mark."""
-    other = next((link for link in heir.links if link.rel == SUPERSEDES), None)
-    if other is None:
-        return replace(heir, valid_from=None)
-    marked = replace(other, data={**other.data, SET_BY_US: True})
-    return replace(heir, links=tuple(marked if link is other else link for link in heir.links))
-
-
-def without(links: tuple[Link, ...], old: str) -> tuple[Link, ...]:
-    return tuple(link for link in links if not (link.to == old and link.rel == SUPERSEDES))
-
-
-def untied(heir: Memory, old: str, now: float) -> Memory:
-    links = without(heir.links, old)
-    return heir if links == heir.links else replace(heir, links=links, updated_at=now)
-
-
-def superseded(transaction: Transaction, former: Memory, heir: Memory, now: float) -> list[Change]:
-    """Nothing to do when it is so already. Raises `SupersedeCycle`."""
-    if former.superseded_by == heir.id:
+def superseded(transaction: Transaction, predecessor: Memory, successor: Memory, now: float) -> list[Change]:
+    """The changes that let one replace the other; none when it is so already. Raises `SupersedeCycle`."""
+    if predecessor.superseded_by == successor.id:
         return []
-    refuse_cycle(transaction, former, heir)
-    stood = transaction.get(former.space, former.superseded_by) if former.superseded_by else None
-    free, left = released(former, stood, now) if former.superseded_by else (former, None)
-    gone, later = tied(free, heir, now)
-    changes = [Change(former, gone), Change(heir, later)]
-    return changes if stood is None or left is None else [*changes, Change(stood, left)]
+    refuse_cycle(transaction, predecessor, successor)
+    earlier = transaction.get(predecessor.space, predecessor.superseded_by) if predecessor.superseded_by else None
+    free, left = released(predecessor, earlier, now) if predecessor.superseded_by else (predecessor, None)
+    replaced, linked = chained(free, successor, now)
+    changes = [Change(predecessor, replaced), Change(successor, linked)]
+    return changes if earlier is None or left is None else [*changes, Change(earlier, left)]
 
 
 def all_superseded(
-    transaction: Transaction, formers: Iterable[Memory], heir: Memory, now: float
+    transaction: Transaction, predecessors: Iterable[Memory], successor: Memory, now: float
 ) -> tuple[Memory, list[Change]]:
-    """The heir that stands for all of them, and what becomes of them; the heir's own change is the caller's."""
+    """The successor that replaces all of them, and their changes; the successor's own change is the caller's."""
     changes = []
-    for former in formers:
-        for change in superseded(transaction, former, heir, now):
-            if change.subject.id == heir.id:
-                heir = change.subject
+    for predecessor in predecessors:
+        for change in superseded(transaction, predecessor, successor, now):
+            if change.subject.id == successor.id:
+                successor = change.subject
             else:
                 changes.append(change)
-    return heir, changes
+    return successor, changes
 
 
-def refuse_cycle(transaction: Transaction, former: Memory, heir: Memory) -> None:
-    step: Memory | None = heir
+def refuse_cycle(transaction: Transaction, predecessor: Memory, successor: Memory) -> None:
+    step: Memory | None = successor
     seen: set[str] = set()
     while step is not None and step.id not in seen:
-        if step.id == former.id:
-            raise SupersedeCycle(former.id, heir.id)
+        if step.id == predecessor.id:
+            raise SupersedeCycle(predecessor.id, successor.id)
         seen.add(step.id)
-        step = transaction.get(heir.space, step.superseded_by) if step.superseded_by else None
+        step = transaction.get(successor.space, step.superseded_by) if step.superseded_by else None
+
+
+def chained(predecessor: Memory, successor: Memory, now: float) -> tuple[Memory, Memory]:
+    """Both after `successor` has replaced `predecessor`. Times that the caller gave are kept."""
+    changed_at = change_time(predecessor, successor, now)
+    data = {SET_BY_US: True} if successor.valid_from is None else {}
+    replaced = replace(
+        predecessor,
+        superseded_by=successor.id,
+        superseded_at=now,
+        valid_until=changed_at if predecessor.valid_until is None else predecessor.valid_until,
+        updated_at=now,
+    )
+    links = (*without_succession(successor.links, predecessor.id), Link(predecessor.id, SUPERSEDES, data=data))
+    return replaced, replace(successor, links=links, valid_from=changed_at, updated_at=now)
+
+
+def change_time(predecessor: Memory, successor: Memory, now: float) -> float:
+    """When the new version began to hold: as given, else when it was learned, if that is later than the old one."""
+    if successor.valid_from is not None:
+        return successor.valid_from
+    return successor.happened_at if predecessor.happened_at < successor.happened_at <= now else now
+
+
+def released(predecessor: Memory, successor: Memory | None, now: float) -> tuple[Memory, Memory | None]:
+    """Both as if the one had never replaced the other."""
+    ended_by_us = predecessor.valid_until is not None and (
+        predecessor.valid_until == predecessor.superseded_at
+        or (successor is not None and predecessor.valid_until == successor.valid_from)
+    )
+    valid_until = None if ended_by_us else predecessor.valid_until
+    back = replace(predecessor, superseded_by="", superseded_at=None, valid_until=valid_until, updated_at=now)
+    if successor is None:
+        return back, None
+    link = next((each for each in successor.links if each.to == predecessor.id and each.rel == SUPERSEDES), None)
+    left = replace(successor, links=without_succession(successor.links, predecessor.id), updated_at=now)
+    return back, without_our_start(left) if link is not None and link.data.get(SET_BY_US) else left
+
+
+def without_our_start(successor: Memory) -> Memory:
+    """Without the `valid_from` that we set; while it replaces others, the next of those links carries the mark."""
+    other = next((link for link in successor.links if link.rel == SUPERSEDES), None)
+    if other is None:
+        return replace(successor, valid_from=None)
+    marked = replace(other, data={**other.data, SET_BY_US: True})
+    return replace(successor, links=tuple(marked if link is other else link for link in successor.links))
+
+
+def without_succession(links: tuple[Link, ...], old: str) -> tuple[Link, ...]:
+    return tuple(link for link in links if not (link.to == old and link.rel == SUPERSEDES))
 
 
 def restored(transaction: Transaction, memory: Memory, now: float) -> list[Change]:
-    """Out of the trash, or out of the shadow of its heir."""
+    """Out of the trash, or no longer replaced by its successor."""
     if memory.status == "trashed":
         back = replace(memory, status=memory.trashed_from or "short_term", trashed_from="", updated_at=now)
         return [Change(memory, back)]
     if not memory.superseded_by:
         return []
-    heir = transaction.get(memory.space, memory.superseded_by)
-    back, left = released(memory, heir, now)
-    return [Change(memory, back)] if heir is None or left is None else [Change(memory, back), Change(heir, left)]
+    successor = transaction.get(memory.space, memory.superseded_by)
+    back, left = released(memory, successor, now)
+    changes = [Change(memory, back)]
+    return changes if successor is None or left is None else [*changes, Change(successor, left)]
 
 
-def closed_up(transaction: Transaction, gone: Memory, now: float) -> list[Change]:
-    """What becomes of the chain around a memory that leaves it for good: its forerunners go to its own heir."""
-    heir = transaction.get(gone.space, gone.superseded_by) if gone.superseded_by else None
-    tail = heir and untied(heir, gone.id, now)
-    marked = heir is not None and any(gone.id == tie.to and tie.data.get(SET_BY_US) for tie in heir.links)
+def chain_without(transaction: Transaction, removed: Memory, now: float) -> list[Change]:
+    """Closes the chain around a memory that is removed for good: its successor replaces its predecessors."""
+    successor = transaction.get(removed.space, removed.superseded_by) if removed.superseded_by else None
+    tail, marked = successor, False
+    if successor is not None:
+        links = without_succession(successor.links, removed.id)
+        tail = successor if links == successor.links else replace(successor, links=links, updated_at=now)
+        marked = any(removed.id == link.to and link.data.get(SET_BY_US) for link in successor.links)
     changes = []
-    for former in transaction.replaced_by(gone.space, gone.id):
-        back, _ = released(former, gone, now)
+    for predecessor in transaction.replaced_by(removed.space, removed.id):
+        back, _ = released(predecessor, removed, now)
         if tail is not None:
-            back, tail = tied(back, tail, now)
-        changes.append(Change(former, back))
+            back, tail = chained(back, tail, now)
+        changes.append(Change(predecessor, back))
     if tail is not None and marked and changes:
-        tail = unbegun(tail)
-    return changes if heir is None or tail is None or tail == heir else [*changes, Change(heir, tail)]
+        tail = without_our_start(tail)
+    return changes if successor is None or tail is None or tail == successor else [*changes, Change(successor, tail)]

@@ -158,9 +158,9 @@ def answer_in_process(request: Request, until: float) -> str:
 
 
 def spaces_in(settings: Settings) -> list[str]:
-    from nacre.factory import open_store
+    from nacre.factory import open_backend
 
-    store = open_store(settings.store, settings)
+    store = open_backend(settings.store, settings)
     try:
         return list(store.spaces())
     finally:

@@ -98,7 +98,7 @@ from nacre.lessons.vocabulary import (
     relation_name,
 )
 from nacre.lifecycle.decay import ConfidenceDecay
-from nacre.memory_store import Face, MemoryStore
+from nacre.memory_store import MemoryStore, StoreUser
 from nacre.model import Direction, Filter, Link, Memory, RankFusion
 from nacre.model.arguments import checks_arguments
 from nacre.model.filter import is_under
@@ -129,7 +129,7 @@ class LessonChanges(LessonFields, total=False):
 
 
 @checks_arguments
-class LessonBook(Face):
+class LessonBook(StoreUser):
     """The lessons of one space. `path` as for a `MemoryStore`; a `store` that the caller passes in stays open after
     `close`. `agent` is recorded as the author of new lessons.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from nacre.engine.engine import Edit, TermEdit
+from nacre.engine.change_set import TermEdit
+from nacre.engine.engine import Edit
 from nacre.errors import AccessDenied, UnknownName
 from nacre.lessons.document import import_error
 from nacre.lessons.parse import ParsedDocument

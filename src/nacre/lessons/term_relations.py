@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from nacre.engine.engine import Edit, TermEdit
-from nacre.engine.engine import Term as Data
+from nacre.engine.change_set import Term as Data
+from nacre.engine.change_set import TermEdit
+from nacre.engine.engine import Edit
 from nacre.errors import InvalidInput, UnknownName
 from nacre.lessons.lesson import AGENT_TAG
 from nacre.lessons.vocabulary import (

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from nacre.errors import InvalidInput
 from nacre.factory import make_access, restore_store, store_file, verify_copy
 from nacre.lifecycle.jobs import backups_of
-from nacre.memory_store import STAMP, MemoryStore, stamp
+from nacre.memory_store import MemoryStore
+from nacre.model.instants import STAMP, stamp
 
 if TYPE_CHECKING:
     from nacre.settings import Settings

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nacre.engine.changes import Change
+from nacre.engine.engine import Change
 from nacre.engine.supersede import all_superseded
 from nacre.model import Memory
 from nacre.protocols import Transaction, Vectors

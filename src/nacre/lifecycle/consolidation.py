@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
-from nacre.engine.changes import AnyChange, Change
-from nacre.engine.engine import Engine
+from nacre.engine.engine import AnyChange, Change, Engine
 from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_centroid, mean_direction, replace_members
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Link, Memory

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from nacre.errors import ConfigError, EmbeddingError, InvalidInput, StorageError, StoreDamaged
-from nacre.factory import IN_MEMORY, make_access, make_embedder, narrowed, open_store, repair_store, store_file
+from nacre.factory import IN_MEMORY, make_access, make_embedder, open_backend, repair_store, restricted, store_file
 from nacre.memory_store import MemoryStore
 from nacre.protocols import Embedder, Health, Progress
 from nacre.settings import Settings
@@ -44,7 +44,7 @@ def examine(settings: Settings) -> list[Finding]:
 def examined_store(settings: Settings, embedder: Embedder | None) -> list[Finding]:
     try:
         access = make_access(settings, settings.space, settings.agent, settings.session, None)
-        store = narrowed(open_store(settings.store, settings), access)
+        store = restricted(open_backend(settings.store, settings), access)
     except (StorageError, ConfigError) as error:
         return [Finding("store", "problem", str(error), mended_by=remedy(error))]
     try:

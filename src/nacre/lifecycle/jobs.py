@@ -139,11 +139,13 @@ def backup(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool)
 def compact(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
     if settings.journal_days <= 0:
         return JobResult("compact", note="The journal is kept forever; set journal_days to limit it.")
+    from nacre.engine.removal import compact as compact_journal
+
     engine, before = store.acting_as(ACTOR), now - settings.journal_days * DAY
     if dry_run:
         done = len(engine.store.journal(store.space, JournalFilter(upto=engine.store.written_by(store.space, before))))
     else:
-        done = engine.compact(store.space, before, why=WHY)
+        done = compact_journal(engine, store.space, before, why=WHY)
     return result_of("compact", done, "dropped from the journal", dry_run, ("entry", "entries"))
 
 

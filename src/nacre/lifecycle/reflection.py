@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 from uuid import uuid4
 
-from nacre.engine.changes import AnyChange, Change
+from nacre.engine.engine import AnyChange, Change
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
 from nacre.factory import make_language_model
 from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_seed, mean_direction, replace_members

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from nacre.engine.engine import is_redacted
+from nacre.engine.removal import purge
 from nacre.engine.review import trashed
+from nacre.engine.supersede import is_redacted
 from nacre.errors import InvalidInput, UnknownName
 from nacre.lifecycle.decay import DecayInput, strength
 from nacre.memory_store import MemoryStore
@@ -48,7 +49,7 @@ class Trash:
             return memory.status == "trashed" and memory.updated_at == planned[memory.id]
 
         reason = why or f"{self.grace_days:g} days in the trash"
-        return self.store.acting_as(TRASH_ACTOR).purge(self.store.space, list(planned), only=still, why=reason)
+        return purge(self.store.acting_as(TRASH_ACTOR), self.store.space, list(planned), only=still, why=reason)
 
 
 ACTOR = "retention"

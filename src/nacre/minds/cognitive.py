@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from nacre.engine.changes import Change
-from nacre.engine.engine import ChangeSet, changes
+from nacre.engine.change_set import ChangeSet, apply_decided
+from nacre.engine.removal import purge
 from nacre.engine.review import trashed
 from nacre.errors import InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
@@ -46,7 +46,7 @@ from nacre.model import Filter, Link, Memory
 from nacre.model.arguments import checks_arguments
 from nacre.model.journal import UNATTENDED
 from nacre.model.memory import Json
-from nacre.protocols import Order, Transaction
+from nacre.protocols import Order
 from nacre.recall_options import Scope
 from nacre.remember.validate import (
     fraction,
@@ -303,7 +303,7 @@ class CognitiveMemory(Mind):
         gone = OBSERVATIONS & Filter.where(expires_at__le=now)
         ids = [memory.id for memory in self.store.list_recent(NO_LIMIT, **scope_with(INCLUDE_HIDDEN, SENSORY, gone))]
         engine = self.store.acting_as(self.agent_name)
-        return engine.purge(self.store.space, ids, only=gone.admits, why=UNATTENDED) if ids else 0
+        return purge(engine, self.store.space, ids, only=gone.admits, why=UNATTENDED) if ids else 0
 
     def _live_observation(self, id: str) -> Memory | None:
         memory = self.store.get(id)
@@ -587,16 +587,4 @@ class CognitiveMemory(Mind):
         leave words alone.
         """
         engine = self.store.acting_as(self.agent_name)
-        derived = engine.derived(drafts)[0] if drafts else []
-        done: list[Memory] = []
-
-        def plan(transaction: Transaction) -> list[Change] | None:
-            decided = decide()
-            planned = {} if decided is None else changes(engine, self.store.space, decided, derived, {}, transaction)
-            if planned is None:
-                return None
-            done.extend(change.subject for change in planned.values())
-            return list(planned.values())
-
-        engine.commit(name, plan, why)
-        return done
+        return apply_decided(engine, self.store.space, name, drafts, decide, why=why)

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 from nacre.errors import InvalidInput
-from nacre.memory_store import Face, MemoryStore
+from nacre.memory_store import MemoryStore, StoreUser
 
 AGENT_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}")  # also a folder's name on every system
 
 
-class Mind(Face):
+class Mind(StoreUser):
     """An agent's own space of a store. A store that is given is left open by `close`; its space must be the agent's."""
 
     def __init__(self, agent_name: str, path: Path | str | None = None, *, store: MemoryStore | None = None) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import cast
 
-from nacre.engine.changes import set_back
+from nacre.engine.difference import set_back
 from nacre.errors import AccessDenied, StorageError
 from nacre.minds.experience import COMPRESSED, PREFIX, TYPE, ExperienceType, is_experience
 from nacre.model import Filter, JournalEntry, JournalFilter, Memory

@@ -12,6 +12,7 @@ from nacre.errors import InvalidInput
 Instant: TypeAlias = float | int | str | date | datetime
 
 DAY = 86_400.0
+STAMP = "%Y%m%dT%H%M%SZ"  # in UTC: sorts by time, and every file system accepts it
 # What a calendar can show: the years 1 to 9999.
 FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
 LAST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
@@ -43,6 +44,10 @@ def parsed(value: str) -> datetime:
 
 def iso(at: float | None) -> str:
     return "" if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def stamp(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime(STAMP)
 
 
 UNIT_SECONDS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}

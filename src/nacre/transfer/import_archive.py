@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nacre.engine import Engine
-from nacre.engine.changes import AnyChange
-from nacre.engine.engine import carry_out
+from nacre.engine.engine import AnyChange
 from nacre.engine.indexing import catch_up_all
 from nacre.errors import AccessDenied, ArchiveRefused, EmbeddingError, InvalidInput, StorageError, UnknownName
 from nacre.factory import make_guard
@@ -138,7 +137,7 @@ class Import:
             met.append(self._planner(standing))
             return self._changes(met[0], progress)
 
-        batch = carry_out(self.engine, self.store.space, ACTOR, flow, why=why)
+        batch = self.engine.commit_stream(self.store.space, ACTOR, flow, why=why)
         embedded, notes = self._embed(met[0].counts.unembedded, progress)
         return replace(self._summary(met[0], embedded, notes), batch=batch)
 

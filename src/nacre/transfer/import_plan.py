@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 from uuid import UUID, uuid4
 
-from nacre.engine.changes import AnyChange, Change
-from nacre.engine.engine import is_redacted
-from nacre.engine.supersede import SUPERSEDES
+from nacre.engine.engine import AnyChange, Change
+from nacre.engine.supersede import SUPERSEDES, is_redacted
 from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
 from nacre.model import STATUSES, Link, Memory

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from nacre.engine.changes import TermChange
+from nacre.engine.engine import TermChange
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
 from nacre.model import TYPES, Memory

@@ -12,7 +12,7 @@ from nacre.cli.errors import Refused, UsageProblem
 from nacre.cli.options import global_options, yes_option
 from nacre.cli.ui.output import say
 from nacre.cli.ui.prompts import confirm
-from nacre.factory import key_named, make_access, open_store
+from nacre.factory import key_named, make_access, open_backend
 from nacre.settings import KEY_FILE, Settings
 
 SETTING = "NACRE_KEY"
@@ -48,7 +48,7 @@ def check_opens(settings: Settings) -> None:
     access = make_access(settings, settings.space, settings.agent, settings.session, None)
     if access is not None:
         access.demand("change the key of the store")
-    open_store(settings.store, settings).close()
+    open_backend(settings.store, settings).close()
 
 
 def report_key_setting(setting: str, settings: Settings) -> None:

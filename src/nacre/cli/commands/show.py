@@ -42,7 +42,7 @@ from nacre.model import Edge, Filter, JournalEntry, Memory
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
-    from nacre.engine.stats import Stats
+    from nacre.engine.spaces import Stats
     from nacre.protocols import Order
     from nacre.recall_options import Scope
 

@@ -13,7 +13,8 @@ from nacre.cli.ui.prompts import confirm_by_name, count_of
 from nacre.errors import SpaceNotFound
 
 if TYPE_CHECKING:
-    from nacre.memory_store import MemoryStore, SpaceNote
+    from nacre.engine.spaces import SpaceNote
+    from nacre.memory_store import MemoryStore
     from nacre.recall_options import Scope
 
 

@@ -16,7 +16,7 @@ from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import confirm_memories, count_of
 from nacre.cli.ui.records import memory_record
 from nacre.cli.ui.times import age
-from nacre.engine.engine import is_redacted
+from nacre.engine.supersede import is_redacted
 from nacre.model import Memory
 from nacre.model.instants import DAY, iso
 

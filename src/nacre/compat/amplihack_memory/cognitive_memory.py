@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from nacre.compat.amplihack_memory._base import Embedding, Placed, bare, usual_place
-from nacre.engine.engine import ChangeSet
+from nacre.engine.change_set import ChangeSet
 from nacre.minds import records
 from nacre.minds.cognitive import CAPACITY, KEYWORDS, RECENT, SIMILAR
 from nacre.minds.cognitive import CognitiveMemory as Native

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
-from nacre.engine.engine import Edit, TermEdit
+from nacre.engine.change_set import TermEdit
+from nacre.engine.engine import Edit
 from nacre.engine.review import trashed
 from nacre.errors import AccessDenied, InvalidInput, SecretRefused
 from nacre.factory import make_guard

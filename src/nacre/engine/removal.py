@@ -1,0 +1,106 @@
+"""What cannot be undone: purging memories, redacting their content, compacting the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from nacre.engine.engine import FORMER_NAMES, SPACE, Change, Engine, Plan
+from nacre.engine.supersede import REDACTED, chain_without
+from nacre.model import JournalEntry, Memory
+from nacre.protocols import Backend, Derived, Transaction
+from nacre.remember.derive import indexed_words
+
+
+def purge(
+    engine: Engine, space: str, ids: Sequence[str], *, only: Callable[[Memory], bool] | None = None, why: str = ""
+) -> int:
+    """Removes memories and what the journal says of them, for good; closes the chains around them.
+
+    `only` is asked inside the transaction, where nobody can change the answer.
+    """
+    removed: list[str] = []
+
+    def plan(transaction: Transaction) -> list[Change]:
+        changes: list[Change] = []
+        for id in dict.fromkeys(ids):
+            memory = transaction.get(space, id)
+            if memory is not None and (only is None or only(memory)):
+                for change in chain_without(transaction, memory, engine.clock()):
+                    change.apply(transaction)  # the next one of the chain may be purged as well
+                    changes.append(change)
+                transaction.remove(space, id)
+                removed.append(id)
+        return [change for change in changes if change.subject.id not in removed]
+
+    remove(engine, "purge", space, plan, removed, why)
+    return len(removed)
+
+
+def redact(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") -> int:
+    """Removes the content from the record, the indexes and the journal for good; that it existed stays."""
+    redacted: list[str] = []
+
+    def plan(transaction: Transaction) -> list[Change]:
+        for id in dict.fromkeys(ids):
+            empty = without_content(engine.required(transaction, space, id), engine.clock())
+            transaction.put(empty, Derived(indexed_words(empty)))  # its vector can wait; the old one is removed now
+            redacted.append(id)
+        return []
+
+    remove(engine, "redact", space, plan, redacted, why)
+    return len(redacted)
+
+
+def remove(engine: Engine, name: str, space: str, plan: Plan, removed: Sequence[str], why: str) -> None:
+    """One operation; the journal and its mirror name the removed memories and keep nothing of their content.
+
+    The plan applies its own removals and adds their ids to `removed`; it returns the changes that are journaled.
+    """
+    operation = engine.operation(name, why)
+    with engine.store.transaction() as transaction:
+        entries = [change.entry(operation) for change in plan(transaction)]
+        for id in removed:
+            transaction.scrub_journal(space, id)
+        entries += [JournalEntry(0, operation, space, id, None, None) for id in removed]
+        transaction.append(entries)
+    if engine.sink is not None and removed:
+        for known_as in (space, *former_names(engine.store, space)):
+            engine.sink.scrub(known_as, removed)
+    engine.publish(entries)
+
+
+def former_names(store: Backend, space: str) -> list[str]:
+    """Names by which a mirror of the journal may know the space."""
+    names = store.terms(SPACE).get(space, {}).get(FORMER_NAMES)
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
+def without_content(memory: Memory, now: float) -> Memory:
+    return Memory(
+        id=memory.id,
+        space=memory.space,
+        text=REDACTED,
+        type=memory.type,
+        metadata={"redacted": True},
+        created_at=memory.created_at,
+        updated_at=now,
+        last_accessed=memory.last_accessed,
+        access_count=memory.access_count,
+        status="trashed",
+        superseded_by=memory.superseded_by,
+        superseded_at=memory.superseded_at,
+        links=tuple(replace(link, data={}) for link in memory.links),
+    )
+
+
+def compact(engine: Engine, space: str, before: float, *, why: str = "") -> int:
+    """Drops the journal entries before that time for good; returns how many."""
+    upto = engine.store.written_by(space, before)
+    operation = engine.operation("compact", why)
+    with engine.store.transaction() as transaction:
+        dropped = transaction.forget_journal(space, upto) if upto else 0
+        entries = [JournalEntry(0, operation, space, "", None, {"dropped": dropped}, "journal")] if dropped else []
+        transaction.append(entries)
+    engine.publish(entries)
+    return dropped

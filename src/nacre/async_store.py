@@ -102,6 +102,7 @@ class AsyncMemoryStore:
     reindex = off_loop(MemoryStore.reindex)
     catch_up = off_loop(MemoryStore.catch_up)
     backup = off_loop(MemoryStore.backup)
+    check_records = off_loop(MemoryStore.check_records)
     health = off_loop(MemoryStore.health)
     close = off_loop(MemoryStore.close)
 

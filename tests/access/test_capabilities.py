@@ -67,7 +67,7 @@ def test_what_concerns_everybody_is_for_whoever_may_write_everything_everywhere(
 def test_terms_are_shown_to_whoever_sees_all_that_they_may_come_from(
     scope: ScopeLevel, limits: dict[str, Any], kind: str, shown: bool
 ) -> None:
-    assert access(scope, **limits).tells_words(kind) is shown
+    assert access(scope, **limits).sees_terms(kind) is shown
 
 
 def test_a_space_that_is_not_allowed_is_refused_and_one_that_is_allowed_is_not() -> None:

@@ -11,6 +11,7 @@ from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.errors import AccessDenied
 from nacre.model import Link
+from nacre.model.graph import RELATIONS
 from tests.embedders import Moody
 
 REVIEW = {"review": True}
@@ -38,13 +39,13 @@ def agent(owner: MemoryStore, tmp_path: Path) -> Iterator[MemoryStore]:
 @pytest.mark.parametrize(
     ("kind", "name", "shown"),
     [
-        ("relation", "taught", True),
+        ("relation", "taught", False),
         ("relation", "waiting", False),
         ("source/default", "handbook", False),
         ("type", "recipe", True),
     ],
 )
-def test_a_restricted_agent_is_shown_taught_relations_and_types_alone(
+def test_a_restricted_agent_is_shown_types_and_no_terms_of_others(
     agent: MemoryStore, kind: str, name: str, shown: bool
 ) -> None:
     with agent._store.transaction() as transaction:
@@ -71,8 +72,6 @@ def test_a_relation_that_still_ties_something_does_not_go(owner: MemoryStore, ag
 @pytest.mark.parametrize(
     ("kind", "name", "data"),
     [
-        ("relation", "taught", None),
-        ("relation", "taught", REVIEW),
         ("relation", "new", {"meaning": "mine"}),
         ("relation", "waiting", {"meaning": "mine"}),
         ("source/default", "handbook", None),
@@ -87,6 +86,26 @@ def test_a_restricted_agent_does_not_change_what_is_everybodys(
     with pytest.raises(AccessDenied, match="vocabulary"), agent._store.transaction() as transaction:
         transaction.put_term(kind, name, data)  # type: ignore[arg-type]
     assert owner._store.terms(kind) == before
+
+
+def test_relations_of_others_are_neither_named_nor_described(owner: MemoryStore, agent: MemoryStore) -> None:
+    owner.register_relation("smuggles", "what the harbour master must not know")
+    barn = agent.remember("The barn stores hay").id
+    agent.remember("The cat sleeps", links=[Link(barn, "guards")], on_conflict="ignore")
+    own = set(agent.relations()) - set(RELATIONS)
+    assert own == {"guards"} and agent.relations()["guards"] == ""
+    assert agent.vocabulary("relation") == {}
+
+
+def test_an_agent_may_use_a_relation_that_it_cannot_see_and_leaves_it_as_it_is(
+    owner: MemoryStore, agent: MemoryStore
+) -> None:
+    owner.register_relation("guards", "keeps thieves away")
+    barn, cat = agent.remember("The barn stores hay").id, agent.remember("The cat sleeps", on_conflict="ignore").id
+    assert agent.link(cat, barn, "guards").notes == ()
+    assert agent.relations()["guards"] == "" and owner.relations()["guards"] == "keeps thieves away"
+    agent.undo()
+    assert "guards" not in agent.relations() and owner.relations()["guards"] == "keeps thieves away"
 
 
 def test_walks_along_an_agents_own_links_are_counted_and_along_others_are_not(

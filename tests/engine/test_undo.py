@@ -83,7 +83,7 @@ def test_several_undos_go_back_step_by_step(store: MemoryStore) -> None:
     for number, state in enumerate(reversed(states[:-1])):
         store.undo(why="" if number % 2 else "with a reason")
         assert content(store) == state
-    with pytest.raises(UndoRefused, match="no such act"):
+    with pytest.raises(UndoRefused, match="no such operation"):
         store.undo()
 
 
@@ -144,7 +144,7 @@ def test_what_was_removed_by_an_undo_and_written_again_is_not_overwritten(store:
 
 
 def test_an_unknown_act_is_refused(store: MemoryStore) -> None:
-    with pytest.raises(UndoRefused, match="no such act"):
+    with pytest.raises(UndoRefused, match="no such operation"):
         store.undo("nothing")
 
 
@@ -195,7 +195,7 @@ def test_fewer_than_one_act_cannot_be_undone(filled: MemoryStore, last: int) -> 
 
 def test_more_acts_than_there_are_are_not_undone(store: MemoryStore) -> None:
     store.remember("only one", id="a")
-    with pytest.raises(UndoRefused, match="Only 1 act"):
+    with pytest.raises(UndoRefused, match="Only 1 operation"):
         store.undo(last=2)
     assert store.get("a") is not None
     with pytest.raises(InvalidInput, match="not both"):
@@ -264,7 +264,7 @@ def test_a_beginning_that_fits_several_acts_or_none_is_refused(filled: MemorySto
     with pytest.raises(InvalidInput, match="more characters"):
         filled.undo(several)
     for nothing in ("", "zz"):
-        with pytest.raises(UndoRefused, match="no such act"):
+        with pytest.raises(UndoRefused, match="no such operation"):
             filled.undo(nothing)
 
 

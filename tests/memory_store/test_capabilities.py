@@ -192,7 +192,7 @@ def test_an_act_that_touched_others_too_cannot_be_taken_back_in_part(path: Path)
         store.pin(MINE, HERS)
         batch = store.journal(MINE, limit=1)[0].operation.batch
     ada = opened(path, ScopeLevel.SESSION_ONLY)
-    with pytest.raises(RuntimeError, match="no such act"):
+    with pytest.raises(RuntimeError, match="no such operation"):
         ada.undo(batch)
     ada.edit(MINE, title="later")
     ada.undo()

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from nacre import AsyncMemoryStore, MemoryStore
-from nacre import memory_store as telling
+from nacre.engine import history
 from nacre.errors import StorageError
 from nacre.model import JournalExport
 from nacre.model.journal import from_line
@@ -56,7 +56,7 @@ def test_it_is_read_page_by_page(store: MemoryStore, monkeypatch: pytest.MonkeyP
     whole, paged = io.StringIO(), io.StringIO()
     store.export_journal(whole)
     for size in (1, 3, 8):
-        monkeypatch.setattr(telling, "PAGE", size)
+        monkeypatch.setattr(history, "PAGE", size)
         paged.seek(0)
         paged.truncate()
         assert store.export_journal(paged).count == 8
@@ -64,7 +64,7 @@ def test_it_is_read_page_by_page(store: MemoryStore, monkeypatch: pytest.MonkeyP
 
 
 def test_what_is_written_meanwhile_is_left_out(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "PAGE", 2)
+    monkeypatch.setattr(history, "PAGE", 2)
 
     class Busy(io.StringIO):
         def write(self, text: str) -> int:

@@ -25,6 +25,8 @@ UNTOLD = {
     "embedder",
     "acting_as",
     "as_actor",
+    "in_space",
+    "check_records",
     "may_teach",
     "settings",
     "shown",

@@ -128,7 +128,7 @@ def test_spaces_do_not_see_each_other(store: MemoryStore, tmp_path: Path) -> Non
         assert {found.b.text for found in store.remember_result("shared words too").conflicts} <= {mine.text}
         store.purge("same")
         assert other.get("same") == theirs
-        with pytest.raises(Exception, match="no such act"):
+        with pytest.raises(Exception, match="no such operation"):
             store.undo(other.journal()[0].operation.batch)
         assert store.spaces() == {"default": 1, "other": 1}
 

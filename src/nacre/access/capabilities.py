@@ -92,9 +92,9 @@ class Access:
         """All memories, of all spaces: what is told of the store as a whole hides nothing from it."""
         return self.sees_all and not self.capabilities.allowed_spaces
 
-    def tells_words(self, kind: str) -> bool:
-        """Whether all words of a kind may be told: types are everybody's, a space's own (`KIND/SPACE`) those of whoever
-        sees all of it."""
+    def sees_terms(self, kind: str) -> bool:
+        """Whether it sees all terms of a kind: types are everybody's, a space's own (`KIND/SPACE`) belong to whoever
+        sees all of that space."""
         own = kind.partition("/")[2] == self.space
         return self.sees_store or kind == "type" or (self.sees_all and own)
 

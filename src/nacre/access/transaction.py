@@ -109,18 +109,24 @@ class RestrictedTransaction:
         self._below.forget_terms(space)
 
     def term(self, kind: str, name: str) -> Mapping[str, Json] | None:
-        found = self._below.term(kind, name)
-        taught = kind == RELATION and not (found or {}).get(FOR_REVIEW)
-        hidden = not taught and not self._access.tells_words(kind)
-        return None if hidden else found
+        """A restricted agent sees a relation that its own links have, as if it had come up with it itself."""
+        if self._access.sees_terms(kind):
+            return self._below.term(kind, name)
+        linked = kind == RELATION and any(
+            self.get(self._access.space, edge.source) for edge in self._store.edges(self._access.space, rels=[name])
+        )
+        return {FOR_REVIEW: True} if linked and self._below.term(kind, name) is not None else None
 
     def put_term(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
-        """A relation may come up by itself; what it came to mean, and all other words, are everybody's."""
-        stood = self._below.term(kind, name) or {}
-        learned = kind == RELATION and (data is None or FOR_REVIEW in data) and (not stood or FOR_REVIEW in stood)
-        if not learned:
+        """An agent may use a new relation, and take that back; everything else in the vocabulary is everybody's.
+
+        A relation that others confirmed, which it cannot see, stays as it is.
+        """
+        if kind != RELATION or (data is not None and FOR_REVIEW not in data):
             self._access.demand("change the store's vocabulary")
-        if data is not None or not self._store.edges(self._access.space, rels=[name]):
+        elif not self._access.unrestricted and (FOR_REVIEW not in (self._below.term(kind, name) or {FOR_REVIEW: True})):
+            return
+        if data is not None or not any(self._store.edges(space, rels=[name]) for space in self._store.spaces()):
             self._below.put_term(kind, name, data)
 
     def _writes(self, memory: Memory | None) -> bool:

@@ -283,15 +283,15 @@ class RestrictedView:
         return self._below.journal_begins(space)
 
     def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
-        """What was taught on purpose, and the relations that the agent itself came up with."""
+        """Of relations, those that the links it sees have; what others wrote about them is not shown."""
         known = self._below.terms(kind)
-        if self._access.tells_words(kind):
+        if self._access.sees_terms(kind):
             return known
         if kind != RELATION:
             own = self._access.space if kind == SPACE and self._access.sees_all else None
             return {name: data for name, data in known.items() if name == own}
         used = {edge.rel for edge in self.edges(self._access.space)} if known else set()
-        return {name: data for name, data in known.items() if not data.get(FOR_REVIEW) or name in used}
+        return {name: {FOR_REVIEW: True} for name in known if name in used}
 
     def health(self, *, thorough: bool = False) -> Health:
         """Of what it sees; a narrowed agent learns nothing of the file."""

@@ -34,6 +34,11 @@ class CliContext:
 
         return settings(self.flags, notify=self.notify)
 
+    def space_settings(self) -> Settings:
+        """With those of the space that the command works in."""
+        known = self.settings()
+        return known.for_space(known.space)
+
     def notify(self, notice: str) -> None:
         """Says it on stderr, once for each command."""
         if notice not in self.notified:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,6 @@ CONFLICTS = "conflicts"  # the relation of a link that waits in the review queue
 POLICIES = ("note", "ignore", "warn", "supersede", "raise")
 SAME = 0.95  # texts of one polarity that are this similar say the same, and need not be stored twice
 REPEATED = 0.05  # what being told once more adds to a memory's importance
-CALLER = 4  # frames from here to the caller of `MemoryStore.remember`, for warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,16 @@ def remember(engine: Engine, memory: Memory, handling: ConflictHandling, *, why:
     stored = with_conflict_links(memory, conflicts) if handling.policy == "note" else memory
     engine.commit("remember", lambda transaction: insertions([stored], [derived], transaction), why)
     if conflicts and handling.policy == "warn":
-        warnings.warn(ConflictWarning(conflicts), stacklevel=CALLER)
+        warnings.warn(ConflictWarning(conflicts), stacklevel=caller_level())
     return RememberResult(stored, conflicts, notes=notes)
+
+
+def caller_level() -> int:
+    """How far up the stack the first caller outside of this package is, for warnings."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "nacre":
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def find_conflicts(memory: Memory, derived: Derived, comparison: Comparison) -> tuple[Conflict, ...]:

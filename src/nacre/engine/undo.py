@@ -73,7 +73,8 @@ def last_batches(store: Backend, space: str, count: int, actor: str | None) -> l
     if not batches:
         raise UndoRefused(NOTHING_TO_UNDO)
     if len(batches) < count:
-        raise UndoRefused(f"Only {len(batches)} operations can be undone; `nacre journal` lists them.")
+        available = "1 operation" if len(batches) == 1 else f"{len(batches)} operations"
+        raise UndoRefused(f"Only {available} can be undone; `nacre journal` lists them.")
     return batches
 
 
@@ -105,7 +106,7 @@ def resolve_batch(store: Backend, space: str, prefix: str) -> str:
     entries = store.journal(space, JournalFilter(batch=prefix)) if prefix else []
     batches = dict.fromkeys(entry.operation.batch for entry in entries)
     if not batches:
-        raise UndoRefused(f"There is no operation {prefix!r} in the journal; `nacre journal` lists them.")
+        raise UndoRefused(f"There is no such operation in the journal as {prefix!r}; `nacre journal` lists them.")
     if len(batches) > 1:
         raise InvalidInput(f"{len(batches)} operations begin with {prefix!r}; give more characters.")
     return next(iter(batches))

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -217,12 +216,14 @@ class MaintenanceScheduler:
             StoredHistories(store) if state_path is None else FileHistories(Path(state_path), store.space)
         )
         self._looked: dict[str, float] = {}
+        self._settings_by_space = False
 
     @classmethod
     def from_settings(cls, store: MemoryStore, settings: Settings, *, all_spaces: bool = False) -> Self:
         """Raises `InvalidInput` for an invalid interval in the settings."""
         made = cls(store, settings=settings, all_spaces=all_spaces, look_again=LOOK_AGAIN)
         made.settings = settings
+        made._settings_by_space = True
         made.every = intervals(settings)
         made.tick_interval = parse_duration(settings.maintenance_tick)
         return made
@@ -283,16 +284,21 @@ class MaintenanceScheduler:
     def _places(self, wanted: Sequence[Job], now: float) -> Iterator[tuple[Job, MemoryStore]]:
         for job in wanted or JOBS.values():
             for store in self._stores(job):
-                if wanted or self._due(job, store.space, now):
+                if wanted or self._due(job, store, now):
                     yield job, store
 
     def _stores(self, job: Job) -> list[MemoryStore]:
         if job.per_store or not self.all_spaces:
             return [self.store]
-        return [in_space(self.store, space) for space in sorted({self.store.space, *self.store.spaces()})]
+        return [self.store.in_space(space) for space in sorted({self.store.space, *self.store.spaces()})]
 
-    def _due(self, job: Job, space: str, now: float) -> bool:
-        every, key = self.every.get(job.name), job.key(space)
+    def _settings_for(self, store: MemoryStore) -> Settings:
+        """What the program set holds in every space; what the settings set, in the space that they are for."""
+        return store.settings if self._settings_by_space and store.space != self.store.space else self.settings
+
+    def _due(self, job: Job, store: MemoryStore, now: float) -> bool:
+        settings, key = self._settings_for(store), job.key(store.space)
+        every = (self.every if settings is self.settings else intervals(settings)).get(job.name)
         if every is None:
             return False
         if key in self._looked and now - self._looked[key] < self.look_again:
@@ -324,17 +330,10 @@ class MaintenanceScheduler:
     def _tried(self, job: Job, store: MemoryStore, now: float, *, dry_run: bool = True) -> JobResult:
         space = "" if job.per_store else store.space
         try:
-            return replace(job.run(store, self.settings, now, dry_run=dry_run), space=space)
+            return replace(job.run(store, self._settings_for(store), now, dry_run=dry_run), space=space)
         except Exception as error:  # one failing job must not stop the others
             log.exception("The job %s failed.", job.name)
             return JobResult(job.name, space=space, error=str(error) or type(error).__name__)
-
-
-def in_space(store: MemoryStore, space: str) -> MemoryStore:
-    """A view of the same open store in another space."""
-    other = copy(store)
-    other.space = space
-    return other
 
 
 def intervals(settings: Settings) -> Mapping[str, float | None]:

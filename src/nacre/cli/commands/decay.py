@@ -79,7 +79,7 @@ def scores(
     """List the decay scores of memories, the strongest first."""
     now = cli.now()
     with cli.open() as store:
-        ranked = engine_of(store, cli.settings(), model, decay_rate).score_all(now)
+        ranked = engine_of(store, store.settings, model, decay_rate).score_all(now)
         rows = weakest_first(ranked, limit or None) if weakest else list(islice(ranked, limit or None))
         total = store.count()
     print_items(rows, score_columns(now), score_record, form)
@@ -129,7 +129,7 @@ def plot(
         raise click.UsageError("--importance is for examples, without an ID; several are written 0.9,0.5,0.1.")
     now = cli.now()
     with cli.open() as store:
-        engine = engine_of(store, cli.settings(), model, decay_rate, min_score)
+        engine = engine_of(store, store.settings, model, decay_rate, min_score)
         memories = (
             find_memories(store, ids) if ids else [example_memory(share, now) for share in importance or EXAMPLES]
         )

@@ -165,7 +165,7 @@ def export(cli: CliContext, file: Path, packed: bool, **narrowed: Unpack[EntryOp
 def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> None:
     """Delete old journal entries. The memories stay as they are."""
     now = cli.now()
-    days = cli.settings().journal_days if older_than is None else (now - since(older_than, now)) / DAY
+    days = cli.space_settings().journal_days if older_than is None else (now - since(older_than, now)) / DAY
     if older_than is None and days <= 0:
         raise click.UsageError(
             "The setting journal_days keeps the journal for ever; say --older-than 90d, for example."

@@ -134,7 +134,7 @@ def prune_command(
     """
     now = cli.now()
     with cli.open() as store:
-        engine = engine_of(store, cli.settings(), model, decay_rate, min_score, protected)
+        engine = engine_of(store, store.settings, model, decay_rate, min_score, protected)
         plan = engine.plan(now)
         scored = [(each.memory, each.score) for each in plan]
         show_plan(scored, score_columns(now), score_record, asked["limit"], asked["form"])
@@ -191,7 +191,7 @@ def retain_command(
     """
     from nacre.lifecycle.retention import Retention, RetentionPolicy
 
-    settings, now = cli.settings(), cli.now()
+    settings, now = cli.space_settings(), cli.now()
     with cli.open() as store:
         shielded = protected_types(store, settings, protected)
         refuse_protected(known_types(store, types), shielded)

@@ -85,7 +85,7 @@ def reflect_command(
     """
     from nacre.lifecycle.reflection import ReflectionEngine
 
-    settings, now = cli.settings(), cli.now()
+    settings, now = cli.space_settings(), cli.now()
     summarizer = summarizer or settings.summarizer
     watched = configured_model(settings) if summarizer == LANGUAGE_MODEL else None
     after = moment(since, now) if since else None

@@ -36,7 +36,7 @@ def trash_command() -> None:
 @click.pass_obj
 def list_command(cli: CliContext, limit: int, form: str | None) -> None:
     """List what is in the trash, the last to come first, and from when on maintenance deletes it for good."""
-    days = cli.settings().trash_days
+    days = cli.space_settings().trash_days
     with cli.open() as store:
         memories = trashed_memories(store)
     show_plan(memories, trashed_columns(cli.now(), days), lambda memory: trashed_record(memory, days), limit, form)
@@ -80,7 +80,7 @@ def empty(cli: CliContext, older_than: float | None, everything: bool, yes: bool
 
     if everything and older_than is not None:
         raise click.UsageError("--all is whatever is there, --older-than only a part of it; give one of them.")
-    grace = 0.0 if everything else cli.settings().trash_days if older_than is None else older_than
+    grace = 0.0 if everything else cli.space_settings().trash_days if older_than is None else older_than
     with cli.open() as store:
         trash = Trash(store, grace)
         plan = trash.plan()

@@ -160,15 +160,15 @@ def make_embedder(settings: Settings) -> Embedder:
     raise UnknownName("embedder", settings.embedder, EMBEDDERS)
 
 
-def embedder_from(given: Embedder | EmbedFunction | str | None, settings: Settings) -> Embedder:
+def embedder_from(value: Embedder | EmbedFunction | str | None, settings: Settings) -> Embedder:
     """A name, an embedder, any function from texts to rows, or None for what the settings say."""
-    if given is None or isinstance(given, str):
-        return make_embedder(settings if given is None else replace(settings, embedder=given))
-    if not callable(given):
-        return given
+    if value is None or isinstance(value, str):
+        return make_embedder(settings if value is None else replace(settings, embedder=value))
+    if not callable(value):
+        return value
     from nacre.models.embedders import FunctionEmbedder
 
-    return FunctionEmbedder(given, identity=f"callable:{getattr(given, '__name__', type(given).__name__)}")
+    return FunctionEmbedder(value, identity=f"callable:{getattr(value, '__name__', type(value).__name__)}")
 
 
 def make_language_model(settings: Settings) -> LanguageModel | None:

@@ -197,7 +197,7 @@ class MemoryStore(Closing):
     def now(self) -> float:
         return self._clock()
 
-    def shown(self, memory: Memory) -> Memory:
+    def clean(self, memory: Memory) -> Memory:
         """The memory without secrets that were stored before there was a guard."""
         return self._guard.before_read(memory)
 
@@ -280,18 +280,18 @@ class MemoryStore(Closing):
         """A memory as `remember` would store it, checked and without its secrets; nothing is written."""
         return self._draft({**fields, "text": text})
 
-    def _draft(self, given: Mapping[str, object]) -> Memory:
-        fields, doubts, _ = self._guarded(self._validate(given))
+    def _draft(self, values: Mapping[str, object]) -> Memory:
+        fields, doubts, _ = self._guarded(self._validate(values))
         memory = self._build({"importance": self._settings.default_importance, **fields})
-        return mark_suspicious(memory, doubts, trust_given="trust" in given)
+        return mark_suspicious(memory, doubts, trust_given="trust" in values)
 
-    def _validate(self, given: Mapping[str, object]) -> dict[str, object]:
-        if not isinstance(given, Mapping) or "text" not in given:
+    def _validate(self, values: Mapping[str, object]) -> dict[str, object]:
+        if not isinstance(values, Mapping) or "text" not in values:
             raise InvalidInput("A memory needs a text; give it under 'text'.")
-        if "id" in given and self._access is not None:
+        if "id" in values and self._access is not None:
             raise AccessDenied(f"The agent {self.agent!r} may not choose an id; leave it out, and one is made.")
         origin = {name: value for name, value in (("agent", self.agent), ("session", self.session)) if value}
-        fields = {"type": self._settings.default_type, **origin, **given}
+        fields = {"type": self._settings.default_type, **origin, **values}
         prefix = label("id_prefix", fields.pop("id_prefix", ""))
         checked = validate_fields(fields, TYPES if fields["type"] in TYPES else self.types())
         return {"id": f"{prefix}{uuid4()}", **checked}
@@ -309,9 +309,9 @@ class MemoryStore(Closing):
         self._check_links(memory.id, memory.links)
         return memory
 
-    def _check_links(self, id: str, given: tuple[Link, ...]) -> None:
-        if given:
-            links.check_links(self._store, self.space, id, given, strict=self._parts.strict_links)
+    def _check_links(self, id: str, values: tuple[Link, ...]) -> None:
+        if values:
+            links.check_links(self._store, self.space, id, values, strict=self._parts.strict_links)
 
     def _handling(
         self, on_conflict: str | None, contradiction_fn: ConflictFn | None = None
@@ -359,8 +359,8 @@ class MemoryStore(Closing):
         """An edit for `write`, checked as `edit` would check it."""
         return self._edit_of(self._guarded_changes(fields))
 
-    def _guarded_changes(self, given: Mapping[str, object]) -> dict[str, object]:
-        return self._guard.fields(validate_fields(given, self.types()))[0]
+    def _guarded_changes(self, fields: Mapping[str, object]) -> dict[str, object]:
+        return self._guard.fields(validate_fields(fields, self.types()))[0]
 
     def _edit_of(self, changes: Mapping[str, object]) -> Edit:
         doubts = self._guard.doubts(changes)

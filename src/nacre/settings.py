@@ -444,16 +444,18 @@ def converted(key: str, value: object, origin: str) -> object:
     return value
 
 
-def spaces_of(given: object, origin: str) -> dict[str, dict[str, object]]:
-    if not isinstance(given, dict) or not all(isinstance(each, dict) for each in given.values()):
+def spaces_of(values: object, origin: str) -> dict[str, dict[str, object]]:
+    if not isinstance(values, dict) or not all(isinstance(each, dict) for each in values.values()):
         raise ConfigError(
             f"{origin} sets 'spaces' to something other than tables; write [spaces.NAME] above the settings of a space."
         )
-    for name, table in given.items():
+    for name, table in values.items():
         for key in UNSPACED:
             if key in table:
                 raise ConfigError(f"{origin} sets {key!r} for the space {name!r} only; set it for the complete store.")
-    return {name: {key: converted(key, value, origin) for key, value in table.items()} for name, table in given.items()}
+    return {
+        name: {key: converted(key, value, origin) for key, value in table.items()} for name, table in values.items()
+    }
 
 
 def truth(key: str, value: object, origin: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nacre import MemoryStore
-from nacre.lessons import Answer, Found, Lesson, LessonBook
+from nacre.lessons import Answer, Lesson, LessonBook, LessonHit
 from nacre.lessons.vocabulary import KINDS
 from nacre.model import Memory
 from nacre.model.memory import Json
@@ -36,8 +36,8 @@ def new_book(agent: str = "", **options: object) -> LessonBook:
     return LessonBook(store=store, agent=agent)
 
 
-def titles(answer: Answer[tuple[Found, ...]] | Answer[tuple[Lesson, ...]]) -> set[str]:
-    return {each.lesson.title if isinstance(each, Found) else each.title for each in answer.data}
+def titles(answer: Answer[tuple[LessonHit, ...]] | Answer[tuple[Lesson, ...]]) -> set[str]:
+    return {each.lesson.title if isinstance(each, LessonHit) else each.title for each in answer.data}
 
 
 def add_terms(book: LessonBook, kind: str, **words: Mapping[str, Any]) -> None:

@@ -29,7 +29,7 @@ UNTOLD = {
     "check_records",
     "may_teach",
     "settings",
-    "shown",
+    "clean",
 }  # they answer nothing that is stored
 
 

@@ -66,8 +66,8 @@ class RestrictedTransaction:
         self._below.put(memory, derived)
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
-        found = self._below.replaced_by(space, id) if space == self._access.space else []
-        return [memory for memory in found if self._access.readable.admits(memory)]
+        result = self._below.replaced_by(space, id) if space == self._access.space else []
+        return [memory for memory in result if self._access.readable.admits(memory)]
 
     def compress(self, space: str, ids: Sequence[str]) -> int:
         return self._below.compress(space, [id for id in ids if self._writes(self.get(space, id))])

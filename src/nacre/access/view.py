@@ -37,15 +37,15 @@ USUAL_WEIGHT = 1.0
 
 def postings_within(store: Backend, space: str, terms: Sequence[str], where: Filter) -> dict[str, Posting]:
     holders = {term: [m.id for m in store.by_words(space, [term], where, READ)] for term in dict.fromkeys(terms)}
-    found: dict[str, Posting] = {}
+    by_name: dict[str, Posting] = {}
     read = 0
     for term in sorted(holders, key=lambda term: len(holders[term])):
         read += len(holders[term])
-        if found and read > READ:
+        if by_name and read > READ:
             break
         if holders[term]:
-            found[term] = posting_of(store, space, term, holders[term])
-    return found
+            by_name[term] = posting_of(store, space, term, holders[term])
+    return by_name
 
 
 def posting_of(store: Backend, space: str, term: str, ids: Sequence[str]) -> Posting:
@@ -93,23 +93,23 @@ class SeenJournal:
         self._below = below
         self._access = access
 
-    def read(self, told: JournalFilter, *, newest_first: bool, limit: int | None) -> list[JournalEntry]:
+    def read(self, data: JournalFilter, *, newest_first: bool, limit: int | None) -> list[JournalEntry]:
         space = self._access.space
         if self._access.sees_all:
-            return self._below.journal(space, told, newest_first=newest_first, limit=limit)
-        if told.batch is not None and not self._whole(told):
+            return self._below.journal(space, data, newest_first=newest_first, limit=limit)
+        if data.batch is not None and not self._whole(data):
             return []  # part of an act cannot be told, or taken back, without the rest
-        found: list[JournalEntry] = []
-        while limit is None or len(found) < limit:
-            page = self._below.journal(space, told, newest_first=newest_first, limit=PAGE)
-            found += self._seen(page)
+        matches: list[JournalEntry] = []
+        while limit is None or len(matches) < limit:
+            page = self._below.journal(space, data, newest_first=newest_first, limit=PAGE)
+            matches += self._seen(page)
             if len(page) < PAGE:
                 break
-            told = replace(told, upto=page[-1].seq - 1) if newest_first else replace(told, after=page[-1].seq)
-        return found[:limit]
+            data = replace(data, upto=page[-1].seq - 1) if newest_first else replace(data, after=page[-1].seq)
+        return matches[:limit]
 
-    def _whole(self, told: JournalFilter) -> bool:
-        entries = self._below.journal(self._access.space, JournalFilter(batch=told.batch))
+    def _whole(self, data: JournalFilter) -> bool:
+        entries = self._below.journal(self._access.space, JournalFilter(batch=data.batch))
         return len(self._seen(entries)) == len(entries)
 
     def _seen(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
@@ -164,8 +164,8 @@ class RestrictedView:
         begins = Filter.where(id__ge=prefix, id__lt=prefix + "\U0010ffff")
         if self._access.sees_all and space == self._access.space:
             return self._below.ids_like(space, prefix, limit)
-        found = self._below.select(space, self._narrowed(space, begins), order="oldest")
-        return sorted(memory.id for memory in found)[:limit]
+        result = self._below.select(space, self._narrowed(space, begins), order="oldest")
+        return sorted(memory.id for memory in result)[:limit]
 
     def select(
         self, space: str, where: Filter, *, order: Order = "newest", limit: int | None = None, offset: int = 0
@@ -195,8 +195,8 @@ class RestrictedView:
         narrowed = self._narrowed(space, where)
         if self._access.sees_all and space == self._access.space:
             return self._below.by_words(space, terms, narrowed, limit)
-        found = self.postings(terms)
-        return ranked(found, self._below.places(space, united(found), narrowed), self.size(), limit)
+        result = self.postings(terms)
+        return ranked(result, self._below.places(space, united(result), narrowed), self.size(), limit)
 
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
         self._pay(ORDERED)
@@ -245,9 +245,9 @@ class RestrictedView:
         rels: Sequence[str] | None = None,
     ) -> list[Edge]:
         self._pay(JOIN + (FULL_SCAN if out_of is None and into is None else 0))
-        found = self._below.edges(space, out_of=out_of, into=into, rels=rels)
-        seen = {memory.id for memory in self.get(space, list(dict.fromkeys(edge.source for edge in found)))}
-        return [edge for edge in found if edge.source in seen]
+        result = self._below.edges(space, out_of=out_of, into=into, rels=rels)
+        seen = {memory.id for memory in self.get(space, list(dict.fromkeys(edge.source for edge in result)))}
+        return [edge for edge in result if edge.source in seen]
 
     def walked(self, space: str, edges: Sequence[Edge]) -> None:
         seen = {memory.id for memory in self.get(space, [edge.source for edge in edges])}
@@ -272,9 +272,9 @@ class RestrictedView:
         return self._below.embedder()
 
     def journal(
-        self, space: str, told: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
+        self, space: str, data: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
-        return [] if space != self._access.space else self._seen.read(told, newest_first=newest_first, limit=limit)
+        return [] if space != self._access.space else self._seen.read(data, newest_first=newest_first, limit=limit)
 
     def written_by(self, space: str, at: float) -> int:
         return self._below.written_by(space, at)
@@ -297,11 +297,11 @@ class RestrictedView:
         """Of what it sees; a narrowed agent learns nothing of the file."""
         if self._access.unrestricted:
             return self._below.health(thorough=thorough)
-        whole = self._below.health()
+        full = self._below.health()
         space, seen = self._access.space, self._access.readable
-        waiting = sum(map(self._own, self._below.pending(whole.pending)))
+        waiting = sum(map(self._own, self._below.pending(full.pending)))
         return replace(
-            whole, memories=self._below.count(space, seen), chunks=0, vectors=0, pending=waiting, bytes_on_disk=0,
+            full, memories=self._below.count(space, seen), chunks=0, vectors=0, pending=waiting, bytes_on_disk=0,
             problems=(),
         )  # fmt: skip
 
@@ -332,5 +332,5 @@ NOTHING = Filter.where(id="")  # no memory has an empty id
 
 def scan(where: Filter) -> int:
     """What is asked besides the standing that every question asks for narrows it down."""
-    standing = ("status", "superseded_by", "expires_at")
-    return 0 if any(each.field not in standing for each in where.conditions) else FULL_SCAN
+    current = ("status", "superseded_by", "expires_at")
+    return 0 if any(each.field not in current for each in where.conditions) else FULL_SCAN

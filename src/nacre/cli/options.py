@@ -245,10 +245,10 @@ def days_option(_ctx: click.Context, _option: click.Parameter, value: str | None
 
 
 def positive_days_option(ctx: click.Context, option: click.Parameter, value: str) -> float:
-    found = days_option(ctx, option, value)
-    if not found:
+    result = days_option(ctx, option, value)
+    if not result:
         raise click.BadParameter(f"{value!r} is no time at all; write 12h, 30d or 8w.")
-    return found
+    return result
 
 
 def shares_option(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[float, ...]:

@@ -51,15 +51,15 @@ class Aliases(MetaPathFinder):
         root = fullname.partition(".")[0]
         if root not in self.systems or not (is_ours(root) if path is not None else self._may(root, target)):
             return None
-        found = find_spec(f"{HOME}.{fullname}")
-        return None if found is None else spec_from_loader(fullname, Alias(found), origin=found.origin)
+        result = find_spec(f"{HOME}.{fullname}")
+        return None if result is None else spec_from_loader(fullname, Alias(result), origin=result.origin)
 
     def _may(self, root: str, target: ModuleType | None) -> bool:
         if self.systems[root]:
             return True
         others = (finder for finder in sys.meta_path if finder is not self)
-        found = (finder.find_spec(root, None, target) for finder in others)
-        return not any(spec is not None and spec.origin is not None for spec in found)  # a mere folder has none
+        matches = (finder.find_spec(root, None, target) for finder in others)
+        return not any(spec is not None and spec.origin is not None for spec in matches)  # a mere folder has none
 
 
 ALIASES = Aliases()

@@ -145,7 +145,7 @@ def for_session(store: MemoryStore, request: Request) -> Pack | None:
         MOST_AT_START, order="importance", min_trust=trust, min_importance=SESSION_IMPORTANCE, where=where
     )
     memories = {memory.id: memory for memory in (*pinned, *important)}
-    hits = [Hit(store.shown(memory), memory.importance) for memory in memories.values()]
+    hits = [Hit(store.clean(memory), memory.importance) for memory in memories.values()]
     return packed(store, [shortened(hit, frozenset()) for hit in hits], injected)
 
 

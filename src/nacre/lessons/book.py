@@ -18,8 +18,8 @@ from nacre.lessons.lesson import (
     Answer,
     ContextInfo,
     Faded,
-    Found,
     Lesson,
+    LessonHit,
     LessonStats,
     Related,
     ReviewDue,
@@ -242,7 +242,7 @@ class LessonBook(StoreUser):
 
     def _lesson(self, memory: Memory) -> Lesson:
         """Masks secrets that were stored before the guard existed."""
-        return Lesson.of(self.store.shown(memory))
+        return Lesson.of(self.store.clean(memory))
 
     # Search
 
@@ -256,7 +256,7 @@ class LessonBook(StoreUser):
         agent_weights: Mapping[str, float] | None = None,
         expand: str | None = None,
         **narrowing: Unpack[LessonFilters],
-    ) -> Answer[tuple[Found, ...]]:
+    ) -> Answer[tuple[LessonHit, ...]]:
         """The lessons that answer best, best first. Filters apply before ranking, so that no match is lost. `hybrid`
         fuses the ranks by meaning and by words; `expand` is vocabulary, language-model or none."""
         settings = self.store.settings

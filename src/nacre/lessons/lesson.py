@@ -98,7 +98,7 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LessonHit:
     """A search result: the lesson, its score and the reasons for it."""
 
     lesson: Lesson

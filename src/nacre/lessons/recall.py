@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from nacre.errors import ConfigError, UnknownName
 from nacre.factory import make_language_model
-from nacre.lessons.lesson import AGENT_TAG, Found, Lesson, agent_tag
+from nacre.lessons.lesson import AGENT_TAG, Lesson, LessonHit, agent_tag
 from nacre.lessons.term_relations import all_parents
 from nacre.lessons.validate_terms import TermValidator
 from nacre.lessons.vocabulary import CONTEXT, LESSONS, SOURCE, TAG, Vocabulary, normalize, normalize_all
@@ -112,11 +112,11 @@ class ScoreAdjustment:
     freshness: bool = False
     agents: Mapping[str, float] = field(default_factory=dict)
 
-    def best(self, hits: Sequence[Hit], limit: int) -> tuple[Found, ...]:
+    def best(self, hits: Sequence[Hit], limit: int) -> tuple[LessonHit, ...]:
         adjusted = [self._adjust(hit) for hit in hits]
         return tuple(sorted(adjusted, key=lambda each: -each.score)[:limit])
 
-    def _adjust(self, hit: Hit) -> Found:
+    def _adjust(self, hit: Hit) -> LessonHit:
         memory = hit.memory
         factors = {
             "superseded": SUPERSEDED_FACTOR if memory.superseded_by else 1.0,
@@ -128,7 +128,7 @@ class ScoreAdjustment:
             if factor != 1.0:
                 why.append(Reason(name, score * (factor - 1), f"times {factor:.2f}"))
                 score *= factor
-        return Found(Lesson.of(memory), score, tuple(why))
+        return LessonHit(Lesson.of(memory), score, tuple(why))
 
     def _freshness(self, at: float) -> float:
         if not self.freshness:

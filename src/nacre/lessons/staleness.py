@@ -51,7 +51,7 @@ def contradicted_lessons(store: MemoryStore) -> Iterator[tuple[Memory, str]]:
     for edge in edges:
         target, against = current.get(edge.target), current.get(edge.source)
         if target and against and (target.last_validated_at or 0.0) <= against.created_at:
-            yield target, f"{store.shown(against).title!r} ({against.id}) contradicts it: is it still so?"
+            yield target, f"{store.clean(against).title!r} ({against.id}) contradicts it: is it still so?"
 
 
 def is_current(memory: Memory) -> bool:

@@ -138,11 +138,11 @@ class Resources:
 def memory(store: MemoryStore, prefix: str) -> tuple[str, str]:
     id = store.resolve_id(prefix)
     (stored,) = store.get_many([id])
-    return JSON, as_json(brief_record(store.shown(stored)))
+    return JSON, as_json(brief_record(store.clean(stored)))
 
 
 def recent(store: MemoryStore) -> tuple[str, str]:
-    return PLAIN, listing(map(store.shown, store.list_recent(NEWEST)), EMPTY)
+    return PLAIN, listing(map(store.clean, store.list_recent(NEWEST)), EMPTY)
 
 
 def stats(store: MemoryStore) -> tuple[str, str]:

@@ -147,10 +147,10 @@ class ToolSession:
 
     def clean(self, conflict: Conflict) -> Conflict:
         """Without secrets that were stored before there was a guard; the results of a recall are clean already."""
-        return replace(conflict, a=self.store.shown(conflict.a), b=self.store.shown(conflict.b))
+        return replace(conflict, a=self.store.clean(conflict.a), b=self.store.clean(conflict.b))
 
     def clean_text(self, text: str) -> str:
-        return self.store.shown(Memory(id="", text=text)).text
+        return self.store.clean(Memory(id="", text=text)).text
 
     def lessons(self) -> LessonBook:
         from nacre.lessons.book import LessonBook

@@ -234,7 +234,7 @@ class Export:
         )
 
     def put(self, memory: Memory, vectors: Vectors | None) -> None:
-        written = self.store.shown(memory) if self.choice.redact else memory
+        written = self.store.clean(memory) if self.choice.redact else memory
         if written != memory:
             self.redacted += 1
             vectors = None  # they were computed from the removed text too
@@ -260,7 +260,7 @@ class Export:
     def terms(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
         for kind, name, data in self.vocabulary.rows(everything=not self.choice.selective):
             worded = Memory(id=name, text=name, metadata=data)
-            written = self.store.shown(worded) if self.choice.redact else worded
+            written = self.store.clean(worded) if self.choice.redact else worded
             if written.text == name:  # leave out a term whose name is a secret
                 yield kind, name, dict(written.metadata)
 

@@ -133,8 +133,8 @@ class Import:
     def run(self, why: str, progress: Progress | None) -> ImportSummary:
         met: list[ImportPlanner] = []
 
-        def flow(standing: Lookup) -> Iterator[AnyChange]:
-            met.append(self._planner(standing))
+        def flow(current: Lookup) -> Iterator[AnyChange]:
+            met.append(self._planner(current))
             return self._changes(met[0], progress)
 
         batch = self.engine.commit_stream(self.store.space, ACTOR, flow, why=why)

@@ -75,7 +75,7 @@ def ingest_command(
 def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Format]]:
     from nacre.transfer.ingest.formats import detect, files, format_named
 
-    found, others = [], 0
+    result, others = [], 0
 
     def left_out(path: Path, reason: str) -> None:
         say(f"{path} left out: {reason}.")
@@ -83,7 +83,7 @@ def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path
     for path, named in files(paths, left_out):
         format = format_named(name) if name else detect(path)
         if format is not None:
-            found.append((path, format))
+            result.append((path, format))
         elif named:
             raise InvalidInput(
                 f"{path} is in no format that is known ({', '.join(NAMES)}); --format says which one it is."
@@ -92,9 +92,9 @@ def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path
             others += 1
     if others:
         say(f"{count_of(others, 'file', 'files')} in no known format left out.")
-    if not found:
+    if not result:
         raise NotFound("there is nothing to ingest; name transcripts, exports or notes.")
-    return found
+    return result
 
 
 def space_for(cli: CliContext, format: Format, path: Path, store: MemoryStore) -> str:

@@ -88,7 +88,7 @@ def require_client(client: str | None) -> str:
 class ClientRow:
     client: str
     title: str
-    found: bool
+    present: bool
     installed: str
     file: str
 
@@ -220,7 +220,7 @@ def client_row(installer: Installer) -> ClientRow:
 def client_columns() -> list[Column[ClientRow]]:
     return [
         Column("client", lambda row: row.client, lambda row: row.client, style="cyan"),
-        Column("here", lambda row: "yes" if row.found else "no", lambda row: "yes" if row.found else "no"),
+        Column("here", lambda row: "yes" if row.present else "no", lambda row: "yes" if row.present else "no"),
         Column("set up", lambda row: row.installed, lambda row: row.installed),
         Column("file", lambda row: row.file, lambda row: row.file, wide=True, wraps=True),
     ]
@@ -230,7 +230,7 @@ def client_record(row: ClientRow) -> dict[str, object]:
     return {
         "client": row.client,
         "title": row.title,
-        "found": row.found,
+        "found": row.present,
         "installed": row.installed,
         "file": row.file,
     }

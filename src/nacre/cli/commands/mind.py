@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
 
 F = TypeVar("F", bound=Callable[..., Any])
-SHOWN = 400  # characters of a text in a table
+LISTED = 400  # characters of a text in a table
 ID = 12  # of an id: the prefix of its kind, and what tells it apart
 Line = tuple[str, int]
 
@@ -37,7 +37,7 @@ def mind_command() -> None:
     """Look into an agent's mind: its six kinds of memory."""
 
 
-def shown_options(function: F) -> F:
+def listing_options(function: F) -> F:
     return combine(form_option(), global_options)(function)
 
 
@@ -56,7 +56,7 @@ def opened(cli: CliContext, agent: str) -> Iterator[CognitiveMemory]:
 
 @mind_command.command("status")
 @click.argument("agent")
-@shown_options
+@listing_options
 @click.pass_obj
 def status(cli: CliContext, agent: str, form: str | None) -> None:
     """Count the memories of each kind."""
@@ -75,20 +75,20 @@ def status(cli: CliContext, agent: str, form: str | None) -> None:
 @mind_command.command("working")
 @click.argument("agent")
 @click.argument("task")
-@shown_options
+@listing_options
 @click.pass_obj
 def working(cli: CliContext, agent: str, task: str, form: str | None) -> None:
     """Show what is at hand for a task, the most relevant first."""
     with opened(cli, agent) as mind:
-        found = mind.get_working(task)
+        result = mind.get_working(task)
     columns: list[Column[WorkingMemorySlot]] = [
         identity(),
         Column("kind", lambda slot: slot.slot_type, lambda slot: slot.slot_type, style="magenta"),
         Column("rel", lambda slot: f"{slot.relevance:g}", lambda slot: f"{slot.relevance:.2f}", right=True),
-        Column("content", lambda slot: slot.content, lambda slot: shortened(slot.content, SHOWN), wide=True),
+        Column("content", lambda slot: slot.content, lambda slot: shortened(slot.content, LISTED), wide=True),
     ]
-    print_items(found, columns, record, form)
-    if not found:
+    print_items(result, columns, record, form)
+    if not result:
         say(f"Nothing is at hand for {task!r}.")
 
 
@@ -96,22 +96,22 @@ def working(cli: CliContext, agent: str, task: str, form: str | None) -> None:
 @click.argument("agent")
 @limited(20)
 @click.option("--compressed", is_flag=True, help="Also those that a summary stands for.")
-@shown_options
+@listing_options
 @click.pass_obj
 def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: str | None) -> None:
     """List what the agent lived through, the latest first."""
     with opened(cli, agent) as mind:
-        found = mind.get_episodes(limit, include_compressed=compressed)
+        result = mind.get_episodes(limit, include_compressed=compressed)
     now = cli.now()
     columns: list[Column[EpisodicMemory]] = [
         identity(),
         Column("index", lambda each: str(each.temporal_index), lambda each: str(each.temporal_index), right=True),
         moment(now),
         Column("source", lambda each: each.source_label, lambda each: each.source_label, style="magenta"),
-        Column("content", lambda each: each.content, lambda each: shortened(each.content, SHOWN), wide=True),
+        Column("content", lambda each: each.content, lambda each: shortened(each.content, LISTED), wide=True),
     ]
-    print_items(found, columns, record, form)
-    if not found:
+    print_items(result, columns, record, form)
+    if not result:
         say(f"{agent} has no episodes.")
 
 
@@ -120,20 +120,20 @@ def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: st
 @click.argument("query", default="")
 @limited(10)
 @click.option("--native", is_flag=True, help="By meaning too, best answer first; else by words, surest first.")
-@shown_options
+@listing_options
 @click.pass_obj
 def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, form: str | None) -> None:
     """List what the agent knows, or what has a word of a question."""
     with opened(cli, agent) as mind:
-        found = mind.search_facts(query, limit, retriever="native" if native else "keyword")
+        result = mind.search_facts(query, limit, retriever="native" if native else "keyword")
     columns: list[Column[SemanticFact]] = [
         identity(),
         Column("conf", lambda fact: f"{fact.confidence:g}", lambda fact: f"{fact.confidence:.2f}", right=True),
         Column("concept", lambda fact: fact.concept, lambda fact: fact.concept, style="magenta"),
-        Column("content", lambda fact: fact.content, lambda fact: shortened(fact.content, SHOWN), wide=True),
+        Column("content", lambda fact: fact.content, lambda fact: shortened(fact.content, LISTED), wide=True),
     ]
-    print_items(found, columns, record, form)
-    if not found:
+    print_items(result, columns, record, form)
+    if not result:
         say(f"{agent} knows nothing of it." if query else f"{agent} has no facts.")
 
 
@@ -141,40 +141,40 @@ def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, for
 @click.argument("agent")
 @click.argument("query", default="")
 @limited(5)
-@shown_options
+@listing_options
 @click.pass_obj
 def procedures(cli: CliContext, agent: str, query: str, limit: int, form: str | None) -> None:
     """List how the agent does things, the most used first. What is listed counts as used."""
     with opened(cli, agent) as mind:
-        found = mind.recall_procedure(query, limit)
+        result = mind.recall_procedure(query, limit)
     columns: list[Column[ProceduralMemory]] = [
         identity(),
         Column("uses", lambda each: str(each.usage_count), lambda each: f"{each.usage_count:,}", right=True),
         Column("name", lambda each: each.name, lambda each: shortened(each.name), style="magenta"),
         Column("steps", lambda each: "; ".join(each.steps), lambda each: numbered(each.steps), wide=True, wraps=True),
     ]
-    print_items(found, columns, record, form)
-    if not found:
+    print_items(result, columns, record, form)
+    if not result:
         say(f"{agent} knows no way of doing it." if query else f"{agent} has no procedures.")
 
 
 @mind_command.command("due")
 @click.argument("agent")
 @click.argument("text")
-@shown_options
+@listing_options
 @click.pass_obj
 def due(cli: CliContext, agent: str, text: str, form: str | None) -> None:
     """Trigger the intentions that a text brings up, and list them, the most urgent first."""
     with opened(cli, agent) as mind:
-        found = mind.check_triggers(text)
+        result = mind.check_triggers(text)
     columns: list[Column[ProspectiveMemory]] = [
         identity(),
         Column("prio", lambda each: str(each.priority), lambda each: str(each.priority), right=True),
         Column("action", lambda each: each.action_on_trigger, lambda each: each.action_on_trigger, style="magenta"),
-        Column("about", lambda each: each.description, lambda each: shortened(each.description, SHOWN), wide=True),
+        Column("about", lambda each: each.description, lambda each: shortened(each.description, LISTED), wide=True),
     ]
-    print_items(found, columns, record, form)
-    if not found:
+    print_items(result, columns, record, form)
+    if not result:
         say("Nothing is due.")
 
 
@@ -212,5 +212,5 @@ def numbered(steps: list[str]) -> str:
 
 def record(value: Any) -> dict[str, object]:
     """Times in ISO 8601, as everywhere at the cli."""
-    told = asdict(value)
-    return {name: iso(each.timestamp()) if isinstance(each, datetime) else each for name, each in told.items()}
+    data = asdict(value)
+    return {name: iso(each.timestamp()) if isinstance(each, datetime) else each for name, each in data.items()}

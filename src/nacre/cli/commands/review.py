@@ -101,11 +101,11 @@ def find_item(store: MemoryStore, typed: str, stale_days: float) -> ReviewItem:
     raise InvalidInput(f"{typed!r} names {state} for review; `nacre review --list` lists them.")
 
 
-def matches_item(item: ReviewItem, given: str) -> bool:
+def matches_item(item: ReviewItem, text: str) -> bool:
     """`3f2a:77b0` is a pair of two ids that begin so."""
-    parts, typed = item.id.split(":"), given.split(":")
+    parts, typed = item.id.split(":"), text.split(":")
     return (
-        given != ""
+        text != ""
         and all(part.startswith(start) for part, start in zip(parts, typed, strict=False))
         and len(typed) <= len(parts)
     )

@@ -279,10 +279,10 @@ def info_command(_cli: CliContext, file: str, form: str | None) -> None:
         raise StoreProblem(f"{name} is not whole: {info_found.problem}. It cannot be imported.")
 
 
-def info_pairs(info_found: ArchiveInfo, shown: str) -> list[Pair]:
+def info_pairs(info_found: ArchiveInfo, rendered: str) -> list[Pair]:
     header = info_found.header
     pairs = [
-        ("file", shown),
+        ("file", rendered),
         ("form", f"{header.form} {header.version}"),
         ("exported", header.exported_at),
         ("space", header.space),

@@ -12,7 +12,7 @@ from nacre.cli.errors import NotFound
 from nacre.cli.lesson.common import LEVELS, lesson_columns, open_book, print_list, summarize, terms_option
 from nacre.cli.options import combine, form_option, global_options
 from nacre.cli.ui.output import Column, say
-from nacre.lessons import Found
+from nacre.lessons import LessonHit
 from nacre.lessons.recall import EXPANSIONS, STRATEGIES, LessonFilters
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -113,13 +113,13 @@ def lesson_filters(options: FilterOptions) -> LessonFilters:
     }
 
 
-def result_columns(now: float, *, why: bool) -> list[Column[Found]]:
-    def with_reasons(result: Found) -> str:
+def result_columns(now: float, *, why: bool) -> list[Column[LessonHit]]:
+    def with_reasons(result: LessonHit) -> str:
         return "\n".join([summarize(result.lesson), *(f"  {reason}" for reason in result.why)])
 
     id, *others = lesson_columns(lambda result: result.lesson, now, with_reasons if why else None)
-    score: Column[Found] = Column(
+    score: Column[LessonHit] = Column(
         "score", lambda each: f"{each.score:.4f}", lambda each: f"{each.score:.3f}", right=True
     )
-    reasons: Column[Found] = Column("why", lambda each: "; ".join(map(str, each.why)))
+    reasons: Column[LessonHit] = Column("why", lambda each: "; ".join(map(str, each.why)))
     return [id, score, *others, *([reasons] if why else [])]

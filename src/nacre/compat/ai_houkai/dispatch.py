@@ -13,14 +13,14 @@ ROUNDED = 4
 
 
 def _dispatch_tool(name: str, arguments: str | dict[str, Any]) -> str:
-    given = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+    value = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
     memory = store or _get_store()
     if name == "remember":
-        return told({"id": memory.remember(**given).id, "stored": True})
+        return told({"id": memory.remember(**value).id, "stored": True})
     if name == "recall":
-        return told({"results": [found(each.to_dict(), score) for each, score in memory.recall(**given)]})
+        return told({"results": [found(each.to_dict(), score) for each, score in memory.recall(**value)]})
     if name == "forget":
-        return told({"deleted": memory.forget(**given)})
+        return told({"deleted": memory.forget(**value)})
     return told({"error": f"unknown tool: {name}"})
 
 

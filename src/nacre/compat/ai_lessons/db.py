@@ -150,7 +150,7 @@ def copy_tables(book: LessonBook) -> sqlite3.Connection:
 
 
 def table_rows(book: LessonBook) -> Iterator[tuple[str, Iterable[Row]]]:
-    lessons = [Lesson.of(book.store.shown(memory)) for memory in book.store.iterate(**every_lesson())]
+    lessons = [Lesson.of(book.store.clean(memory)) for memory in book.store.iterate(**every_lesson())]
     yield "meta", [("schema_version", str(book.store.health().schema))]
     yield "confidence_levels", [(level.name, level.ordinal) for level in book.levels().data]
     yield "source_types", [(each.name, each.description, each.typical_confidence) for each in book.sources().data]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from nacre.lessons import Found
+from nacre.lessons import LessonHit
 from nacre.lessons.recall import LessonFilters
 
 from .config import Config
@@ -56,7 +56,7 @@ hybrid_search, vector_search = search_by("hybrid"), search_by("semantic")
 keyword_search, graph_walk = search_by("keyword"), search_by("graph")
 
 
-def search_result(result: Found) -> SearchResult:
+def search_result(result: LessonHit) -> SearchResult:
     lesson = result.lesson
     return SearchResult(
         lesson.id, lesson.title, lesson.content, result.score, lesson.confidence, lesson.source or None,

@@ -29,17 +29,17 @@ PROSPECTIVE_STATUS_PENDING, PROSPECTIVE_STATUS_TRIGGERED, PROSPECTIVE_STATUS_RES
 _compute_similarity = overlap
 SHARED_WORDS = 2  # that two texts must have before one can deny the other
 
-Telling = TypeVar("Telling", bound=Callable[..., Any])
+Conversion = TypeVar("Conversion", bound=Callable[..., Any])
 
 
-def told_as(kind: type[memory_types.Local], method: Telling) -> Telling:
+def converted_by(kind: type[memory_types.Local], method: Conversion) -> Conversion:
     """The method, whose native records become records of this kind."""
 
     @wraps(method)
-    def telling(*given: Any, **named: Any) -> Any:
-        return [kind(**vars(each)) for each in method(*given, **named)]
+    def convert(*values: Any, **named: Any) -> Any:
+        return [kind(**vars(each)) for each in method(*values, **named)]
 
-    return cast(Telling, telling)
+    return cast(Conversion, convert)
 
 
 class CognitiveMemory(Placed, Native):
@@ -71,15 +71,15 @@ class CognitiveMemory(Placed, Native):
         source = source_id or source_episode_id or ""
         return super().store_fact(concept, content, confidence, source, tags, temporal_metadata)
 
-    get_recent_sensory = told_as(memory_types.SensoryItem, Native.get_recent_sensory)
-    get_working = told_as(memory_types.WorkingMemorySlot, Native.get_working)
-    get_episodes = told_as(memory_types.EpisodicMemory, Native.get_episodes)
-    get_consolidated = told_as(memory_types.ConsolidatedEpisode, Native.get_consolidated)
-    lineage = told_as(memory_types.EpisodicMemory, Native.lineage)
-    search_facts = told_as(memory_types.SemanticFact, Native.search_facts)
-    recall_procedure = told_as(memory_types.ProceduralMemory, Native.recall_procedure)
-    check_triggers = told_as(memory_types.ProspectiveMemory, Native.check_triggers)
-    get_prospective = told_as(memory_types.ProspectiveMemory, Native.get_prospective)
+    get_recent_sensory = converted_by(memory_types.SensoryItem, Native.get_recent_sensory)
+    get_working = converted_by(memory_types.WorkingMemorySlot, Native.get_working)
+    get_episodes = converted_by(memory_types.EpisodicMemory, Native.get_episodes)
+    get_consolidated = converted_by(memory_types.ConsolidatedEpisode, Native.get_consolidated)
+    lineage = converted_by(memory_types.EpisodicMemory, Native.lineage)
+    search_facts = converted_by(memory_types.SemanticFact, Native.search_facts)
+    recall_procedure = converted_by(memory_types.ProceduralMemory, Native.recall_procedure)
+    check_triggers = converted_by(memory_types.ProspectiveMemory, Native.check_triggers)
+    get_prospective = converted_by(memory_types.ProspectiveMemory, Native.get_prospective)
 
     def get_all_facts(self, limit: int = 50) -> list[records.SemanticFact]:
         """The surest first."""

@@ -44,9 +44,9 @@ class MemoryClassifier:
     }
 
     def classify(self, content: str, concept: str = "") -> MemoryCategory:
-        told, said = classify(content, concept).type, set(words(f"{concept} {content}"))
+        data, said = classify(content, concept).type, set(words(f"{concept} {content}"))
         for category, further in self.FURTHER_WORDS.items():
-            if told == category or not said.isdisjoint(further):
+            if data == category or not said.isdisjoint(further):
                 return category
         return MemoryCategory.SEMANTIC
 
@@ -71,27 +71,27 @@ class HierarchicalMemory(Placed, knowledge.HierarchicalMemory):
         self, query: str, max_nodes: int = 20, max_depth: int = 1, similarity_threshold: float = ALIKE,
         *, retriever: str = "keyword",
     ) -> KnowledgeSubgraph:  # fmt: skip
-        found = super().retrieve_subgraph(query, max_nodes, max_depth, similarity_threshold, retriever=retriever)
-        return KnowledgeSubgraph(found.nodes, [KnowledgeEdge(**asdict(edge)) for edge in found.edges], query)
+        result = super().retrieve_subgraph(query, max_nodes, max_depth, similarity_threshold, retriever=retriever)
+        return KnowledgeSubgraph(result.nodes, [KnowledgeEdge(**asdict(edge)) for edge in result.edges], query)
 
     def search_by_concept(self, keywords: Sequence[str], limit: int = 30) -> list[subgraph.KnowledgeNode]:
         """By concept or content, the newest first; words of one or two signs are passed over."""
         wanted = [word for each in keywords if len(word := each.strip().casefold()) >= SHORTEST]
-        found = {memory.id: memory for memory in facts_containing(self.store, wanted, limit)}
-        return self._nodes(sorted(found.values(), key=lambda memory: -memory.created_at)[:limit])
+        by_name = {memory.id: memory for memory in facts_containing(self.store, wanted, limit)}
+        return self._nodes(sorted(by_name.values(), key=lambda memory: -memory.created_at)[:limit])
 
     def execute_aggregation(self, query_type: str, entity_filter: str = "") -> dict[str, Any]:
-        found = super().execute_aggregation(query_type, entity_filter)
-        items = found.get("items")
-        return {**found, "total_facts": sum(items.values())} if isinstance(items, dict) else found
+        result = super().execute_aggregation(query_type, entity_filter)
+        items = result.get("items")
+        return {**result, "total_facts": sum(items.values())} if isinstance(items, dict) else result
 
     def get_statistics(self) -> dict[str, Any]:
-        found = super().get_statistics()
-        return {**found, "total_experiences": found["total_nodes"]}
+        result = super().get_statistics()
+        return {**result, "total_experiences": result["total_nodes"]}
 
     def _nodes(self, memories: Sequence[Memory]) -> list[subgraph.KnowledgeNode]:
-        told = super()._nodes(memories)
-        return [KnowledgeNode(**{**asdict(node), "created_at": node.created_at.removesuffix("Z")}) for node in told]
+        data = super()._nodes(memories)
+        return [KnowledgeNode(**{**asdict(node), "created_at": node.created_at.removesuffix("Z")}) for node in data]
 
     _extract_entity_name = staticmethod(extract_entity_name)
     _detect_contradiction = staticmethod(detect_contradiction)

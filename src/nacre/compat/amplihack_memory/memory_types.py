@@ -11,8 +11,8 @@ from nacre.minds.records import MemoryCategory as MemoryCategory
 class Local(Open):
     created_at: datetime
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
         if self.created_at.tzinfo is not None:
             self.created_at = self.created_at.astimezone().replace(tzinfo=None)
 

@@ -112,8 +112,8 @@ class SecureMemoryBackend:
         if experience_type is not None and experience_type not in allowed:
             raise SecurityViolationError(refusal("retrieve", experience_type))
         wanted = allowed if experience_type is None else [experience_type]
-        found = [each for type in wanted for each in self.store.search(query, type, min_confidence, limit)]
-        return sorted(found, key=lambda each: each.timestamp.timestamp(), reverse=True)[: max(0, limit)]
+        matches = [each for type in wanted for each in self.store.search(query, type, min_confidence, limit)]
+        return sorted(matches, key=lambda each: each.timestamp.timestamp(), reverse=True)[: max(0, limit)]
 
     def validate_custom_query(self, sql: str) -> None:
         """Raises `SecurityViolationError` for anything but one SELECT, and `QueryCostExceededError`."""

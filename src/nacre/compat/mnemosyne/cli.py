@@ -17,13 +17,13 @@ FORM = "%(asctime)s | %(levelname)-8s | %(message)s"
 
 def setup_logging(settings: LoggingSettings | None = None) -> None:
     """Quiet means into a file: a terminal interface that started us would be drawn over."""
-    told = settings or LoggingSettings()
+    data = settings or LoggingSettings()
     handler: logging.Handler = logging.StreamHandler(sys.stderr)
-    if told.quiet or os.environ.get(QUIET, "").lower() in ("1", "true", "yes"):
+    if data.quiet or os.environ.get(QUIET, "").lower() in ("1", "true", "yes"):
         file = Path.home() / ".mnemosyne" / "mnemosyne-server.log"
         file.parent.mkdir(exist_ok=True)
         handler = RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
-    logging.basicConfig(level=told.level.upper(), format=FORM, handlers=[handler], force=True)
+    logging.basicConfig(level=data.level.upper(), format=FORM, handlers=[handler], force=True)
 
 
 def main() -> None:

@@ -33,8 +33,10 @@ from .core.constants import MEMORY_SUMMARY_LENGTH
 from .core.models import ConsolidationConfig, EmotionalContext, Memory, MemoryType
 
 KINDS = [kind.value for kind in MemoryType]
-TOLD = ("id", "content", "summary", "memory_type", "tags", "emotional_context", "importance_score", "relevance_score",
-        "created_at")  # fmt: skip
+RESULT_FIELDS = (
+    "id", "content", "summary", "memory_type", "tags", "emotional_context", "importance_score", "relevance_score",
+    "created_at",
+)  # fmt: skip
 memory_store: ChromaMemoryStore | None = None
 _settings: Settings | None = None
 
@@ -51,13 +53,13 @@ def _ensure_initialized() -> ChromaMemoryStore:
     return memory_store
 
 
-def _config(**given: float | None) -> ConsolidationConfig:
-    told = _settings.consolidation.model_dump() if _settings else {}
-    return ConsolidationConfig(**{**told, **{name: value for name, value in given.items() if value is not None}})
+def _config(**fields: float | None) -> ConsolidationConfig:
+    data = _settings.consolidation.model_dump() if _settings else {}
+    return ConsolidationConfig(**{**data, **{name: value for name, value in fields.items() if value is not None}})
 
 
-def _felt(given: Mapping[str, Any] | None) -> EmotionalContext | None:
-    return EmotionalContext(*profile.feeling(dict(given)), given.get("quadrant", "neutral")) if given else None
+def _felt(fields: Mapping[str, Any] | None) -> EmotionalContext | None:
+    return EmotionalContext(*profile.feeling(dict(fields)), fields.get("quadrant", "neutral")) if fields else None
 
 
 def store_memory(
@@ -87,16 +89,16 @@ def search_memories(
 ) -> dict[str, Json]:
     store, felt = _ensure_initialized(), _felt(emotional_context)
     if use_hybrid:
-        found = store.search_memories_hybrid(query, n_results, emotional_context=felt, emotion_weight=emotion_weight)
+        result = store.search_memories_hybrid(query, n_results, emotional_context=felt, emotion_weight=emotion_weight)
     else:
-        found = store.search_memories(query, n_results)
-    return {"query": query, "hybrid_search": use_hybrid, "results": [_told(memory) for memory in found]}
+        result = store.search_memories(query, n_results)
+    return {"query": query, "hybrid_search": use_hybrid, "results": [_result(memory) for memory in result]}
 
 
-def _told(memory: Memory) -> dict[str, Json]:
+def _result(memory: Memory) -> dict[str, Json]:
     near = 1.0 - memory.metadata.get("relevance_distance", 1.0)
-    told = {**memory.to_dict(), "relevance_score": memory.metadata.get("relevance_score", near)}
-    return {name: told[name] for name in TOLD}
+    data = {**memory.to_dict(), "relevance_score": memory.metadata.get("relevance_score", near)}
+    return {name: data[name] for name in RESULT_FIELDS}
 
 
 def consolidate_memories(
@@ -110,8 +112,8 @@ def consolidate_memories(
 
 def should_consolidate(session: ToolSession) -> dict[str, Json]:
     due, reason = MemoryConsolidator(_ensure_initialized(), _config()).should_consolidate()
-    told = get_memory_stats(session)
-    counts = {"short_term_count": told["short_term"], "long_term_count": told["long_term"]}
+    data = get_memory_stats(session)
+    counts = {"short_term_count": data["short_term"], "long_term_count": data["long_term"]}
     return {"should_consolidate": due, "reason": reason, **counts}
 
 
@@ -156,12 +158,12 @@ async def call_tool(name: str, arguments: Mapping[str, Any]) -> list[TextContent
     """Whatever a caller did wrong is told as `{"error": …}`."""
     _ensure_initialized()
     try:
-        told = await answer(name, arguments)
+        data = await answer(name, arguments)
     except NacreError as error:
-        told = {"error": str(error)}
+        data = {"error": str(error)}
     except ValidationError as error:
-        told = {"error": argument_errors(name, error)}
-    return [TextContent(text=json.dumps(told, indent=2))]
+        data = {"error": argument_errors(name, error)}
+    return [TextContent(text=json.dumps(data, indent=2))]
 
 
 async def answer(name: str, arguments: Mapping[str, Any]) -> Any:

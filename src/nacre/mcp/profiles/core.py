@@ -136,7 +136,7 @@ def review(
 
 
 def cleaned(session: ToolSession, item: ReviewItem) -> ReviewItem:
-    memory = None if item.memory is None else session.store.shown(item.memory)
+    memory = None if item.memory is None else session.store.clean(item.memory)
     return replace(item, memory=memory, conflict=None if item.conflict is None else session.clean(item.conflict))
 
 
@@ -162,7 +162,7 @@ def history(
 
 def versions(session: ToolSession, id: str) -> Answer:
     past = session.store.history(id)
-    memories = [session.store.shown(each) for each in past.versions]
+    memories = [session.store.clean(each) for each in past.versions]
     changes: list[Json] = [
         {"before": session.clean_text(each.before), "after": session.clean_text(each.after), "why": each.why}
         for each in past.transitions

@@ -18,7 +18,7 @@ Direction = Literal["both", "out", "in"]
 
 
 def get(session: ToolSession, ids: list[str]) -> Answer:
-    memories = [session.store.shown(each) for each in session.store.get_many([session.id(id) for id in ids])]
+    memories = [session.store.clean(each) for each in session.store.get_many([session.id(id) for id in ids])]
     records: list[Json] = [full_record(each) for each in memories]
     return Answer({"memories": records}, fenced([line(each, shorten=False) for each in memories]))
 
@@ -39,7 +39,7 @@ def list_memories(
         core.bounded("limit", limit), offset=offset, type=type, tag=tag, status=status, since=since, until=until,
         as_of=as_of, valid_at=valid_at,
     )  # fmt: skip
-    memories = [session.store.shown(each) for each in listed]
+    memories = [session.store.clean(each) for each in listed]
     records: list[Json] = [brief_record(each) for each in memories]
     return Answer({"memories": records}, listing(memories, core.NOTHING))
 
@@ -60,7 +60,7 @@ def edit(
     }  # fmt: skip
     fields = {name: value for name, value in values.items() if value is not None}
     changed = session.store.edit(session.id(id), text=text, why=why, **fields)  # type: ignore[arg-type]
-    return brief_record(session.store.shown(changed))
+    return brief_record(session.store.clean(changed))
 
 
 def supersede(session: ToolSession, old: str, new: str, why: str = "") -> dict[str, Json]:
@@ -92,7 +92,7 @@ def neighbors(
     session: ToolSession, id: str, rel: str | None = None, direction: Direction = "both", depth: int = 1
 ) -> Answer:  # fmt: skip
     matches = session.store.neighbors(session.id(id), rel=rel, direction=direction, depth=depth)
-    memories = [(each, session.store.shown(each.memory)) for each in matches.neighbors]
+    memories = [(each, session.store.clean(each.memory)) for each in matches.neighbors]
     records: list[Json] = [
         {**brief_record(memory), "rel": each.rel, "direction": each.direction, "depth": each.depth}
         for each, memory in memories
@@ -106,14 +106,14 @@ def path(session: ToolSession, start: str, end: str) -> Answer:
     route = session.store.path(session.id(start), session.id(end))
     if route is None:
         return Answer({"found": False, "memories": [], "ties": []}, "No links lead from one to the other.")
-    memories = [session.store.shown(each) for each in route.memories]
+    memories = [session.store.clean(each) for each in route.memories]
     links: list[Json] = [{"from": each.source, "to": each.target, "rel": each.rel} for each in route.edges]
     records: list[Json] = [brief_record(each) for each in memories]
     return Answer({"found": True, "memories": records, "ties": links}, listing(memories, ""))
 
 
 def about(session: ToolSession, name: str, limit: int = 20) -> Answer:
-    memories = [session.store.shown(each) for each in session.store.memories_about(name, core.bounded("limit", limit))]
+    memories = [session.store.clean(each) for each in session.store.memories_about(name, core.bounded("limit", limit))]
     records: list[Json] = [brief_record(each) for each in memories]
     return Answer({"name": session.store.resolve_entity(name), "memories": records}, listing(memories, core.NOTHING))
 
@@ -140,13 +140,13 @@ def once(session: ToolSession, id: str) -> str:
         return id
 
 
-def undo(session: ToolSession, act: str | None = None, last: int | None = None, why: str = "") -> dict[str, Json]:
-    entries = session.store.undo(act, last=last, why=why)
+def undo(session: ToolSession, operation: str | None = None, last: int | None = None, why: str = "") -> dict[str, Json]:
+    entries = session.store.undo(operation, last=last, why=why)
     return {"undone": list(dict.fromkeys(entry.memory_id for entry in entries))}
 
 
 def diff(session: ToolSession, since: str, until: str | None = None) -> dict[str, Json]:
-    changes, clean = session.store.diff(since, until), session.store.shown
+    changes, clean = session.store.diff(since, until), session.store.clean
     changed: list[Json] = [
         {"id": each.after.id, "fields": list(each.fields), "text": clean(each.after).text} for each in changes.changed
     ]
@@ -171,7 +171,7 @@ def export_graph(
 
     seeds = [session.id(id) for id in ids] if ids else [each.id for each in session.store.list_recent(limit)]
     graph = session.store.subgraph(seeds, depth=depth if ids else 0, include_hidden=False)
-    clean = replace(graph, nodes={id: session.store.shown(memory) for id, memory in graph.nodes.items()})
+    clean = replace(graph, nodes={id: session.store.clean(memory) for id, memory in graph.nodes.items()})
     written: str = getattr(graph_formats, form)(clean)
     drawing = f"- ({form})\n  {escaped(written, keep_lines=True)}"
     return Answer({"graph": written, "memories": len(clean.nodes), "ties": len(clean.edges)}, fenced([drawing]))

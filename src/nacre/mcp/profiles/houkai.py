@@ -126,7 +126,11 @@ def forget(session: ToolSession, memory_id: str) -> dict[str, Json]:
 def list_recent(session: ToolSession, limit: int = 20, include_superseded: bool = False) -> list[Json]:
     memories = session.store.list_recent(limit, include_superseded=include_superseded)
     return [
-        {**plain(session.store.shown(each)), "created_at": each.created_at, "superseded_by": each.superseded_by}
+        {
+            **plain(session.store.clean(each)),
+            "created_at": each.created_at,
+            "superseded_by": each.superseded_by,
+        }
         for each in memories
     ]
 
@@ -160,7 +164,7 @@ def neighbors(
     depth: int = 1,
 ) -> list[Json]:
     matches = session.store.neighbors(memory_id, rel=rel, direction=direction, depth=depth)
-    return [{**plain(session.store.shown(each.memory)), "rel": each.rel} for each in matches.neighbors]
+    return [{**plain(session.store.clean(each.memory)), "rel": each.rel} for each in matches.neighbors]
 
 
 def find_conflicts(session: ToolSession, memory_id: str | None = None, threshold: float | None = None) -> list[Json]:

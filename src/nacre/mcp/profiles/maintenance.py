@@ -132,9 +132,9 @@ def reflect(
     engine = ReflectionEngine(session.store, min_cluster_size=min_cluster, summarizer=writer)
     plan = engine.plan(progress=session.progress)
     summaries = engine.apply(plan, consolidate) if apply else [each.summary for each in plan]
-    records: list[Json] = [brief_record(session.store.shown(each)) for each in summaries]
+    records: list[Json] = [brief_record(session.store.clean(each)) for each in summaries]
     text = (
-        fenced([line(session.store.shown(each)) for each in summaries])
+        fenced([line(session.store.clean(each)) for each in summaries])
         if summaries
         else "No episodes speak of the same."
     )

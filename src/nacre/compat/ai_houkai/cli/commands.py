@@ -121,8 +121,8 @@ def remember(
     known = ctx.obj["config"]
     said = sys.stdin.read() if stdin or text == "-" else text
     worth = known.default_importance if importance is None else importance
-    given: dict[str, Any] = {"on_conflict": on_conflict, "polarity": polarity}
-    print(store_of(ctx).remember(said, type or known.default_type, tag or (), worth, source, **given).id)
+    fields: dict[str, Any] = {"on_conflict": on_conflict, "polarity": polarity}
+    print(store_of(ctx).remember(said, type or known.default_type, tag or (), worth, source, **fields).id)
 
 
 @app.command()
@@ -160,8 +160,8 @@ def pack(
     packed = store_of(ctx).recall_pack(query, token_budget=budget, max_items=max_items, header=header, **scope)
     if format == "json":
         items = [{**each.memory.to_dict(), "score": each.score, "tokens": each.tokens} for each in packed.items]
-        told = {"used_tokens": packed.used_tokens, "budget": budget, "truncated": packed.truncated}
-        show_json({"text": packed.text, **told, "items": items})
+        data = {"used_tokens": packed.used_tokens, "budget": budget, "truncated": packed.truncated}
+        show_json({"text": packed.text, **data, "items": items})
         return
     print(packed.text)
     typer.echo(f"{len(packed)} memories, {packed.used_tokens} of {budget} tokens", err=True)
@@ -181,18 +181,18 @@ def list_(
     """The newest memories."""
     store, first = store_of(ctx), 0.0 if since is None else moment(since)
     every = store.list_recent(store.count(), include_superseded)
-    found = [m for m in every if type in (None, m.type) and (tag is None or tag in m.tags) and m.created_at >= first]
+    matches = [m for m in every if type in (None, m.type) and (tag is None or tag in m.tags) and m.created_at >= first]
     if sort == "importance":
-        found.sort(key=lambda memory: -memory.importance)
-    show_memories(found[: max(0, limit)], format)
+        matches.sort(key=lambda memory: -memory.importance)
+    show_memories(matches[: max(0, limit)], format)
 
 
-def moment(given: str) -> float:
+def moment(text: str) -> float:
     """7d and 2h are ago; else a date."""
     try:
-        return time.time() - parse_duration(given)
+        return time.time() - parse_duration(text)
     except ValueError:
-        return datetime.fromisoformat(given).timestamp()
+        return datetime.fromisoformat(text).timestamp()
 
 
 @app.command()
@@ -205,9 +205,9 @@ def show(ctx: typer.Context, id: str, format: Fmt = "auto") -> None:
         return
     for name, value in memory.to_dict().items():
         print(f"{name}: {value}")
-    while memory.superseded_by and (heir := store.get(memory.superseded_by)) is not None:
-        print(f"superseded by {heir.id[:SHORT]}: {heir.text}")
-        memory = heir
+    while memory.superseded_by and (successor := store.get(memory.superseded_by)) is not None:
+        print(f"superseded by {successor.id[:SHORT]}: {successor.text}")
+        memory = successor
 
 
 def found_by(store: MemoryStore, prefix: str) -> Memory:
@@ -218,9 +218,9 @@ def found_by(store: MemoryStore, prefix: str) -> Memory:
 def forget(ctx: typer.Context, ids: Ids, yes: Yes = False) -> None:
     """Delete memories."""
     store = store_of(ctx)
-    whole = [resolve_id_prefix(store, id) for id in ids]
-    confirmed(f"Delete {len(whole)} memories?", yes)
-    for id in whole:
+    records = [resolve_id_prefix(store, id) for id in ids]
+    confirmed(f"Delete {len(records)} memories?", yes)
+    for id in records:
         store.forget(id)
         print(f"Deleted {id[:SHORT]}")
 
@@ -235,9 +235,9 @@ def edit(ctx: typer.Context, id: str) -> None:
         file.write_text(f"{head}---\n{memory.text}\n", "utf-8")
         subprocess.run([*ctx.obj["config"].editor.split(), str(file)], check=True)
         written, _, text = file.read_text("utf-8").partition("---\n")
-    given = dict(line.split(":", 1) for line in written.splitlines() if ":" in line)
-    tags = [tag.strip() for tag in given.get("tags", "").split(",") if tag.strip()]
-    changed: dict[str, Any] = {"type": given["type"].strip(), "importance": float(given["importance"]), "tags": tags}
+    fields = dict(line.split(":", 1) for line in written.splitlines() if ":" in line)
+    tags = [tag.strip() for tag in fields.get("tags", "").split(",") if tag.strip()]
+    changed: dict[str, Any] = {"type": fields["type"].strip(), "importance": float(fields["importance"]), "tags": tags}
     if text.strip() != memory.text:
         changed["text"] = text.strip()
     store.edit(memory.id, **changed)
@@ -287,25 +287,25 @@ def neighbors(
     ctx: typer.Context, id: str, rel: Rel = None, direction: str = "both", depth: int = 1, format: Fmt = "auto"
 ) -> None:
     """What ties lead to."""
-    found = store_of(ctx).neighbors(resolve_id_prefix(store_of(ctx), id), rel, cast(Direction, direction), depth)
+    result = store_of(ctx).neighbors(resolve_id_prefix(store_of(ctx), id), rel, cast(Direction, direction), depth)
     if chosen(format) == "json":
-        show_json([{**memory.to_dict(), "rel": rel} for memory, rel in found])
+        show_json([{**memory.to_dict(), "rel": rel} for memory, rel in result])
     else:
-        show_rows(("id", "rel", "text"), [(memory.id[:SHORT], rel, memory.text) for memory, rel in found], format)
+        show_rows(("id", "rel", "text"), [(memory.id[:SHORT], rel, memory.text) for memory, rel in result], format)
 
 
 @app.command()
 def graph(ctx: typer.Context, ids: Ids, depth: int = 1, format: Fmt = "ascii") -> None:
     """The ties around memories: ascii, dot or json."""
     store = store_of(ctx)
-    found = store.subgraph([resolve_id_prefix(store, id) for id in ids], depth)
+    result = store.subgraph([resolve_id_prefix(store, id) for id in ids], depth)
     if format == "json":
-        show_json({"nodes": [node.to_dict() for node in found.nodes.values()], "edges": found.edges})
+        show_json({"nodes": [node.to_dict() for node in result.nodes.values()], "edges": result.edges})
         return
     dot = format == "dot"
     edge = '  "{}" -> "{}" [label="{}"];' if dot else "{} -> {} ({})"
-    lines = [edge.format(source[:SHORT], target[:SHORT], rel) for source, target, rel in found.edges]
-    names = [f'  "{id[:SHORT]}";' if dot else f"{id[:SHORT]} {node.text}" for id, node in found.nodes.items()]
+    lines = [edge.format(source[:SHORT], target[:SHORT], rel) for source, target, rel in result.edges]
+    names = [f'  "{id[:SHORT]}";' if dot else f"{id[:SHORT]} {node.text}" for id, node in result.nodes.items()]
     print("\n".join(["digraph {", *names, *lines, "}"] if dot else [*names, *lines]))
 
 
@@ -338,16 +338,16 @@ def settled(store: MemoryStore, a: str, b: str, said: str) -> None:
 @app.command()
 def supersede(ctx: typer.Context, old: str, new: str) -> None:
     """Let a memory take another's place."""
-    gone, heir = (resolve_id_prefix(store_of(ctx), id) for id in (old, new))
-    store_of(ctx).supersede(gone, heir)
-    print(f"{gone[:SHORT]} superseded by {heir[:SHORT]}")
+    gone, successor = (resolve_id_prefix(store_of(ctx), id) for id in (old, new))
+    store_of(ctx).supersede(gone, successor)
+    print(f"{gone[:SHORT]} superseded by {successor[:SHORT]}")
 
 
 @app.command()
 def restore(ctx: typer.Context, id: str) -> None:
     """Undo a supersede."""
-    whole = resolve_id_prefix(store_of(ctx), id)
-    print(f"{whole[:SHORT]} {'restored' if store_of(ctx).restore(whole) else 'was not superseded'}")
+    full = resolve_id_prefix(store_of(ctx), id)
+    print(f"{full[:SHORT]} {'restored' if store_of(ctx).restore(full) else 'was not superseded'}")
 
 
 @app.command()
@@ -397,8 +397,8 @@ def export(
     no_vectors: Annotated[bool, typer.Option("--no-vectors")] = False,
 ) -> None:
     """Write memories to an archive."""
-    told = store_of(ctx).export(path, not no_vectors, include_superseded, type, tag)
-    print(f"Exported {told.count} memories to {told.path} ({told.bytes} bytes)")
+    data = store_of(ctx).export(path, not no_vectors, include_superseded, type, tag)
+    print(f"Exported {data.count} memories to {data.path} ({data.bytes} bytes)")
 
 
 @app.command("import")
@@ -420,9 +420,9 @@ def import_(
 @app.command()
 def info(path: str) -> None:
     """Look into an archive without importing it."""
-    told = look_into(path)
-    print(f"{told.header.form} {told.header.version}: {told.count} memories of {told.header.space!r}")
-    print(f"model {told.header.embedder}, {told.vectors} with vectors, {told.errors} bad lines, {told.bytes} bytes")
+    data = look_into(path)
+    print(f"{data.header.form} {data.header.version}: {data.count} memories of {data.header.space!r}")
+    print(f"model {data.header.embedder}, {data.vectors} with vectors, {data.errors} bad lines, {data.bytes} bytes")
 
 
 @app.command()
@@ -436,13 +436,13 @@ def backup(ctx: typer.Context) -> None:
 @app.command()
 def stats(ctx: typer.Context, format: Fmt = "auto") -> None:
     """Count memories."""
-    told = store_of(ctx).native.stats()
-    whole: dict[str, Any] = {"total": told.total, "active": told.active, "superseded": told.superseded}
-    whole |= {"by_type": dict(told.by_type), "top_tags": dict(told.top_tags), "store_size_bytes": told.bytes_on_disk}
+    data = store_of(ctx).native.stats()
+    document: dict[str, Any] = {"total": data.total, "active": data.active, "superseded": data.superseded}
+    document |= {"by_type": dict(data.by_type), "top_tags": dict(data.top_tags), "store_size_bytes": data.bytes_on_disk}
     if chosen(format) == "json":
-        show_json(whole)
+        show_json(document)
     else:
-        show_rows(("name", "value"), [(name, str(value)) for name, value in whole.items()], format)
+        show_rows(("name", "value"), [(name, str(value)) for name, value in document.items()], format)
 
 
 @journal.command()
@@ -455,8 +455,8 @@ def tail(
     all: Annotated[bool, typer.Option("--all")] = False,
 ) -> None:
     """The latest entries; with --all from the archives too."""
-    found = list(store_of(ctx).journal.read(op=op, actor=actor, memory_id=id, include_archives=all))
-    latest = found[-n:] if n > 0 else []
+    matches = list(store_of(ctx).journal.read(op=op, actor=actor, memory_id=id, include_archives=all))
+    latest = matches[-n:] if n > 0 else []
     rows = [(f"{each.ts:.3f}", each.op, each.actor, each.id[:SHORT], each.summary()) for each in latest]
     show_rows(("ts", "op", "actor", "id", "summary"), rows)
 
@@ -478,10 +478,10 @@ def undo(ctx: typer.Context, ts: float, yes: Annotated[bool, typer.Option("--yes
 
 
 def entry_at(store: MemoryStore, ts: float) -> JournalEntry:
-    found = store.journal.find_by_ts(ts)
-    if found is None:
+    result = store.journal.find_by_ts(ts)
+    if result is None:
         raise ValueError(f"The journal has no entry at {ts:.3f}; `houkai journal tail` lists them.")
-    return found
+    return result
 
 
 @maintenance.command()

@@ -52,28 +52,28 @@ def read() -> dict[str, Any]:
 
 
 def load() -> Config:
-    given, env = read(), os.environ
+    value, env = read(), os.environ
     return Config(
-        store_path=env.get("AI_HOUKAI_PATH") or given.get("store_path", _DEFAULT_PATH),
-        collection=env.get("AI_HOUKAI_COLLECTION") or given.get("collection", _DEFAULT_COLLECTION),
-        default_type=given.get("default_type", "semantic"),
-        default_importance=float(given.get("default_importance", 0.5)),
-        editor=given.get("editor") or env.get("EDITOR") or "nano",
+        store_path=env.get("AI_HOUKAI_PATH") or value.get("store_path", _DEFAULT_PATH),
+        collection=env.get("AI_HOUKAI_COLLECTION") or value.get("collection", _DEFAULT_COLLECTION),
+        default_type=value.get("default_type", "semantic"),
+        default_importance=float(value.get("default_importance", 0.5)),
+        editor=value.get("editor") or env.get("EDITOR") or "nano",
         embedding_model=model_of_environment(),
     )
 
 
 def load_maintenance() -> MaintenanceConfig:
-    given = read().get("maintenance", {})
-    decay, reflect = given.get("decay", {}), given.get("reflect", {})
+    value = read().get("maintenance", {})
+    decay, reflect = value.get("decay", {}), value.get("reflect", {})
     return MaintenanceConfig(
-        enabled=bool(given.get("enabled", False)),
-        decay_every=interval(given.get("decay_every", "24h")),
-        reflect_every=interval(given.get("reflect_every", "7d")),
-        tick_interval=interval(given.get("tick_interval", "5m")) or 300,
-        log_path=place(given, "log_path", "maintenance.log"),
-        state_path=place(given, "state_path", "maintenance.state.json"),
-        pid_path=place(given, "pid_path", "maintenance.pid"),
+        enabled=bool(value.get("enabled", False)),
+        decay_every=interval(value.get("decay_every", "24h")),
+        reflect_every=interval(value.get("reflect_every", "7d")),
+        tick_interval=interval(value.get("tick_interval", "5m")) or 300,
+        log_path=place(value, "log_path", "maintenance.log"),
+        state_path=place(value, "state_path", "maintenance.state.json"),
+        pid_path=place(value, "pid_path", "maintenance.pid"),
         decay_rate=float(decay.get("decay_rate", 0.1)),
         min_score=float(decay.get("min_score", 0.05)),
         protect_types=tuple(decay.get("protect_types", ["procedural"])),
@@ -82,11 +82,11 @@ def load_maintenance() -> MaintenanceConfig:
     )
 
 
-def interval(given: object) -> int | None:
-    if given is None or given == OFF:
+def interval(value: object) -> int | None:
+    if value is None or value == OFF:
         return None
-    return int(given) if isinstance(given, int | float) else parse_duration(str(given))
+    return int(value) if isinstance(value, int | float) else parse_duration(str(value))
 
 
-def place(given: dict[str, Any], name: str, usual: str) -> str:
-    return str(Path(given.get(name, _HOUKAI_DIR / usual)).expanduser())
+def place(fields: dict[str, Any], name: str, usual: str) -> str:
+    return str(Path(fields.get(name, _HOUKAI_DIR / usual)).expanduser())

@@ -13,7 +13,7 @@ from nacre.compat.ai_houkai.memory_system.models import Memory
 from nacre.compat.ai_houkai.memory_system.store import MemoryStore
 from nacre.errors import MemoryNotFound
 
-SHORT, SHOWN = 8, 65  # characters of an id, and of a text, in a table
+SHORT, COLUMN_WIDTH = 8, 65  # characters of an id, and of a text, in a table
 STEPS = 5
 AGES = ((2_592_000, "mo"), (604_800, "w"), (86_400, "d"), (3_600, "h"), (60, "m"))
 
@@ -43,9 +43,9 @@ def chosen(fmt: str) -> str:
     return "rich" if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else "tsv"
 
 
-def show_memories(found: Sequence[Memory], fmt: str = "auto", scores: Sequence[float] | None = None) -> None:
-    extra = [{} if scores is None else {"score": round(score, 4)} for score in scores or [0.0] * len(found)]
-    rows = [{**memory.to_dict(), **more} for memory, more in zip(found, extra, strict=True)]
+def show_memories(matches: Sequence[Memory], fmt: str = "auto", scores: Sequence[float] | None = None) -> None:
+    extra = [{} if scores is None else {"score": round(score, 4)} for score in scores or [0.0] * len(matches)]
+    rows = [{**memory.to_dict(), **more} for memory, more in zip(matches, extra, strict=True)]
     if chosen(fmt) == "json":
         show_json(rows)
     elif not rows:
@@ -60,7 +60,7 @@ def shortened(id: str) -> str:
 
 
 def cut(text: str) -> str:
-    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    return text if len(text) <= COLUMN_WIDTH else text[: COLUMN_WIDTH - 1] + "…"
 
 
 READABLE: dict[str, Callable[[Any], str]] = {

@@ -41,8 +41,8 @@ class ClaudeCodeInstaller:
 
     def install(self, overwrite_unparseable: bool | None = None) -> str:
         """Sets its own entry alone. Raises `ValueError` for settings that cannot be read and may not be replaced."""
-        given = self.overwrite_unparseable if overwrite_unparseable is None else overwrite_unparseable
-        return str(replace(self._native(), overwrite_unparseable=given).install())
+        value = self.overwrite_unparseable if overwrite_unparseable is None else overwrite_unparseable
+        return str(replace(self._native(), overwrite_unparseable=value).install())
 
     def print_config(self) -> None:
         self._native().print_config()
@@ -68,15 +68,15 @@ def _main(argv: Sequence[str] | None = None) -> int:
         parser.add_argument(flag, action="store_true")
     for flag, usual in (("--memory-path", MEMORY), ("--collection", "claude_code"), ("--settings", SETTINGS)):
         parser.add_argument(flag, default=usual)
-    given = parser.parse_args(argv)
-    installer = ClaudeCodeInstaller(given.memory_path, given.collection, given.settings)
-    if given.claudemd:
+    value = parser.parse_args(argv)
+    installer = ClaudeCodeInstaller(value.memory_path, value.collection, value.settings)
+    if value.claudemd:
         print(installer.claudemd_snippet())
-    elif given.verify:
-        found = installer.verify()
-        print("The entry is there." if found else "There is no such entry; run with --install.")
-        return 0 if found else 1
-    elif given.install:
+    elif value.verify:
+        result = installer.verify()
+        print("The entry is there." if result else "There is no such entry; run with --install.")
+        return 0 if result else 1
+    elif value.install:
         print(f"written: {installer.install()}")
     else:
         installer.print_config()

@@ -34,13 +34,15 @@ class TickResult:
     reflect_error: str | None = None
 
     def summary(self) -> str:
-        told = []
+        entries = []
         if self.ran_decay:
-            told.append(f"decay: FAILED ({self.decay_error})" if self.decay_error else f"decay: {self.decayed} pruned")
+            entries.append(
+                f"decay: FAILED ({self.decay_error})" if self.decay_error else f"decay: {self.decayed} pruned"
+            )
         if self.ran_reflect:
             failed = f"reflect: FAILED ({self.reflect_error})"
-            told.append(failed if self.reflect_error else f"reflect: {self.reflected} summaries")
-        return ", ".join(told) or "nothing to do"
+            entries.append(failed if self.reflect_error else f"reflect: {self.reflected} summaries")
+        return ", ".join(entries) or "nothing to do"
 
 
 @dataclass
@@ -91,8 +93,8 @@ class MaintenanceScheduler:
 
 
 def configured(store: MemoryStore, known: MaintenanceConfig) -> MaintenanceScheduler:
-    told: dict[str, Any] = {each.name: getattr(known, each.name) for each in fields(MaintenanceScheduler)[1:]}
-    return MaintenanceScheduler(store, **told)
+    data: dict[str, Any] = {each.name: getattr(known, each.name) for each in fields(MaintenanceScheduler)[1:]}
+    return MaintenanceScheduler(store, **data)
 
 
 def tried(job: Callable[[], int]) -> tuple[int, str | None]:

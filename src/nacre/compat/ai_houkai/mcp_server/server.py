@@ -124,8 +124,8 @@ def _export(
     since: float | None = None,
 ) -> dict[str, Json]:
     types, tags = [type] if type else None, [tag] if tag else None
-    told = _store_of(session).export(new_archive_path(path), include_vectors, include_superseded, types, tags, since)
-    return {"path": str(told.path), "count": told.count, "bytes": told.bytes, "elapsed": told.elapsed}
+    data = _store_of(session).export(new_archive_path(path), include_vectors, include_superseded, types, tags, since)
+    return {"path": str(data.path), "count": data.count, "bytes": data.bytes, "elapsed": data.elapsed}
 
 
 def _import(
@@ -136,20 +136,20 @@ def _import(
     dry_run: bool = False,
 ) -> dict[str, Json]:
     try:
-        told = _store_of(session).import_(path, on_conflict, regenerate_vectors, dry_run)
+        data = _store_of(session).import_(path, on_conflict, regenerate_vectors, dry_run)
     except (ImportError, ImportConflictError) as error:
         raise InvalidInput(str(error)) from error
     return {
         "ok": True,
-        **asdict(told),
-        "errors": len(told.errors),
-        "vectors_regenerated": int(told.vectors_regenerated),
+        **asdict(data),
+        "errors": len(data.errors),
+        "vectors_regenerated": int(data.vectors_regenerated),
     }
 
 
-def _told(session: ToolSession, found: list[Conflict]) -> list[Json]:
+def _told(session: ToolSession, matches: list[Conflict]) -> list[Json]:
     space = session.store.space
-    native = (NativeConflict(c.a.native(space), c.b.native(space), c.similarity, c.kind, c.reason) for c in found)
+    native = (NativeConflict(c.a.native(space), c.b.native(space), c.similarity, c.kind, c.reason) for c in matches)
     return [profile.conflict_record(session.clean(each)) for each in native]
 
 
@@ -165,8 +165,8 @@ PROFILE = replace(
 TOOLS = {tool.name: tool.run for tool in PROFILE.tools}
 
 
-def _run(name: str, *given: Any, **arguments: Any) -> Any:
-    return TOOLS[name](ToolSession(_get_store().native, unseen), *given, **arguments)
+def _run(name: str, *values: Any, **arguments: Any) -> Any:
+    return TOOLS[name](ToolSession(_get_store().native, unseen), *values, **arguments)
 
 
 def unseen(done: int, total: int, what: str) -> None:

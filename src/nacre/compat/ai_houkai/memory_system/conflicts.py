@@ -57,10 +57,10 @@ def of_one(store: NativeStore, memory: Memory, threshold: float, contradicts: Co
 
 def of_all(store: NativeStore, threshold: float, contradicts: ConflictFn | None) -> list[Conflict]:
     """Every pair, the newer of each first."""
-    standing = [Memory.of(each) for each in store.list_recent(store.count())]
+    current = [Memory.of(each) for each in store.list_recent(store.count())]
     return [
         judged(a, b, similarity, contradicts)
-        for a, b, similarity in pairs(store, standing, threshold)
+        for a, b, similarity in pairs(store, current, threshold)
         if comparable(a, b)
     ]
 

@@ -23,7 +23,7 @@ OPS = "remember forget supersede restore link unlink edit reflect decay import e
 MEGABYTE = 1 << 20
 STAMP = "%Y%m%dT%H%M%S"
 SHORT = 8  # characters of an id, and
-SHOWN = 60  # of a text, in a summary
+TAIL_LENGTH = 60  # of a text, in a summary
 
 
 @dataclass
@@ -40,13 +40,13 @@ class JournalEntry:
         return json.dumps(asdict(self), ensure_ascii=False) + "\n"
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> JournalEntry:
-        return cls(**{each.name: given[each.name] for each in fields(cls) if each.name in given})
+    def from_dict(cls, values: Mapping[str, Any]) -> JournalEntry:
+        return cls(**{each.name: values[each.name] for each in fields(cls) if each.name in values})
 
     def summary(self) -> str:
         said = (self.after or self.before or {}).get("text", "")
-        told = said or " ".join(f"{name}={value}" for name, value in self.meta.items())
-        return f"{self.op} {self.id[:SHORT]} {told[:SHOWN]}".strip()
+        data = said or " ".join(f"{name}={value}" for name, value in self.meta.items())
+        return f"{self.op} {self.id[:SHORT]} {data[:TAIL_LENGTH]}".strip()
 
 
 class Journal:
@@ -84,7 +84,7 @@ class Journal:
         include_archives: bool = False,
     ) -> Iterator[JournalEntry]:
         """Oldest first; a line that cannot be read is passed over."""
-        found = (
+        matches = (
             each
             for each in self._entries(include_archives)
             if (since is None or each.ts >= since)
@@ -93,7 +93,7 @@ class Journal:
             and actor in (None, each.actor)
             and memory_id in (None, each.id)
         )
-        return islice(found, limit)
+        return islice(matches, limit)
 
     def find_by_ts(self, ts: float, tol: float = 1e-3) -> JournalEntry | None:
         return next((each for each in self.read(include_archives=True) if abs(each.ts - ts) <= tol), None)

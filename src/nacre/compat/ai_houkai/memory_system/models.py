@@ -56,8 +56,8 @@ class Memory:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Memory:
-        known = {name: given[name] for name in NAMES if given.get(name) is not None}
+    def from_dict(cls, values: Mapping[str, Any]) -> Memory:
+        known = {name: values[name] for name in NAMES if values.get(name) is not None}
         links = [
             Link(str(each["to"]), str(each.get("rel", "related"))) for each in known.get("links", ()) if "to" in each
         ]
@@ -67,14 +67,14 @@ class Memory:
 
     @classmethod
     def of(cls, memory: NativeMemory) -> Memory:
-        given = {name: getattr(memory, name) for name in NAMES}
-        return cls.from_dict({**given, "links": [{"to": link.to, "rel": link.rel} for link in memory.links]})
+        values = {name: getattr(memory, name) for name in NAMES}
+        return cls.from_dict({**values, "links": [{"to": link.to, "rel": link.rel} for link in memory.links]})
 
     def native(self, space: str) -> NativeMemory:
-        given: dict[str, Any] = {name: getattr(self, name) for name in NAMES}
-        given |= {"tags": tuple(self.tags), "links": tuple(NativeLink(link.to, link.rel) for link in self.links)}
-        given |= {"source": self.source or "", "superseded_at": self.superseded_at or None}
-        return NativeMemory(**given, space=space, updated_at=self.created_at)
+        values: dict[str, Any] = {name: getattr(self, name) for name in NAMES}
+        values |= {"tags": tuple(self.tags), "links": tuple(NativeLink(link.to, link.rel) for link in self.links)}
+        values |= {"source": self.source or "", "superseded_at": self.superseded_at or None}
+        return NativeMemory(**values, space=space, updated_at=self.created_at)
 
 
 NAMES = tuple(each.name for each in fields(Memory))
@@ -89,8 +89,8 @@ class Graph:
 class Neighbors(list[tuple[Memory, str]]):
     """Pairs of a memory and the relation that led to it; `dangling` are ids that lead nowhere."""
 
-    def __init__(self, found: Sequence[tuple[Memory, str]] = (), dangling: Sequence[str] = ()) -> None:
-        super().__init__(found)
+    def __init__(self, matches: Sequence[tuple[Memory, str]] = (), dangling: Sequence[str] = ()) -> None:
+        super().__init__(matches)
         self.dangling = list(dangling)
 
 

@@ -34,8 +34,8 @@ class ReflectionEngine:
             with self.store.as_actor(ACTOR):
                 for memory in written:
                     sources = [link.to for link in memory.links if link.rel == "derived_from"]
-                    told = {"sources": sources, "consolidate": consolidate}
-                    self.store._log("reflect", memory.id, after=memory.to_dict(), meta=told)
+                    data = {"sources": sources, "consolidate": consolidate}
+                    self.store._log("reflect", memory.id, after=memory.to_dict(), meta=data)
         return written
 
     def _native(self) -> NativeEngine:

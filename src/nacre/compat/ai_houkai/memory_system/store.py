@@ -87,15 +87,15 @@ class Collection:
         offset: int = 0,
         include: Sequence[str] = USUAL,
     ) -> Rows:
-        found = [memory for memory in self._chosen(ids) if admitted(memory.to_metadata(), where)]
-        return self._rows(found[offset:][:limit], include)
+        matches = [memory for memory in self._chosen(ids) if admitted(memory.to_metadata(), where)]
+        return self._rows(matches[offset:][:limit], include)
 
     def add(
         self, ids: Sequence[str], documents: Sequence[str], metadatas: Sequence[Where] | None = None, **_: object
     ) -> None:
         """Vectors are computed from the texts, whatever is given."""
-        whole = zip(ids, documents, metadatas or [{}] * len(ids), strict=True)
-        drafts = [Memory.from_record(id, text, meta).native(self.native.space) for id, text, meta in whole]
+        full = zip(ids, documents, metadatas or [{}] * len(ids), strict=True)
+        drafts = [Memory.from_record(id, text, meta).native(self.native.space) for id, text, meta in full]
         self.native.write("remember", new=drafts)
 
     def update(
@@ -109,8 +109,8 @@ class Collection:
         known = {memory.id for memory in self.native.get_many(ids)}
         metas = metadatas or [{}] * len(ids)
         texts: Sequence[str | None] = documents or [None] * len(ids)
-        given = zip(ids, metas, texts, strict=True)
-        edits = {id: changing(meta, text) for id, meta, text in given if id in known}
+        value = zip(ids, metas, texts, strict=True)
+        edits = {id: changing(meta, text) for id, meta, text in value if id in known}
         if edits:
             self.native.write("edit", edits=edits)
 
@@ -131,7 +131,7 @@ class Collection:
 
         asked = query_embeddings if query_embeddings is not None else self.native.embedder.embed(list(query_texts))
         admits = set(self.get(where=where, include=())["ids"]) if where else None
-        store, whole = self.native.acting_as("query").store, dict[str, list[Any]]()
+        store, full = self.native.acting_as("query").store, dict[str, list[Any]]()
         for vector in asked:
             near = store.by_vector(
                 self.native.space,
@@ -143,25 +143,25 @@ class Collection:
             row = self._rows(self._chosen([match.id for match in best]), include)
             row["distances"] = [1.0 - match.score for match in best] if "distances" in include else None
             for key, value in row.items():
-                whole.setdefault(key, []).append(value)
-        return {key: None if values[0] is None else values for key, values in whole.items()}
+                full.setdefault(key, []).append(value)
+        return {key: None if values[0] is None else values for key, values in full.items()}
 
     def _chosen(self, ids: Sequence[str] | str | None) -> list[Memory]:
         if ids is not None:
             wanted = [ids] if isinstance(ids, str) else list(ids)
             return [
-                Memory.of(self.native.shown(each)) for each in self.native.get_many(wanted) if each.status != "trashed"
+                Memory.of(self.native.clean(each)) for each in self.native.get_many(wanted) if each.status != "trashed"
             ]
         every = self.native.iterate(include_superseded=True, include_archived=True, include_expired=True)
-        return [Memory.of(self.native.shown(each)) for each in every]
+        return [Memory.of(self.native.clean(each)) for each in every]
 
-    def _rows(self, found: Sequence[Memory], include: Sequence[str]) -> Rows:
-        ids = [memory.id for memory in found]
+    def _rows(self, matches: Sequence[Memory], include: Sequence[str]) -> Rows:
+        ids = [memory.id for memory in matches]
         vectors = self.native.vectors(ids) if "embeddings" in include else {}
         return {
             "ids": ids,
-            "documents": [memory.text for memory in found] if "documents" in include else None,
-            "metadatas": [memory.to_metadata() for memory in found] if "metadatas" in include else None,
+            "documents": [memory.text for memory in matches] if "documents" in include else None,
+            "metadatas": [memory.to_metadata() for memory in matches] if "metadatas" in include else None,
             "embeddings": [vectors[id][0] if id in vectors else None for id in ids]
             if "embeddings" in include
             else None,
@@ -185,8 +185,8 @@ def changing(meta: Where, text: str | None) -> Callable[[NativeMemory], NativeMe
     def changed(memory: NativeMemory) -> NativeMemory:
         stands = Memory.of(memory)
         said = stands.text if text is None else text
-        given = Memory.from_record(memory.id, said, {**stands.to_metadata(), **meta}).native(memory.space)
-        kept = {name: getattr(given, name) for name in MUTABLE}
+        value = Memory.from_record(memory.id, said, {**stands.to_metadata(), **meta}).native(memory.space)
+        kept = {name: getattr(value, name) for name in MUTABLE}
         return replace(memory, **kept)
 
     return changed
@@ -281,8 +281,8 @@ class MemoryStore:
             self.actor, self.native = own, native
 
     def get(self, memory_id: str) -> Memory | None:
-        found = self.native.get(memory_id)
-        return None if found is None or found.status == "trashed" else Memory.of(found)
+        result = self.native.get(memory_id)
+        return None if result is None or result.status == "trashed" else Memory.of(result)
 
     _get_by_id = get
 
@@ -334,19 +334,19 @@ class MemoryStore:
         fields: dict[str, Any] = {"type": type, "tags": list(tags), "source": source or "", "polarity": polarity}
         draft = self.native.draft(text, importance=clamped(importance), **fields)
         contradicts = contradiction_fn or self.contradiction_fn
-        found = [] if policy == "ignore" else self._conflicts(Memory.of(draft), None, contradicts)
-        if found and policy == "raise":
-            raise ConflictError(found)
-        replaced = {each.b.id: draft.id for each in found} if policy == "supersede" else {}
+        result = [] if policy == "ignore" else self._conflicts(Memory.of(draft), None, contradicts)
+        if result and policy == "raise":
+            raise ConflictError(result)
+        replaced = {each.b.id: draft.id for each in result} if policy == "supersede" else {}
         self.native.write("remember", new=[draft], successors=replaced)
         kept = self._existing(draft.id)
         self._log("remember", kept.id, after=kept.to_dict())
         for old in replaced:
             self._log("supersede", old, meta={"old_id": old, "new_id": kept.id})
-        if found and policy == "warn":
-            told = "; ".join(f"{each.kind} of {each.b.id} ({each.reason})" for each in found)
-            warnings.warn(f"Stored beside {len(found)} conflict(s): {told}.", UserWarning, stacklevel=3)
-        return RememberResult(kept, found, "superseded" if replaced else "stored")
+        if result and policy == "warn":
+            message = "; ".join(f"{each.kind} of {each.b.id} ({each.reason})" for each in result)
+            warnings.warn(f"Stored beside {len(result)} conflict(s): {message}.", UserWarning, stacklevel=3)
+        return RememberResult(kept, result, "superseded" if replaced else "stored")
 
     def forget(self, memory_id: str) -> bool:
         before = self.get(memory_id)
@@ -359,10 +359,10 @@ class MemoryStore:
     def edit(self, memory_id: str, **fields: Any) -> Memory:
         """Embeds again only when the text changed. Raises `KeyError`."""
         before = self._existing(memory_id)
-        given = {name: value for name, value in fields.items() if value is not None}
-        if "importance" in given:
-            given["importance"] = clamped(given["importance"])
-        self.native.edit(memory_id, **given)
+        values = {name: value for name, value in fields.items() if value is not None}
+        if "importance" in values:
+            values["importance"] = clamped(values["importance"])
+        self.native.edit(memory_id, **values)
         after = self._existing(memory_id)
         self._log("edit", memory_id, before=before.to_dict(), after=after.to_dict())
         return after
@@ -431,8 +431,8 @@ class MemoryStore:
         # A line says nothing but the type and the text here, so only these are handed on.
         bare = [Hit(NativeMemory(id=memory.id, text=memory.text, type=memory.type), score) for memory, score in ranked]
         packed = pack(Recollection(tuple(bare)), token_budget, header=header, token_counter=token_counter)
-        whole = {memory.id: memory for memory, _ in ranked}
-        items = [PackedMemory(whole[item.memory.id], item.score, item.tokens) for item in packed.items]
+        document = {memory.id: memory for memory, _ in ranked}
+        items = [PackedMemory(document[item.memory.id], item.score, item.tokens) for item in packed.items]
         return PackResult(items, packed.text, packed.used_tokens, packed.budget, packed.truncated)
 
     def _touch(self, memory: Memory | str) -> None:
@@ -453,8 +453,8 @@ class MemoryStore:
         rels = [link.rel for link in source.links if link.to == dst_id and rel in (None, link.rel)]
         removed = self.native.unlink(src_id, dst_id, rel)
         if removed:
-            told = {"src_id": src_id, "dst_id": dst_id, "rel": rel, "removed": removed, "removed_rels": rels}
-            self._log("unlink", src_id, meta=told)
+            data = {"src_id": src_id, "dst_id": dst_id, "rel": rel, "removed": removed, "removed_rels": rels}
+            self._log("unlink", src_id, meta=data)
         return removed
 
     def neighbors(
@@ -462,13 +462,13 @@ class MemoryStore:
     ) -> Neighbors:
         if self.get(memory_id) is None:
             return Neighbors()
-        found = self.native.neighbors(memory_id, rel=rel, direction=direction, depth=depth, include_hidden=True)
-        return Neighbors([(Memory.of(each.memory), each.rel) for each in found.neighbors], found.dangling)
+        result = self.native.neighbors(memory_id, rel=rel, direction=direction, depth=depth, include_hidden=True)
+        return Neighbors([(Memory.of(each.memory), each.rel) for each in result.neighbors], result.dangling)
 
     def subgraph(self, ids: Sequence[str], depth: int = 1) -> Graph:
-        found = self.native.subgraph(ids, depth=depth)
-        nodes = {id: Memory.of(memory) for id, memory in found.nodes.items()}
-        return Graph(nodes, [(edge.source, edge.target, edge.rel) for edge in found.edges])
+        result = self.native.subgraph(ids, depth=depth)
+        nodes = {id: Memory.of(memory) for id, memory in result.nodes.items()}
+        return Graph(nodes, [(edge.source, edge.target, edge.rel) for edge in result.edges])
 
     def supersede(self, old_id: str, new_id: str) -> None:
         """Doing it again changes nothing. Raises `KeyError`, and `ValueError` where a cycle would close."""
@@ -502,10 +502,10 @@ class MemoryStore:
         return conflicts.of_one(self.native, memory, least, contradicts)
 
     def _existing(self, memory_id: str) -> Memory:
-        found = self.get(memory_id)
-        if found is None:
+        result = self.get(memory_id)
+        if result is None:
             raise MemoryNotFound(memory_id, self.native.space)
-        return found
+        return result
 
     def export(
         self,
@@ -523,9 +523,9 @@ class MemoryStore:
             include_superseded=include_superseded,
             vectors=include_vectors,
         )
-        told = export_archive(self.native, path, choice, form=AHKAI)
-        self._log("export", meta={"path": str(path), "count": told.count})
-        return told
+        data = export_archive(self.native, path, choice, form=AHKAI)
+        self._log("export", meta={"path": str(path), "count": data.count})
+        return data
 
     def import_(
         self, path: str | Path, on_conflict: str = "skip", regenerate_vectors: bool = False, dry_run: bool = False
@@ -536,7 +536,7 @@ class MemoryStore:
             foreign = self._foreign(Archive(path)) and not regenerate_vectors
             if foreign:
                 raise ImportError(f"{path} has another model's vectors; import it with regenerate_vectors=True.")
-            told = import_archive(
+            data = import_archive(
                 self.native, path, on_conflict=on_conflict, regenerate_vectors=regenerate_vectors, dry_run=dry_run
             )
         except ArchiveRefused as error:
@@ -544,12 +544,12 @@ class MemoryStore:
         except ImportConflict as error:
             raise ImportConflictError(str(error), collisions=error.collisions) from error
         with self.as_actor(IMPORT):
-            for entry in self.native.journal(batch=told.batch, limit=None, newest_first=False) if told.batch else ():
+            for entry in self.native.journal(batch=data.batch, limit=None, newest_first=False) if data.batch else ():
                 kept = self.get(entry.memory_id)
                 self._log(IMPORT, entry.memory_id, after=None if kept is None else kept.to_dict())
-        faults = [(str(fault.line), fault.why) for fault in told.faults]
-        counts = told.imported, told.skipped, told.overwritten, told.renamed
-        return ImportSummary(*counts, faults, regenerate_vectors or told.vectors_regenerated > 0)
+        faults = [(str(fault.line), fault.why) for fault in data.faults]
+        counts = data.imported, data.skipped, data.overwritten, data.renamed
+        return ImportSummary(*counts, faults, regenerate_vectors or data.vectors_regenerated > 0)
 
     def _foreign(self, archive: Archive) -> bool:
         with_vectors = archive.header.options.get("include_vectors", True)
@@ -608,9 +608,9 @@ def clamped(importance: float) -> float:
 
 def seen(memory: NativeMemory, used: dict[str, NativeMemory]) -> Memory:
     """With the use that the recall itself was."""
-    shown, now = Memory.of(memory), used.get(memory.id, memory)
-    shown.last_accessed, shown.access_count = now.last_accessed, now.access_count
-    return shown
+    rendered, now = Memory.of(memory), used.get(memory.id, memory)
+    rendered.last_accessed, rendered.access_count = now.last_accessed, now.access_count
+    return rendered
 
 
 def _bm25_score_pool(query: str, docs: Sequence[str]) -> list[float]:

@@ -29,8 +29,8 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid")
     env_prefix: ClassVar[str] = PREFIX
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**{**from_environment(type(self), self.env_prefix), **given})
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(**{**from_environment(type(self), self.env_prefix), **fields})
 
 
 class StorageSettings(Section):
@@ -84,26 +84,26 @@ class Settings(BaseModel):
     retrieval: RetrievalSettings
     logging: LoggingSettings
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **fields: Any) -> None:
         file = from_file(Path(TOML_FILE))
         super().__init__(
             **{
-                name: filled(told.annotation, name, file.get(name, {}), given.get(name, {}))
-                for name, told in type(self).model_fields.items()
+                name: filled(data.annotation, name, file.get(name, {}), fields.get(name, {}))
+                for name, data in type(self).model_fields.items()
             }
         )
 
 
-def filled(section: Any, name: str, file: Mapping[str, Any], given: Any) -> Any:
-    if not isinstance(given, Mapping):
-        return given
+def filled(section: Any, name: str, file: Mapping[str, Any], value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
     nested = from_environment(section, name + NESTED)
-    return section(**{**file, **from_environment(section, section.env_prefix), **nested, **given})
+    return section(**{**file, **from_environment(section, section.env_prefix), **nested, **value})
 
 
 def from_environment(section: type[Section], prefix: str) -> dict[str, str]:
-    spoken = {name.lower(): value for name, value in os.environ.items()}
-    return {name: spoken[key] for name in section.model_fields if (key := (prefix + name).lower()) in spoken}
+    terms = {name.lower(): value for name, value in os.environ.items()}
+    return {name: terms[key] for name in section.model_fields if (key := (prefix + name).lower()) in terms}
 
 
 def from_file(file: Path) -> dict[str, Any]:

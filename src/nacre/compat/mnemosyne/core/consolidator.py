@@ -57,9 +57,9 @@ class MemoryConsolidator:
     def consolidate(self) -> ConsolidationReport:
         started = time.perf_counter()
         candidates = self.get_consolidation_candidates()
-        found = self.cluster_memories(candidates)
-        report = ConsolidationReport(clusters_formed=len(found), total_processed=len(candidates))
-        for each in found:
+        result = self.cluster_memories(candidates)
+        report = ConsolidationReport(clusters_formed=len(result), total_processed=len(candidates))
+        for each in result:
             if each.avg_importance >= self.config.importance_threshold:
                 self._promote(each, report)
         report.memories_skipped = len(candidates) - report.memories_promoted - report.memories_archived
@@ -79,8 +79,8 @@ class MemoryConsolidator:
             return
         report.memories_promoted += 1
         report.memories_archived += gone
-        told: dict[str, Json] = {"promoted_id": best.id, "source_ids": [*others], "cluster_size": len(each.memories)}
-        report.cluster_summaries.append({**told, "avg_importance": each.avg_importance})
+        data: dict[str, Json] = {"promoted_id": best.id, "source_ids": [*others], "cluster_size": len(each.memories)}
+        report.cluster_summaries.append({**data, "avg_importance": each.avg_importance})
 
 
 def cluster(memories: list[Memory], centroid: list[float]) -> MemoryCluster:
@@ -91,10 +91,10 @@ def cluster(memories: list[Memory], centroid: list[float]) -> MemoryCluster:
 
 def in_one_act(store: ChromaMemoryStore, best: str, others: Sequence[str]) -> tuple[bool, int]:
     """Whether it was promoted, and how many went: none when one of them is no longer there or not in the short term."""
-    standing = store.memories.get_many([best, *others])
-    if len(standing) <= len(others) or any(record.status not in SHORT_TERM for record in standing):
+    current = store.memories.get_many([best, *others])
+    if len(current) <= len(others) or any(record.status not in SHORT_TERM for record in current):
         return False, 0
     store._bm25_dirty = True
-    planned = consolidation.MemoryCluster(tuple(standing), None, 0.0)
+    planned = consolidation.MemoryCluster(tuple(current), None, 0.0)
     done = consolidation.Consolidator(store.memories, hard=True).apply([planned])
     return bool(done), len(others) - len(store.memories.get_many(others))

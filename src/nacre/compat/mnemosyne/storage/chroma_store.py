@@ -103,7 +103,7 @@ IN: dict[MemoryStatus | None, tuple[str, ...]] = {
     MemoryStatus.LONG_TERM: LONG_TERM,
 }
 Scores = list[tuple[str, float]]
-Found = list[tuple[Record, float]]
+QueryResult = list[tuple[Record, float]]
 
 
 @dataclass(frozen=True)
@@ -139,21 +139,21 @@ class ChromaMemoryStore:
         settings: StorageSettings | None = None,
         retrieval_settings: RetrievalSettings | None = None,
     ) -> None:
-        told = settings or StorageSettings()
+        data = settings or StorageSettings()
         self.retrieval_settings = retrieval_settings or RetrievalSettings()
-        self.persist_directory = Path(persist_directory or told.persist_directory)
+        self.persist_directory = Path(persist_directory or data.persist_directory)
         private_folder(self.persist_directory)
         self.memories = MemoryStore(
             self.persist_directory,
-            space=f"{told.short_term_collection}+{told.long_term_collection}",
-            embedder=embedder_named(embedding_model or told.embedding_model),
+            space=f"{data.short_term_collection}+{data.long_term_collection}",
+            embedder=embedder_named(embedding_model or data.embedding_model),
             # What Mnemosyne was not told, it does not guess.
             settings=NativeSettings(importance="fixed", emotion="off", default_type="episodic", on_conflict="ignore"),
             actor="mnemosyne",
         )
         self.client = Client(self.memories)
-        self.short_term = Collection(told.short_term_collection, self.memories, SHORT_TERM)
-        self.long_term = Collection(told.long_term_collection, self.memories, LONG_TERM)
+        self.short_term = Collection(data.short_term_collection, self.memories, SHORT_TERM)
+        self.long_term = Collection(data.long_term_collection, self.memories, LONG_TERM)
         self.embedding_model = self.memories.embedder
         # Words are indexed with the memory itself; the flag only says whether they were searched since.
         self._bm25_available, self._bm25_dirty = True, True
@@ -165,15 +165,15 @@ class ChromaMemoryStore:
             self.memories.remember(memory.content, **fields_of(memory))
 
     def get_memory(self, memory_id: str) -> Memory | None:
-        found = self.memories.get(memory_id)
-        return None if found is None or found.status == "trashed" else memory_of(self.memories.shown(found))
+        result = self.memories.get(memory_id)
+        return None if result is None or result.status == "trashed" else memory_of(self.memories.clean(result))
 
     def count_memories(self, status: MemoryStatus | None = None) -> int:
         return self.memories.count(status=IN[status])
 
     def get_all_short_term(self, limit: int = 1000) -> list[Memory]:
-        found = self.memories.list_recent(limit, order="oldest", status=SHORT_TERM)
-        return [memory_of(self.memories.shown(each)) for each in found]
+        result = self.memories.list_recent(limit, order="oldest", status=SHORT_TERM)
+        return [memory_of(self.memories.clean(each)) for each in result]
 
     def get_short_term_count(self) -> int:
         return self.short_term.count()
@@ -184,8 +184,8 @@ class ChromaMemoryStore:
         return {id: mean_direction(rows).tolist() for id, rows in self.memories.vectors(memory_ids).items()}
 
     def promote_memory(self, memory_id: str) -> bool:
-        found = self.memories.get(memory_id)
-        if found is None or found.status not in SHORT_TERM:
+        result = self.memories.get(memory_id)
+        if result is None or result.status not in SHORT_TERM:
             return False
         self._bm25_dirty = True
         try:
@@ -203,8 +203,8 @@ class ChromaMemoryStore:
     def search_memories(
         self, query: str, n_results: int = 10, status_filter: MemoryStatus | None = None
     ) -> list[Memory]:
-        found = self._found(query, n_results, status_filter, "semantic")
-        return self._used(found, n_results, lambda cosine: {"relevance_distance": distance(cosine)})
+        result = self._found(query, n_results, status_filter, "semantic")
+        return self._used(result, n_results, lambda cosine: {"relevance_distance": distance(cosine)})
 
     def search_memories_hybrid(
         self,
@@ -218,27 +218,27 @@ class ChromaMemoryStore:
         emotion_weight: float | None = None,
     ) -> list[Memory]:
         """Weights that are not given are those of the retrieval settings."""
-        told = self.retrieval_settings
-        meaning = told.vector_weight if vector_weight is None else vector_weight
-        words = told.bm25_weight if bm25_weight is None else bm25_weight
-        mood = told.emotion_weight if emotion_weight is None else emotion_weight
+        data = self.retrieval_settings
+        meaning = data.vector_weight if vector_weight is None else vector_weight
+        words = data.bm25_weight if bm25_weight is None else bm25_weight
+        mood = data.emotion_weight if emotion_weight is None else emotion_weight
         reranking = use_quality_scoring or emotional_context is not None
-        wanted = n_results * (told.candidate_multiplier if reranking else 1)
-        found = self._fused(query, wanted, status_filter, meaning, words)
+        wanted = n_results * (data.candidate_multiplier if reranking else 1)
+        result = self._fused(query, wanted, status_filter, meaning, words)
         if reranking:  # ranks give hundredths, beside which age or mood alone would decide
-            best = max((score for _, score in found), default=0.0) or 1.0
-            found = [(record, score / best) for record, score in found]
+            best = max((score for _, score in result), default=0.0) or 1.0
+            result = [(record, score / best) for record, score in result]
         if use_quality_scoring:
-            found = [(record, self._quality(record, score)) for record, score in found]
+            result = [(record, self._quality(record, score)) for record, score in result]
         if emotional_context is not None and mood > 0:
-            found = [
+            result = [
                 (record, (1 - mood) * score + mood * self._emotional_similarity(emotional_context, felt))
-                for record, score in found
+                for record, score in result
                 for felt in (memory_of(record).emotional_context,)
             ]
-        return self._used(found, n_results, lambda score: {"relevance_score": score})
+        return self._used(result, n_results, lambda score: {"relevance_score": score})
 
-    def _fused(self, query: str, wanted: int, status: MemoryStatus | None, meaning: float, words: float) -> Found:
+    def _fused(self, query: str, wanted: int, status: MemoryStatus | None, meaning: float, words: float) -> QueryResult:
         self._bm25_dirty = False
         if self._bm25_available and words > 0:
             return self._found(query, wanted, status, "rrf", RankFusion(meaning=meaning, words=words))
@@ -247,20 +247,20 @@ class ChromaMemoryStore:
 
     def _found(
         self, query: str, wanted: int, status: MemoryStatus | None, strategy: str, fusion: RankFusion | None = None
-    ) -> Found:
+    ) -> QueryResult:
         """Copies of one text stand each for itself."""
         hits = self.memories.recall(query, wanted, touch=False, status=IN[status], strategy=strategy, fusion=fusion)
         copies = {each.id: each for each in self.memories.get_many([id for hit in hits for id in hit.collapsed])}
-        same = ((hit, (hit.memory, *(self.memories.shown(copies[id]) for id in hit.collapsed))) for hit in hits)
+        same = ((hit, (hit.memory, *(self.memories.clean(copies[id]) for id in hit.collapsed))) for hit in hits)
         return [(record, hit.score) for hit, records in same for record in records]
 
-    def _used(self, found: Found, n_results: int, told: Callable[[float], dict[str, float]]) -> list[Memory]:
+    def _used(self, result: QueryResult, n_results: int, data: Callable[[float], dict[str, float]]) -> list[Memory]:
         """Best first, what is archived last."""
-        ranked = sorted(found, key=lambda each: (each[0].status == "archived", -each[1]))[: max(0, n_results)]
+        ranked = sorted(result, key=lambda each: (each[0].status == "archived", -each[1]))[: max(0, n_results)]
         self.memories.touch(*(record.id for record, _ in ranked))
         memories = [(memory_of(record), score) for record, score in ranked]
         for memory, score in memories:
-            memory.metadata |= told(score)
+            memory.metadata |= data(score)
         return [memory for memory, _ in memories]
 
     def _tokenize(self, text: str, remove_stop_words: bool = True) -> list[str]:
@@ -310,9 +310,9 @@ def distance(cosine: float) -> float:
     return max(0.0, 1.0 - cosine)
 
 
-def embedder_named(given: str | Embedder | EmbedFunction) -> str | Embedder | EmbedFunction:
-    if given == MINILM:
+def embedder_named(text: str | Embedder | EmbedFunction) -> str | Embedder | EmbedFunction:
+    if text == MINILM:
         return "minilm"
-    if isinstance(given, str) and given not in OUR_EMBEDDERS and ":" not in given:
-        return f"sentence-transformers:{given}"
-    return given
+    if isinstance(text, str) and text not in OUR_EMBEDDERS and ":" not in text:
+        return f"sentence-transformers:{text}"
+    return text

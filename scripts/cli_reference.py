@@ -27,7 +27,7 @@ that it is for good. Answers go to stdout, all other words to stderr.
 | 0 | it went well |
 | 1 | what was asked for is not there |
 | 2 | it was called wrongly, or a question was answered with no |
-| 3 | refused: a conflict, an act that others stand on, an agent's limits |
+| 3 | refused: a conflict, an operation that others stand on, an agent's limits |
 | 4 | the store, the disk or a model has a problem |
 | 130 | interrupted with Ctrl-C; the store is whole |
 | 141 | the reader of a pipe went away |

@@ -63,11 +63,15 @@ def main() -> None:
         from nacre import MemoryStore
 
         with MemoryStore() as store:
-            store.remember("The office has four desks.")  # opening the store is not part of the library's traces
+            # Opening the store and importing what a first call needs are not part of the traces.
+            store.remember("The office has four desks.")
+            store.recall("How many desks are there?")
             rows = [
                 ("library remember", *traced(lambda: store.remember(TEXT))),
                 ("library recall", *traced(lambda: store.recall(QUESTION))),
             ]
+        for words in (("remember", "Lunch is at one."), ("recall", "When is lunch?")):
+            command(*words)()
         rows += [
             ("nacre remember", *traced(command("remember", "Deploys run at noon."))),
             ("nacre recall", *traced(command("recall", QUESTION))),

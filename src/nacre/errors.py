@@ -218,8 +218,8 @@ class UndoBlocked(UndoRefused):
     def __init__(self, subject: str, later: Sequence[object], *, there: bool) -> None:
         named = ", ".join(f"{each.name} {each.batch[:8]}" for each in later[:5])  # type: ignore[attr-defined]
         which = f" ({named}{', …' if len(later) > 5 else ''})" if named else ""
-        state = "was changed after this act" if there else "is no longer there"
-        remedy = "undo the later acts first" if later else "this act was taken back already"
+        state = "was changed after this operation" if there else "is no longer there"
+        remedy = "undo the later operations first" if later else "this operation was undone already"
         super().__init__(f"{subject} {state}{which}; {remedy}.")
         self.later = tuple(later)
 

@@ -1,4 +1,4 @@
-"""An act of any size is one act."""
+"""An operation of any size is one operation."""
 
 from __future__ import annotations
 

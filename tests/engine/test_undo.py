@@ -101,7 +101,7 @@ def test_an_act_that_later_ones_stand_on_is_not_undone(filled: MemoryStore) -> N
     first = filled.journal("a")[0].operation.batch
     filled.edit("a", importance=0.9)
     before = content(filled)
-    with pytest.raises(UndoRefused, match="undo the later acts first"):
+    with pytest.raises(UndoRefused, match="undo the later operations first"):
         filled.undo(first)
     remembered = filled.journal("b")[-1].operation.batch
     filled.forget("b")

@@ -1,4 +1,4 @@
-"""H12, decay: what fades, what never does, and that letting go is one act that can be taken back."""
+"""H12, decay: what fades, what never does, and that letting go is one operation that can be taken back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trash: how long what was let go can still be had, and that then it is gone in one act."""
+"""The trash: how long what was let go can still be had, and that then it is gone in one operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks on memories: several at once, one act, and back to where they were."""
+"""Marks on memories: several at once, one operation, and back to where they were."""
 
 from __future__ import annotations
 

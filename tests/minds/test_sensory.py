@@ -73,7 +73,7 @@ def test_what_has_expired_is_pruned_for_good_in_one_act(mind: CognitiveMemory, w
 
 def test_a_prune_does_not_stand_between_a_person_and_undo(mind: CognitiveMemory, watch: Watch) -> None:
     mind.record_sensory("log", "passing", ttl_seconds=1)
-    mind.store_episode("an act of somebody", "test")
+    mind.store_episode("an operation of somebody", "test")
     watch.now += 1
     mind.prune_expired_sensory()
     mind.store.undo()

@@ -15,7 +15,7 @@ from nacre.engine.remember import POLICIES
 from nacre.errors import ConflictError, InvalidInput, LinkRefused, MemoryNotFound, SupersedeCycle, UndoRefused
 from nacre.model.review import KINDS
 
-# What may be refused, because an act meets what it cannot be done to; anything else is a fault.
+# What may be refused, because an operation meets what it cannot be done to; anything else is a fault.
 REFUSALS = (ConflictError, InvalidInput, LinkRefused, MemoryNotFound, SupersedeCycle, UndoRefused)
 TEXTS = (
     "The port is 80", "The port is 90", "The port is not 80", "Use ruff for linting", "Use flake8 for linting",
@@ -28,7 +28,7 @@ TAGS = ((), ("a",), ("b",), ("a", "b"))
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One act: its name, and numbers that choose among what is there when it is done."""
+    """One operation: its name, and numbers that choose among what is there when it is done."""
 
     name: str
     first: int
@@ -169,5 +169,5 @@ def perform(store: MemoryStore, choice: Choice) -> None:
 
 
 def told(memory: Memory) -> str:
-    """All that an act can change, as JSON: uses are no acts."""
+    """All that an operation can change, as JSON: uses are no acts."""
     return json.dumps(replace(memory, last_accessed=0.0, access_count=0).to_dict(), ensure_ascii=False)

@@ -15,7 +15,7 @@ WORDS = (
 ).split()
 LARGEST_BATCH = 40  # below the store's own batch: one call, one transaction
 NAMES = ("remember", "remember", "remember_many", "edit", "edit", "supersede", "forget", "purge")
-NEEDED = {"edit": 1, "supersede": 2, "forget": 3, "purge": 3}  # live memories that an act must find
+NEEDED = {"edit": 1, "supersede": 2, "forget": 3, "purge": 3}  # live memories that an operation must find
 SEVERAL = 3
 
 

@@ -13,7 +13,7 @@ from tests.torture.workers import BATCH, opened
 
 BEACON = "beacon"  # a memory that is edited all the time and never absent
 BEACON_WORDS = "lighthouse keeper polishes brass"
-FORGOTTEN = "forgotten-"  # how the session of a batch begins that is forgotten later, in one act
+FORGOTTEN = "forgotten-"  # how the session of a batch begins that is forgotten later, in one operation
 DECOYS = 300
 LOOKED_AT = 400
 

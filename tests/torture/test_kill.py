@@ -19,7 +19,7 @@ ROUNDS_A_FILE = 20  # a fresh file now and then: its creation is killed too, and
 MOST_ACTS = (
     12  # a writer lives for some acts and then for a moment more: counted in acts, a busy machine changes nothing
 )
-LONGEST_MOMENT = 0.02  # seconds; an act takes a few thousandths
+LONGEST_MOMENT = 0.02  # seconds; an operation takes a few thousandths
 LATEST_FOUND = 5  # memories looked for after each round; the whole file at its end
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL on Windows")

@@ -1,4 +1,4 @@
-"""Reading while others write without a pause: no error, and never a half of an act."""
+"""Reading while others write without a pause: no error, and never a half of an operation."""
 
 from __future__ import annotations
 

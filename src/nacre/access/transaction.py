@@ -34,7 +34,7 @@ class Quota:
             return
         with self._lock:
             long_ago = self._uncounted + max(more, 0) > self._limit / COUNTED_ANEW
-            if long_ago or (self._uncounted and self._held + more > self._limit):  # an act may have been taken back
+            if long_ago or (self._uncounted and self._held + more > self._limit):  # something may have been undone
                 self._count()
             if more > 0 and self._held + more > self._limit:
                 raise QuotaExceeded(self._limit / MEGABYTE)

@@ -97,8 +97,8 @@ class SeenJournal:
         space = self._access.space
         if self._access.sees_all:
             return self._below.journal(space, data, newest_first=newest_first, limit=limit)
-        if data.batch is not None and not self._whole(data):
-            return []  # part of an act cannot be told, or taken back, without the rest
+        if data.batch is not None and not self._is_complete(data):
+            return []  # part of an operation cannot be told, or taken back, without the rest
         matches: list[JournalEntry] = []
         while limit is None or len(matches) < limit:
             page = self._below.journal(space, data, newest_first=newest_first, limit=PAGE)
@@ -108,7 +108,7 @@ class SeenJournal:
             data = replace(data, upto=page[-1].seq - 1) if newest_first else replace(data, after=page[-1].seq)
         return matches[:limit]
 
-    def _whole(self, data: JournalFilter) -> bool:
+    def _is_complete(self, data: JournalFilter) -> bool:
         entries = self._below.journal(self._access.space, JournalFilter(batch=data.batch))
         return len(self._seen(entries)) == len(entries)
 

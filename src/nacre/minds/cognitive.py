@@ -235,9 +235,9 @@ def most_urgent(memory: Memory) -> tuple[int, float]:
 
 @checks_arguments
 class CognitiveMemory(Mind):
-    """Everything it keeps is a memory of the agent's space, which no other agent sees and every other face of the
-    store does. Each method that writes is one act, which `store.undo()` takes back; only expired observations go for
-    good. Safe to use from any number of threads and processes at once.
+    """Everything it stores is a memory in the agent's space, which no other agent sees and every other API does. Each
+    method that writes is one operation, which `store.undo()` undoes; only expired observations are removed for good.
+    Safe to use from any number of threads and processes at once.
     """
 
     def get_statistics(self) -> dict[str, int]:
@@ -273,8 +273,8 @@ class CognitiveMemory(Mind):
         return [SensoryItem.of(memory) for memory in self.store.list_recent(limit, type=SENSORY, where=OBSERVATIONS)]
 
     def attend_to_sensory(self, sensory_id: str, reason: str) -> str | None:
-        """Makes an episode of an observation and ties the two, in one act; None when there is no such observation or
-        it has expired."""
+        """Makes an episode of an observation and links the two, in one operation; None when there is no such
+        observation or it has expired."""
         if not isinstance(reason, str):
             raise InvalidInput(f"The reason must be text, not {type(reason).__name__}; say why it matters.")
         seen = self._live_observation(sensory_id)
@@ -294,7 +294,7 @@ class CognitiveMemory(Mind):
         return episode.id if self._commit("attend", [episode], decide) else None
 
     def prune_expired_sensory(self) -> int:
-        """Removes what has expired, for good and in one act; returns how many.
+        """Removes what has expired, for good and in one operation; returns how many.
 
         Raw data is short-lived by its nature and may be private: neither the trash nor the journal keeps it. `undo`
         passes this by, as it does what maintenance removes.
@@ -313,7 +313,7 @@ class CognitiveMemory(Mind):
     WORKING_MEMORY_CAPACITY = CAPACITY
 
     def push_working(self, slot_type: str, content: str, task_id: str, relevance: float = 1.0) -> str:
-        """A full task gives up its least relevant slot, among equals the oldest, to the trash; one act."""
+        """A full task gives up its least relevant slot, among equals the oldest, to the trash; one operation."""
         weight = check_relevance(relevance)
         task = required_label("task_id", task_id)
         draft = self.store.draft(
@@ -337,7 +337,7 @@ class CognitiveMemory(Mind):
         return [WorkingMemorySlot.of(memory) for memory in self._slots(required_label("task_id", task_id))]
 
     def clear_working(self, task_id: str) -> int:
-        """Moves a task's slots to the trash, in one act; returns how many."""
+        """Moves a task's slots to the trash, in one operation; returns how many."""
         task = required_label("task_id", task_id)
 
         def decide() -> ChangeSet:
@@ -367,7 +367,7 @@ class CognitiveMemory(Mind):
         return [EpisodicMemory.of(memory) for memory in memories]
 
     def consolidate_episodes(self, batch_size: int = 10, summarizer: Summarizer | None = None) -> str | None:
-        """Makes one memory of the oldest episodes, which go to the archive and stay tied to it; one act. None when
+        """Makes one memory of the oldest episodes, which are archived and stay linked to it; one operation. None when
         there are fewer than `batch_size`."""
         if natural_number("batch_size", batch_size) < 1:
             raise InvalidInput("A batch of 0 episodes makes no summary; give a batch_size of 1 or more.")
@@ -434,7 +434,7 @@ class CognitiveMemory(Mind):
         tags: Iterable[str] | None = None,
         temporal_metadata: Mapping[str, Json] | None = None,
     ) -> str:
-        """Ties it to the facts that it resembles, and to its source where that is a memory of this agent; one act."""
+        """Links it to similar facts, and to its source where that is a memory of this agent; one operation."""
         draft = self.store.draft(
             content,
             id_prefix=FACT_PREFIX,
@@ -547,7 +547,7 @@ class CognitiveMemory(Mind):
 
     def check_triggers(self, content: str) -> list[ProspectiveMemory]:
         """The waiting intentions of which a trigger word occurs in the content, as a whole word; the most urgent
-        first. All of them are triggered from now on, in one act.
+        first. All of them are triggered from now on, in one operation.
 
         Common words such as "the" trigger nothing, unless a trigger has no others.
         """
@@ -581,7 +581,7 @@ class CognitiveMemory(Mind):
     def _commit(
         self, name: str, drafts: Sequence[Memory], decide: Callable[[], ChangeSet | None], *, why: str = ""
     ) -> list[Memory]:
-        """One act, decided when every other writer waits; None changes nothing. Returns what is new or has changed.
+        """One operation, decided while other writers wait; None changes nothing. Returns what is new or changed.
 
         What is embedded of the drafts is computed before: `decide` gives them back with the same words, and its edits
         leave words alone.

@@ -66,7 +66,7 @@ class ExperienceStore(MemoryConnector):
         return self.add_result(experience).experience_id
 
     def add_result(self, experience: Experience) -> AddedExperience:
-        """As `add`, and tells what says the same already and what left to make room. One act."""
+        """As `add`, and tells what says the same already and what left to make room. One operation."""
         draft = self._draft(experience)
         alike = self._find_same(draft)
         itself = [memory.id for memory in alike if memory.created_at == draft.created_at]
@@ -87,7 +87,7 @@ class ExperienceStore(MemoryConnector):
         return replace(done, duplicates=same, left=left)
 
     def clean_up(self) -> Cleanup:
-        """Does all that is due at once, in one act, and tells what it was."""
+        """Does all that is due at once, in one operation, and tells what it was."""
         cleanup = self._plan_cleanup(None)
         edits = dict.fromkeys(cleanup.compressing, mark_compressed) | dict.fromkeys(cleanup.leaving, trashed)
         if edits:

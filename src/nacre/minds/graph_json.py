@@ -41,7 +41,7 @@ REMEDY = "export the graph again, and import that"
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """`heir` took the node's place by `link`; `at` is when, as far as the data tells."""
+    """`successor` took the node's place by `link`; `at` is when, as far as the data tells."""
 
     successor: str
     link: Link

@@ -258,7 +258,7 @@ class HierarchicalMemory(Mind):
         tags: Sequence[str] | None = None,
         temporal_metadata: Mapping[str, Json] | None = None,
     ) -> str:
-        """Keeps a fact with its ties, in one act, and returns its id.
+        """Keeps a fact with its ties, in one operation, and returns its id.
 
         With a `temporal_index` above 0 it takes the place of facts about the same entity that have a lower one and
         give other numbers; those stay, less trusted, and are told as what was.
@@ -322,7 +322,7 @@ class HierarchicalMemory(Mind):
 
     def import_from_json(self, data: Mapping[str, Json], merge: bool = False) -> dict[str, int]:
         """Replaces the agent's graph, whose facts and episodes go to the trash; with `merge` it adds to them, and what
-        has the same id stays as it is. One act; data that is not whole is refused, and nothing changes."""
+        has the same id stays as it is. One operation; data that is not whole is refused, and nothing changes."""
         return graph_json.import_graph(self.store, data, merge=merge)
 
     export_graph = export_to_json

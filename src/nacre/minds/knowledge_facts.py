@@ -41,7 +41,7 @@ class PlanOutdated(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StorePlan:
-    """One act: the fact with its ties, and what becomes of others."""
+    """One operation: the fact with its ties, and what becomes of others."""
 
     fact: Memory
     edits: dict[str, Edit] = field(default_factory=dict)
@@ -96,7 +96,7 @@ def draft_fact(
 
 
 def store_fact(store: MemoryStore, fact: Memory) -> None:
-    """One act. A plan that was overtaken is made again, over what stands then: somebody else got on meanwhile."""
+    """One operation. A plan that was overtaken is made again, over what stands then: somebody else got on meanwhile."""
     while True:
         plan = plan_fact(store, fact)
         try:

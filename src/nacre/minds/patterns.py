@@ -234,7 +234,7 @@ class StoredPatterns:
     max_examples: int = MAX_EXAMPLES
 
     def recognize(self, *, discover: Discover = discoveries_of) -> list[Memory]:
-        """What is new among the patterns, or has grown, written in one act. One in the trash stays there."""
+        """What is new among the patterns, or has grown, written in one operation. One in the trash stays there."""
         gathered = self._collect_evidence(discover)
         while True:
             existing = {memory.id: memory for memory in self.store.get_many([pattern_id(key) for key in gathered])}
@@ -255,7 +255,7 @@ class StoredPatterns:
                 # Another process recognised it in between: it stands now, and is updated.
 
     def validate(self, key: str, success: bool) -> Memory:
-        """By its key or its id; whether it held when it was applied. One act. Raises `MemoryNotFound`."""
+        """By its key or its id; whether it held when it was applied. One operation. Raises `MemoryNotFound`."""
         memory = self.get(key)
         if memory is None:
             raise MemoryNotFound(key, self.store.space)

@@ -373,7 +373,7 @@ def abbreviated(word: Word, gap: str) -> bool:
 
 
 def sentences(words: Sequence[Word]) -> Iterator[list[Word]]:
-    """Each with its words marked where the whole of it is shouted: there a capital tells nothing."""
+    """Each with its words marked where all of it is shouted: there a capital tells nothing."""
     number = 0
     numbered = [(number := number + word.begins, word) for word in words]
     for _, group in groupby(numbered, key=lambda each: each[0]):

@@ -29,7 +29,7 @@ def since(text: str, now: float) -> float:
 
 
 def until(text: str, now: float) -> float:
-    """As `since`, but a date means the whole of its day."""
+    """As `since`, but a date means its whole day."""
     return since(text, now) + (DAY if is_date(text) else 0.0)
 
 

@@ -16,18 +16,18 @@ def _dispatch_tool(name: str, arguments: str | dict[str, Any]) -> str:
     value = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
     memory = store or _get_store()
     if name == "remember":
-        return told({"id": memory.remember(**value).id, "stored": True})
+        return as_json({"id": memory.remember(**value).id, "stored": True})
     if name == "recall":
-        return told({"results": [found(each.to_dict(), score) for each, score in memory.recall(**value)]})
+        return as_json({"results": [search_result(each.to_dict(), score) for each, score in memory.recall(**value)]})
     if name == "forget":
-        return told({"deleted": memory.forget(**value)})
-    return told({"error": f"unknown tool: {name}"})
+        return as_json({"deleted": memory.forget(**value)})
+    return as_json({"error": f"unknown tool: {name}"})
 
 
-def found(memory: dict[str, Any], score: float) -> dict[str, Any]:
+def search_result(memory: dict[str, Any], score: float) -> dict[str, Any]:
     kept = ("id", "text", "type", "tags", "importance")
     return {**{name: memory[name] for name in kept}, "score": round(score, ROUNDED)}
 
 
-def told(answer: dict[str, Any]) -> str:
+def as_json(answer: dict[str, Any]) -> str:
     return json.dumps(answer, ensure_ascii=False)

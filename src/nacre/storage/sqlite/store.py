@@ -1,4 +1,4 @@
-"""One act on the file: row, side tables, words, chunks, vectors and journal, together or not at all."""
+"""One operation on the file: row, side tables, words, chunks, vectors and journal, together or not at all."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nacre.storage.sqlite.vectors import Mirror
 
 INSERT = f"INSERT INTO main.memory({', '.join(COLUMNS)}, generation) VALUES ({', '.join('?' for _ in COLUMNS)}, 0)"
-# Eight blocks of vectors: an act on a million memories holds no more than these at once.
+# Eight blocks of vectors: an operation on a million memories holds no more than these at once.
 VECTORS_HELD = 2_048
 UPDATE = f"UPDATE main.memory SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 

@@ -59,9 +59,9 @@ def _remember(
     try:
         kept = _store_of(session).remember_result(text, type, tags or [], importance, source, **handling)
     except ConflictError as error:
-        return {"stored": False, "conflicts": _told(session, error.conflicts)}
+        return {"stored": False, "conflicts": _conflict_records(session, error.conflicts)}
     answer: dict[str, Json] = {"id": kept.memory.id, "stored": True}
-    return {**answer, "conflicts": _told(session, kept.conflicts)} if kept.conflicts else answer
+    return {**answer, "conflicts": _conflict_records(session, kept.conflicts)} if kept.conflicts else answer
 
 
 def _forget(session: ToolSession, memory_id: str) -> dict[str, Json]:
@@ -81,7 +81,7 @@ def _unlink(session: ToolSession, src_id: str, dst_id: str, rel: str | None = No
 
 
 def _find_conflicts(session: ToolSession, memory_id: str | None = None, threshold: float | None = None) -> list[Json]:
-    return _told(session, _store_of(session).find_conflicts(memory_id, threshold))
+    return _conflict_records(session, _store_of(session).find_conflicts(memory_id, threshold))
 
 
 def _supersede(session: ToolSession, old_id: str, new_id: str) -> dict[str, Json]:
@@ -147,7 +147,7 @@ def _import(
     }
 
 
-def _told(session: ToolSession, matches: list[Conflict]) -> list[Json]:
+def _conflict_records(session: ToolSession, matches: list[Conflict]) -> list[Json]:
     space = session.store.space
     native = (NativeConflict(c.a.native(space), c.b.native(space), c.similarity, c.kind, c.reason) for c in matches)
     return [profile.conflict_record(session.clean(each)) for each in native]

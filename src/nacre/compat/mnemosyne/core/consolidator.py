@@ -24,7 +24,7 @@ def cosine_similarity(a: ArrayLike, b: ArrayLike) -> float:
 
 
 class MemoryConsolidator:
-    """Works on whatever has the store's methods; on the store itself each cluster is one act that can be undone."""
+    """Works on anything with the store's methods; on the store itself each cluster is one undoable operation."""
 
     def __init__(self, store: ChromaMemoryStore, config: ConsolidationConfig | None = None) -> None:
         self.store = store

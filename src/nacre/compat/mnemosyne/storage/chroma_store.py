@@ -203,7 +203,7 @@ class ChromaMemoryStore:
     def search_memories(
         self, query: str, n_results: int = 10, status_filter: MemoryStatus | None = None
     ) -> list[Memory]:
-        result = self._found(query, n_results, status_filter, "semantic")
+        result = self._query(query, n_results, status_filter, "semantic")
         return self._used(result, n_results, lambda cosine: {"relevance_distance": distance(cosine)})
 
     def search_memories_hybrid(
@@ -241,11 +241,11 @@ class ChromaMemoryStore:
     def _fused(self, query: str, wanted: int, status: MemoryStatus | None, meaning: float, words: float) -> QueryResult:
         self._bm25_dirty = False
         if self._bm25_available and words > 0:
-            return self._found(query, wanted, status, "rrf", RankFusion(meaning=meaning, words=words))
-        near = self._found(query, wanted, status, "semantic")
+            return self._query(query, wanted, status, "rrf", RankFusion(meaning=meaning, words=words))
+        near = self._query(query, wanted, status, "semantic")
         return [(record, 1 / (1 + distance(cosine))) for record, cosine in near]
 
-    def _found(
+    def _query(
         self, query: str, wanted: int, status: MemoryStatus | None, strategy: str, fusion: RankFusion | None = None
     ) -> QueryResult:
         """Copies of one text stand each for itself."""
@@ -268,7 +268,7 @@ class ChromaMemoryStore:
         return [word for word in re.findall(r"\w+", text.lower()) if len(word) > 1 and word not in common]
 
     def _bm25_search(self, query: str, n_results: int = 10) -> Scores:
-        return [(record.id, score) for record, score in self._found(query, n_results, None, "keyword")]
+        return [(record.id, score) for record, score in self._query(query, n_results, None, "keyword")]
 
     def _reciprocal_rank_fusion(
         self,

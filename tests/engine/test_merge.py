@@ -1,4 +1,4 @@
-"""Tags, importance and merging: one act each, and no vector is computed again where the text stays."""
+"""Tags, importance and merging: one operation each, and no vector is computed again where the text stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spaces as a whole: described, copied, renamed, deleted; each an act of its space."""
+"""Spaces as a whole: described, copied, renamed, deleted; each an operation of its space."""
 
 from __future__ import annotations
 

@@ -22,9 +22,8 @@ from nacre.model import Filter, Query
 from nacre.models.minilm import MiniLM
 from nacre.protocols import Backend, Embedder
 from nacre.recall import sessions
-from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Candidates, gather
+from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Candidates, gather, understand
 from nacre.recall.signals import signals
-from nacre.recall.understand import understand
 
 FOLDS = 5
 STEPS, RATE, DECAY = 250, 0.05, 1e-3

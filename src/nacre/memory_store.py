@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Self, TextIO, Unpack, cast
 from uuid import uuid4
 
 from nacre.conflicts.candidates import Comparison, ConflictFn, alike_by
-from nacre.engine import Engine, change_set, history, indexing, links, merge, removal, review, spaces, supersede, undo
+from nacre.engine import Engine, change_set, history, links, merge, removal, review, spaces, supersede, undo
+from nacre.engine import engine as indexing
 from nacre.engine import remember as remembering
 from nacre.engine.change_set import ChangeSet, TermEdit
 from nacre.engine.engine import RELATION, SPACE_NAME, Edit

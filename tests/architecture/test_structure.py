@@ -79,7 +79,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.model.review": "engine/test_review.py",
     "nacre.models.onnx_session": "architecture/test_one_onnxruntime.py",
     "nacre.protocols": "contract",
-    "nacre.recall.understand": "recall/test_recall.py",
     "nacre.recall_options": "recall/test_recall_options.py",
     "nacre.safety.injection_rules": "safety/test_injection.py",
     "nacre.safety.personal": "safety/test_secrets.py",

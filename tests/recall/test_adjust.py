@@ -8,8 +8,8 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.model import Hit, Query
-from nacre.recall.adjust import adjust, blend_mood
-from nacre.recall.understand import understand
+from nacre.recall.gather import understand
+from nacre.recall.signals import adjust, blend_mood
 from tests.recall.factories import DAY, NOW, found
 from tests.samples import memory
 

@@ -6,8 +6,8 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.model import Hit, Query
-from nacre.recall.adjust import adjust, rank_places
-from nacre.recall.understand import understand
+from nacre.recall.gather import understand
+from nacre.recall.signals import adjust, rank_places
 from tests.recall.factories import found
 from tests.samples import memory
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.model import Memory
-from nacre.recall.adjust import QualityWeights, quality
+from nacre.recall.signals import QualityWeights, quality
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0

@@ -9,8 +9,8 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import RerankingError
 from nacre.model import Hit, Query
+from nacre.recall.gather import Question, understand
 from nacre.recall.recall import BLEND, RERANKED, rerank
-from nacre.recall.understand import Question, understand
 from tests.embedders import WordBag
 from tests.samples import memory
 

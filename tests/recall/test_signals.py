@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre import MemoryStore
-from nacre.recall.adjust import FACTORS
+from nacre.recall.signals import FACTORS
 from nacre.recall.strategies import LEAST_SHOWN
 from tests.recall.factories import converse
 

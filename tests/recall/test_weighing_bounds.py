@@ -9,9 +9,9 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.model import Hit, Query
-from nacre.recall.adjust import adjust
+from nacre.recall.gather import understand
 from nacre.recall.recall import diversify
-from nacre.recall.understand import understand
+from nacre.recall.signals import adjust
 from tests.recall.factories import DAY, NOW, found
 from tests.samples import memory
 

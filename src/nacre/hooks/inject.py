@@ -16,8 +16,8 @@ from nacre.model import Filter, Hit, Memory, Pack, Query, Recollection
 from nacre.model.instants import DAY
 from nacre.model.memory import Json
 from nacre.protocols import Backend
+from nacre.recall.gather import understand
 from nacre.recall.pack import pack
-from nacre.recall.understand import understand
 from nacre.text.tokens import sentence_spans, stems
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
 from nacre.model.recollection import RECENCY_BASES
 from nacre.protocols import Backend, Embedder, Reranker
-from nacre.recall.adjust import adjust
+from nacre.recall.gather import Question, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
-from nacre.recall.signals import relevance_alone
+from nacre.recall.signals import adjust, relevance_alone
 from nacre.recall.strategies import STRATEGIES, Scored, Sources, rank
-from nacre.recall.understand import Question, understand
 from nacre.text.tokens import stems
 
 GROUPINGS = ("session",)

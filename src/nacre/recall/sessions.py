@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from nacre.model import Reason
 from nacre.protocols import Vectors
-from nacre.recall.gather import Candidates, gather
+from nacre.recall.gather import Candidates, Question, gather
 from nacre.recall.signals import said_by
 from nacre.recall.strategies import Sources, embed_question
-from nacre.recall.understand import Question
 from nacre.text.dates import when_weight
 
 # A session's words are summed over its turns; so many turns of each channel are read.

@@ -12,9 +12,8 @@ from nacre.errors import EmbeddingError, UnknownName
 from nacre.model import Link, Memory, Query, Reason
 from nacre.model.instants import DAY
 from nacre.protocols import Backend, Embedder, Match, Vectors
-from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Candidates, gather
+from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Candidates, Question, gather
 from nacre.recall.signals import FULL_SCORE, WEIGHTS, relevances, signals, weighted_sum
-from nacre.recall.understand import Question
 from nacre.text.tokens import content_stems, stems
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nacre.engine import Engine
-from nacre.engine.engine import AnyChange
-from nacre.engine.indexing import catch_up_all
+from nacre.engine.engine import AnyChange, catch_up_all
 from nacre.errors import AccessDenied, ArchiveRefused, EmbeddingError, InvalidInput, StorageError, UnknownName
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore

@@ -17,7 +17,7 @@ from nacre.files import private_folder
 from nacre.memory_store import MemoryStore
 from nacre.model import Link, RankFusion
 from nacre.model import Memory as Record
-from nacre.recall.adjust import UNKNOWN_MOOD, WIDEST_MOODS, QualityWeights, quality
+from nacre.recall.signals import UNKNOWN_MOOD, WIDEST_MOODS, QualityWeights, quality
 from nacre.remember.validate import LONGEST_LABEL, Fields
 from nacre.settings import Settings as NativeSettings
 from nacre.text.emotion import quadrant

@@ -131,7 +131,7 @@ class MemoryFiles:
 
     def _file(self, place: str) -> Memory | None:
         found = self.store.list_recent(1, tag=TAG, source=place)
-        return self.store.shown(found[0]) if found else None
+        return self.store.clean(found[0]) if found else None
 
     def _below(self, place: str) -> list[Memory]:
         return [file for file in self.store.iterate(tag=TAG) if file.source.startswith(place + "/")]

@@ -59,7 +59,7 @@ def test_a_foreign_file_is_one_sentence_and_code_two(nacre: CommandLine, tmp_pat
     result = nacre(*bench("locomo", written(tmp_path, content)))
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("nacre: ") and result.stderr.count("\n") == 1
-    assert "does not read as a locomo dataset" in result.stderr
+    assert "is not a locomo dataset" in result.stderr
 
 
 def test_a_missing_file_is_one_sentence_and_code_two(nacre: CommandLine, tmp_path: Path) -> None:

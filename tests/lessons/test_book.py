@@ -35,7 +35,7 @@ def test_everything_that_is_said_of_a_lesson_is_stored() -> None:
 def test_a_lesson_may_bring_its_own_id_but_not_anothers() -> None:
     book = new_book()
     assert book.learn("One", "text", id="mine").data.id == "mine"
-    with pytest.raises(InvalidInput, match="there already"):
+    with pytest.raises(InvalidInput, match="exists already"):
         book.learn("Two", "text", id="mine")
 
 

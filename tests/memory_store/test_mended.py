@@ -84,7 +84,7 @@ def test_an_export_of_lessons_does_not_take_the_place_of_anything_else(store: Me
     other = tmp_path / "other.db"
     MemoryStore(other, settings=HASHING).close()
     before = other.read_bytes()
-    with pytest.raises(InvalidInput, match="holds no lessons"):
+    with pytest.raises(InvalidInput, match="not a file of lessons"):
         book.export(other, format="json")
     assert other.read_bytes() == before
     for _ in range(2):

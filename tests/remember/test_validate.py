@@ -149,7 +149,7 @@ def test_an_id_that_is_taken_is_refused_and_the_memory_stays(store: MemoryStore)
         lambda: store.remember("usurper", id="first"),
         lambda: store.remember_many([{"text": "a", "id": "x"}, {"text": "b", "id": "x"}]),
     ):
-        with pytest.raises(InvalidInput, match="there already"):
+        with pytest.raises(InvalidInput, match="exists already"):
             again()
     first = store.get("first")
     assert first is not None

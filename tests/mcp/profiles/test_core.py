@@ -130,7 +130,7 @@ def test_a_secret_does_not_come_in(agent: Agent) -> None:
         ("recall", {"query": "x", "since": "yesterday"}, "is not a date"),
         ("forget", {"ids": ["nothing-like-it"]}, "No memory 'nothing-like-it'"),
         ("link", {"source": "zz", "target": "zz"}, "No memory 'zz'"),
-        ("history", {"undo": "zzzz"}, "There is no such act"),
+        ("history", {"undo": "zzzz"}, "There is no such operation"),
         ("review", {"item": "zzzz", "decision": "newer"}, "zzzz"),
         ("recal", {"query": "x"}, "did you mean 'recall'"),
     ],

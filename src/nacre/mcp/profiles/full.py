@@ -140,8 +140,8 @@ def once(session: ToolSession, id: str) -> str:
         return id
 
 
-def undo(session: ToolSession, operation: str | None = None, last: int | None = None, why: str = "") -> dict[str, Json]:
-    entries = session.store.undo(operation, last=last, why=why)
+def undo(session: ToolSession, act: str | None = None, last: int | None = None, why: str = "") -> dict[str, Json]:
+    entries = session.store.undo(act, last=last, why=why)
     return {"undone": list(dict.fromkeys(entry.memory_id for entry in entries))}
 
 

@@ -40,6 +40,7 @@ def called(module: ModuleType, name: str, **arguments: object) -> Any:
     return json.loads(module._dispatch_tool(name, json.dumps(arguments)))
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H19.1", "H19.2")
 @pytest.mark.parametrize("agent", AGENTS)
 def test_every_agent_has_the_same_three_tools(agent: str, example: Callable[[str], ModuleType]) -> None:

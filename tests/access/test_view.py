@@ -172,6 +172,7 @@ def test_the_walk_covers_every_public_method() -> None:
     assert public - UNTOLD == set(CALLS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", CALLS)
 def test_an_agent_cannot_tell_through_any_method_whether_others_are_there(
     method: str, two_worlds: list[MemoryStore]

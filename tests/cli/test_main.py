@@ -67,6 +67,7 @@ def test_a_reader_that_goes_away_is_no_reason_to_complain(nacre: CommandLine) ->
     os.close(write)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_no_encoding_of_a_terminal_is_a_crash(nacre: CommandLine, encoding: str) -> None:
     nacre.ok("remember", "中文 é 😀", "--id", "x")

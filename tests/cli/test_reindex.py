@@ -40,6 +40,7 @@ def stopped_half_way(how: signal.Signals) -> tuple[int, str]:
     return code, told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_second_call_goes_on_where_the_first_was_stopped(filled: CommandLine, how: signal.Signals) -> None:
     code, told = stopped_half_way(how)

@@ -24,6 +24,7 @@ server.run()
 """
 
 
+@pytest.mark.slow
 def test_a_server_that_answers_tells_its_tools(tmp_path: Path) -> None:
     script = tmp_path / "server.py"
     script.write_text(SERVER)

@@ -176,6 +176,7 @@ def test_a_transcript_that_was_replaced_by_a_longer_one_is_read_from_its_beginni
     assert client.kept() == ["one", "other 0", "other 1", "other 2"]
 
 
+@pytest.mark.slow
 def test_hooks_at_once_capture_a_turn_once(client: Client) -> None:
     write_lines(client.transcript, [here(client, number, f"turn {number}") for number in range(450)])
     processes = [client.start("stop", client.payload("stop")) for _ in range(4)]

@@ -71,6 +71,7 @@ def test_the_helper_starts_by_itself_and_answers_without_loading_anything_in_the
     assert client.helpers() == [pid]
 
 
+@pytest.mark.slow
 def test_many_hooks_at_once_start_one_helper(client: Client) -> None:
     client.remember(PORT)
     payload = client.payload("session-start", source="startup")

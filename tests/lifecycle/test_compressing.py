@@ -108,6 +108,7 @@ def test_a_store_in_memory_has_nothing_to_gain(clock: Turned) -> None:
         assert compress_old(store) == 0
 
 
+@pytest.mark.slow
 def test_of_two_stores_that_go_on_growing_the_packed_one_is_smaller(tmp_path: Path, clock: Turned) -> None:
     """What is won is used for what comes: the file itself shrinks only when it is written anew."""
     sizes = []

@@ -69,6 +69,7 @@ def test_a_page_that_let_its_name_lead_here_is_turned_away(server: HttpServer) -
     assert posted(server, Authorization=bearer, Host=f"localhost:{port}").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_server_ends_when_it_is_told_to_although_a_client_is_connected(tmp_path: Path) -> None:
     served = HttpServer(tmp_path / "store.db", tmp_path, "--profile", "lessons")
     with served.agent() as agent:
@@ -76,6 +77,7 @@ def test_a_server_ends_when_it_is_told_to_although_a_client_is_connected(tmp_pat
         assert served.stop() in (0, -signal.SIGTERM)
 
 
+@pytest.mark.slow
 def test_a_token_file_is_made_for_its_owner_alone_and_then_used(tmp_path: Path) -> None:
     file = tmp_path / "token"
     token, made = load_token(file)
@@ -130,6 +132,7 @@ def test_a_further_name_of_the_machine_may_be_allowed() -> None:
     assert "https://box.local:*" in allowed.allowed_origins and allowed.enable_dns_rebinding_protection
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_one_clear_error(nacre: CommandLine, server: HttpServer) -> None:
     taken = server.url.partition("//")[2].partition("/")[0]
     result = nacre("mcp", "--http", taken)

@@ -177,6 +177,7 @@ def test_what_was_asked_is_kept_also_where_nobody_reads_the_answer(tmp_path: Pat
     assert len(kept(tmp_path)) == 3
 
 
+@pytest.mark.slow
 def test_a_write_that_waits_for_a_lock_when_the_client_ends_is_kept_once_it_is_free(tmp_path: Path) -> None:
     pipe = Pipe(tmp_path / "store.db", tmp_path)
     pipe.ask("tools/call", call("status"))
@@ -229,6 +230,7 @@ def kept(folder: Path) -> list[str]:
         return sorted(memory.text for memory in store.list_recent(100))
 
 
+@pytest.mark.slow
 def test_a_line_that_is_no_message_and_an_unknown_method_are_survived(tmp_path: Path) -> None:
     pipe = Pipe(tmp_path / "store.db", tmp_path)
     assert pipe.process.stdin is not None and pipe.process.stdout is not None
@@ -238,6 +240,7 @@ def test_a_line_that_is_no_message_and_an_unknown_method_are_survived(tmp_path: 
     pipe.end()
 
 
+@pytest.mark.slow
 def test_a_store_that_cannot_be_opened_is_a_tool_error_and_not_the_end(tmp_path: Path) -> None:
     (tmp_path / "store.db").write_bytes(b"certainly no database, and long enough to be looked at" * 40)
     pipe = Pipe(tmp_path / "store.db", tmp_path)
@@ -249,6 +252,7 @@ def test_a_store_that_cannot_be_opened_is_a_tool_error_and_not_the_end(tmp_path:
     pipe.end()
 
 
+@pytest.mark.slow
 def test_the_first_recall_answers_from_words_while_the_model_is_away_and_says_so(tmp_path: Path) -> None:
     pipe = Pipe(tmp_path / "store.db", tmp_path, NACRE_EMBEDDER="minilm", NACRE_MODEL_DIR=str(tmp_path / "none"),
                 PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0")  # fmt: skip
@@ -259,6 +263,7 @@ def test_the_first_recall_answers_from_words_while_the_model_is_away_and_says_so
     pipe.end()
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_imported_before_a_client_is_greeted() -> None:
     code = (
         "import sys\nfrom nacre.settings import Settings\nfrom nacre.mcp.store_provider import StoreProvider\n"

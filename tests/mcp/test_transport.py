@@ -129,6 +129,7 @@ def test_a_batch_is_refused_where_the_protocol_has_none(pipe: Pipe, line: bytes)
     assert still_serves(pipe)
 
 
+@pytest.mark.slow
 def test_a_batch_is_answered_with_one_array_under_protocol_2025_03_26(tmp_path: Path) -> None:
     pipe = Pipe(tmp_path / "store.db", tmp_path, version="2025-03-26")
     items = [

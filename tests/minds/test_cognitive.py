@@ -90,6 +90,7 @@ def test_the_count_survives_reopening(tmp_path: Path, watch: Watch) -> None:
     again.store.close()
 
 
+@pytest.mark.slow
 def test_two_processes_count_together_and_share_a_task(tmp_path: Path, watch: Watch) -> None:
     path = tmp_path / "mind.db"
     mind_at(path, watch).store.close()

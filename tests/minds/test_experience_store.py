@@ -310,6 +310,7 @@ def test_what_another_store_wrote_counts_towards_the_quota(tmp_path: Path, clock
             one.add(lived(f"more {n}", "y" * 900))
 
 
+@pytest.mark.slow
 def test_the_measure_of_room_is_near_to_what_the_file_takes(tmp_path: Path, clock: Clock) -> None:
     store = opened(tmp_path / "garden.db", clock)
     words = [f"{a}{b}" for a in "kelmnoprst" for b in ("andra", "ollin", "ustero", "imba", "evaro")]

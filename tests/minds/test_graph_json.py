@@ -153,6 +153,7 @@ def test_a_source_of_another_program_that_is_no_node_stays_as_a_name(mind: Hiera
 Spoiling = Callable[[dict[str, Any]], object]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [

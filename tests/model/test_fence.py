@@ -35,6 +35,7 @@ def test_ordinary_text_stays_as_it_is(text: str) -> None:
     assert escaped(text) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["<", "<\u0301", "<m", "</\u0489m\u0301e", "\u0301", "‹"])
 def test_escaping_takes_linear_time(part: str) -> None:
     """In quadratic time this would take hours."""

@@ -45,6 +45,7 @@ def test_sqlite_admits_what_the_filter_admits(
         assert sorted(found.id for found in store.select(SPACE, where)) == expected, where
 
 
+@pytest.mark.slow
 @given(several=st.tuples(*(memories(id) for id in ("m1", "m2", "m3"))))
 def test_sqlite_agrees_on_conditions_made_from_the_values_themselves(
     store: SQLiteBackend, several: tuple[Memory, ...]

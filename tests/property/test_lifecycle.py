@@ -101,6 +101,7 @@ def lived(place: Place, lives: list[Choice]) -> Iterator[tuple[MemoryStore, Risi
         yield store, clock
 
 
+@pytest.mark.slow
 @settings(max_examples=SOME)
 @given(lives=choices, wanted=plans)
 def test_plans_that_are_carried_out_and_undone_leave_the_store_as_it_was(
@@ -126,6 +127,7 @@ def test_plans_that_are_carried_out_and_undone_leave_the_store_as_it_was(
         assert (health.problems, health.pending) == ((), 0)
 
 
+@pytest.mark.slow
 @settings(max_examples=SOME)
 @given(lives=choices, between=choices, kind=st.sampled_from(sorted(KINDS)), number=numbers)
 def test_a_plan_that_others_overtake_touches_nothing_of_theirs_and_can_be_undone(
@@ -148,6 +150,7 @@ def test_a_plan_that_others_overtake_touches_nothing_of_theirs_and_can_be_undone
         assert store.health(thorough=True).problems == ()
 
 
+@pytest.mark.slow
 @settings(max_examples=SOME)
 @given(lives=choices, later=choices)
 def test_a_store_whose_texts_are_compressed_goes_on_as_one_whose_are_not(

@@ -76,6 +76,7 @@ def test_meaning_and_words_find_what_an_exhaustive_look_finds(
     assert {hit.memory.id for hit in whole} == {memory.id for memory in admitted if terms & set(stems(memory.text))}
 
 
+@pytest.mark.slow
 @given(question=questions, narrowed=narrowings)
 def test_the_default_ranks_a_narrow_choice_as_it_ranks_it_whole(
     store: MemoryStore, question: str, narrowed: dict[str, str]

@@ -42,6 +42,7 @@ def test_case_and_composition_do_not_matter_to_words(text: str) -> None:
     assert words(unicodedata.normalize("NFD", text)) == words(unicodedata.normalize("NFC", text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sign", [":", "-", "->", ".", "_", "'", "’", "::", "a:", "a->", "'s", "\u0301", "क", "。", "@", "\\", ". ", "\n"]
 )

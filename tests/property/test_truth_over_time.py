@@ -62,6 +62,7 @@ def whole(health: Health) -> bool:
     return health.problems == () and health.pending == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=SOME)
 @given(acts=choices)
 def test_every_earlier_moment_can_be_looked_at_as_it_was(place: Place, acts: list[Choice]) -> None:
@@ -75,6 +76,7 @@ def test_every_earlier_moment_can_be_looked_at_as_it_was(place: Place, acts: lis
         assert whole(store.health(thorough=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=SOME)
 @given(acts=choices)
 def test_undoing_act_by_act_goes_back_through_every_moment_to_the_start(place: Place, acts: list[Choice]) -> None:

@@ -26,6 +26,7 @@ HIDDEN: dict[str, dict[str, Any]] = {
 NARROWED: dict[str, Any] = {"status": "short_term", "type": "semantic", "contexts": ["work"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("how", HIDDEN)
 def test_the_hidden_enter_by_no_channel(store: MemoryStore, how: str, strategy: str) -> None:
@@ -66,6 +67,7 @@ def test_another_space_enters_by_no_channel(tmp_path: Path, strategy: str) -> No
         assert "theirs" not in [hit.memory.id for hit in recalled]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("question", ["zebra", "what about the zebra in the green house"])
 def test_a_crowd_of_hidden_ones_crowds_nobody_out(store: MemoryStore, strategy: str, question: str) -> None:

@@ -177,6 +177,7 @@ def test_a_path_does_not_lead_through_what_is_hidden(store: MemoryStore) -> None
     assert store.path("a", "c", include_hidden=True) is not None
 
 
+@pytest.mark.slow
 def test_a_store_with_a_ring_of_a_thousand_is_walked_once_around(store: MemoryStore) -> None:
     ring = [{"text": f"number {n}", "id": f"m{n}", "links": [Link(f"m{(n + 1) % 1000}")]} for n in range(1000)]
     store.remember_many(ring)

@@ -118,6 +118,7 @@ def test_an_item_without_a_text_is_refused(store: MemoryStore, item: Any) -> Non
         store.remember_many([item])
 
 
+@pytest.mark.slow
 def test_a_text_of_exactly_the_longest_length_is_kept(store: MemoryStore) -> None:
     text = "word " * (LONGEST_TEXT // 5 - 1) + "words"
     assert len(text) == LONGEST_TEXT

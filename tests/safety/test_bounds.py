@@ -175,6 +175,7 @@ SCRAPS = [
 fragments = st.lists(st.sampled_from([*KEYWORDS, *ANCHORS, *SCRAPS]), min_size=1, max_size=5).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(fragments)
 def test_twice_the_hostile_text_takes_about_twice_the_time(fragment: str) -> None:

@@ -94,6 +94,7 @@ def test_any_text_gets_a_score_between_nothing_and_certain(text: str) -> None:
     assert 0 <= suspicion(text).score <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part", ["a", "\n", "ignore ", "ignore all ", "a ", "curl ", "send tokens ", "<|", "QUJD", "system:\n"]
 )

@@ -104,6 +104,7 @@ def test_secrets_as_people_write_them_are_found(text: str) -> None:
     assert contains_secret(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
     [

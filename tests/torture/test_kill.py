@@ -87,6 +87,7 @@ def check_rounds(folder: Path, rounds: int) -> int:
     return total
 
 
+@pytest.mark.slow
 def test_a_writer_killed_at_any_moment_leaves_every_acknowledged_act_and_no_half_of_one(tmp_path: Path) -> None:
     assert check_rounds(tmp_path, SHORT_ROUNDS) > SHORT_ROUNDS
 

@@ -83,6 +83,7 @@ def check_rounds(folder: Path, rounds: int) -> set[int]:
     return seen
 
 
+@pytest.mark.slow
 @needs_kill
 def test_a_change_of_key_killed_at_any_moment_leaves_the_whole_store_with_one_of_the_keys(tmp_path: Path) -> None:
     assert len(check_rounds(tmp_path, SHORT_ROUNDS)) > 1
@@ -116,6 +117,7 @@ def test_no_write_is_lost_in_two_hundred_changes_of_the_key(tmp_path: Path) -> N
     check_writers(tmp_path, 200)
 
 
+@pytest.mark.slow
 def test_processes_that_create_a_store_with_a_passphrase_at_once_agree_on_its_salt(tmp_path: Path) -> None:
     paths = [str(tmp_path / f"{number}.db") for number in range(8)]
     made = at_once([(create_encrypted, (paths, f"p{number}")) for number in range(4)])

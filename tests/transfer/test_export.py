@@ -205,6 +205,7 @@ def test_the_words_of_a_space_go_with_it(store: MemoryStore, tmp_path: Path) -> 
     assert other.resolve_entity("Jetty") == "Pier"
 
 
+@pytest.mark.slow
 def test_progress_is_told_and_never_beyond_the_total(store: MemoryStore, other: MemoryStore, tmp_path: Path) -> None:
     store.remember_many(f"Buoy number {number}" for number in range(600))
     told: list[tuple[int, int]] = []

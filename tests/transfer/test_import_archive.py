@@ -137,6 +137,7 @@ def test_undo_takes_back_types_and_relations_that_came_along(store: MemoryStore,
     assert (everything(store), store.types(), store.relations()) == ([], types, relations)
 
 
+@pytest.mark.slow
 def test_thousands_are_one_act_and_gone_with_one_undo(tmp_path: Path) -> None:
     count = 2_500  # more vectors than a transaction holds back
     source, store = opened(tmp_path / "one.db"), opened(tmp_path / "two.db")

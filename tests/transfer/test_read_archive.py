@@ -122,6 +122,7 @@ def test_what_is_not_there_is_one_clear_error(store: MemoryStore, tmp_path: Path
         info(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_bomb_of_one_endless_line_takes_little_memory(
     store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +136,7 @@ def test_a_bomb_of_one_endless_line_takes_little_memory(
     assert peak < 8 << 20
 
 
+@pytest.mark.slow
 def test_a_bomb_of_many_lines_ends_at_the_ratio(
     store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +201,7 @@ WRONG: dict[str, object] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", WRONG)
 def test_a_row_that_is_wrong_is_named_and_the_others_come(store: MemoryStore, tmp_path: Path, what: str) -> None:
     wrong = WRONG[what]

@@ -249,6 +249,7 @@ def test_a_thread_may_prune_and_reflect_beside_the_program(store: MemoryStore) -
     )
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H17.1", "H18.1")
 def test_the_command_serves_the_store_that_its_environment_names(tmp_path: Path) -> None:
     command, *words = script("ai-houkai-mcp")
@@ -288,6 +289,7 @@ def ran(*words: str) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=True, timeout=120).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H18.7")
 def test_three_ways_lead_to_the_same_installation(elsewhere: Path) -> None:
     module = (sys.executable, "-m", "nacre.compat.ai_houkai.installers.claude_code")

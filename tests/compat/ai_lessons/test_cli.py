@@ -31,6 +31,7 @@ def ran(*words: str, input: str = "", code: int = 0) -> subprocess.CompletedProc
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("L9.5")
 @pytest.mark.usefixtures("lessons")
 def test_it_starts_nacre_in_a_process_of_its_own_and_passes_on_what_that_says() -> None:

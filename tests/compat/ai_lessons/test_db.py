@@ -93,6 +93,7 @@ def test_what_is_embedded_is_the_title_a_blank_line_and_the_content(config: Conf
     assert stored != pytest.approx(core.embed_text("Slowly, with the door shut.", config), abs=0.001)
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("L8.11")
 def test_thousands_of_lessons_are_searched_filtered_and_asked_in_sql(config: Config) -> None:
     many = [

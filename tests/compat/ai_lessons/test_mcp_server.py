@@ -84,6 +84,7 @@ def test_what_goes_wrong_is_reported_in_the_envelope(tool: str, arguments: dict[
     assert rendered["success"] is False and rendered["data"] is None and len(rendered["warnings"]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("L6.1", "L9.3")
 def test_the_server_serves_the_configured_database_over_stdio(tmp_path: Path) -> None:
     folder = tmp_path / ".ai" / "lessons"

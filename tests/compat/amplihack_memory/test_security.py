@@ -171,6 +171,7 @@ def test_the_backend_refuses_types_that_are_not_allowed_and_never_shows_them(exp
     assert len(backend.search("beans", experience_type=ExperienceType.FAILURE)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("A10.4")
 def test_the_backend_holds_the_agent_to_its_quota(experiences: ExperienceStore) -> None:
     for number in range(400):

@@ -186,6 +186,7 @@ def test_each_tool_has_its_handler(served: ChromaMemoryStore) -> None:
     assert asyncio.run(server._handle_get_stats())["total_memories"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("M1.1", "M10.5")
 def test_the_entry_point_serves_a_client_over_stdio(tmp_path: Path) -> None:
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "psyche", "version": "1"}}

@@ -21,6 +21,7 @@ def test_one_row_of_unit_length_a_text(embedder: Embedder) -> None:
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_text_gives_the_same_row_whatever_its_batch(embedder: Embedder) -> None:
     together = embedder.embed(TEXTS)
     backwards = embedder.embed(TEXTS[::-1])[::-1]

@@ -171,6 +171,7 @@ def test_nothing_was_replaced_by_nobody(store: Backend) -> None:
         assert transaction.replaced_by(SPACE, "") == []
 
 
+@pytest.mark.slow
 def test_lists_of_thousands_of_ids_are_answered_whole(store: Backend) -> None:
     names = [f"m{number}" for number in range(1500)]
     put(

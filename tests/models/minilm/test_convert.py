@@ -30,6 +30,7 @@ def as_ids(tokenizer: WordPiece, text: str) -> list[int]:
     return tokenizer.encode(text, POSITIONS)
 
 
+@pytest.mark.slow
 def test_the_int8_graph_points_where_the_authors_model_points(
     published: Published, tokenizer: WordPiece, tmp_path: Path
 ) -> None:
@@ -45,6 +46,7 @@ def test_the_int8_graph_points_where_the_authors_model_points(
     assert sum(cosines) / len(cosines) >= 0.99
 
 
+@pytest.mark.slow
 def test_the_float32_graph_is_kept_where_int8_falls_short_and_is_the_authors_model(
     published: Published, tokenizer: WordPiece, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

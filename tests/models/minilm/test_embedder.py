@@ -5,6 +5,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 
 from nacre.models.minilm import MiniLM
 from nacre.models.minilm.embedder import TOKENS_A_RUN
@@ -40,6 +41,7 @@ def test_what_means_the_same_is_nearer_than_what_does_not(minilm: MiniLM) -> Non
     assert failed @ late > failed @ bread + 0.2
 
 
+@pytest.mark.slow
 def test_a_text_gives_the_same_row_whatever_its_batch(minilm: MiniLM) -> None:
     alone = np.concatenate([minilm.embed([text]) for text in TEXTS])
     crowd = TEXTS + [f"neighbour number {number} says {'words ' * (number % 40)}" for number in range(200)]

@@ -60,6 +60,7 @@ def test_installing_makes_the_model_present_and_leaves_nothing_else(models: Path
     assert {path.name for path in models.iterdir()} == {installed.path.name, f"{installed.path.name}.lock"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("weights_at_hand")
 def test_a_damaged_folder_is_replaced(models: Path) -> None:
     folder = install(directory=models).path
@@ -68,6 +69,7 @@ def test_a_damaged_folder_is_replaced(models: Path) -> None:
     assert install(directory=models).installed
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_both_end_with_the_one_model(published: obtain.Published, models: Path) -> None:
     # The weights stand on the import path as the installed package would: found without a download.
     environment = os.environ | {"NACRE_MODEL_DIR": str(models), "PYTHONPATH": str(published.safetensors.parents[2])}

@@ -101,6 +101,7 @@ def test_a_store_that_is_open_is_busy_and_stays_as_it_is(file: Path, monkeypatch
     assert [each.name for each in file.parent.iterdir()] == ["s.db"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before its first look", "after it"])
 @pytest.mark.parametrize(("old", "new"), [(None, FIRST), (SECOND, FIRST), (SECOND, None)])
 def test_who_was_about_to_open_the_old_file_does_not_rely_on_it(
@@ -224,6 +225,7 @@ def held(path: Path, key: Key | None) -> list[str]:
         store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "copy_key"), [(None, None), (KEY, KEY), (KEY, None), (KEY, OTHER), (None, KEY)])
 def test_the_store_becomes_the_copy_under_its_own_key_and_what_was_there_is_kept(
     tmp_path: Path, key: Key | None, copy_key: Key | None

@@ -85,6 +85,7 @@ with MemoryStore(sys.argv[1], embedder="hashing") as store:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_create_one_store_at_the_same_moment_all_succeed(tmp_path: Path) -> None:
     started = [
         subprocess.Popen([sys.executable, "-c", OPEN_AT_ONCE, tmp_path / "s.db", str(i)], stderr=subprocess.PIPE)

@@ -75,6 +75,7 @@ def test_the_same_search_finds_the_text_in_a_plain_file(tmp_path: Path) -> None:
     assert TOLD.encode() in filled(tmp_path / "s.db", None).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "secret",
     ["walnut under the snow", "it's snow", 'a "b" c d', "raw:" + "5a" * 32, "Nüsse im Schnee", "5a" * 31, "x" * 999],

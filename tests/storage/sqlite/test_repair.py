@@ -120,6 +120,7 @@ def test_an_index_that_misses_memories_is_told_and_reindexing_heals_it(
     assert problems(copy) == [] and listed(copy) == sound[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("column", "value"),
     [
@@ -174,6 +175,7 @@ def damaged(content: bytes, seed: int) -> bytes:
     return bytes(changed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(24))
 def test_whatever_is_damaged_only_our_errors_come_and_a_repair_keeps_what_is_sound(
     copy: Path, seed: int, tmp_path: Path

@@ -37,7 +37,7 @@ def test_the_status_counts_each_kind(minded: CommandLine) -> None:
 def test_working_memory_is_shown_for_a_task(minded: CommandLine) -> None:
     rows = [row.split("\t")[1:] for row in minded.ok("mind", "working", "planner", "plan").splitlines()]
     assert rows == [["limit", "0.9", "by Friday"], ["goal", "0.4", "finish the plan"]]
-    assert "Nothing is at hand" in minded("mind", "working", "planner", "nothing").stderr
+    assert "There is no working memory" in minded("mind", "working", "planner", "nothing").stderr
     assert "by Friday" in minded.ok("mind", "working", "planner", "plan", "-f", "table")
 
 
@@ -57,7 +57,7 @@ def test_facts_are_all_or_those_with_a_word(minded: CommandLine) -> None:
         "Deadline",
         "the budget closes in May",
     ]
-    assert "knows nothing of it" in minded("mind", "facts", "planner", "zebra").stderr
+    assert "has no fact that matches" in minded("mind", "facts", "planner", "zebra").stderr
     assert "0.60" in minded.ok("mind", "facts", "planner", "-f", "table")
 
 
@@ -69,7 +69,7 @@ def test_procedures_count_their_uses(minded: CommandLine) -> None:
         "ask everyone; write it down",
     ]
     assert "2. write it down" in minded.ok("mind", "procedures", "planner", "-f", "table")
-    assert "no way of doing it" in minded("mind", "procedures", "planner", "swim").stderr
+    assert "has no procedure that matches" in minded("mind", "procedures", "planner", "swim").stderr
 
 
 def test_what_is_due_is_triggered_once_and_undo_takes_that_back(minded: CommandLine) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nacre.minds.cognitive import CognitiveMemory
-from tests.minds.minding import Watch, mind_at
+from tests.minds.cognitive_factory import Watch, mind_at
 
 
 @pytest.fixture

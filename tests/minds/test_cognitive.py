@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from nacre.errors import InvalidInput, MemoryNotFound
-from nacre.minds.cognitive import CognitiveMemory
-from tests.minds.minding import Watch, acts, mind_at
+from nacre.errors import InvalidInput, MemoryNotFound, UndoRefused, UnknownName
+from nacre.minds import cognitive as procedures
+from nacre.minds.cognitive import CAPACITY, MAX_LINKS, CognitiveMemory
+from nacre.minds.records import MemoryCategory, SemanticFact
+from tests.minds.cognitive_factory import MORNING, Watch, acts, mind_at
 
 WRITER = """
 import sys
@@ -205,3 +207,438 @@ def test_what_was_forgotten_is_neither_shown_nor_consolidated(mind: CognitiveMem
     assert indexes(mind, include_compressed=True) == [3, 2] and mind.consolidate_episodes(batch_size=3) is None
     mind.store_episode("the next", "s")
     assert indexes(mind)[0] == 4
+
+
+def test_an_observation_is_seen_until_its_time_is_over(mind: CognitiveMemory, watch: Watch) -> None:
+    id = mind.record_sensory("log", "disk at 91 percent")
+    mind.record_sensory("audio", "a door closes", ttl_seconds=20)
+    assert [item.raw_data for item in mind.get_recent_sensory()] == ["a door closes", "disk at 91 percent"]
+    watch.now += 20
+    (item,) = mind.get_recent_sensory()
+    assert (item.node_id, item.modality, item.observation_order, item.expires_at) == (id, "log", 1, MORNING + 300)
+    assert id.startswith("sen_") and item.created_at.timestamp() == MORNING
+    watch.now += 280
+    assert mind.get_recent_sensory() == []
+
+
+def test_the_limit_takes_the_newest_observations(mind: CognitiveMemory) -> None:
+    for number in range(4):
+        mind.record_sensory("log", f"line {number}")
+    assert [item.observation_order for item in mind.get_recent_sensory(limit=2)] == [4, 3]
+    assert mind.get_recent_sensory(limit=0) == []
+
+
+@pytest.mark.accepts("A4.2")
+def test_attention_makes_an_episode_and_a_tie_in_one_act(mind: CognitiveMemory) -> None:
+    id = mind.record_sensory("error", "out of memory in worker 3")
+    before = acts(mind)
+    episode = mind.attend_to_sensory(id, "second time today")
+    assert episode is not None and episode.startswith("epi_") and acts(mind) == before + 1
+    (found,) = mind.get_episodes()
+    assert found.content == "[error] out of memory in worker 3 -- attended: second time today"
+    assert (found.source_label, found.temporal_index) == ("sensory-attention", 1)
+    (edge,) = mind.store.edges(out_of=[id])
+    assert (edge.target, edge.rel) == (episode, "attended_to")
+    assert mind.store.get(id) is not None and "attended_to" in mind.store.relations()
+
+
+def test_undo_takes_attention_back_whole(mind: CognitiveMemory) -> None:
+    id = mind.record_sensory("error", "a crash")
+    mind.attend_to_sensory(id, "it matters")
+    mind.store.undo()
+    assert mind.get_episodes() == [] and mind.store.edges(out_of=[id]) == []
+    assert [item.node_id for item in mind.get_recent_sensory()] == [id]
+
+
+def test_attention_to_nothing_or_to_what_has_expired_is_none(mind: CognitiveMemory, watch: Watch) -> None:
+    id = mind.record_sensory("error", "a crash", ttl_seconds=5)
+    episode = mind.store_episode("no observation", "test")
+    watch.now += 5
+    before = acts(mind)
+    assert [mind.attend_to_sensory(each, "why") for each in ("nothing", id, episode)] == [None, None, None]
+    assert acts(mind) == before
+
+
+def test_what_has_expired_is_pruned_for_good_in_one_act(mind: CognitiveMemory, watch: Watch) -> None:
+    for number in range(3):
+        mind.record_sensory("log", f"passing line {number}", ttl_seconds=10)
+    kept = mind.record_sensory("log", "a lasting line", ttl_seconds=100)
+    watch.now += 10
+    before = acts(mind)
+    assert mind.prune_expired_sensory() == 3 and acts(mind) == before + 1
+    assert mind.prune_expired_sensory() == 0 and acts(mind) == before + 1
+    assert [item.node_id for item in mind.get_recent_sensory()] == [kept]
+    assert "passing line" not in str([(entry.before, entry.after) for entry in mind.store.journal(limit=None)])
+
+
+def test_a_prune_does_not_stand_between_a_person_and_undo(mind: CognitiveMemory, watch: Watch) -> None:
+    mind.record_sensory("log", "passing", ttl_seconds=1)
+    mind.store_episode("an operation of somebody", "test")
+    watch.now += 1
+    mind.prune_expired_sensory()
+    mind.store.undo()
+    assert mind.get_episodes() == []
+    with pytest.raises(UndoRefused):
+        mind.store.undo()
+
+
+@pytest.mark.parametrize("ttl", [-1, float("nan"), True, "long"])
+def test_a_time_to_live_must_be_a_length_of_time(mind: CognitiveMemory, ttl: float) -> None:
+    with pytest.raises(InvalidInput, match="ttl_seconds"):
+        mind.record_sensory("log", "x", ttl_seconds=ttl)
+    assert mind.get_statistics()["total"] == 0
+
+
+def test_empty_observations_and_nameless_senses_are_refused(mind: CognitiveMemory) -> None:
+    for modality, data in (("log", " "), ("", "x")):
+        with pytest.raises(InvalidInput):
+            mind.record_sensory(modality, data)
+    assert mind.get_statistics()["total"] == 0
+
+
+def test_slots_come_by_relevance_and_belong_to_their_task(mind: CognitiveMemory) -> None:
+    mind.push_working("goal", "ship the report", "report", relevance=0.4)
+    id = mind.push_working("constraint", "before noon", "report", relevance=7.5)
+    mind.push_working("goal", "something else", "other")
+    first, second = mind.get_working("report")
+    assert (first.node_id, first.slot_type, first.content) == (id, "constraint", "before noon")
+    assert (first.relevance, first.task_id, second.relevance) == (7.5, "report", 0.4)
+    assert id.startswith("wrk_") and mind.get_working("nothing") == []
+
+
+def test_a_full_task_gives_up_its_least_relevant_slot_in_one_act(mind: CognitiveMemory) -> None:
+    for number in range(CAPACITY):
+        mind.push_working("item", f"slot {number}", "task", relevance=float(number or 3))
+    mind.push_working("item", "of another task", "other", relevance=0.0)
+    before = acts(mind)
+    mind.push_working("item", "the newcomer", "task", relevance=0.5)
+    contents = [slot.content for slot in mind.get_working("task")]
+    assert acts(mind) == before + 1 and len(contents) == CAPACITY == mind.WORKING_MEMORY_CAPACITY == 20
+    assert "slot 1" not in contents and contents[-1] == "the newcomer"
+    assert len(mind.get_working("other")) == 1
+    mind.store.undo()
+    assert {slot.content for slot in mind.get_working("task")} == {f"slot {number}" for number in range(CAPACITY)}
+
+
+def test_among_equally_relevant_slots_the_oldest_goes(mind: CognitiveMemory) -> None:
+    for number in range(CAPACITY + 2):
+        mind.push_working("item", f"slot {number}", "task")
+    contents = [slot.content for slot in mind.get_working("task")]
+    assert contents == [f"slot {number}" for number in range(CAPACITY + 1, 1, -1)], "newest first among equals"
+
+
+def test_a_cleared_task_is_empty_and_undo_fills_it_again(mind: CognitiveMemory) -> None:
+    for content in ("one", "two"):
+        mind.push_working("item", content, "task")
+    mind.push_working("item", "three", "other")
+    before = acts(mind)
+    assert mind.clear_working("task") == 2 and acts(mind) == before + 1
+    assert mind.get_working("task") == [] and len(mind.get_working("other")) == 1
+    assert mind.clear_working("task") == 0 and acts(mind) == before + 1
+    mind.store.undo()
+    assert len(mind.get_working("task")) == 2
+
+
+@pytest.mark.parametrize("relevance", [float("nan"), float("inf"), True, "high"])
+def test_relevance_must_be_a_number(mind: CognitiveMemory, relevance: float) -> None:
+    with pytest.raises(InvalidInput, match="relevance"):
+        mind.push_working("goal", "x", "task", relevance=relevance)
+    assert mind.get_working("task") == []
+
+
+def concepts(found: list[SemanticFact]) -> list[str]:
+    return [fact.concept for fact in found]
+
+
+def test_a_fact_comes_back_as_it_was_given(mind: CognitiveMemory) -> None:
+    id = mind.store_fact("Harbour", "The harbour freezes in January", 0.7, tags=["sea", "ice"],
+                         temporal_metadata={"year": 2026})  # fmt: skip
+    (fact,) = mind.get_all_facts()
+    assert (fact.node_id, fact.concept, fact.content) == (id, "Harbour", "The harbour freezes in January")
+    assert (fact.confidence, fact.tags, fact.metadata, fact.source_id) == (0.7, ["sea", "ice"], {"year": 2026}, "")
+    assert id.startswith("sem_")
+
+
+def test_a_search_finds_whole_words_in_concept_or_content_the_surest_first_then_the_newest(
+    mind: CognitiveMemory, watch: Watch
+) -> None:
+    for concept, content, confidence in (
+        ("Ferry", "leaves at nine", 0.6),
+        ("Timetable", "the ferry is late on Mondays", 0.9),
+        ("Crossing", "no ferry in fog", 0.9),
+        ("Ferrying", "is slow", 0.2),
+        ("Train", "differs from the rest", 1.0),
+    ):
+        watch.now += 1
+        mind.store_fact(concept, content, confidence)
+    assert concepts(mind.search_facts("ferry")) == ["Crossing", "Timetable", "Ferry", "Ferrying"]
+    assert concepts(mind.search_facts("Ferry?", limit=1)) == ["Crossing"]
+    assert concepts(mind.search_facts("ferry", min_confidence=0.9)) == ["Crossing", "Timetable"]
+    assert mind.search_facts("err") == [] and mind.search_facts("ferry", limit=0) == []
+
+
+def test_tags_are_not_what_a_fact_says(mind: CognitiveMemory) -> None:
+    mind.store_fact("Bread", "rises overnight", tags=["kitchen"])
+    assert mind.search_facts("kitchen") == [] and len(mind.search_facts("bread")) == 1
+
+
+@pytest.mark.accepts("A4.6")
+def test_an_empty_question_means_all_facts_the_surest_first(mind: CognitiveMemory, watch: Watch) -> None:
+    for concept, confidence in (("a", 0.3), ("b", 0.9), ("c", 0.5), ("d", 0.9)):
+        watch.now += 1
+        mind.store_fact(concept, f"something about {concept}", confidence)
+    assert concepts(mind.search_facts("")) == ["d", "b", "c", "a"]
+    assert concepts(mind.search_facts("  ", limit=3, min_confidence=0.5)) == ["d", "b", "c"]
+    assert concepts(mind.get_all_facts(limit=2)) == ["d", "c"], "all facts come newest first"
+
+
+@pytest.mark.accepts("A4.6")
+def test_only_the_first_six_keywords_are_looked_for(mind: CognitiveMemory) -> None:
+    mind.store_fact("Sixth", "about foxtrot")
+    mind.store_fact("Seventh", "about golf")
+    assert concepts(mind.search_facts("alpha bravo charlie delta echo foxtrot golf")) == ["Sixth"]
+
+
+def test_the_native_retriever_asks_the_stores_own_recall(mind: CognitiveMemory) -> None:
+    mind.store_fact("Harbour", "ships wait in the harbour", 0.4)
+    mind.store_fact("Market", "the harbour market sells fish", 0.9)
+    found = mind.search_facts("ships in the harbour", retriever="native")
+    assert concepts(found)[0] == "Harbour", "how well it answers counts, not how sure it is"
+    assert concepts(mind.search_facts("ships in the harbour")) == ["Market", "Harbour"]
+    assert "Harbour" not in concepts(mind.search_facts("ships in harbour", min_confidence=0.5, retriever="native"))
+    with pytest.raises(UnknownName, match="retriever"):
+        mind.search_facts("ships", retriever="telepathy")
+
+
+def test_facts_that_resemble_each_other_are_tied_in_the_same_act(mind: CognitiveMemory) -> None:
+    old = mind.store_fact("Python version", "the service runs on Python 3.11")
+    mind.store_fact("Lunch", "the Python of the zoo is fed on Thursdays, the service is free")
+    before = acts(mind)
+    new = mind.store_fact("Python version", "the service now runs on Python 3.12")
+    (edge,) = mind.store.edges(out_of=[new])
+    assert (edge.target, edge.rel) == (old, "similar_to") and 0.3 < edge.weight < 1 and acts(mind) == before + 1
+    mind.store.undo()
+    assert mind.store.edges() == [] and len(mind.get_all_facts()) == 2
+
+
+def test_an_old_fact_is_tied_by_its_words_and_ties_stay_few(mind: CognitiveMemory) -> None:
+    old = mind.store_fact("Boiler pressure", "the boiler needs 1.5 bar")
+    for number in range(60):
+        mind.store_fact(f"Room{number}", f"chair{number} stands beside table{number}")
+    new = mind.store_fact("Boiler pressure", "the boiler needs 1.6 bar")
+    assert [edge.target for edge in mind.store.edges(out_of=[new])] == [old]
+    for _ in range(MAX_LINKS + 3):
+        last = mind.store_fact("Boiler pressure", "the boiler needs 1.7 bar")
+    assert len(mind.store.edges(out_of=[last])) == MAX_LINKS
+
+
+def test_a_fact_is_tied_to_the_episode_that_taught_it(mind: CognitiveMemory) -> None:
+    episode = mind.store_episode("read the manual", "reading")
+    fact = mind.store_fact("Valve", "opens to the left", source_id=episode)
+    loose = mind.store_fact("Pump", "is loud", source_id="a talk in March")
+    assert [(edge.target, edge.rel) for edge in mind.store.edges(out_of=[fact, loose])] == [(episode, "derived_from")]
+    assert {each.source_id for each in mind.get_all_facts()} == {episode, "a talk in March"}
+
+
+@pytest.mark.parametrize("confidence", [-0.1, 1.1, float("nan"), True])
+def test_confidence_lies_between_none_and_full(mind: CognitiveMemory, confidence: float) -> None:
+    with pytest.raises(InvalidInput, match="confidence"):
+        mind.store_fact("x", "y", confidence)
+    with pytest.raises(InvalidInput, match="empty"):
+        mind.store_fact("x", "")
+    assert mind.get_all_facts() == []
+
+
+def test_a_procedure_comes_back_with_its_steps_and_prerequisites(mind: CognitiveMemory) -> None:
+    id = mind.store_procedure("release a version", ["run the tests", "tag it"], ["a clean tree"])
+    (found,) = mind.recall_procedure("how to release")
+    assert (found.node_id, found.name, found.steps) == (id, "release a version", ["run the tests", "tag it"])
+    assert (found.prerequisites, found.usage_count) == (["a clean tree"], 0) and id.startswith("proc_")
+    assert [each.node_id for each in mind.recall_procedure("tests")] == [id], "its steps are searched too"
+    assert mind.recall_procedure("cooking") == []
+
+
+def test_a_recall_is_a_use_and_what_is_used_most_comes_first(mind: CognitiveMemory, watch: Watch) -> None:
+    mind.store_procedure("bake bread", ["knead", "wait"])
+    watch.now += 1
+    mind.store_procedure("bake a cake", ["stir"])
+    assert [each.name for each in mind.recall_procedure("bake", limit=1)] == ["bake a cake"], "the newest of equals"
+    mind.recall_procedure("bread")
+    mind.recall_procedure("bread")
+    first, second = mind.recall_procedure("")
+    assert (first.name, first.usage_count, second.usage_count) == ("bake bread", 2, 1)
+    assert [each.usage_count for each in mind.recall_procedure("bake")] == [3, 2], "only what is returned was used"
+    assert mind.recall_procedure("bake", limit=0) == []
+
+
+def test_a_use_is_no_act_and_stands_in_no_undos_way(mind: CognitiveMemory) -> None:
+    mind.store_procedure("bake bread", ["knead"])
+    before = acts(mind)
+    mind.recall_procedure("bread")
+    assert acts(mind) == before
+    mind.store.undo()
+    assert mind.recall_procedure("") == []
+
+
+def test_a_procedure_is_tied_to_the_episode_that_taught_it(mind: CognitiveMemory) -> None:
+    episode = mind.store_episode("watched the baker", "visit")
+    taught = mind.store_procedure("bake bread", ["knead"], source_id=episode)
+    mind.store_procedure("bake cake", ["stir"], source_id="nobody")
+    edges = [(edge.source, edge.target, edge.rel) for edge in mind.store.edges()]
+    assert edges == [(taught, episode, "procedure_derives_from")]
+
+
+def test_a_procedure_without_steps_is_its_name_and_steps_are_a_list(mind: CognitiveMemory) -> None:
+    mind.store_procedure("breathe", [])
+    assert mind.recall_procedure("breathe")[0].steps == []
+    for name, steps in (("x", "knead"), ("x", ["a", " "]), ("", ["a"])):
+        with pytest.raises(InvalidInput):
+            mind.store_procedure(name, steps)
+    assert mind.get_statistics()["procedural"] == 1
+
+
+def test_a_procedure_that_the_store_was_told_in_words_has_one_step(mind: CognitiveMemory) -> None:
+    mind.store.remember("Shake the bottle before pouring", type="procedural")
+    (found,) = mind.recall_procedure("bottle")
+    assert (found.name, found.steps) == (found.steps[0], ["Shake the bottle before pouring"])
+
+
+def test_an_intention_goes_from_pending_to_triggered_to_resolved(mind: CognitiveMemory) -> None:
+    id = mind.store_prospective("greet Ada", "Ada arrives", "say hello", priority=3)
+    (waiting,) = mind.get_prospective()
+    assert (waiting.node_id, waiting.status, waiting.description) == (id, "pending", "greet Ada")
+    assert (waiting.trigger_condition, waiting.action_on_trigger) == ("Ada arrives", "say hello")
+    (due,) = mind.check_triggers("The doorbell: ADA!")
+    assert (due.node_id, due.status, due.priority) == (id, "triggered", 3) and id.startswith("pro_")
+    assert mind.check_triggers("Ada again") == [], "it is triggered once"
+    assert mind.resolve_prospective(id) and not mind.resolve_prospective(id)
+    assert mind.check_triggers("Ada arrives") == []
+    assert [each.node_id for each in mind.get_prospective("resolved")] == [id]
+    assert not mind.resolve_prospective("nothing")
+
+
+def test_only_a_whole_word_triggers_and_a_common_one_does_not(mind: CognitiveMemory) -> None:
+    mind.store_prospective("order ink", "when the ink is out", "order it")
+    for content in ("Think again", "the weather is fine when it is dry", "", "inks"):
+        assert mind.check_triggers(content) == []
+    assert len(mind.check_triggers("no more ink.")) == 1
+    mind.store_prospective("a song", "to be or not to be", "sing")
+    assert len(mind.check_triggers("who is not?")) == 1
+
+
+def test_the_most_urgent_comes_first_and_all_are_triggered_in_one_act(mind: CognitiveMemory, watch: Watch) -> None:
+    for description, priority in (("low", 1), ("high", 9), ("also low", 1)):
+        watch.now += 1
+        mind.store_prospective(description, "deploy", "look", priority=priority)
+    mind.store_prospective("another", "vacation", "pack")
+    before = acts(mind)
+    assert [each.description for each in mind.check_triggers("we deploy now")] == ["high", "low", "also low"]
+    assert acts(mind) == before + 1
+    mind.store.undo()
+    assert len(mind.get_prospective()) == 4 and len(mind.check_triggers("deploy")) == 3
+
+
+def test_a_check_that_triggers_nothing_is_no_act(mind: CognitiveMemory) -> None:
+    mind.store_prospective("greet Ada", "Ada", "say hello")
+    before = acts(mind)
+    assert mind.check_triggers("nobody is there") == [] and acts(mind) == before
+
+
+def test_a_secret_in_a_trigger_is_kept_nowhere(mind: CognitiveMemory) -> None:
+    secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3gH6"
+    id = mind.store_prospective("rotate it", f"when {secret} shows up", "rotate")
+    kept = mind.store.get(id)
+    assert kept is not None and secret.lower() not in str(kept.to_dict()).lower()
+    assert secret.lower().removeprefix("ghp_") not in str(kept.to_dict()).lower()
+
+
+@pytest.mark.parametrize("priority", [1.5, True, "high"])
+def test_a_priority_is_a_whole_number(mind: CognitiveMemory, priority: int) -> None:
+    with pytest.raises(InvalidInput, match="priority"):
+        mind.store_prospective("x", "y", "z", priority=priority)
+    with pytest.raises(InvalidInput):
+        mind.store_prospective("x", " ", "z")
+    assert mind.get_prospective() == []
+
+
+def test_statistics_count_what_can_be_seen_of_each_kind(mind: CognitiveMemory, watch: Watch) -> None:
+    kinds = [kind.value for kind in MemoryCategory]
+    assert mind.get_statistics() == dict.fromkeys([*kinds, "total"], 0)
+    mind.record_sensory("log", "a line", ttl_seconds=5)
+    mind.push_working("goal", "a goal", "task")
+    mind.store_episode("an event", "s")
+    mind.store_fact("concept", "a fact")
+    mind.store_procedure("a way", ["a step"])
+    mind.store_prospective("a plan", "a trigger", "an action")
+    assert mind.get_statistics() == {**dict.fromkeys(kinds, 1), "total": 6}
+    watch.now += 5
+    mind.consolidate_episodes(batch_size=1)
+    mind.clear_working("task")
+    found = mind.get_statistics()
+    assert (found["sensory"], found["working"], found["episodic"], found["total"]) == (0, 0, 1, 4)
+
+
+def test_agents_share_a_file_and_see_nothing_of_each_other(tmp_path: Path, watch: Watch) -> None:
+    ann, bob = (mind_at(tmp_path / "minds.db", watch, name) for name in ("ann", "bob"))
+    secret = ann.store_episode("what only Ann lived through", "s")
+    ann.store_fact("Ann", "likes tea")
+    ann.store_prospective("greet", "hello", "answer")
+    assert bob.get_statistics()["total"] == 0 and bob.get_episodes() == [] and bob.search_facts("tea") == []
+    assert bob.check_triggers("hello") == [] and len(ann.check_triggers("hello")) == 1
+    assert bob.store_episode("Bob's first", "s") != secret and bob.get_episodes()[0].temporal_index == 1
+    ann.store.close()
+    bob.store.close()
+
+
+def test_a_mind_closes_its_own_store_and_leaves_a_lent_one_open(
+    tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NACRE_EMBEDDER", "hashing")
+    with CognitiveMemory("planner", tmp_path / "own.db") as own:
+        own.store_episode("kept", "s")
+    again = mind_at(tmp_path / "own.db", watch)
+    again.close()
+    assert [episode.content for episode in again.get_episodes()] == ["kept"]
+    again.store.close()
+
+
+def test_the_journal_names_the_agent_and_each_act(mind: CognitiveMemory) -> None:
+    mind.store_episode("an event", "s")
+    mind.push_working("goal", "x", "task")
+    told = [(entry.operation.name, entry.operation.actor) for entry in mind.store.journal(newest_first=False)]
+    assert told == [("store_episode", "planner"), ("push_working", "planner")]
+
+
+def store_all(mind: CognitiveMemory, watch: Watch, *names: str) -> None:
+    for name in names:
+        mind.store_procedure(name, [f"first step of {name}"])
+        watch.now += 1
+
+
+def listed(mind: CognitiveMemory, limit: int = 5) -> list[str]:
+    return [each.name for each in mind.recall_procedure("", limit)]
+
+
+def test_an_empty_question_lists_the_most_used_first_and_among_equals_the_oldest(
+    mind: CognitiveMemory, watch: Watch
+) -> None:
+    store_all(mind, watch, "boil", "fry", "steam", "roast", "grill")
+    for name in ("roast", "steam", "grill", "grill"):
+        watch.now += 1
+        mind.recall_procedure(name, limit=1)
+    assert listed(mind, 0) == []
+    assert listed(mind) == ["grill", "steam", "roast", "boil", "fry"]
+    assert listed(mind, 2) == ["grill", "steam"]
+
+
+def test_procedures_never_used_come_in_the_order_in_which_they_were_stored(mind: CognitiveMemory, watch: Watch) -> None:
+    store_all(mind, watch, "c", "a", "b")
+    assert listed(mind) == ["c", "a", "b"]
+
+
+def test_the_oldest_are_not_lost_where_more_are_stored_than_are_read(
+    mind: CognitiveMemory, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(procedures, "MATCHES", 2)
+    store_all(mind, watch, "first", "second", "third", "fourth")
+    assert listed(mind, 3) == ["first", "second", "third"]

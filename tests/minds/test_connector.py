@@ -14,7 +14,7 @@ from nacre.memory_store import MemoryStore
 from nacre.minds.connector import MemoryConnector
 from nacre.minds.experience import ExperienceType
 from nacre.minds.experience_store import ExperienceStore
-from tests.minds.living import lived
+from tests.minds.experience_factory import lived
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 
 from nacre.memory_store import MemoryStore
 from nacre.minds.experience import Experience, ExperienceType, experience_of, make_id, memory_fields
-from tests.minds.living import NOON, lived
+from tests.minds.experience_factory import NOON, lived
 
 
 def test_the_id_tells_the_second_and_six_digits_of_the_content() -> None:

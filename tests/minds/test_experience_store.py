@@ -11,7 +11,7 @@ from nacre.errors import QuotaExceeded
 from nacre.minds.experience import Experience, ExperienceType
 from nacre.minds.experience_store import ExperienceStore
 from nacre.minds.tally import Ledger
-from tests.minds.living import AGENT, Clock, lived, opened
+from tests.minds.experience_factory import AGENT, Clock, lived, opened
 
 
 @pytest.fixture

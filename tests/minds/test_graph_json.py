@@ -12,7 +12,7 @@ import pytest
 
 from nacre.errors import InvalidInput
 from nacre.minds.knowledge import HierarchicalMemory
-from tests.minds.knowing import fleet, mind, opened, token
+from tests.minds.knowledge_factory import fleet, mind, opened, token
 
 __all__ = ["mind"]
 

@@ -13,7 +13,7 @@ from nacre.minds.knowledge import HierarchicalMemory
 from nacre.minds.knowledge_facts import RECENT
 from nacre.minds.subgraph import KnowledgeCategory
 from nacre.model import Link, Memory
-from tests.minds.knowing import AGENT, fleet, mind, opened, token, turn
+from tests.minds.knowledge_factory import AGENT, fleet, mind, opened, token, turn
 
 __all__ = ["mind"]
 

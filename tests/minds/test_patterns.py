@@ -16,7 +16,7 @@ from nacre.minds.patterns import (
     recognize_patterns,
 )
 from nacre.model.memory import Json
-from tests.minds.living import Clock, lived, opened
+from tests.minds.experience_factory import Clock, lived, opened
 
 
 def discovered(type: str, times: int, **more: Json) -> list[dict[str, Json]]:

@@ -13,7 +13,7 @@ from nacre.minds.relevance import (
     calculate_relevance,
     retrieve_relevant_experiences,
 )
-from tests.minds.living import NOON, lived
+from tests.minds.experience_factory import NOON, lived
 
 
 def scored(type: ExperienceType = ExperienceType.SUCCESS, days_ago: float = 0, confidence: float = 0.6) -> float:

@@ -1,4 +1,4 @@
-"""Faces modelled on minds: six kinds of memory, a graph of knowledge, experiences and the patterns in them."""
+"""APIs for agents: six kinds of memory, a knowledge graph, and experiences with the patterns in them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nacre.minds.security import CredentialScrubber, SecureMemoryBackend
     from nacre.minds.subgraph import KnowledgeSubgraph
 
-# Found when they are asked for: who needs one face need not wait for the others.
+# Imported on first use, so that a program that needs one class does not load the others.
 _HOMES = {
     "CognitiveMemory": "cognitive",
     "CredentialScrubber": "security",

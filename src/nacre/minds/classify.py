@@ -1,4 +1,4 @@
-"""Which type of memory a text is, told by its words: a way of doing, a plan, an event, or else a fact."""
+"""Chooses a memory type by the words of a text: procedural, prospective, episodic, or else semantic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nacre.text.grammar import ARTICLES, VERBS
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """`word` is what decided, as written; empty where nothing did and the default stands."""
+    """`word` is the word that decided, as written; empty for the default type."""
 
     type: str
     reason: str
@@ -19,7 +19,7 @@ class Classification:
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """Words that tell a type, unless what stands before or after them gives them another meaning."""
+    """Words that indicate a type, unless the words before or after them give them another meaning."""
 
     type: str
     words: re.Pattern[str]
@@ -34,7 +34,7 @@ class Cue:
         return not self.not_after.search(before) and not self.not_before.match(text, match.end())
 
 
-LOOKED_BACK = 60  # characters; what changes a word's meaning stands close to it
+LOOKED_BACK = 60  # characters; what changes a word's meaning is close to it
 NEVER = r"(?!)"
 REASONS = {
     "procedural": "tells a way of doing something",
@@ -44,7 +44,7 @@ REASONS = {
 
 
 def make_cue(type: str, words: str, *, not_after: str = NEVER, not_before: str = NEVER) -> Cue:
-    """Whole words: no part of another, of an identifier or of a compound («plants», asyncio.Future, «event-driven»)."""
+    """Matches whole words, not parts of words, names or compounds («plants», asyncio.Future, «event-driven»)."""
     whole_words = rf"(?<![\w.])(?<!\w[-'’/])(?:{words})(?![\w/]|[-.]\w)"
     before, after = rf"(?:{not_after})\W*\Z", rf"\W*(?:{not_before})\b"
     return Cue(type, *(re.compile(pattern, re.IGNORECASE) for pattern in (whole_words, before, after)))
@@ -117,7 +117,7 @@ CUES = (
 
 
 def classify(text: str, concept: str = "") -> Classification:
-    """A type of `nacre.model.memory.TYPES`: procedural, prospective or episodic, asked in that order, else semantic."""
+    """Returns a type of `nacre.model.memory.TYPES`: the first of procedural, prospective, episodic; else semantic."""
     subject = f"{concept}\n{text}" if concept else text
     for each in CUES:
         if word := each.match(subject):

@@ -61,14 +61,14 @@ from nacre.remember.validate import (
 from nacre.text.similarity import compute_similarity
 from nacre.text.tokens import STOP_WORDS, content_stems, stems, words
 
-KEYWORDS = 6  # of a question; the first ones say what it is about
-MATCHES = 500  # best by BM25, before the caller's own order: a common word may stand in half of a large store
+KEYWORDS = 6  # of a question; the first words say what it is about
+MATCHES = 500  # best by BM25, before the caller's own order: a common word may be in half of a large store
 
 
 def find_by_words(
     store: MemoryStore, question: str, among: Filter, limit: int = MATCHES, keywords: int = KEYWORDS
 ) -> list[Memory]:
-    """Newest first. From the index of words: its cost grows with the matches, at most `limit` of which are read."""
+    """Newest first. Uses the word index, so the cost grows with the matches, of which at most `limit` are read."""
     terms = content_stems(question)[:keywords]
     index, where = store.acting_as("").store, Filter.live(store.now()) & among
     matches = index.by_words(store.space, terms, where, limit) if terms else []
@@ -77,7 +77,7 @@ def find_by_words(
 
 
 def mentions_any(memory: Memory, terms: list[str]) -> bool:
-    """The index knows tags and entities too; the question asks for what was said."""
+    """The index also has tags and entities; here only the title and the text count."""
     return not set(terms).isdisjoint(stems(f"{memory.title} {memory.text}"))
 
 
@@ -94,12 +94,12 @@ NO_LIMIT = 2**53
 
 
 def ids_starting_with(prefix: str) -> Filter:
-    """By the beginning of their ids, which the store has in order: the few among many are found without a search."""
+    """Selects by id prefix; ids are indexed in order, so this needs no scan."""
     return Filter.where(id__ge=prefix, id__lt=prefix[:-1] + chr(ord(prefix[-1]) + 1))
 
 
 def highest_position(store: MemoryStore, kind: str, among: Filter = NUMBERED) -> int:
-    """0 when there is none yet. One page of the newest, however many there are."""
+    """0 when there is none yet. Reads one page of the newest memories."""
     newest = store.list_recent(NEWEST_CHECKED, **scope_with(INCLUDE_HIDDEN, kind, among))
     return max((int_in(memory.metadata, HIGHEST, position_of(memory)) for memory in newest), default=0)
 
@@ -177,7 +177,7 @@ def check_relevance(value: float) -> float:
 
 EPISODIC, EPISODE_PREFIX, SUMMARY_PREFIX = "episodic", "epi_", "con_"
 CONSOLIDATES = "consolidates"
-SEPARATOR = " | "  # episodes, in a summary that nobody wrote
+SEPARATOR = " | "  # between episodes, when there is no summarizer
 
 Summarizer: TypeAlias = Callable[[list[str]], str]
 
@@ -191,7 +191,7 @@ SIMILAR_TO, DERIVED_FROM = "similar_to", "derived_from"
 SIMILAR = 0.3  # the published threshold: the same concept, or most of the words
 RECENT, SHARING_WORDS = 50, 50  # facts that a new one is compared with: the newest, and the best by words in common
 COMPARED_TERMS = 32  # words of a new fact that others are looked for by; a text with more is no single fact
-MAX_LINKS = 10  # the strongest; more would tell a walk nothing that these do not
+MAX_LINKS = 10  # the strongest; more would add nothing to a walk through the graph
 RETRIEVERS = ("keyword", "native")
 
 
@@ -362,7 +362,7 @@ class CognitiveMemory(Mind):
         return self._commit("store_episode", [draft], lambda: ChangeSet(new=[self._next_episode(draft, wanted)]))[0].id
 
     def get_episodes(self, limit: int = 20, include_compressed: bool = False) -> list[EpisodicMemory]:
-        """By index, highest first; those that a consolidation stands for only when asked for."""
+        """By index, highest first. `include_compressed` also returns episodes that were consolidated."""
         memories = last_by_position(self.store, EPISODIC, limit, {"include_archived": include_compressed})
         return [EpisodicMemory.of(memory) for memory in memories]
 
@@ -474,7 +474,7 @@ class CognitiveMemory(Mind):
         return [SemanticFact.of(memory) for memory in self.store.list_recent(limit, type=SEMANTIC)]
 
     def _similarity_links(self, fact: Memory) -> list[Link]:
-        """Compares with a bounded number of facts, however many are known."""
+        """Compares with a bounded number of facts."""
         text = f"{fact.title} {fact.text}"
         near = find_by_words(self.store, text, Filter.where(type=SEMANTIC), SHARING_WORDS, keywords=COMPARED_TERMS)
         others = {memory.id: memory for memory in (*self.store.list_recent(RECENT, type=SEMANTIC), *near)}
@@ -506,7 +506,7 @@ class CognitiveMemory(Mind):
         """Those that have a word of the question, the most used first, then the newest; for an empty question those of
         all, the most used first, then the oldest.
 
-        What is returned has been used once more. A use is no act: it is not in the journal, and no undo takes it back.
+        What is returned counts as used. A use is not an operation: it is not in the journal and cannot be undone.
         """
         if label("query", query):
             matches = find_by_words(self.store, query, Filter.where(type=PROCEDURAL))

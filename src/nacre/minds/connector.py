@@ -40,8 +40,8 @@ NewestFirst = Callable[[int, int], list[Memory]]  # limit, offset
 def search_words(
     store: Backend, space: str, query: str, where: Filter, limit: int, newest_first: NewestFirst
 ) -> list[Memory]:
-    """Those that hold every word of the query in some form, the newest of them. Exact; only where each of the words is
-    on many experiences, and few have them all, is more read than a few pages."""
+    """The newest experiences that have every word of the query in some form. Exact; reads more than a few pages only
+    when each word is common and few experiences have them all."""
     terms = content_stems(query)
     if limit <= 0:
         return []
@@ -93,8 +93,8 @@ OPERATION = "experience"
 
 @dataclass(frozen=True, slots=True)
 class AddedExperience:
-    """`stored` is False where it, or with `dedup` its like, stood already. `duplicates` say the same in the same words;
-    `left` went to the trash to make room."""
+    """`stored` is False when it, or with `dedup` one with the same text, existed already. `duplicates` have the same
+    text; `left` went to the trash to make room."""
 
     experience_id: str
     stored: bool = True
@@ -211,12 +211,12 @@ class MemoryConnector(Mind):
             except InvalidInput:
                 if not self._records.get(self.store.space, [settled.id]):
                     raise
-                continue  # somebody took the id in between
+                continue  # another writer took the id in between
             return AddedExperience(settled.id, left=leaving)
         return AddedExperience(draft.id, stored=False)
 
     def _with_free_id(self, draft: Memory) -> Memory | None:
-        """With an id that is free; None when this very experience stands already."""
+        """Gives the draft a free id; None when the same experience is stored already."""
         experience = experience_of(draft)
         for attempt in range(1, ATTEMPTS):
             existing = self._records.get(self.store.space, [draft.id])

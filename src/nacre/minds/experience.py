@@ -1,4 +1,4 @@
-"""What an agent went through: a context, an outcome and how sure it is of it; and how that is kept as a memory."""
+"""An agent's experience: context, outcome and confidence, and how it is stored as a memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nacre.model.memory import Json
 from nacre.remember.validate import Fields
 
 LONGEST_CONTEXT, LONGEST_OUTCOME = 500, 1000  # characters: an experience is a note, not a document
-PREFIX = "exp_"  # of every experience's id, and of nothing else's: the journal tells by it what it speaks of
+PREFIX = "exp_"  # of every experience's id and of no other id: journal entries of experiences are recognised by it
 HASH_DIGITS = 6
 # What the memory's metadata holds besides what the caller gave, which lies under a key of its own.
 TYPE, CALLER_METADATA, COMPRESSED, EXACT, AWARE, KIND = (
@@ -165,7 +165,7 @@ def read_time(value: object) -> datetime:
 
 
 def memory_fields(experience: Experience, agent: str) -> Fields:
-    """The context is the title, so that it stands before the outcome wherever the memory is searched or shown."""
+    """The context is the title, so that it comes before the outcome wherever the memory is searched or shown."""
     metadata: dict[str, Json] = {TYPE: experience.experience_type.value}
     if experience.experience_type is ExperienceType.PATTERN:
         metadata[KIND] = "pattern"
@@ -201,7 +201,7 @@ def experience_of(memory: Memory) -> Experience:
         dict(metadata) if isinstance(metadata, dict) else {},
         list(memory.tags),
     )
-    # What stands in for a secret may be longer than the secret was, and an edit may be longer still: shown whole.
+    # A placeholder may be longer than the secret it replaced, and an edit longer still: neither is cut.
     experience.context = original_text(memory.title, written.get("context")) or experience.context
     experience.outcome = original_text(memory.text, written.get("outcome"))
     return experience

@@ -1,4 +1,4 @@
-"""ExperienceStore: an agent's experiences, which keep themselves within bounds and tell what recurs in them."""
+"""ExperienceStore: an agent's experiences, with limits on age and number, and recognition of patterns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nacre.model.instants import DAY
 
 COMPRESSED_AFTER_DAYS = 30.0
 PROTECTED_CONFIDENCE = 0.8  # a pattern so sure outlives the bounds
-SWEEP_SECONDS = 3_600.0  # seconds; bounds are in days, and an hour late harms nobody
+SWEEP_SECONDS = 3_600.0  # limits are in days, so an hour of delay does no harm
 SWEEP_LIMIT = 256  # of one addition; the rest follows with the next
 
 
@@ -35,8 +35,8 @@ class Cleanup:
 @checks_arguments
 class ExperienceStore(MemoryConnector):
     """`max_age_days` and `max_experiences` keep the newest, and patterns of a confidence of 0.8 and more whatever their
-    age; what leaves goes to the trash in the same act that adds. With `dedup`, what stands already in the same words is
-    not stored again."""
+    age; what leaves goes to the trash in the same operation that adds. With `dedup`, an experience with the same text
+    as a stored one is not stored again."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class ExperienceStore(MemoryConnector):
         return self.add_result(experience).experience_id
 
     def add_result(self, experience: Experience) -> AddedExperience:
-        """As `add`, and tells what says the same already and what left to make room. One operation."""
+        """As `add`, and also returns duplicates and what left to make room. One operation."""
         draft = self._draft(experience)
         alike = self._find_same(draft)
         itself = [memory.id for memory in alike if memory.created_at == draft.created_at]
@@ -87,7 +87,7 @@ class ExperienceStore(MemoryConnector):
         return replace(done, duplicates=same, left=left)
 
     def clean_up(self) -> Cleanup:
-        """Does all that is due at once, in one operation, and tells what it was."""
+        """Does all cleanup that is due, in one operation, and returns what was done."""
         cleanup = self._plan_cleanup(None)
         edits = dict.fromkeys(cleanup.compressing, mark_compressed) | dict.fromkeys(cleanup.leaving, trashed)
         if edits:
@@ -98,7 +98,7 @@ class ExperienceStore(MemoryConnector):
     def recognize_patterns(
         self, threshold: int = THRESHOLD, *, discover: Discover = discoveries_of
     ) -> list[Experience]:
-        """What recurs in the experiences, kept as patterns tied to those that showed them. Returns what is new or has
+        """Stores what recurs in the experiences as patterns, linked to their evidence. Returns what is new or has
         grown; asking again changes nothing."""
         patterns = self.patterns(threshold).recognize(discover=discover)
         return [experience_of(memory) for memory in patterns]

@@ -35,13 +35,13 @@ EDGE_LISTS = {
     "other_edges": "",  # each names its own relation
 }
 EDGE_FIELDS = ("source_id", "target_id", "weight", "metadata", "relationship", "rel")
-HEAVIEST = 1_000_000  # as any tie of the store
+HEAVIEST = 1_000_000  # as for any link of the store
 REMEDY = "export the graph again, and import that"
 
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """`successor` took the node's place by `link`; `at` is when, as far as the data tells."""
+    """`successor` replaced the node by `link`; `at` is the time, if the data has one."""
 
     successor: str
     link: Link
@@ -50,7 +50,7 @@ class Succession:
 
 @dataclass(slots=True)
 class ParsedGraph:
-    """Nodes without their successions, which `passed` tells by the id of the older one."""
+    """Nodes without their successions; `successions` has these by the id of the older node."""
 
     nodes: dict[str, Memory] = field(default_factory=dict)
     successions: dict[str, Succession] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class ParsedGraph:
 
 @dataclass(frozen=True, slots=True)
 class RawNode:
-    """A node as it was given, before anything in it is believed."""
+    """A node as read, before anything in it is checked."""
 
     id: str
     kind: str
@@ -130,17 +130,17 @@ def read_node(store: MemoryStore, raw: RawNode, links: Sequence[Link], *, supers
 
 
 def outside_links(store: MemoryStore, raw: RawNode) -> Iterator[Link]:
-    """Ties to what is no part of the graph: nothing need be there."""
+    """Links to memories outside the graph; their targets need not exist."""
     entries = raw.record.get("links") or []
     for each in entries if isinstance(entries, list) else [entries]:
         if not isinstance(each, dict) or "to" not in each:
-            raise InvalidInput("its links are no list of ties")
+            raise InvalidInput("its links are not a list of links")
         link = Link.from_dict(each)
         yield replace(link, data=clean_data(store, dict(link.data)))
 
 
 def stored_state(record: Mapping[str, Json], drafted: Memory, *, superseded: bool) -> dict[str, Any]:
-    """What a caller may not say of a new memory, but a record tells."""
+    """Fields of an exported record that a caller cannot set on a new memory."""
     if drafted.status == "trashed":
         raise InvalidInput("it is in the trash")
     fields: dict[str, Any] = {"updated_at": instant("updated_at", record.get("updated_at", drafted.updated_at))}
@@ -160,7 +160,7 @@ def read_edges(
             if id not in nodes:
                 raise import_error(f"an edge of {rel} names {id!r}, and no node has that id")
         if source == target:
-            raise import_error(f"an edge of {rel} ties {source!r} to itself")
+            raise import_error(f"an edge of {rel} links {source!r} to itself")
         where = f"the edge from {source!r} to {target!r}"
         data = object_in(each, "metadata", where) | {
             key: value for key, value in each.items() if key not in EDGE_FIELDS
@@ -175,8 +175,8 @@ def read_edges(
 def successors_by_id(
     nodes: Mapping[str, RawNode], links: Mapping[str, Mapping[tuple[str, str], Link]]
 ) -> dict[str, list[str]]:
-    """For each superseded node who follows it, the next in time first: one takes its place, but other systems tie
-    every later one to it."""
+    """The successors of each superseded node, the next in time first. Here a node has one successor, but other systems
+    link every later node to it."""
     successors: dict[str, list[str]] = {}
     for source, ends in links.items():
         for to, rel in ends:
@@ -187,7 +187,7 @@ def successors_by_id(
 
 def clean_data(store: MemoryStore, data: dict[str, Json]) -> dict[str, Json]:
     """Checked and without secrets, as the store's settings want it."""
-    return dict(store.draft("data of a tie", metadata=data).metadata) if data else {}
+    return dict(store.draft("data of a link", metadata=data).metadata) if data else {}
 
 
 def read_time(id: str, at: Json) -> float:
@@ -227,14 +227,14 @@ def import_error(what: str) -> InvalidInput:
 
 FORMAT_VERSION = "1.0"
 KINDS = ("semantic", "episodic")
-# What a node tells under names of its own, and need not tell again in its `record`.
+# Fields that a node has under names of its own, and that its `record` need not repeat.
 COMMON_FIELDS = ("id", "text", "type", "space", "tags", "metadata", "links")
 NODE_FIELDS = {"semantic": (*COMMON_FIELDS, "title", "confidence"), "episodic": (*COMMON_FIELDS, "source")}
 TRANSITION_FIELDS = ("from_value", "to_value", "turn", "transition_type")  # of a transition, beside its ends
 
 
 def graph_memories(store: MemoryStore) -> Iterator[Memory]:
-    """All but the trash, however it stands."""
+    """All but the trash."""
     return store.iterate(type=KINDS, include_superseded=True, include_archived=True, include_expired=True)
 
 
@@ -255,7 +255,7 @@ def node_to_json(memory: Memory, there: Mapping[str, Memory]) -> dict[str, Json]
     skipped = NODE_FIELDS[memory.type]
     record: dict[str, Json] = {name: value for name, value in memory.to_dict().items() if name not in skipped}
     if memory.superseded_by in there:
-        del record["superseded_by"]  # the tie tells it
+        del record["superseded_by"]  # the link says it
     if outside := [link.to_dict() for link in memory.links if link.to not in there]:
         record["links"] = list(outside)
     own: dict[str, Json] = {
@@ -289,7 +289,7 @@ def edge_list_of(link: Link) -> str:
 
 @dataclass(slots=True)
 class ImportPlan:
-    """What the act will do. `kept` are nodes that stand here already and stay as they are."""
+    """What the import will do. `unchanged` are nodes that exist here already and stay as they are."""
 
     store: MemoryStore
     graph: ParsedGraph
@@ -297,7 +297,7 @@ class ImportPlan:
     unchanged: frozenset[str]
     nodes: dict[str, Memory]
     successors: dict[str, str] = field(default_factory=dict)
-    recorded: dict[str, str] = field(default_factory=dict)  # successions that the records themselves tell
+    recorded: dict[str, str] = field(default_factory=dict)  # successions with a time, written into the records
     ignored_edges: int = 0
 
     def decide_successions(self) -> None:
@@ -382,7 +382,7 @@ def links_by_key(links: Sequence[Link]) -> dict[tuple[str, str], Link]:
 
 
 def replace_with(replacement: Memory) -> Edit:
-    """What is the same already is not changed by another order of its ties, or by having been used since."""
+    """A memory does not count as changed by another order of its links, or by having been used since."""
 
     def edit(memory: Memory) -> Memory:
         same_links = links_by_key(memory.links) == links_by_key(replacement.links)

@@ -40,7 +40,7 @@ LONGEST_CHAIN = 64  # steps; a value that changed more often is a series of meas
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """`max_depth` counts ties of resemblance; chains of versions are followed to their ends. There are never more than
+    """`max_depth` counts similarity links; chains of versions are followed to their ends. There are never more than
     `max_nodes`, and the chains come before what merely resembles."""
 
     store: MemoryStore
@@ -96,7 +96,7 @@ class Retrieval:
         return self.tied(frontier, (SIMILAR_TO,), above=self.similarity_threshold)
 
     def tied(self, ids: Sequence[str], rels: Sequence[str], above: float = 0.0) -> list[str]:
-        """The other ends, both ways, the stronger ties first."""
+        """The other ends, in both directions, the stronger links first."""
         if not ids:
             return []
         ends = [(edge.weight, edge.target) for edge in self.store.edges(out_of=ids, rel=rels)]
@@ -116,7 +116,7 @@ class Retrieval:
 
 
 def visible_facts(now: float) -> Filter:
-    """Superseded facts too: they tell what was."""
+    """Includes superseded facts, which are the history."""
     return Filter.where(type=FACT, status__not_in=("trashed", "archived"), expires_at__gt_or_unset=now)
 
 
@@ -246,7 +246,7 @@ def statistics(store: MemoryStore) -> dict[str, int]:
 
 @checks_arguments
 class HierarchicalMemory(Mind):
-    """Facts are memories of the type `semantic`, episodes of the type `episodic`: every other face sees them too."""
+    """Facts are memories of the type `semantic`, episodes of the type `episodic`: every other API sees them too."""
 
     def store_knowledge(
         self,
@@ -258,10 +258,10 @@ class HierarchicalMemory(Mind):
         tags: Sequence[str] | None = None,
         temporal_metadata: Mapping[str, Json] | None = None,
     ) -> str:
-        """Keeps a fact with its ties, in one operation, and returns its id.
+        """Stores a fact with its links, in one operation, and returns its id.
 
         With a `temporal_index` above 0 it takes the place of facts about the same entity that have a lower one and
-        give other numbers; those stay, less trusted, and are told as what was.
+        give other numbers; those stay as history, with a lower confidence.
         """
         fact = draft_fact(self.store, content, concept, confidence, category, source_id, tags, temporal_metadata)
         store_fact(self.store, fact)
@@ -285,7 +285,7 @@ class HierarchicalMemory(Mind):
         *,
         retriever: str = "keyword",
     ) -> KnowledgeSubgraph:
-        """What matches by words or by name, what resembles that, what each was before, and every tie between these.
+        """What matches by words or by name, what resembles that, what each was before, and every link between these.
 
         `retriever="native"` begins at what `recall` finds instead, by meaning too.
         """
@@ -322,7 +322,7 @@ class HierarchicalMemory(Mind):
 
     def import_from_json(self, data: Mapping[str, Json], merge: bool = False) -> dict[str, int]:
         """Replaces the agent's graph, whose facts and episodes go to the trash; with `merge` it adds to them, and what
-        has the same id stays as it is. One operation; data that is not whole is refused, and nothing changes."""
+        has the same id stays as it is. One operation; incomplete data is refused, and nothing changes."""
         return graph_json.import_graph(self.store, data, merge=merge)
 
     export_graph = export_to_json

@@ -1,4 +1,4 @@
-"""A new fact and what it means for those that stand: whom it resembles, and whose place it takes."""
+"""Plans and stores a new fact: which facts it resembles, and which it replaces."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from nacre.text.similarity import compute_similarity, compute_word_similarity, n
 
 FACT = "semantic"
 RECENT = 50  # facts that a new one is compared with; what was learned together belongs together
-RIVALS = 200  # standing facts about one entity that are looked at for a contradiction
-ALIKE, MUCH_ALIKE = 0.3, 0.5  # a tie above the first; above the second it also tells of contradicting numbers
+RIVALS = 200  # current facts about one entity that are checked for a contradiction
+ALIKE, MUCH_ALIKE = 0.3, 0.5  # linked above the first; above the second also checked for contradicting numbers
 DOUBTED, LEAST_CONFIDENCE = 0.5, 0.1  # what is left of the confidence in a fact that was superseded
 RESERVED = (CATEGORY, SOURCE_ID, SOURCE_LABEL, SUPERSEDED, SUPERSEDED_BY)
 
 
 class PlanOutdated(Exception):
-    """Somebody else superseded, between the plan and the act, what the plan is about."""
+    """Another writer superseded a fact between the plan and the write."""
 
 
 @dataclass(frozen=True, slots=True)
 class StorePlan:
-    """One operation: the fact with its ties, and what becomes of others."""
+    """One operation: the fact with its links, and the edits of other facts."""
 
     fact: Memory
     edits: dict[str, Edit] = field(default_factory=dict)
@@ -74,7 +74,7 @@ def draft_fact(
     tags: Sequence[str] | None,
     temporal: Mapping[str, Json] | None,
 ) -> Memory:
-    """Checked and without its secrets; what is not given is told by the words."""
+    """Checked and without secrets; a missing category is derived from the words."""
     text, about = check_text("content", content), check_text("concept", concept, empty=True)
     known = parse_category(category) if category is not None else classify(text, about).type
     name = entity_in(store, text, about)
@@ -96,7 +96,7 @@ def draft_fact(
 
 
 def store_fact(store: MemoryStore, fact: Memory) -> None:
-    """One operation. A plan that was overtaken is made again, over what stands then: somebody else got on meanwhile."""
+    """One operation. A plan that is outdated is made again from the current facts."""
     while True:
         plan = plan_fact(store, fact)
         try:
@@ -122,7 +122,7 @@ def plan_fact(store: MemoryStore, fact: Memory) -> StorePlan:
 
 
 def find_rivals(store: MemoryStore, fact: Memory) -> list[Memory]:
-    """What is about the same: by its name or, where a text names nobody for certain, by its concept."""
+    """Facts about the same entity or, where the text names none, with the same concept."""
     if fact.entities:
         return facts_about_entity(store, fact.entities[0], RIVALS)
     same = facts_with_words(store, fact.title, RIVALS, Filter.where(title=fact.title)) if fact.title else []
@@ -155,8 +155,8 @@ def facts_with_words(
 
 
 def find_successions(fact: Memory, current: Sequence[Memory]) -> list[Succession]:
-    """The fact takes the place of those before it that it contradicts. One that is told late has been passed already:
-    by the next of those that came after it."""
+    """The fact takes the place of those before it that it contradicts. A fact that is added late has been
+    superseded already, by the next of those that came after it."""
     at = temporal_index(fact.metadata)
     conflicts = [(rival, values) for rival in current if (values := conflicting_numbers(fact, rival))]
     before = [Succession(fact, rival, values) for rival, values in conflicts if 0 < temporal_index(rival.metadata) < at]

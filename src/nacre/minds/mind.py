@@ -1,4 +1,4 @@
-"""How a mind comes by its store: one of its own, narrowed to the agent's space, or one that is lent to it."""
+"""The base of the classes for agents: opens a store in the agent's space, or uses the store that is passed in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AGENT_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}")  # also a folder's na
 
 
 class Mind(StoreUser):
-    """An agent's own space of a store. A store that is given is left open by `close`; its space must be the agent's."""
+    """`close` leaves a store open that was passed in. The space of that store must be the agent's name."""
 
     def __init__(self, agent_name: str, path: Path | str | None = None, *, store: MemoryStore | None = None) -> None:
         self.agent_name = check_agent_name(agent_name)

@@ -1,4 +1,4 @@
-"""Tells what recurs among discoveries, and how sure that is."""
+"""Recognises what recurs among discoveries, computes its confidence, and stores patterns with their evidence."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def is_known(pattern: Experience, known: Experience) -> bool:
 def extract_pattern_key(discovery: Discovery) -> str:
     """What makes two discoveries the same: their type; of links also which kind of link; of documents (.md) also which
     kind of document, the first word of the file's name: {"type": "missing_example", "file": "tutorial_2.md"} is
-    "tutorial_missing_example". Where a thing stands (file, line, address) otherwise makes no difference."""
+    "tutorial_missing_example". The location (file, line, address) otherwise makes no difference."""
     kind = type_of(discovery)
     if discovery.get("link_type"):
         return f"{kind}_{discovery['link_type']}"
@@ -188,8 +188,8 @@ def advice(type: str, occurrences: int) -> str:
     )
 
 
-NEWEST_READ = 5_000  # the newest experiences; what older ones showed stands in the patterns' ties already
-MOST_EVIDENCE = 1_000  # ties of one pattern: its confidence reached the ceiling long before
+NEWEST_READ = 5_000  # the newest experiences; evidence from older ones is in the patterns' links already
+MOST_EVIDENCE = 1_000  # links of one pattern; its confidence reached the ceiling long before
 DIGEST_BYTES = 8
 DERIVED = "derived_from"
 EVIDENCE = Filter.where(metadata__experience_type__in=("success", "failure", "insight"))
@@ -221,7 +221,7 @@ class Evidence:
     ids: dict[str, None]
 
     def all_ids(self, memory: Memory | None) -> tuple[str, ...]:
-        """With those that the pattern is tied to already, which may be gone from the newest, or from the store."""
+        """With those that the pattern links to already, which may be old or deleted."""
         tied = [link.to for link in memory.links if link.rel == DERIVED] if memory is not None else []
         return tuple(dict.fromkeys([*tied, *self.ids]))[:MOST_EVIDENCE]
 
@@ -234,7 +234,7 @@ class StoredPatterns:
     max_examples: int = MAX_EXAMPLES
 
     def recognize(self, *, discover: Discover = discoveries_of) -> list[Memory]:
-        """What is new among the patterns, or has grown, written in one operation. One in the trash stays there."""
+        """Writes new and grown patterns in one operation and returns them. A pattern in the trash stays there."""
         gathered = self._collect_evidence(discover)
         while True:
             existing = {memory.id: memory for memory in self.store.get_many([pattern_id(key) for key in gathered])}
@@ -252,7 +252,7 @@ class StoredPatterns:
             except InvalidInput:
                 if not self.store.get_many([memory.id for memory in new]):
                     raise
-                # Another process recognised it in between: it stands now, and is updated.
+                # Another process stored it in between: now it is updated.
 
     def validate(self, key: str, success: bool) -> Memory:
         """By its key or its id; whether it held when it was applied. One operation. Raises `MemoryNotFound`."""

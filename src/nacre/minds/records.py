@@ -13,7 +13,7 @@ from nacre.model.memory import Json
 PENDING, TRIGGERED, RESOLVED = "pending", "triggered", "resolved"
 ARCHIVED = "archived"  # what a consolidated episode is to the rest of the store
 
-# Keys of the metadata that belong to the mind; what the caller gave stands beside them.
+# Keys of the metadata that belong to the mind; the caller's own keys are beside them.
 MODALITY, SLOT_TYPE, RELEVANCE = "modality", "slot_type", "relevance"
 STEPS, PREREQUISITES = "steps", "prerequisites"
 TRIGGER, ACTION, STATE, PRIORITY = "trigger_condition", "action_on_trigger", "state", "priority"
@@ -31,7 +31,7 @@ class MemoryCategory(Enum):
 
 
 def utc_now() -> datetime:
-    """For a value that somebody makes by hand; what comes from the store has the store's time."""
+    """For values made by hand; values from the store have the store's time."""
     return datetime.now(UTC)
 
 
@@ -74,7 +74,7 @@ class WorkingMemorySlot:
 
 @dataclass(frozen=True)
 class EpisodicMemory:
-    """`compressed`: a consolidation stands for it."""
+    """`compressed`: it was consolidated into a summary."""
 
     node_id: str
     content: str
@@ -135,7 +135,7 @@ class ProceduralMemory:
 
     @classmethod
     def of(cls, memory: Memory) -> ProceduralMemory:
-        """One that somebody only told the store in words is a procedure of a single step."""
+        """A memory stored as plain text is a procedure with a single step."""
         steps = list_in(memory, STEPS) if STEPS in memory.metadata else [memory.text]
         needed = list_in(memory, PREREQUISITES)
         return cls(memory.id, memory.title or memory.text, steps, needed, memory.access_count, created(memory))

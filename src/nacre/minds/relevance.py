@@ -19,8 +19,8 @@ Rarity = Mapping[str, float]
 
 
 class TFIDFSimilarity:
-    """The cosine of two texts' stems, without common words. `fit` or `add` tells it how rare each stem is; before
-    that, all weigh the same."""
+    """The cosine of two texts' stems, without common words. `fit` or `add` counts how rare each stem is;
+    before that, all weigh the same."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._holding: Counter[str] = Counter()

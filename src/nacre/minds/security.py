@@ -22,7 +22,7 @@ from nacre.model.arguments import checks_arguments
 from nacre.model.memory import Json
 from nacre.safety.secrets import DEFAULT, PLACEHOLDER, Policy, contains_secret, scrub, scrub_json
 
-LONGEST = 100_000  # characters; no question that somebody wrote is so long
+LONGEST = 100_000  # characters; no query written by hand is so long
 
 # As SQLite reads it. Unquoted words come out as `word`, whatever is quoted as `text`. What is `odd` is never allowed: a
 # quote or comment that is left open, a comment that one database carries out, a quoting that another does not know.
@@ -38,7 +38,7 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# What changes something may also stand inside a statement (WITH … DELETE, SELECT … INTO); the rest begins one, and is
+# What changes something may also be inside a statement (WITH … DELETE, SELECT … INTO); the rest begins one, and is
 # refused anywhere to be sure.
 WRITING = frozenset(
     "ALTER ATTACH CREATE DELETE DETACH DROP GRANT INSERT INTO MERGE PRAGMA REVOKE TRUNCATE UPDATE VACUUM".split()
@@ -63,7 +63,7 @@ class Token:
 
 
 class QueryValidator:
-    """Allows one SELECT and nothing else; what stands in quotes or comments is never taken for a command."""
+    """Allows one SELECT and nothing else; text in quotes or comments is never taken for a command."""
 
     def is_safe_query(self, sql: str) -> bool:
         tokens = tokenize(sql)
@@ -162,7 +162,7 @@ def commas_in_sources(tokens: Sequence[Token]) -> int:
 
 SCRUBBED = "credential_scrubbed"  # the tag of an experience that something was taken out of
 PLAIN_PLACEHOLDER = "[REDACTED]"
-# The first line of a key is taken for one, however little follows: whoever cuts a key short has still shown it.
+# The first line of a key counts as a key: a key that was cut short has still been exposed.
 PEM = re.compile(
     r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----(?:\s*\n[A-Za-z0-9+/=]+(?=\s|$))*"
     r"(?:\s*-----END (?:[A-Z]+ )?PRIVATE KEY-----)?"
@@ -171,7 +171,7 @@ PEM = re.compile(
 
 @checks_arguments
 class CredentialScrubber:
-    """What stands in for a credential names its kind, `[REDACTED:password]`; with `named` False it is `[REDACTED]`."""
+    """A placeholder names the kind of the credential, `[REDACTED:password]`; with `named` False it is `[REDACTED]`."""
 
     def __init__(self, policy: Policy = DEFAULT, *, named: bool = True) -> None:
         self._policy = policy
@@ -196,7 +196,7 @@ class CredentialScrubber:
             tags.append(SCRUBBED)
         clean = replace(
             experience,
-            context=context[:LONGEST_CONTEXT],  # what stands in for a credential may be longer than it was
+            context=context[:LONGEST_CONTEXT],  # a placeholder may be longer than the credential
             outcome=outcome[:LONGEST_OUTCOME],
             metadata=cast("dict[str, Json]", metadata),
             tags=tags,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     pass
 
 NOTHING = "No relevant knowledge found."
-MAX_RELATIONSHIPS = 20  # the strongest; a context window is dear, and weak resemblances say little
+MAX_RELATIONSHIPS = 20  # the strongest; weak similarities are not worth their tokens
 # Inside of a fact these would read as ours.
 OUR_MARKS = re.compile(r"\[(?=\s*(?:source|date|superseded)\b)", re.IGNORECASE)
 TRANSITION = "TRANSITIONED_TO"
@@ -118,7 +118,7 @@ class KnowledgeCategory(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeNode:
-    """`metadata` tells, beside what was given, the `entity_name`, the `source_label` of the episode that the fact was
+    """`metadata` has, besides what was given, the `entity_name`, the `source_label` of the episode that the fact was
     taken from, and `superseded` with `superseded_by` where a newer fact has taken its place."""
 
     node_id: str
@@ -208,7 +208,7 @@ def as_node(memory: Memory, labels: Mapping[str, str] | None = None) -> Knowledg
 
 
 def as_edges(memories: Sequence[Memory]) -> list[KnowledgeEdge]:
-    """Every tie between two of them."""
+    """Every link between two of them."""
     there = {memory.id for memory in memories}
     return [
         KnowledgeEdge(memory.id, link.to, relationship_name(link.rel), link.weight, dict(link.data))

@@ -61,10 +61,10 @@ def footprint(memory: Memory) -> int:
 
 @dataclass(slots=True)
 class Ledger:
-    """Follows the journal: whoever wrote, in this process or another, the tally is right at the next question.
+    """Follows the journal, so the tally is right whichever process wrote.
 
     Only what was written since is read. A tally is kept in the store now and then, so that a new process begins there;
-    where the journal no longer reaches back to it, tells too much or not enough, all is counted anew.
+    where the journal no longer reaches back to it, or is too long or incomplete, everything is counted again.
     """
 
     store: Backend
@@ -82,7 +82,7 @@ class Ledger:
         return brought
 
     def _catch_up(self, known: Tally) -> Tally | None:
-        """None when the way from there to now cannot be told."""
+        """None when the journal cannot say what changed since."""
         while True:
             last = self._last_seq()
             if last == known.seq:
@@ -98,7 +98,7 @@ class Ledger:
             current = {
                 memory.id: memory for memory in self.store.get(self.space, [entry.memory_id for entry in relevant])
             }
-            if self._last_seq() == last:  # else somebody wrote between the two readings
+            if self._last_seq() == last:  # else another writer wrote between the two reads
                 return self._apply(known, last, relevant, current, len(entries))
 
     def _apply(
@@ -107,7 +107,7 @@ class Ledger:
         earlier: dict[str, Memory | None] = {entry.memory_id: current.get(entry.memory_id) for entry in entries}
         for entry in entries:
             if entry.damaged or (entry.before is None and entry.after is None):
-                return None  # a purge, a redaction: what it took is not told
+                return None  # a purge or a redaction: the journal does not say what it removed
             earlier[entry.memory_id] = state_before(entry, earlier[entry.memory_id])
         moved = Tally(last, known.bytes, known.compressed, Counter(known.by_type))
         for id, former in earlier.items():
@@ -135,7 +135,7 @@ class Ledger:
         return Tally(seq, room, compressed, Counter(cast("dict[str, int]", saved["by_type"])))
 
     def _save(self, tally: Tally, read: int) -> None:
-        """Harms nobody when it fails: somebody reads more."""
+        """May fail without harm: the next process reads more of the journal."""
         self.unsaved += read
         if self.unsaved >= SAVE_EVERY:
             self.unsaved = 0

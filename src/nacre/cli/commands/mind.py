@@ -1,4 +1,4 @@
-"""nacre mind"""
+"""`nacre mind`: shows the six kinds of memory of an agent."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 LISTED = 400  # characters of a text in a table
-ID = 12  # of an id: the prefix of its kind, and what tells it apart
+ID = 12  # characters of an id: the prefix of its kind, and enough to be unique
 Line = tuple[str, int]
 
 
 @click.group("mind")
 def mind_command() -> None:
-    """Look into an agent's mind: its six kinds of memory."""
+    """Show an agent's six kinds of memory."""
 
 
 def listing_options(function: F) -> F:
@@ -78,7 +78,7 @@ def status(cli: CliContext, agent: str, form: str | None) -> None:
 @listing_options
 @click.pass_obj
 def working(cli: CliContext, agent: str, task: str, form: str | None) -> None:
-    """Show what is at hand for a task, the most relevant first."""
+    """Show the working memory of a task, the most relevant first."""
     with opened(cli, agent) as mind:
         result = mind.get_working(task)
     columns: list[Column[WorkingMemorySlot]] = [
@@ -89,17 +89,17 @@ def working(cli: CliContext, agent: str, task: str, form: str | None) -> None:
     ]
     print_items(result, columns, record, form)
     if not result:
-        say(f"Nothing is at hand for {task!r}.")
+        say(f"There is no working memory for {task!r}.")
 
 
 @mind_command.command("episodes")
 @click.argument("agent")
 @limited(20)
-@click.option("--compressed", is_flag=True, help="Also those that a summary stands for.")
+@click.option("--compressed", is_flag=True, help="Also list consolidated episodes.")
 @listing_options
 @click.pass_obj
 def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: str | None) -> None:
-    """List what the agent lived through, the latest first."""
+    """List the agent's episodes, the latest first."""
     with opened(cli, agent) as mind:
         result = mind.get_episodes(limit, include_compressed=compressed)
     now = cli.now()
@@ -119,11 +119,11 @@ def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: st
 @click.argument("agent")
 @click.argument("query", default="")
 @limited(10)
-@click.option("--native", is_flag=True, help="By meaning too, best answer first; else by words, surest first.")
+@click.option("--native", is_flag=True, help="Search by meaning too, best answer first.")
 @listing_options
 @click.pass_obj
 def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, form: str | None) -> None:
-    """List what the agent knows, or what has a word of a question."""
+    """List the agent's facts, or those that match a query."""
     with opened(cli, agent) as mind:
         result = mind.search_facts(query, limit, retriever="native" if native else "keyword")
     columns: list[Column[SemanticFact]] = [
@@ -134,7 +134,7 @@ def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, for
     ]
     print_items(result, columns, record, form)
     if not result:
-        say(f"{agent} knows nothing of it." if query else f"{agent} has no facts.")
+        say(f"{agent} has no fact that matches." if query else f"{agent} has no facts.")
 
 
 @mind_command.command("procedures")
@@ -144,7 +144,7 @@ def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, for
 @listing_options
 @click.pass_obj
 def procedures(cli: CliContext, agent: str, query: str, limit: int, form: str | None) -> None:
-    """List how the agent does things, the most used first. What is listed counts as used."""
+    """List the agent's procedures, the most used first. What is listed counts as used."""
     with opened(cli, agent) as mind:
         result = mind.recall_procedure(query, limit)
     columns: list[Column[ProceduralMemory]] = [
@@ -155,7 +155,7 @@ def procedures(cli: CliContext, agent: str, query: str, limit: int, form: str | 
     ]
     print_items(result, columns, record, form)
     if not result:
-        say(f"{agent} knows no way of doing it." if query else f"{agent} has no procedures.")
+        say(f"{agent} has no procedure that matches." if query else f"{agent} has no procedures.")
 
 
 @mind_command.command("due")
@@ -164,7 +164,7 @@ def procedures(cli: CliContext, agent: str, query: str, limit: int, form: str | 
 @listing_options
 @click.pass_obj
 def due(cli: CliContext, agent: str, text: str, form: str | None) -> None:
-    """Trigger the intentions that a text brings up, and list them, the most urgent first."""
+    """Trigger the intentions whose trigger words are in a text, and list them, the most urgent first."""
     with opened(cli, agent) as mind:
         result = mind.check_triggers(text)
     columns: list[Column[ProspectiveMemory]] = [
@@ -184,14 +184,14 @@ def due(cli: CliContext, agent: str, text: str, form: str | None) -> None:
 @global_options
 @click.pass_obj
 def consolidate(cli: CliContext, agent: str, batch_size: int) -> None:
-    """Make one memory of the oldest episodes, which go to the archive; `nacre undo` takes it back."""
+    """Make one memory of the oldest episodes and archive them; `nacre undo` reverts it."""
     with opened(cli, agent) as mind:
         made = mind.consolidate_episodes(batch_size)
     if made is None:
         say(f"{agent} has fewer than {batch_size:,} episodes to consolidate; --batch-size takes fewer.")
         return
     put(made)
-    say(f"Made one memory of {batch_size:,} episodes; `nacre undo --space {agent}` takes it back.")
+    say(f"Made one memory of {batch_size:,} episodes; `nacre undo --space {agent}` reverts it.")
 
 
 def identity() -> Column[Any]:

@@ -14,15 +14,15 @@ from nacre.settings import Settings
 Embedding: TypeAlias = "Embedder | EmbedFunction | str | None"
 
 
-def usual_place(*parts: str) -> Path:
+def default_path(*parts: str) -> Path:
     return Path.home().joinpath(".amplihack", *parts)
 
 
-def bare(agent_name: str) -> str:
+def strip_name(agent_name: str) -> str:
     return agent_name.strip() if isinstance(agent_name, str) else agent_name
 
 
-class Placed(Mind):
+class OwnDatabase(Mind):
     embedding: Embedding = None
 
     def _open_store(self, path: Path | str | None) -> MemoryStore:
@@ -30,7 +30,7 @@ class Placed(Mind):
         return MemoryStore(path, space=name, actor=name, embedder=self.embedding, settings=Settings())
 
 
-class Open:
+class Mutable:
     """A native value that may be changed: those of the older system were never frozen."""
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -7,7 +7,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from nacre.compat.amplihack_memory._base import Embedding, Placed, bare, usual_place
+from nacre.compat.amplihack_memory._base import Embedding, OwnDatabase, default_path, strip_name
 from nacre.engine.change_set import ChangeSet
 from nacre.minds import records
 from nacre.minds.cognitive import CAPACITY, KEYWORDS, RECENT, SIMILAR
@@ -32,7 +32,7 @@ SHARED_WORDS = 2  # that two texts must have before one can deny the other
 Conversion = TypeVar("Conversion", bound=Callable[..., Any])
 
 
-def converted_by(kind: type[memory_types.Local], method: Conversion) -> Conversion:
+def converted_by(kind: type[memory_types.LocalTimes], method: Conversion) -> Conversion:
     """The method, whose native records become records of this kind."""
 
     @wraps(method)
@@ -42,7 +42,7 @@ def converted_by(kind: type[memory_types.Local], method: Conversion) -> Conversi
     return cast(Conversion, convert)
 
 
-class CognitiveMemory(Placed, Native):
+class CognitiveMemory(OwnDatabase, Native):
     """What working memory gives up is deleted for good. `buffer_pool_size` and `max_db_size` bounded another database;
     the engine beneath needs no such bounds."""
 
@@ -51,8 +51,8 @@ class CognitiveMemory(Placed, Native):
         *, embedder: Embedding = None,
     ) -> None:  # fmt: skip
         del buffer_pool_size, max_db_size
-        agent, self.embedding = bare(agent_name), embedder
-        self.db_path = usual_place("memory", agent, "cognitive.db") if db_path is None else Path(db_path)
+        agent, self.embedding = strip_name(agent_name), embedder
+        self.db_path = default_path("memory", agent, "cognitive.db") if db_path is None else Path(db_path)
         super().__init__(agent, self.db_path)
 
     def _commit(

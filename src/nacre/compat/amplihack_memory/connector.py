@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from nacre.compat.amplihack_memory._base import Embedding, Placed, bare, usual_place
+from nacre.compat.amplihack_memory._base import Embedding, OwnDatabase, default_path, strip_name
 from nacre.files import private_folder
 from nacre.memory_store import MemoryStore
 from nacre.minds import connector
 from nacre.minds.cognitive import NO_LIMIT
 
-from .exceptions import translated
+from .exceptions import translate_errors
 from .experience import Experience, ExperienceType
 
 DATABASE = "experiences.db"
 USUAL_MEGABYTES = 100
 
 
-class MemoryConnector(Placed, connector.MemoryConnector):
+class MemoryConnector(OwnDatabase, connector.MemoryConnector):
     """`backend` is sqlite or kuzu; one engine serves both, from one file, so that either finds what the other kept."""
 
     def __init__(
@@ -26,7 +26,7 @@ class MemoryConnector(Placed, connector.MemoryConnector):
         enable_compression: bool = True, backend: str = "sqlite", *, embedder: Embedding = None,
     ) -> None:  # fmt: skip
         self.embedding = embedder
-        agent, place = bare(agent_name), storage_path or usual_place("memory", str(agent_name).strip())
+        agent, place = strip_name(agent_name), storage_path or default_path("memory", str(agent_name).strip())
         connector.MemoryConnector.__init__(self, agent, place, max_memory_mb, enable_compression, backend)
 
     def _open_store(self, path: Path | str | None) -> MemoryStore:
@@ -46,7 +46,7 @@ class MemoryConnector(Placed, connector.MemoryConnector):
         return self.backend
 
     def store_experience(self, experience: Experience) -> str:
-        with translated():
+        with translate_errors():
             return super().store_experience(experience)
 
     def retrieve_experiences(

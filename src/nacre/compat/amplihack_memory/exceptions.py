@@ -24,7 +24,7 @@ class SecurityViolationError(MemoryError): ...
 class QueryCostExceededError(MemoryError): ...
 
 
-THEIRS: dict[type[errors.NacreError], type[Exception]] = {  # the narrower kind first
+ERROR_TYPES: dict[type[errors.NacreError], type[Exception]] = {  # the narrower kind first
     errors.InvalidInput: InvalidExperienceError,
     errors.QuotaExceeded: MemoryQuotaExceededError,
     errors.QueryCostExceeded: QueryCostExceededError,
@@ -33,11 +33,11 @@ THEIRS: dict[type[errors.NacreError], type[Exception]] = {  # the narrower kind 
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """A value of the wrong kind stays a `TypeError`."""
     try:
         yield
     except errors.WrongType:
         raise
-    except tuple(THEIRS) as error:
-        raise next(theirs for ours, theirs in THEIRS.items() if isinstance(error, ours))(str(error)) from error
+    except tuple(ERROR_TYPES) as error:
+        raise next(theirs for ours, theirs in ERROR_TYPES.items() if isinstance(error, ours))(str(error)) from error

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
-from nacre.compat.amplihack_memory._base import Embedding, Open, Placed, bare, usual_place
+from nacre.compat.amplihack_memory._base import Embedding, Mutable, OwnDatabase, default_path, strip_name
 from nacre.minds import knowledge, subgraph
 from nacre.minds.classify import classify
 from nacre.minds.knowledge import facts_containing
@@ -24,14 +24,14 @@ from .entity_extraction import extract_entity_name
 MemoryCategory = KnowledgeCategory
 
 
-class KnowledgeNode(Open, subgraph.KnowledgeNode):
+class KnowledgeNode(Mutable, subgraph.KnowledgeNode):
     """`created_at` is UTC in ISO 8601, without a zone."""
 
 
-class KnowledgeEdge(Open, subgraph.KnowledgeEdge): ...
+class KnowledgeEdge(Mutable, subgraph.KnowledgeEdge): ...
 
 
-class KnowledgeSubgraph(Open, subgraph.KnowledgeSubgraph): ...
+class KnowledgeSubgraph(Mutable, subgraph.KnowledgeSubgraph): ...
 
 
 class MemoryClassifier:
@@ -51,10 +51,10 @@ class MemoryClassifier:
         return MemoryCategory.SEMANTIC
 
 
-class HierarchicalMemory(Placed, knowledge.HierarchicalMemory):
+class HierarchicalMemory(OwnDatabase, knowledge.HierarchicalMemory):
     def __init__(self, agent_name: str, db_path: Path | str | None = None, *, embedder: Embedding = None) -> None:
-        agent, self.embedding = bare(agent_name), embedder
-        self.db_path = usual_place("hierarchical_memory", agent) if db_path is None else Path(db_path)
+        agent, self.embedding = strip_name(agent_name), embedder
+        self.db_path = default_path("hierarchical_memory", agent) if db_path is None else Path(db_path)
         super().__init__(agent, self.db_path)
         self._classifier = MemoryClassifier()
 

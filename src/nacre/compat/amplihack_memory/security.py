@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from nacre.access import capabilities as access
 from nacre.access.capabilities import ScopeLevel as ScopeLevel
-from nacre.compat.amplihack_memory._base import Open
+from nacre.compat.amplihack_memory._base import Mutable
 from nacre.minds import security as guarded
 from nacre.minds import security as queries
 from nacre.minds.security import PLAIN_PLACEHOLDER
@@ -23,7 +23,7 @@ KILOBYTES = 1_000  # in a megabyte
 HELD = r"(?P<name>\b{name}[\"']?\s*[:=]\s*[\"']?)(?!\[REDACTED)[^\s\"',;]+"
 
 
-class AgentCapabilities(Open, access.AgentCapabilities):
+class AgentCapabilities(Mutable, access.AgentCapabilities):
     def __post_init__(self) -> None:
         types = self.allowed_experience_types
         if not isinstance(self.scope, ScopeLevel):

@@ -3,11 +3,11 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from nacre.compat.amplihack_memory._base import Embedding, bare, usual_place
+from nacre.compat.amplihack_memory._base import Embedding, default_path, strip_name
 from nacre.minds import experience_store as experiences
 
 from .connector import USUAL_MEGABYTES, MemoryConnector
-from .exceptions import translated
+from .exceptions import translate_errors
 from .experience import Experience
 
 
@@ -20,13 +20,13 @@ class ExperienceStore(MemoryConnector, experiences.ExperienceStore):
         storage_path: Path | str | None = None, backend: str = "sqlite", *, embedder: Embedding = None,
     ) -> None:  # fmt: skip
         self.embedding = embedder
-        agent, place = bare(agent_name), storage_path or usual_place("memory", str(agent_name).strip())
+        agent, place = strip_name(agent_name), storage_path or default_path("memory", str(agent_name).strip())
         experiences.ExperienceStore.__init__(
             self, agent, auto_compress, max_age_days, max_experiences, max_memory_mb, place, backend
         )
 
     def add(self, experience: Experience) -> str:
-        with translated():
+        with translate_errors():
             added = self.add_result(experience)
         self._delete(added.left)
         return added.experience_id

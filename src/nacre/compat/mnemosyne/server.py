@@ -130,14 +130,14 @@ def delete_memory(session: ToolSession, memory_id: str) -> dict[str, Json]:  # n
     return {"deleted": _ensure_initialized().delete_memory(memory_id), "memory_id": memory_id}
 
 
-OURS = {
+OVERRIDES = {
     each.__name__: each
     for each in (
         store_memory, search_memories, consolidate_memories, should_consolidate, get_memory_stats, delete_memory,
     )
 }  # fmt: skip
 PROFILE = replace(
-    profile.PROFILE, tools=tuple(replace(tool, run=OURS.get(tool.name, tool.run)) for tool in profile.TOOLS)
+    profile.PROFILE, tools=tuple(replace(tool, run=OVERRIDES.get(tool.name, tool.run)) for tool in profile.TOOLS)
 )
 
 
@@ -155,7 +155,7 @@ async def list_tools() -> list[ListedTool]:
 
 
 async def call_tool(name: str, arguments: Mapping[str, Any]) -> list[TextContent]:
-    """Whatever a caller did wrong is told as `{"error": …}`."""
+    """Errors of the caller are returned as `{"error": …}`."""
     _ensure_initialized()
     try:
         data = await answer(name, arguments)

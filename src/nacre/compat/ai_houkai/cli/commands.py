@@ -28,7 +28,7 @@ from nacre.compat.ai_houkai.cli.output import (
 )
 from nacre.compat.ai_houkai.maintenance import daemon
 from nacre.compat.ai_houkai.maintenance.durations import parse_duration
-from nacre.compat.ai_houkai.maintenance.scheduler import configured
+from nacre.compat.ai_houkai.maintenance.scheduler import make_scheduler
 from nacre.compat.ai_houkai.maintenance.state import MaintenanceState
 from nacre.compat.ai_houkai.memory_system import (
     ConflictError,
@@ -61,8 +61,8 @@ def store_of(ctx: typer.Context) -> MemoryStore:
     return cast(MemoryStore, ctx.obj["store"])
 
 
-def confirmed(question: str, yes: bool) -> None:
-    """Ends the command where the answer is no."""
+def confirm(question: str, yes: bool) -> None:
+    """Ends the command if the answer is no."""
     if not yes and not typer.confirm(question):
         raise typer.Exit(1)
 
@@ -88,7 +88,7 @@ app.add_typer(maintenance, name="maintenance")
 
 
 @app.callback(invoke_without_command=True)
-def opened(
+def open_store(
     ctx: typer.Context,
     store: Annotated[str | None, typer.Option("--store", "-S")] = None,
     collection: Annotated[str | None, typer.Option("--collection", "-C")] = None,
@@ -117,7 +117,7 @@ def remember(
     on_conflict: Annotated[str | None, typer.Option("--on-conflict")] = None,
     polarity: Annotated[int, typer.Option("--polarity")] = 0,
 ) -> None:
-    """Keep a text, given or from stdin; prints its id."""
+    """Store a text, given or from stdin, and print its id."""
     known = ctx.obj["config"]
     said = sys.stdin.read() if stdin or text == "-" else text
     worth = known.default_importance if importance is None else importance
@@ -155,7 +155,7 @@ def pack(
     header: str = HEADER,
     format: Fmt = "text",
 ) -> None:
-    """The best memories that fit a budget, as text."""
+    """Print the best memories that fit a token budget."""
     scope: dict[str, Any] = {"type": type, "tag": tag, "min_importance": min_importance, "mode": mode}
     packed = store_of(ctx).recall_pack(query, token_budget=budget, max_items=max_items, header=header, **scope)
     if format == "json":
@@ -178,7 +178,7 @@ def list_(
     include_superseded: Hidden = False,
     format: Fmt = "auto",
 ) -> None:
-    """The newest memories."""
+    """List the newest memories."""
     store, first = store_of(ctx), 0.0 if since is None else moment(since)
     every = store.list_recent(store.count(), include_superseded)
     matches = [m for m in every if type in (None, m.type) and (tag is None or tag in m.tags) and m.created_at >= first]
@@ -197,9 +197,9 @@ def moment(text: str) -> float:
 
 @app.command()
 def show(ctx: typer.Context, id: str, format: Fmt = "auto") -> None:
-    """All that is known of a memory, and what superseded it."""
+    """Show a memory and its successors."""
     store = store_of(ctx)
-    memory = found_by(store, id)
+    memory = memory_by_prefix(store, id)
     if format == "json":
         show_json(memory.to_dict())
         return
@@ -210,7 +210,7 @@ def show(ctx: typer.Context, id: str, format: Fmt = "auto") -> None:
         memory = successor
 
 
-def found_by(store: MemoryStore, prefix: str) -> Memory:
+def memory_by_prefix(store: MemoryStore, prefix: str) -> Memory:
     return store._existing(resolve_id_prefix(store, prefix))
 
 
@@ -219,7 +219,7 @@ def forget(ctx: typer.Context, ids: Ids, yes: Yes = False) -> None:
     """Delete memories."""
     store = store_of(ctx)
     records = [resolve_id_prefix(store, id) for id in ids]
-    confirmed(f"Delete {len(records)} memories?", yes)
+    confirm(f"Delete {len(records)} memories?", yes)
     for id in records:
         store.forget(id)
         print(f"Deleted {id[:SHORT]}")
@@ -228,7 +228,7 @@ def forget(ctx: typer.Context, ids: Ids, yes: Yes = False) -> None:
 @app.command()
 def edit(ctx: typer.Context, id: str) -> None:
     """Open a memory in the editor."""
-    store, memory = store_of(ctx), found_by(store_of(ctx), id)
+    store, memory = store_of(ctx), memory_by_prefix(store_of(ctx), id)
     head = f"type: {memory.type}\nimportance: {memory.importance}\ntags: {','.join(memory.tags)}\n"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "memory.txt"
@@ -252,7 +252,7 @@ def tag(
     remove: Annotated[list[str] | None, typer.Option("--remove")] = None,
 ) -> None:
     """Add and remove tags."""
-    memory = found_by(store_of(ctx), id)
+    memory = memory_by_prefix(store_of(ctx), id)
     tags = [each for each in dict.fromkeys([*memory.tags, *(add or ())]) if each not in (remove or ())]
     store_of(ctx).edit(memory.id, tags=tags)
     print(f"{memory.id[:SHORT]}: {','.join(tags)}")
@@ -261,7 +261,7 @@ def tag(
 @app.command(context_settings=NEGATIVE)
 def bump(ctx: typer.Context, id: str, delta: str) -> None:
     """Change the importance: +0.2, -0.1, =0.9."""
-    memory = found_by(store_of(ctx), id)
+    memory = memory_by_prefix(store_of(ctx), id)
     wanted = float(delta[1:]) if delta.startswith("=") else memory.importance + float(delta)
     after = store_of(ctx).edit(memory.id, importance=wanted)
     print(f"{memory.id[:SHORT]}: {memory.importance:.2f} → {after.importance:.2f}")
@@ -269,7 +269,7 @@ def bump(ctx: typer.Context, id: str, delta: str) -> None:
 
 @app.command()
 def link(ctx: typer.Context, src: str, dst: str, rel: Annotated[str, typer.Option("--rel")] = "related") -> None:
-    """Tie a memory to another."""
+    """Link a memory to another."""
     source, target = (resolve_id_prefix(store_of(ctx), id) for id in (src, dst))
     store_of(ctx).link(source, target, rel)
     print(f"{source[:SHORT]} -{rel}-> {target[:SHORT]}")
@@ -277,16 +277,16 @@ def link(ctx: typer.Context, src: str, dst: str, rel: Annotated[str, typer.Optio
 
 @app.command()
 def unlink(ctx: typer.Context, src: str, dst: str, rel: Rel = None) -> None:
-    """Remove ties."""
+    """Remove links."""
     source, target = (resolve_id_prefix(store_of(ctx), id) for id in (src, dst))
-    print(f"Removed {store_of(ctx).unlink(source, target, rel)} ties")
+    print(f"Removed {store_of(ctx).unlink(source, target, rel)} links")
 
 
 @app.command()
 def neighbors(
     ctx: typer.Context, id: str, rel: Rel = None, direction: str = "both", depth: int = 1, format: Fmt = "auto"
 ) -> None:
-    """What ties lead to."""
+    """List linked memories."""
     result = store_of(ctx).neighbors(resolve_id_prefix(store_of(ctx), id), rel, cast(Direction, direction), depth)
     if chosen(format) == "json":
         show_json([{**memory.to_dict(), "rel": rel} for memory, rel in result])
@@ -296,7 +296,7 @@ def neighbors(
 
 @app.command()
 def graph(ctx: typer.Context, ids: Ids, depth: int = 1, format: Fmt = "ascii") -> None:
-    """The ties around memories: ascii, dot or json."""
+    """Print the links around memories: ascii, dot or json."""
     store = store_of(ctx)
     result = store.subgraph([resolve_id_prefix(store, id) for id in ids], depth)
     if format == "json":
@@ -316,19 +316,19 @@ def conflicts(
     threshold: float | None = None,
     resolve: Annotated[str | None, typer.Option("--resolve")] = None,
 ) -> None:
-    """Memories that repeat or contradict each other; `--resolve interactive` asks about each pair."""
+    """List memories that repeat or contradict each other; `--resolve interactive` asks about each pair."""
     store = store_of(ctx)
     for each in store.find_conflicts(id and resolve_id_prefix(store, id), threshold):
         if store.get(each.a.id) is None or store.get(each.b.id) is None:
-            continue  # the answer to an earlier pair took one of them
+            continue  # an earlier answer removed one of them
         print(f"{each.kind} ({each.reason}, {each.similarity:.2f})")
         print(f"  A {each.a.id[:SHORT]} {each.a.text}\n  B {each.b.id[:SHORT]} {each.b.text}")
         if resolve == "interactive":
             said = typer.prompt("[k]eep, [a] supersede A, [b] supersede B, [da] delete A, [db] delete B, [s]kip", "s")
-            settled(store, each.a.id, each.b.id, said.strip().lower())
+            resolve_conflict(store, each.a.id, each.b.id, said.strip().lower())
 
 
-def settled(store: MemoryStore, a: str, b: str, said: str) -> None:
+def resolve_conflict(store: MemoryStore, a: str, b: str, said: str) -> None:
     if said in ("a", "b"):
         store.supersede(*((a, b) if said == "a" else (b, a)))
     elif said in ("da", "db"):
@@ -337,7 +337,7 @@ def settled(store: MemoryStore, a: str, b: str, said: str) -> None:
 
 @app.command()
 def supersede(ctx: typer.Context, old: str, new: str) -> None:
-    """Let a memory take another's place."""
+    """Replace a memory with another."""
     gone, successor = (resolve_id_prefix(store_of(ctx), id) for id in (old, new))
     store_of(ctx).supersede(gone, successor)
     print(f"{gone[:SHORT]} superseded by {successor[:SHORT]}")
@@ -359,12 +359,12 @@ def prune(
     apply: Apply = False,
     yes: Yes = False,
 ) -> None:
-    """Delete what has faded; only shows it unless --apply."""
+    """Delete faded memories; only lists them unless --apply."""
     engine = DecayEngine(store_of(ctx), decay_rate, min_score, tuple(protect_type or ("procedural",)))
     faded = engine.prune(dry_run=True)
     show_memories(faded)
     if apply and faded:
-        confirmed(f"Delete {len(faded)} memories?", yes)
+        confirm(f"Delete {len(faded)} memories?", yes)
         print(f"Deleted {len(engine.prune())} memories")
 
 
@@ -377,12 +377,12 @@ def reflect(
     apply: Apply = False,
     yes: Yes = False,
 ) -> None:
-    """Condense similar episodes; only shows the summaries unless --apply."""
+    """Summarize similar episodes; only lists the summaries unless --apply."""
     if consolidate not in ("none", "soft", "hard"):
-        raise ValueError(f"There is no way {consolidate!r} to consolidate; use none, soft or hard.")
+        raise ValueError(f"Unknown mode {consolidate!r}; use none, soft or hard.")
     engine = ReflectionEngine(store_of(ctx), threshold, min_cluster_size)
     if apply and consolidate == "hard":
-        confirmed("Delete the episodes that are condensed?", yes)
+        confirm("Delete the summarized episodes?", yes)
     ways: dict[str, Any] = {"none": False, "soft": True, "hard": "hard"}
     show_memories(engine.reflect(dry_run=not apply, consolidate=ways[consolidate]))
 
@@ -410,8 +410,8 @@ def import_(
     dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
     yes: Yes = False,
 ) -> None:
-    """Take memories in from an archive."""
-    confirmed(f"Import {path}?", yes or dry_run)
+    """Import memories from an archive."""
+    confirm(f"Import {path}?", yes or dry_run)
     done = store_of(ctx).import_(path, on_conflict, regenerate_vectors, dry_run)
     counts = f"imported={done.imported} skipped={done.skipped} overwritten={done.overwritten} renamed={done.renamed}"
     print(f"{counts} errors={len(done.errors)}")
@@ -419,7 +419,7 @@ def import_(
 
 @app.command()
 def info(path: str) -> None:
-    """Look into an archive without importing it."""
+    """Describe an archive without importing it."""
     data = look_into(path)
     print(f"{data.header.form} {data.header.version}: {data.count} memories of {data.header.space!r}")
     print(f"model {data.header.embedder}, {data.vectors} with vectors, {data.errors} bad lines, {data.bytes} bytes")
@@ -427,7 +427,7 @@ def info(path: str) -> None:
 
 @app.command()
 def backup(ctx: typer.Context) -> None:
-    """Copy the store beside the others of ~/.ai_houkai/backups."""
+    """Copy the store to ~/.ai_houkai/backups."""
     place = config._HOUKAI_DIR / "backups" / time.strftime("%Y%m%d-%H%M%S")
     place.mkdir(parents=True)
     print(store_of(ctx).native.backup(place / STORE_FILE).parent)
@@ -454,7 +454,7 @@ def tail(
     id: Annotated[str | None, typer.Option("--id")] = None,
     all: Annotated[bool, typer.Option("--all")] = False,
 ) -> None:
-    """The latest entries; with --all from the archives too."""
+    """List the latest entries; with --all from the archives too."""
     matches = list(store_of(ctx).journal.read(op=op, actor=actor, memory_id=id, include_archives=all))
     latest = matches[-n:] if n > 0 else []
     rows = [(f"{each.ts:.3f}", each.op, each.actor, each.id[:SHORT], each.summary()) for each in latest]
@@ -463,17 +463,17 @@ def tail(
 
 @journal.command("show")
 def show_entry(ctx: typer.Context, ts: float) -> None:
-    """One entry, whole."""
+    """Show one entry."""
     show_json(asdict(entry_at(store_of(ctx), ts)))
 
 
 @journal.command()
 def undo(ctx: typer.Context, ts: float, yes: Annotated[bool, typer.Option("--yes", "-y")] = False) -> None:
-    """Take one entry back."""
+    """Undo one entry."""
     entry = entry_at(store_of(ctx), ts)
-    confirmed(f"Undo {entry.summary()}?", yes)
+    confirm(f"Undo {entry.summary()}?", yes)
     if not store_of(ctx).undo(entry):
-        raise ValueError(f"{entry.op} cannot be taken back; it is not undoable, or no longer stands.")
+        raise ValueError(f"{entry.op} cannot be undone: it has no undo, or the memory has changed since.")
     print(f"Undone: {entry.summary()}")
 
 
@@ -486,16 +486,16 @@ def entry_at(store: MemoryStore, ts: float) -> JournalEntry:
 
 @maintenance.command()
 def tick(ctx: typer.Context) -> None:
-    """Do once what is due."""
-    print(configured(store_of(ctx), load_maintenance()).tick().summary())
+    """Run the jobs that are due, once."""
+    print(make_scheduler(store_of(ctx), load_maintenance()).tick().summary())
 
 
 @maintenance.command()
 def run(ctx: typer.Context) -> None:
-    """Do what is due, until stopped."""
+    """Run the jobs when they are due, until stopped."""
     known = load_maintenance()
     with pid_file(known.pid_path), logging_to(known.log_path), stopping_on_signals() as stop:
-        configured(store_of(ctx), known).run_forever(stop)
+        make_scheduler(store_of(ctx), known).run_forever(stop)
 
 
 @maintenance.command()
@@ -503,20 +503,20 @@ def start(ctx: typer.Context) -> None:
     """Run in the background."""
     known, place = load_maintenance(), ctx.obj["config"]
     if daemon.is_alive(known.pid_path):
-        raise ValueError("It is running already; `houkai maintenance stop` ends it.")
+        raise ValueError("Maintenance is running already; `houkai maintenance stop` ends it.")
     pid = daemon.spawn_detached(place.store_path, place.collection, known.log_path, known.pid_path)
     print(f"Started as process {pid}")
 
 
 @maintenance.command()
 def stop() -> None:
-    """End what runs in the background."""
+    """Stop the background process."""
     print("Stopped" if daemon.stop_daemon(load_maintenance().pid_path) else "Nothing was running")
 
 
 @maintenance.command()
 def status() -> None:
-    """Whether it runs, and when each job last did."""
+    """Show whether it runs, and when each job last ran."""
     known = load_maintenance()
     state = MaintenanceState.load(known.state_path)
     print("running" if daemon.is_alive(known.pid_path) else "not running")

@@ -66,12 +66,12 @@ class MaintenanceScheduler:
         result = TickResult()
         if self.decay_every is not None and state.next_run_at(state.last_decay_at, self.decay_every, at) <= at:
             result.ran_decay = True
-            result.decayed, result.decay_error = tried(lambda: self._decay(at))
+            result.decayed, result.decay_error = run_job(lambda: self._decay(at))
             if result.decay_error is None:
                 state.last_decay_at, state.total_decayed = at, state.total_decayed + result.decayed
         if self.reflect_every is not None and state.next_run_at(state.last_reflect_at, self.reflect_every, at) <= at:
             result.ran_reflect = True
-            result.reflected, result.reflect_error = tried(self._reflect)
+            result.reflected, result.reflect_error = run_job(self._reflect)
             if result.reflect_error is None and self.reflect_apply:
                 state.last_reflect_at, state.total_reflected = at, state.total_reflected + result.reflected
         state.save(self.state_path)
@@ -92,12 +92,12 @@ class MaintenanceScheduler:
         return len(engine.reflect(dry_run=not self.reflect_apply, consolidate=self.reflect_apply))
 
 
-def configured(store: MemoryStore, known: MaintenanceConfig) -> MaintenanceScheduler:
+def make_scheduler(store: MemoryStore, known: MaintenanceConfig) -> MaintenanceScheduler:
     data: dict[str, Any] = {each.name: getattr(known, each.name) for each in fields(MaintenanceScheduler)[1:]}
     return MaintenanceScheduler(store, **data)
 
 
-def tried(job: Callable[[], int]) -> tuple[int, str | None]:
+def run_job(job: Callable[[], int]) -> tuple[int, str | None]:
     try:
         return job(), None
     except Exception as error:  # whatever it is: the other job must not wait for somebody to mend this one

@@ -94,11 +94,11 @@ def _supersede(session: ToolSession, old_id: str, new_id: str) -> dict[str, Json
 
 def _maintenance_tick(session: ToolSession, reflect_apply: bool = False) -> dict[str, Json]:
     from ..cli.config import load_maintenance
-    from ..maintenance.scheduler import configured
+    from ..maintenance.scheduler import make_scheduler
 
     known = load_maintenance()
     known.reflect_apply = reflect_apply or known.reflect_apply
-    done = configured(_store_of(session), known).tick()
+    done = make_scheduler(_store_of(session), known).tick()
     return {"summary": done.summary(), **asdict(done)}
 
 
@@ -153,23 +153,23 @@ def _conflict_records(session: ToolSession, matches: list[Conflict]) -> list[Jso
     return [profile.conflict_record(session.clean(each)) for each in native]
 
 
-OURS: dict[str, Callable[..., ToolResult]] = {
+OVERRIDES: dict[str, Callable[..., ToolResult]] = {
     "remember": _remember, "forget": _forget, "link": _link, "unlink": _unlink, "find_conflicts": _find_conflicts,
     "supersede": _supersede, "maintenance_tick": _maintenance_tick, "journal_tail": _journal_tail, "export": _export,
     "import": _import,
 }  # fmt: skip
 # What only reads is the profile's; the rest goes through the store that deletes, judges and notes as AI-Houkai does.
 PROFILE = replace(
-    profile.PROFILE, tools=tuple(replace(tool, run=OURS.get(tool.name, tool.run)) for tool in profile.TOOLS)
+    profile.PROFILE, tools=tuple(replace(tool, run=OVERRIDES.get(tool.name, tool.run)) for tool in profile.TOOLS)
 )
 TOOLS = {tool.name: tool.run for tool in PROFILE.tools}
 
 
 def _run(name: str, *values: Any, **arguments: Any) -> Any:
-    return TOOLS[name](ToolSession(_get_store().native, unseen), *values, **arguments)
+    return TOOLS[name](ToolSession(_get_store().native, ignore_progress), *values, **arguments)
 
 
-def unseen(done: int, total: int, what: str) -> None:
+def ignore_progress(done: int, total: int, what: str) -> None:
     """Progress of a call that nobody watches."""
 
 

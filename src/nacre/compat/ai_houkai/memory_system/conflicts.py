@@ -1,4 +1,4 @@
-"""AI-Houkai's rules for two memories that may not stand together."""
+"""AI-Houkai's rules for conflicts between two memories."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def tokenize(text: str) -> list[str]:
 
 
 def negation_diff(one: str, other: str) -> bool:
-    """Whether one of them denies an odd number of times and the other does not."""
+    """Whether exactly one of the texts has an odd number of negations."""
     counts = [sum(word in NEGATIONS for word in tokenize(re.sub("['’]", "", text))) for text in (one, other)]
     return counts[0] % 2 != counts[1] % 2
 
 
-def judged(a: Memory, b: Memory, similarity: float, contradicts: ConflictFn | None) -> Conflict:
+def judge(a: Memory, b: Memory, similarity: float, contradicts: ConflictFn | None) -> Conflict:
     derived = any(link.rel == "derived_from" and link.to in (a.id, b.id) for link in (*a.links, *b.links))
     if derived:
         return Conflict(a, b, similarity, "duplicate", "similarity")
@@ -45,21 +45,23 @@ def comparable(a: Memory, b: Memory) -> bool:
     return a.id != b.id and a.type == b.type and not (a.tags and b.tags and not set(a.tags) & set(b.tags))
 
 
-def of_one(store: NativeStore, memory: Memory, threshold: float, contradicts: ConflictFn | None) -> list[Conflict]:
-    """Among the nearest that stand."""
+def conflicts_of(
+    store: NativeStore, memory: Memory, threshold: float, contradicts: ConflictFn | None
+) -> list[Conflict]:
+    """Among the nearest current memories."""
     vector = store.embedder.embed([memory.text])[0]
     near = store.acting_as("conflicts").store.by_vector(store.space, vector, Filter.live(store.now()), NEAREST + 1)
     nearest = [match for match in near if match.id != memory.id][:NEAREST]
     alike = {match.id: min(1.0, match.score) for match in nearest if match.score >= threshold}
     others = [Memory.of(other) for other in store.get_many(list(alike)) if not other.superseded_by]
-    return [judged(memory, other, alike[other.id], contradicts) for other in others if comparable(memory, other)]
+    return [judge(memory, other, alike[other.id], contradicts) for other in others if comparable(memory, other)]
 
 
-def of_all(store: NativeStore, threshold: float, contradicts: ConflictFn | None) -> list[Conflict]:
+def all_conflicts(store: NativeStore, threshold: float, contradicts: ConflictFn | None) -> list[Conflict]:
     """Every pair, the newer of each first."""
     current = [Memory.of(each) for each in store.list_recent(store.count())]
     return [
-        judged(a, b, similarity, contradicts)
+        judge(a, b, similarity, contradicts)
         for a, b, similarity in pairs(store, current, threshold)
         if comparable(a, b)
     ]

@@ -63,7 +63,7 @@ USUAL = ("metadatas", "documents")
 
 @dataclass
 class Client:
-    """Closing frees the file."""
+    """Closing releases the file."""
 
     native: NativeStore
 
@@ -87,7 +87,7 @@ class Collection:
         offset: int = 0,
         include: Sequence[str] = USUAL,
     ) -> Rows:
-        matches = [memory for memory in self._chosen(ids) if admitted(memory.to_metadata(), where)]
+        matches = [memory for memory in self._chosen(ids) if matches_where(memory.to_metadata(), where)]
         return self._rows(matches[offset:][:limit], include)
 
     def add(
@@ -105,12 +105,12 @@ class Collection:
         documents: Sequence[str] | None = None,
         **_: object,
     ) -> None:
-        """Unknown ids are passed over."""
+        """Ignores unknown ids."""
         known = {memory.id for memory in self.native.get_many(ids)}
         metas = metadatas or [{}] * len(ids)
         texts: Sequence[str | None] = documents or [None] * len(ids)
         value = zip(ids, metas, texts, strict=True)
-        edits = {id: changing(meta, text) for id, meta, text in value if id in known}
+        edits = {id: edit_from(meta, text) for id, meta, text in value if id in known}
         if edits:
             self.native.write("edit", edits=edits)
 
@@ -168,11 +168,11 @@ class Collection:
         }
 
 
-def admitted(meta: Mapping[str, Any], where: Where | None) -> bool:
+def matches_where(meta: Mapping[str, Any], where: Where | None) -> bool:
     """Chroma's filter over plain values: equality, comparisons, `$and` and `$or`."""
     for name, wanted in (where or {}).items():
         if name in JOINED:
-            if not JOINED[name](admitted(meta, each) for each in wanted):
+            if not JOINED[name](matches_where(meta, each) for each in wanted):
                 return False
         else:
             tests = wanted.items() if isinstance(wanted, Mapping) else [("$eq", wanted)]
@@ -181,7 +181,7 @@ def admitted(meta: Mapping[str, Any], where: Where | None) -> bool:
     return True
 
 
-def changing(meta: Where, text: str | None) -> Callable[[NativeMemory], NativeMemory]:
+def edit_from(meta: Where, text: str | None) -> Callable[[NativeMemory], NativeMemory]:
     def changed(memory: NativeMemory) -> NativeMemory:
         stands = Memory.of(memory)
         said = stands.text if text is None else text
@@ -203,7 +203,7 @@ OWN = ("minilm", "hashing", "openai", "sentence-transformers")
 
 
 def settings_for(path: str | Path, collection: str, model: str = MODEL) -> Settings:
-    """Makes the directory, in which the file then lies."""
+    """Creates the directory for the file."""
     folder = str(path)
     if folder != IN_MEMORY:
         place = Path(path).expanduser()
@@ -220,7 +220,7 @@ def settings_for(path: str | Path, collection: str, model: str = MODEL) -> Setti
 
 
 def model_of_environment() -> str:
-    """One for every door, or one would write vectors that another cannot read."""
+    """The same for every interface, so that all write vectors that the others can read."""
     return os.environ.get("AI_HOUKAI_EMBEDDER") or MODEL
 
 
@@ -236,7 +236,7 @@ IMPORT = "import"
 __all__ = ["Memory", "MemoryStore", "_bm25_score_pool", "_estimate_tokens", "_negation_diff", "_tokenize"]
 
 POLICIES = ("ignore", "warn", "supersede", "raise")
-ACCESSED = "accessed"  # recency counts from the last use here, natively from the making
+ACCESSED = "accessed"  # recency counts from the last access here, natively from the creation
 _estimate_tokens = estimated_tokens
 
 
@@ -272,7 +272,7 @@ class MemoryStore:
 
     @contextmanager
     def as_actor(self, name: str) -> Iterator[None]:
-        """Within it, the journals tell what is done under this name."""
+        """Inside the block, the journals record this name as the actor."""
         own, native = self.actor, self.native
         self.actor, self.native = name, native.as_actor(name)
         try:
@@ -329,10 +329,10 @@ class MemoryStore:
         contradiction_fn: ConflictFn | None = None,
         polarity: int = 0,
     ) -> RememberResult:
-        """As `remember`, and tells what it conflicts with; `raise` is decided before anything is written."""
-        policy = known_policy(on_conflict or self.conflict_policy)
+        """As `remember`, and returns the conflicts; `raise` is decided before anything is written."""
+        policy = check_policy(on_conflict or self.conflict_policy)
         fields: dict[str, Any] = {"type": type, "tags": list(tags), "source": source or "", "polarity": polarity}
-        draft = self.native.draft(text, importance=clamped(importance), **fields)
+        draft = self.native.draft(text, importance=clamp(importance), **fields)
         contradicts = contradiction_fn or self.contradiction_fn
         result = [] if policy == "ignore" else self._conflicts(Memory.of(draft), None, contradicts)
         if result and policy == "raise":
@@ -345,7 +345,7 @@ class MemoryStore:
             self._log("supersede", old, meta={"old_id": old, "new_id": kept.id})
         if result and policy == "warn":
             message = "; ".join(f"{each.kind} of {each.b.id} ({each.reason})" for each in result)
-            warnings.warn(f"Stored beside {len(result)} conflict(s): {message}.", UserWarning, stacklevel=3)
+            warnings.warn(f"Stored despite {len(result)} conflict(s): {message}.", UserWarning, stacklevel=3)
         return RememberResult(kept, result, "superseded" if replaced else "stored")
 
     def forget(self, memory_id: str) -> bool:
@@ -361,7 +361,7 @@ class MemoryStore:
         before = self._existing(memory_id)
         values = {name: value for name, value in fields.items() if value is not None}
         if "importance" in values:
-            values["importance"] = clamped(values["importance"])
+            values["importance"] = clamp(values["importance"])
         self.native.edit(memory_id, **values)
         after = self._existing(memory_id)
         self._log("edit", memory_id, before=before.to_dict(), after=after.to_dict())
@@ -406,7 +406,7 @@ class MemoryStore:
             include_superseded=include_superseded,
         )
         used = {memory.id: memory for memory in self.native.get_many([hit.memory.id for hit in hits])}
-        return [(seen(hit.memory, used), hit.score) for hit in hits]
+        return [(with_last_use(hit.memory, used), hit.score) for hit in hits]
 
     def recall_pack(
         self,
@@ -442,7 +442,7 @@ class MemoryStore:
             memory.last_accessed, memory.access_count = now.last_accessed, now.access_count
 
     def link(self, src_id: str, dst_id: str, rel: str = "related") -> None:
-        """The target need not be there. Raises `KeyError` for an unknown source, `ValueError` for a tie to itself."""
+        """The target need not be there. Raises `KeyError` for an unknown source, `ValueError` for a link to itself."""
         if self.native.link(src_id, dst_id, rel).new:
             self._log("link", src_id, meta={"src_id": src_id, "dst_id": dst_id, "rel": rel})
 
@@ -495,11 +495,11 @@ class MemoryStore:
         if memory_id is not None:
             return self._conflicts(self._existing(memory_id), threshold, self.contradiction_fn)
         least = self.conflict_threshold if threshold is None else threshold
-        return conflicts.of_all(self.native, least, self.contradiction_fn)
+        return conflicts.all_conflicts(self.native, least, self.contradiction_fn)
 
     def _conflicts(self, memory: Memory, threshold: float | None, contradicts: ConflictFn | None) -> list[Conflict]:
         least = self.conflict_threshold if threshold is None else threshold
-        return conflicts.of_one(self.native, memory, least, contradicts)
+        return conflicts.conflicts_of(self.native, memory, least, contradicts)
 
     def _existing(self, memory_id: str) -> Memory:
         result = self.get(memory_id)
@@ -556,7 +556,7 @@ class MemoryStore:
         return bool(with_vectors) and archive.header.embedder not in ("", self.embedding_model)
 
     def undo(self, entry: JournalEntry) -> bool:
-        """False when it cannot be taken back, or no longer stands as it left it."""
+        """False when it has no undo, or the memory has changed since."""
         done = {"remember": self._unremember, "forget": self._unforget, "supersede": self._unsupersede,
                 "restore": self._unrestore, "link": self._unlink, "unlink": self._relink}  # fmt: skip
         if entry.op not in done or not done[entry.op](entry):
@@ -596,18 +596,18 @@ class MemoryStore:
         return any(each.new for each in made)
 
 
-def known_policy(name: str) -> str:
+def check_policy(name: str) -> str:
     if name not in POLICIES:
         raise UnknownName("conflict policy", name, POLICIES)
     return name
 
 
-def clamped(importance: float) -> float:
+def clamp(importance: float) -> float:
     return min(1.0, max(0.0, float(importance)))
 
 
-def seen(memory: NativeMemory, used: dict[str, NativeMemory]) -> Memory:
-    """With the use that the recall itself was."""
+def with_last_use(memory: NativeMemory, used: dict[str, NativeMemory]) -> Memory:
+    """With the access that the recall itself counted."""
     rendered, now = Memory.of(memory), used.get(memory.id, memory)
     rendered.last_accessed, rendered.access_count = now.last_accessed, now.access_count
     return rendered

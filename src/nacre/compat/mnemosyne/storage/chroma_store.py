@@ -248,7 +248,7 @@ class ChromaMemoryStore:
     def _query(
         self, query: str, wanted: int, status: MemoryStatus | None, strategy: str, fusion: RankFusion | None = None
     ) -> QueryResult:
-        """Copies of one text stand each for itself."""
+        """Duplicates of one text are returned separately."""
         hits = self.memories.recall(query, wanted, touch=False, status=IN[status], strategy=strategy, fusion=fusion)
         copies = {each.id: each for each in self.memories.get_many([id for hit in hits for id in hit.collapsed])}
         same = ((hit, (hit.memory, *(self.memories.clean(copies[id]) for id in hit.collapsed))) for hit in hits)

@@ -7,7 +7,7 @@ import pytest
 from nacre.minds.knowledge import HierarchicalMemory
 from nacre.minds.subgraph import KnowledgeCategory, KnowledgeEdge, KnowledgeNode, KnowledgeSubgraph
 from nacre.model.memory import Json
-from tests.minds.knowing import mind, token, turn
+from tests.minds.knowledge_factory import mind, token, turn
 
 __all__ = ["mind"]
 

@@ -24,7 +24,7 @@ demo: $(STAMP)  ## A short real story on a throw-away store
 
 test: lint types layers unit  ## Lint, types, layers, and every test that is not slow
 
-test-all: lint types layers unit-all  ## All of `make test`, the slow tests, and the property tests at length: what CI runs
+test-all: lint types layers unit-all  ## All of `make test`, the slow tests, and the property tests at length
 
 test-busy: $(STAMP)  ## The tests of `make test` three times, beside two busy loops for each core
 	@$(BIN)/nacre model install

@@ -20,6 +20,7 @@ Order: TypeAlias = Literal["newest", "oldest", "importance", "confidence", "upda
 Tallied: TypeAlias = Literal["type", "status", "source", "tags", "contexts", "anti_contexts", "entities"]
 Vectors: TypeAlias = "NDArray[np.float32]"
 Keys: TypeAlias = "NDArray[np.int64]"
+ALL = Filter()
 
 
 class Clock(Protocol):
@@ -98,14 +99,6 @@ class Match:
     span: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Posting:
-    """The memories that contain a stem. `weights` are its BM25 weights, without its rarity."""
-
-    keys: Keys
-    weights: Vectors
-
-
 class Place(NamedTuple):
     """What ranking needs of a memory before the record is read; `key` is the backend's number for it."""
 
@@ -117,6 +110,47 @@ class Place(NamedTuple):
     characters: int
     asks: bool
     at: float  # when it happened, if known, else when it was stored
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """What `gather` looks for. Each channel (words, meaning) brings up to `pool` memories that `where` admits.
+
+    `terms` are stems; one with spaces is a phrase. `windows` are spans of time (start, end): the nearest by meaning
+    within each are candidates as well, and so are the turns within `reach` positions of the best ones. `visible` is
+    what the asker may know of: it restricts the candidates like `where`, and every statistic counts only that.
+    """
+
+    terms: tuple[str, ...] = ()
+    vector: Vectors | None = None
+    where: Filter = ALL
+    pool: int = 100
+    reach: int = 0
+    windows: tuple[tuple[float, float], ...] = ()
+    visible: Filter = ALL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Arrays run along `places`, which are by rising key, neighbours last; `terms` are the stems that occur.
+
+    `cosines` are those of each memory's best chunk, 0 without a vector; `rarity` is the inverse document frequency of
+    each term; `shares` has a row per term: the BM25 score of each place for it. Every statistic is of the space.
+    """
+
+    places: tuple[Place, ...]
+    cosines: Vectors
+    terms: tuple[str, ...]
+    rarity: Vectors
+    shares: Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some memories in the order asked for; `cursor` continues after the last of them, empty when that was all."""
+
+    memories: list[Memory]
+    cursor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +176,9 @@ class Transaction(Protocol):
     def put(self, memory: Memory, derived: Derived | None = None) -> None:
         """Inserts or replaces the record; its derived data stays when `derived` is None.
 
-        A link that stays keeps its count of walks.
+        The state that it writes begins with the number that `append` gives to the memory's next entry in this
+        transaction, and the state before it stays readable by `Backend.at`. Without an entry the present state is
+        changed in place, and so are its words and vectors. A link that stays keeps its count of walks.
         """
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
@@ -152,7 +188,10 @@ class Transaction(Protocol):
         """Compresses long texts, where the backend can; they read as before. Returns how many."""
 
     def remove(self, space: str, id: str) -> bool:
-        """Removes the record with its words, chunks, vectors and outgoing links."""
+        """Removes the record with its words, chunks, vectors and outgoing links from the present.
+
+        Its earlier states stay readable if an entry of it follows in this transaction and it is not scrubbed.
+        """
 
     def claim_embedder(self, identity: str, dimensions: int) -> None:
         """Binds the store to a vector space on first use. Raises `EmbeddingMismatch` for another one."""
@@ -164,13 +203,21 @@ class Transaction(Protocol):
         """Rebuilds the backend's own indexes, if it has any; no record changes."""
 
     def append(self, entries: Sequence[JournalEntry]) -> None:
-        """Assigns the numbers of the entries: their `seq` is ignored."""
+        """Numbers the entries, whose own `seq` is ignored: each space counts its own from 1, without a gap, in the
+        order of commits. The version of each memory that an entry names increases by one."""
+
+    def last_at(self, space: str) -> float:
+        """The time of the last entry that the space's journal ever had; 0.0 when there was none."""
 
     def scrub_journal(self, space: str, id: str) -> int:
-        """Removes the memory's content from the journal and keeps the operations and their times."""
+        """Removes the memory's content from the journal and from its earlier states; operations and times stay.
+
+        In the past a removed memory is absent then; one that exists reads as it is now, from when it first existed.
+        """
 
     def forget_journal(self, space: str, upto: int) -> int:
-        """Drops the space's entries up to this one, and records where the journal begins now."""
+        """Drops the space's entries up to this one with the states that ended by then; records where the journal
+        begins now."""
 
     def rename_space(self, old: str, new: str) -> None:
         """Moves everything of `old` to `new`, which must be empty: records, derived data, journal, the terms of the
@@ -185,26 +232,28 @@ class Transaction(Protocol):
         """Sets the data of a term of the vocabulary (`kind` is "type", "relation", …); None removes the term."""
 
 
-class Backend(Protocol):
-    """Stores and finds records. A call with a space sees only the rows of that space.
+class Reader(Protocol):
+    """Every read, of one state of the store. A call with a space sees only the rows of that space.
 
-    Any number of threads and processes may use one store at once.
+    Each call reads one snapshot, and never waits for a writer.
     """
 
-    def transaction(self) -> AbstractContextManager[Transaction]:
-        """All or nothing. Transactions run one after the other."""
-
-    def get(self, space: str, ids: Sequence[str]) -> list[Memory]:
+    def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
         """In the order of `ids`, each once; unknown ids are left out."""
 
     def ids_like(self, space: str, prefix: str, limit: int) -> list[str]: ...
 
-    def select(
-        self, space: str, where: Filter, *, order: Order = "newest", limit: int | None = None, offset: int = 0
-    ) -> list[Memory]: ...
+    def page(
+        self, space: str, where: Filter, *, order: Order = "newest", limit: int, cursor: str = "", offset: int = 0
+    ) -> Page:
+        """At most `limit` memories after the cursor, then `offset`. Among equals the later written come first, except
+        in the order "oldest". A walk by cursors meets each memory once, also while others write.
+
+        Raises `InvalidInput` for a negative offset, and for a cursor that is damaged or of another order.
+        """
 
     def iterate(self, space: str, where: Filter) -> Iterator[Memory]:
-        """Oldest first and in bounded memory; records written in the meantime may or may not appear."""
+        """Oldest first, page by page; records written in the meantime may or may not appear."""
 
     def count(self, space: str, where: Filter) -> int: ...
 
@@ -214,36 +263,18 @@ class Backend(Protocol):
     def spaces(self) -> dict[str, int]:
         """Each space with the number of its memories."""
 
-    def by_words(self, space: str, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
+    def gather(self, space: str, search: Search) -> Candidates:
+        """All that ranking needs, in one call. A narrow filter does not cost candidates: each channel brings at least
+        half of its pool, or everything that is admitted. Common stems may get an average weight, and the most common
+        may be left out, where reading them costs more than they contribute."""
+
+    def by_words(
+        self, space: str, terms: Sequence[str], where: Filter, limit: int, visible: Filter = ALL
+    ) -> list[Match]:
         """BM25 over the whole space for any of the stems, best first; a term with spaces is a phrase."""
 
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
         """Cosine of each memory's best chunk over the whole space, best first."""
-
-    def postings(self, terms: Sequence[str]) -> dict[str, Posting]:
-        """For the stems that occur, over all spaces, by rising key. Common stems may get an average weight, and the
-        most common may be left out, where reading them costs more than they contribute."""
-
-    def size(self) -> int:
-        """How many memories there are in all spaces."""
-
-    def near(self, space: str, vector: Vectors, limit: int, only: Keys | None = None) -> tuple[Keys, Vectors]:
-        """Keys and cosines of the nearest memories of any status, best first; `only` (rising) restricts the search."""
-
-    def cosines(self, space: str, vector: Vectors, keys: Keys) -> Vectors:
-        """Of each memory's best chunk, in order; 0 where there is no vector."""
-
-    def places(self, space: str, keys: Keys, where: Filter) -> list[Place]:
-        """Of the memories that the filter admits, by rising key."""
-
-    def around(self, space: str, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
-        """The admitted memories within `reach` positions of each (session, position), by rising key, each once."""
-
-    def allowed(self, space: str, where: Filter) -> Keys:
-        """The keys of all memories that the filter admits, rising."""
-
-    def touch(self, space: str, ids: Sequence[str], at: float) -> None:
-        """Records a use. Not an operation: it is not journaled, and is lost when the store is busy or read-only."""
 
     def edges(
         self,
@@ -258,30 +289,21 @@ class Backend(Protocol):
         Ordered by when the source was written, then by target and relation.
         """  # fmt: skip
 
-    def walked(self, space: str, edges: Sequence[Edge]) -> None:
-        """Counts a walk along each link. Like `touch`, this is not an operation."""
-
     def replaced_by(self, space: str, id: str) -> list[Memory]:
         """The memories that this one superseded, oldest first."""
-
-    def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
-        """Vectors already stored for exactly these texts."""
 
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
         """The vectors of each memory that has any: a row for each chunk, in order."""
 
-    def pending(self, limit: int) -> list[Memory]:
-        """Memories of any space whose vectors are not computed yet."""
-
-    def embedder(self) -> str:
-        """The identity that the store is bound to, or an empty string."""
+    def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
+        """The terms of a kind in the vocabulary, each with its data; always those of the present."""
 
     def journal(
         self, space: str, where: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
         """A row that cannot be read is returned as an entry marked `damaged`, without before and after."""
 
-    def written_by(self, space: str, at: float) -> int:
+    def seq_at(self, space: str, time: float) -> int:
         """The number of the last entry that the journal had at that time; 0 when there was none.
 
         The order of writing decides, so that a clock that runs backwards never splits an operation.
@@ -290,19 +312,57 @@ class Backend(Protocol):
     def journal_begins(self, space: str) -> tuple[int, float]:
         """The last entry that was dropped, and its time; (0, 0.0) when the journal is complete."""
 
-    def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
-        """The terms of a kind in the vocabulary, each with its data."""
-
     def health(self, *, thorough: bool = False) -> Health: ...
 
-    def check_records(self) -> None:
-        """Raises `StoreDamaged` when an index disagrees with its table, so that some memories would be missed."""
+
+class FileFeatures(Protocol):
+    """What only a store in a file can do."""
 
     def copy_to(self, path: Path) -> None:
         """A consistent, verified copy of the store, also while others write.
 
         Raises `InvalidInput` when the path exists, and `StorageError` when no copy can be made.
         """
+
+    def check_records(self) -> None:
+        """Raises `StoreDamaged` when an index disagrees with its table, so that some memories would be missed."""
+
+
+class Backend(Reader, Protocol):
+    """The present state of the store, and writing. Any number of threads and processes may use one store at once."""
+
+    def at(self, space: str, seq: int) -> Reader:
+        """The space as it was after its journal entry `seq`, at the cost of the same question today; 0 is before the
+        first one. The journal ends there, too. Uses and counts of walks are those of the present.
+
+        Statistics of words may be those of the present where counting those of the past would cost more; the reader
+        may only be asked for this space. States before `journal_begins` are not kept.
+        """
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """All or nothing. Transactions run one after the other."""
+
+    def changes_since(self, space: str, seq: int) -> list[str]:
+        """The ids of the memories that have a journal entry after this one, in the order of their last one."""
+
+    def touch(self, space: str, ids: Sequence[str], at: float) -> None:
+        """Records a use. Not an operation: it is not journaled, and is lost when the store is busy or read-only."""
+
+    def walked(self, space: str, edges: Sequence[Edge]) -> None:
+        """Counts a walk along each link. Like `touch`, this is not an operation."""
+
+    def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
+        """Vectors already stored for exactly these texts."""
+
+    def pending(self, limit: int) -> list[Memory]:
+        """Memories of any space whose vectors are not computed yet."""
+
+    def embedder(self) -> str:
+        """The identity that the store is bound to, or an empty string."""
+
+    @property
+    def files(self) -> FileFeatures | None:
+        """None where the store is not kept in a file."""
 
     def close(self) -> None: ...
 

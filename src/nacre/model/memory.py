@@ -103,6 +103,8 @@ class Memory:
     superseded_at: float | None = None
     # ties
     links: tuple[Link, ...] = ()
+    # how many journaled writes it has seen; the backend counts, and no comparison, archive or filter knows it
+    version: int = field(default=0, compare=False)
 
     @property
     def happened_at(self) -> float:
@@ -144,8 +146,9 @@ def typed(name: str, value: Json) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-NAMES = tuple(each.name for each in fields(Memory))
+NAMES = tuple(each.name for each in fields(Memory) if each.name != "version")
 LISTS = ("tags", "contexts", "anti_contexts", "entities")
-DEFAULTS: dict[str, object] = {each.name: each.default for each in fields(Memory) if each.default is not MISSING} | {
-    "metadata": {}
+DEFAULTS: dict[str, object] = {
+    **{each.name: each.default for each in fields(Memory) if each.default is not MISSING and each.name in NAMES},
+    "metadata": {},
 }

@@ -1,0 +1,201 @@
+"""The array logic of `gather` and `by_words` that all backends share: channels, neighbours, cosines, BM25."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from nacre.model import Filter
+from nacre.protocols import ALL, Candidates, Keys, Match, Place, Search, Vectors
+
+K1, B = 1.2, 0.75  # of BM25, as usual
+# A title is a summary by its author; a tag is a chosen word. The text is the measure.
+COLUMN_WEIGHTS: Mapping[str, float] = {"title": 2.0, "text": 1.0, "role": 1.0, "tags": 1.5, "entities": 1.0}
+# So many of the best also bring their neighbours: a reply may not repeat what it replies to.
+WITH_NEIGHBOURS = 50
+WINDOW_SHARE = 5  # a time window brings one fifth of a channel's pool
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """The memories that contain a stem, by rising key. `frequencies` sum its occurrences times `COLUMN_WEIGHTS`,
+    `lengths` count all stems of the memory, `holding` says on how many memories it is: more than were read, maybe."""
+
+    keys: Keys
+    frequencies: Vectors
+    lengths: Vectors
+    holding: int
+
+
+class Index(Protocol):
+    """One state of one space, as a backend reads it within one snapshot.
+
+    A key is the backend's number for a memory in that state; the channels may also bring keys of other states, which
+    `places` and `around` leave out.
+    """
+
+    def measure(self, where: Filter) -> tuple[int, int]:
+        """How many memories the filter admits, and how many stems they have; without conditions, from counters."""
+
+    def postings(self, terms: Sequence[str], visible: Filter) -> dict[str, Posting]:
+        """Of the terms that occur in what `visible` admits, counting only that."""
+
+    def nearest(self, vector: Vectors, limit: int, only: Keys | None = None) -> Keys:
+        """The nearest memories of any status, best first; `only` (rising) restricts the search."""
+
+    def cosines(self, vector: Vectors, keys: Keys) -> Vectors:
+        """Of each memory's best chunk, in order; 0 where there is no vector."""
+
+    def places(self, keys: Keys, where: Filter) -> list[Place]:
+        """Of the memories that the filter admits, by rising key."""
+
+    def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
+        """The admitted memories within `reach` positions of each (session, position), by rising key, each once."""
+
+    def allowed(self, where: Filter) -> Keys:
+        """The keys of all memories that the filter admits, rising."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Per term its rarity, and the BM25 share of each memory that contains it."""
+
+    postings: Mapping[str, Posting]
+    rarity: Mapping[str, float]
+    shares: Mapping[str, Vectors]
+
+    @classmethod
+    def read(cls, index: Index, terms: Sequence[str], visible: Filter) -> Weights:
+        read = index.postings(tuple(dict.fromkeys(terms)), visible) if terms else {}
+        postings = {term: posting for term, posting in read.items() if len(posting.keys)}
+        memories, stems = index.measure(visible) if postings else (0, 0)
+        average = max(1.0, stems / max(1, memories))
+        rarity = {term: rarity_of(posting.holding, memories) for term, posting in postings.items()}
+        shares = {term: rarity[term] * bm25(posting, average) for term, posting in postings.items()}
+        return cls(postings, rarity, shares)
+
+    def best(self, pool: int, only: Keys | None) -> Keys:
+        """The memories with the best sums, in no order."""
+        keys, scores = self.sums()
+        if only is not None:
+            allowed = np.isin(keys, only, assume_unique=True)
+            keys, scores = keys[allowed], scores[allowed]
+        return keys if len(keys) <= pool else keys[np.argpartition(-scores, pool)[:pool]]
+
+    def sums(self) -> tuple[Keys, Vectors]:
+        """Every memory that contains a term, by rising key, with the sum of its shares."""
+        if not self.postings:
+            return np.empty(0, np.int64), np.empty(0)
+        keys = np.concatenate([posting.keys for posting in self.postings.values()])
+        unique, where = np.unique(keys, return_inverse=True)
+        return unique, np.bincount(where, np.concatenate(list(self.shares.values())), len(unique))
+
+    def along(self, keys: Keys) -> Vectors:
+        """A row per term: its share in each of the keys."""
+        rows = np.zeros((len(self.postings), len(keys)), np.float32)
+        for row, (term, posting) in enumerate(self.postings.items()):
+            at = np.minimum(np.searchsorted(posting.keys, keys), len(posting.keys) - 1)
+            rows[row] = np.where(posting.keys[at] == keys, self.shares[term][at], 0)
+        return rows
+
+
+def rarity_of(holding: int, total: int) -> float:
+    """Inverse document frequency, never negative: a common word says little, but nothing against a memory."""
+    return math.log(1 + (max(total - holding, 0) + 0.5) / (holding + 0.5))
+
+
+def bm25(posting: Posting, average: float) -> Vectors:
+    """The weight of the term in each memory, without its rarity."""
+    frequency = posting.frequencies
+    weights: Vectors = frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * posting.lengths / average))
+    return weights.astype(np.float32)
+
+
+def gather(index: Index, search: Search) -> Candidates:
+    """See `Reader.gather`."""
+    where = search.where & search.visible
+    weights = Weights.read(index, search.terms, search.visible)
+    places = candidate_places(index, search, weights, where)
+    cosines = cosines_of(index, search.vector, places)
+    if search.reach and any(place.session for place in places):
+        spots = best_positions(places, weights.along(keys_of(places)), cosines)
+        here = {place.key for place in places}
+        added = [place for place in index.around(spots, search.reach, where) if place.key not in here]
+        places += added
+        cosines = np.concatenate([cosines, cosines_of(index, search.vector, added)])
+    return Candidates(
+        places=tuple(places),
+        cosines=cosines,
+        terms=tuple(weights.postings),
+        rarity=np.array(list(weights.rarity.values()), np.float32),
+        shares=weights.along(keys_of(places)),
+    )
+
+
+def candidate_places(index: Index, search: Search, weights: Weights, where: Filter) -> list[Place]:
+    """Each channel brings at least half of its pool, or everything that the filter admits."""
+
+    def channels(only: Keys | None) -> list[Keys]:
+        by_words = weights.best(search.pool, only)
+        return [by_words] if search.vector is None else [by_words, index.nearest(search.vector, search.pool, only)]
+
+    keys_by_channel = channels(None)
+    places = index.places(np.unique(np.concatenate(keys_by_channel)), where)
+    admitted = keys_of(places)
+    if any(len(keys) >= search.pool and 2 * np.isin(keys, admitted).sum() < search.pool for keys in keys_by_channel):
+        # The filter is narrow, or most matches are of another state: search only among what the filter admits.
+        keys_by_channel = channels(index.allowed(where))
+        places = index.places(np.unique(np.concatenate(keys_by_channel)), where)
+    return places + nearest_in_time(index, search, places, where)
+
+
+def nearest_in_time(index: Index, search: Search, known: Sequence[Place], where: Filter) -> list[Place]:
+    """The nearest memories of the times that the question names; they may be far from the nearest of all."""
+    here = {place.key for place in known}
+    added: list[Place] = []
+    for start, end in search.windows if search.vector is not None else ():
+        for when in time_filters(start, end):
+            only = index.allowed(where & when)
+            keys = index.nearest(search.vector, search.pool // WINDOW_SHARE, only) if len(only) else only  # type: ignore[arg-type]
+            added += [place for place in index.places(np.sort(keys), where) if place.key not in here]
+            here |= {place.key for place in added}
+    return added
+
+
+def time_filters(start: float, end: float) -> tuple[Filter, Filter]:
+    dated = Filter.where(occurred_at__ge=start, occurred_at__le=end)
+    written = Filter.where(occurred_at__unset=True, created_at__ge=start, created_at__le=end)
+    return dated, written
+
+
+def cosines_of(index: Index, vector: Vectors | None, places: Sequence[Place]) -> Vectors:
+    if vector is None or not places:
+        return np.zeros(len(places), np.float32)
+    return index.cosines(vector, keys_of(places))
+
+
+def best_positions(places: Sequence[Place], shares: Vectors, cosines: Vectors) -> list[tuple[str, int]]:
+    words = shares.sum(axis=0)
+    together = words / max(float(words.max(initial=0)), 1e-9) + cosines / max(float(cosines.max(initial=0)), 1e-9)
+    ranked = (places[i] for i in np.argsort(-together, kind="stable").tolist())
+    spots = [(place.session, place.position) for place in ranked if place.session and place.position is not None]
+    return spots[:WITH_NEIGHBOURS]
+
+
+def keys_of(places: Sequence[Place]) -> Keys:
+    return np.array([place.key for place in places], np.int64)
+
+
+def by_words(index: Index, terms: Sequence[str], where: Filter, limit: int, visible: Filter = ALL) -> list[Match]:
+    """See `Reader.by_words`."""
+    keys, scores = Weights.read(index, terms, visible).sums()
+    if limit <= 0 or not len(keys):
+        return []
+    ids = {place.key: place.id for place in index.places(keys, where & visible)}
+    best = np.lexsort((-keys, -scores)).tolist()
+    ranked = [Match(ids[int(keys[i])], float(scores[i])) for i in best if int(keys[i]) in ids]
+    return ranked[:limit]

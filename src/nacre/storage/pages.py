@@ -1,0 +1,45 @@
+"""Orders and keyset cursors of `Reader.page`, the same for every backend."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+
+from nacre.errors import InvalidInput
+from nacre.protocols import Order
+
+# The fields that sort, then the backend's number of the memory; all of them fall, except in the order "oldest".
+ORDERS: Mapping[Order, tuple[str, ...]] = {
+    "newest": ("created_at",),
+    "oldest": ("created_at",),
+    "importance": ("importance", "created_at"),
+    "confidence": ("confidence", "created_at"),
+    "updated": ("updated_at",),
+    "accessed": ("last_accessed",),
+}
+RISING: Order = "oldest"
+
+
+def make_cursor(order: Order, values: Sequence[float]) -> str:
+    """`values` are the last memory's fields of the order, then its number."""
+    return base64.urlsafe_b64encode(json.dumps([order, *values]).encode()).decode().rstrip("=")
+
+
+def read_cursor(cursor: str, order: Order) -> tuple[float, ...] | None:
+    """The values that it was made of; None for an empty one. Raises `InvalidInput`."""
+    if not cursor:
+        return None
+    try:
+        made_for, *values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        sound = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    except (ValueError, TypeError):
+        made_for, values, sound = "", [], False
+    if not sound or made_for != order or len(values) != len(ORDERS[order]) + 1:
+        raise InvalidInput("This cursor is damaged or belongs to another order; begin again without one.")
+    return tuple(values)
+
+
+def check_offset(offset: int) -> None:
+    if offset < 0:
+        raise InvalidInput(f"The offset is {offset}; give 0 or more.")

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nacre.model import JournalEntry, Memory, Operation
-from nacre.protocols import Backend, Chunk, Derived, Vectors, Words
+from nacre.engine.engine import Change
+from nacre.model import Filter, JournalEntry, Memory, Operation
+from nacre.protocols import ALL, Backend, Chunk, Derived, Order, Reader, Vectors, Words
 
 DIMENSIONS = 8
 SPACE = "here"
@@ -47,6 +48,36 @@ def put(store: Backend, *pairs: tuple[Memory, Derived | None] | Memory) -> None:
         for pair in pairs:
             kept, found = pair if isinstance(pair, tuple) else (pair, None)
             transaction.put(kept, found)
+
+
+def listed(
+    store: Reader, space: str, where: Filter = ALL, *, order: Order = "newest", limit: int = 10_000, offset: int = 0
+) -> list[Memory]:
+    return store.page(space, where, order=order, limit=limit, offset=offset).memories
+
+
+def written(store: Backend, *pairs: tuple[Memory, Derived | None] | Memory, at: float = 1.0) -> int:
+    """Puts them with a journal entry each, as an operation does; returns the number of the last entry."""
+    with store.transaction() as transaction:
+        for pair in pairs:
+            kept, found = pair if isinstance(pair, tuple) else (pair, None)
+            before = transaction.get(kept.space, kept.id)
+            transaction.put(kept, found)
+            transaction.append([change_entry(before, kept, at)])
+    return store.seq_at(kept.space, float("inf"))
+
+
+def removed(store: Backend, *ids: str, space: str = SPACE, at: float = 1.0) -> int:
+    with store.transaction() as transaction:
+        for id in ids:
+            before = transaction.get(space, id)
+            transaction.remove(space, id)
+            transaction.append([change_entry(before, None, at)])
+    return store.seq_at(space, float("inf"))
+
+
+def change_entry(before: Memory | None, after: Memory | None, at: float) -> JournalEntry:
+    return Change(before, after).entry(Operation("write", "tester", at, f"b{at:g}"))
 
 
 def ids(found: Sequence[Any]) -> list[str]:

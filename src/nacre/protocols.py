@@ -177,8 +177,9 @@ class Transaction(Protocol):
         """Inserts or replaces the record; its derived data stays when `derived` is None.
 
         The state that it writes begins with the number that `append` gives to the memory's next entry in this
-        transaction, and the state before it stays readable by `Backend.at`. Without an entry the present state is
-        changed in place, and so are its words and vectors. A link that stays keeps its count of walks.
+        transaction, and the state before it stays readable by `Backend.at`; of several states that are written before
+        that entry, the last one counts. Without an entry the present state is changed in place, and so are its words
+        and vectors. A link that stays keeps its count of walks.
         """
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
@@ -249,7 +250,7 @@ class Reader(Protocol):
         """At most `limit` memories after the cursor, then `offset`. Among equals the later written come first, except
         in the order "oldest". A walk by cursors meets each memory once, also while others write.
 
-        Raises `InvalidInput` for a negative offset, and for a cursor that is damaged or of another order.
+        Raises `InvalidInput` for a negative limit or offset, and for a cursor that is damaged or of another order.
         """
 
     def iterate(self, space: str, where: Filter) -> Iterator[Memory]:

@@ -2,85 +2,158 @@
 
 from __future__ import annotations
 
-import math
 import threading
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
-from nacre.errors import EmbeddingMismatch, StorageError
+from nacre.errors import EmbeddingMismatch
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import Json
-from nacre.protocols import Derived, Health, Keys, Match, Order, Place, Posting, Tallied, Vectors, Words
+from nacre.protocols import (
+    ALL,
+    Candidates,
+    Derived,
+    Health,
+    Keys,
+    Match,
+    Order,
+    Page,
+    Place,
+    Search,
+    Tallied,
+    Vectors,
+    Words,
+)
+from nacre.storage import candidates
+from nacre.storage.candidates import COLUMN_WEIGHTS, Posting
+from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 
-Key = tuple[str, str]
-SCHEMA = 2
-# Later writes come first among equals, except where the oldest are asked for.
-ORDERS: dict[Order, Callable[[int, Memory], tuple[float, ...]]] = {
-    "newest": lambda at, memory: (-memory.created_at, -at),
-    "oldest": lambda at, memory: (memory.created_at, at),
-    "importance": lambda at, memory: (-memory.importance, -memory.created_at, -at),
-    "confidence": lambda at, memory: (-memory.confidence, -memory.created_at, -at),
-    "updated": lambda at, memory: (-memory.updated_at, -at),
-    "accessed": lambda at, memory: (-memory.last_accessed, -at),
-}
+SCHEMA = 1
+NO_WORDS = Derived(Words())
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A memory as it was from the journal entry `seq_from` until the one that wrote it again; None: it still is."""
+
+    memory: Memory
+    derived: Derived
+    number: int  # of the memory in its space, in the order of first writing
+    seq_from: int
+    seq_to: int | None = None
+
+    def stood_at(self, seq: int | None) -> bool:
+        if seq is None:
+            return self.seq_to is None
+        return self.seq_from <= seq and (self.seq_to is None or seq < self.seq_to)
+
+    @property
+    def embedded(self) -> bool:
+        return self.derived.vectors is not None
+
+    def best_chunk(self, vector: Vectors) -> tuple[int, float] | None:
+        """The nearest chunk and its cosine."""
+        rows = self.derived.vectors
+        if rows is None or not len(rows):
+            return None
+        cosines = rows @ vector
+        best = int(np.argmax(cosines))
+        return best, float(cosines[best])
+
+
+@dataclass
+class Space:
+    """`versions` are those of each memory, oldest first."""
+
+    versions: dict[str, tuple[Version, ...]] = field(default_factory=dict)
+    journal: list[JournalEntry] = field(default_factory=list)
+    walks: dict[tuple[str, str, str], int] = field(default_factory=dict)  # by source, target and relation
+    numbered: int = 0  # the last number that a memory got
+    seq: int = 0  # the number of the last journal entry
+    last_at: float = 0.0
+    dropped: tuple[int, float] = (0, 0.0)
+
+    def copied(self) -> Space:
+        return replace(self, versions=dict(self.versions), journal=list(self.journal), walks=dict(self.walks))
+
+    def version(self, id: str, seq: int | None = None) -> Version | None:
+        return next((each for each in self.versions.get(id, ()) if each.stood_at(seq)), None)
+
+    def standing(self, seq: int | None = None) -> list[Version]:
+        """In the order of first writing."""
+        versions = (each for of_one in self.versions.values() for each in of_one if each.stood_at(seq))
+        return sorted(versions, key=lambda each: each.number)
+
+    def replaced_by(self, id: str, seq: int | None = None) -> list[Memory]:
+        memories = (each.memory for each in self.standing(seq))
+        return sorted((m for m in memories if id and m.superseded_by == id), key=lambda memory: memory.created_at)
 
 
 @dataclass
 class State:
-    memories: dict[Key, Memory] = field(default_factory=dict)
-    derived: dict[Key, Derived] = field(default_factory=dict)
-    journal: list[JournalEntry] = field(default_factory=list)
+    spaces: dict[str, Space] = field(default_factory=dict)
     vocabulary: dict[tuple[str, str], Mapping[str, Json]] = field(default_factory=dict)
-    walks: dict[tuple[str, str, str, str], int] = field(default_factory=dict)
-    dropped: dict[str, tuple[int, float]] = field(default_factory=dict)
-    written: int = 0  # the last number that the journal gave
     embedder: str = ""
 
     def copied(self) -> State:
-        return replace(
-            self,
-            memories=dict(self.memories),
-            derived=dict(self.derived),
-            journal=list(self.journal),
-            vocabulary=dict(self.vocabulary),
-            walks=dict(self.walks),
-            dropped=dict(self.dropped),
-        )
+        spaces = {name: space.copied() for name, space in self.spaces.items()}
+        return State(spaces, dict(self.vocabulary), self.embedder)
+
+    def space(self, name: str) -> Space:
+        return self.spaces.get(name) or Space()
 
 
 class InMemoryTransaction:
     def __init__(self, state: State) -> None:
         self._state = state
+        # What was written since the last `append`, as it was before.
+        self._earlier: dict[tuple[str, str], Version | None] = {}
 
     def get(self, space: str, id: str) -> Memory | None:
-        return self._state.memories.get((space, id))
+        version = self._state.space(space).version(id)
+        return None if version is None else version.memory
 
     def put(self, memory: Memory, derived: Derived | None = None) -> None:
-        current = {(memory.space, memory.id, link.to, link.rel) for link in memory.links}
-        for link in self._links_of(memory.space, memory.id) - current:
-            self._state.walks.pop(link, None)
-        self._state.memories[memory.space, memory.id] = memory
-        if derived is not None:
-            self._state.derived[memory.space, memory.id] = derived
+        space = self._state.spaces.setdefault(memory.space, Space())
+        current = self._set_aside(memory.space, memory.id)
+        self._forget_walks(space, current, {(link.to, link.rel) for link in memory.links})
+        if current is None:
+            space.numbered += 1
+            new = Version(memory, derived or NO_WORDS, space.numbered, space.seq)
+        else:
+            memory = replace(memory, version=current.memory.version)
+            new = replace(current, memory=memory, derived=current.derived if derived is None else derived)
+        space.versions[memory.id] = (*space.versions.get(memory.id, ()), new)
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
-        return replaced_by(self._state, space, id)
+        return self._state.space(space).replaced_by(id)
 
     def compress(self, space: str, ids: Sequence[str]) -> int:  # noqa: ARG002
         return 0
 
     def remove(self, space: str, id: str) -> bool:
-        for link in self._links_of(space, id):
-            self._state.walks.pop(link, None)
-        self._state.derived.pop((space, id), None)
-        return self._state.memories.pop((space, id), None) is not None
+        current = self._set_aside(space, id)
+        self._forget_walks(self._state.space(space), current, set())
+        return current is not None
+
+    def _set_aside(self, space: str, id: str) -> Version | None:
+        """Takes the present version out and returns it, so that another may take its place."""
+        versions = self._state.space(space).versions
+        current = self._state.space(space).version(id)
+        self._earlier.setdefault((space, id), current)
+        if current is not None:
+            versions[id] = versions[id][:-1]
+        return current
+
+    def _forget_walks(self, space: Space, version: Version | None, kept: set[tuple[str, str]]) -> None:
+        for link in version.memory.links if version is not None else ():
+            if (link.to, link.rel) not in kept:
+                space.walks.pop((version.memory.id, link.to, link.rel), None)  # type: ignore[union-attr]
 
     def claim_embedder(self, identity: str, dimensions: int) -> None:  # noqa: ARG002
         if self._state.embedder and self._state.embedder != identity:
@@ -89,39 +162,70 @@ class InMemoryTransaction:
 
     def change_embedder(self, identity: str, dimensions: int) -> None:  # noqa: ARG002
         self._state.embedder = identity
-        self._state.derived = {key: replace(derived, vectors=None) for key, derived in self._state.derived.items()}
+        for space in self._state.spaces.values():
+            for id, versions in space.versions.items():
+                bare = (replace(each, derived=replace(each.derived, vectors=None)) for each in versions)
+                space.versions[id] = tuple(bare)
 
     def rebuild_indexes(self) -> None:
-        """There is none beside what is derived."""
+        """There are none."""
 
     def append(self, entries: Sequence[JournalEntry]) -> None:
         for entry in entries:
-            self._state.written += 1
-            self._state.journal.append(replace(entry, seq=self._state.written))
+            space = self._state.spaces.setdefault(entry.space, Space())
+            space.seq += 1
+            space.last_at = entry.operation.at
+            space.journal.append(replace(entry, seq=space.seq))
+            if entry.kind == MEMORY:
+                self._begin_version(space, entry.space, entry.memory_id)
+
+    def _begin_version(self, space: Space, name: str, id: str) -> None:
+        """Ends the version before what was written, and begins the present one, with the last entry."""
+        current = space.version(id)
+        past = [each for each in space.versions.get(id, ()) if each is not current]
+        earlier = self._earlier.pop((name, id), current)
+        if earlier is not current and earlier is not None:
+            past.append(replace(earlier, seq_to=space.seq))
+        if current is not None:
+            count = max([current.memory.version, *(each.memory.version for each in past)])
+            began = current.seq_from if earlier is current else space.seq
+            counted = replace(current.memory, version=count + 1)
+            past.append(replace(current, memory=counted, seq_from=began))
+        if past:
+            space.versions[id] = tuple(past)
+
+    def last_at(self, space: str) -> float:
+        return self._state.space(space).last_at
 
     def scrub_journal(self, space: str, id: str) -> int:
-        places = [
-            place
-            for place, entry in enumerate(self._state.journal)
-            if (entry.space, entry.memory_id, entry.kind) == (space, id, MEMORY)
-        ]
-        for place in places:
-            entry = self._state.journal[place]
-            self._state.journal[place] = replace(
-                entry, before=None, after=None, operation=replace(entry.operation, why="")
-            )
+        self._scrub_versions(space, id)
+        journal = self._state.space(space).journal
+        places = [at for at, entry in enumerate(journal) if (entry.memory_id, entry.kind) == (id, MEMORY)]
+        for at in places:
+            bare = replace(journal[at].operation, why="")
+            journal[at] = replace(journal[at], before=None, after=None, operation=bare)
         return len(places)
 
+    def _scrub_versions(self, name: str, id: str) -> None:
+        """Only the present one is left, and stands for all that were; nothing of a memory that is gone."""
+        self._earlier.pop((name, id), None)
+        space = self._state.space(name)
+        versions = space.versions.pop(id, ())
+        current = next((each for each in versions if each.seq_to is None), None)
+        if current is not None:
+            space.versions[id] = (replace(current, seq_from=versions[0].seq_from),)
+
     def forget_journal(self, space: str, upto: int) -> int:
-        gone = [entry for entry in self._state.journal if entry.space == space and entry.seq <= upto]
+        kept = self._state.space(space)
+        gone = [entry for entry in kept.journal if entry.seq <= upto]
         if gone:
-            self._state.dropped[space] = (gone[-1].seq, gone[-1].operation.at)
-            self._state.journal = [e for e in self._state.journal if e.space != space or e.seq > upto]
+            kept.dropped = (gone[-1].seq, gone[-1].operation.at)
+            kept.journal = kept.journal[len(gone) :]
+            for id, versions in list(kept.versions.items()):
+                kept.versions[id] = tuple(each for each in versions if each.seq_to is None or each.seq_to > upto)
         return len(gone)
 
     def rename_space(self, old: str, new: str) -> None:
-        state = self._state
-
         def named(space: str) -> str:
             return new if space == old else space
 
@@ -129,16 +233,15 @@ class InMemoryTransaction:
             own, slash, space = kind.partition("/")
             return f"{own}{slash}{named(space)}" if slash else kind
 
-        state.memories = {(named(s), id): replace(m, space=named(s)) for (s, id), m in state.memories.items()}
-        state.derived = {(named(s), id): derived for (s, id), derived in state.derived.items()}
-        state.walks = {(named(s), *link): count for (s, *link), count in state.walks.items()}  # type: ignore[misc]
-        state.dropped = {named(s): dropped for s, dropped in state.dropped.items()}
-        state.journal = [
-            replace(e, space=named(e.space), kind=kind_of(e.kind)) if e.space == old else e for e in state.journal
-        ]
-        state.vocabulary = {
+        space = self._state.spaces.pop(old, Space())
+        for id, versions in space.versions.items():
+            space.versions[id] = tuple(replace(each, memory=replace(each.memory, space=new)) for each in versions)
+        space.journal = [replace(entry, space=new, kind=kind_of(entry.kind)) for entry in space.journal]
+        self._state.spaces[new] = space
+        self._earlier = {(named(of), id): version for (of, id), version in self._earlier.items()}
+        self._state.vocabulary = {
             (kind_of(kind), named(name) if kind == "space" else name): data
-            for (kind, name), data in state.vocabulary.items()
+            for (kind, name), data in self._state.vocabulary.items()
         }
 
     def forget_terms(self, space: str) -> None:
@@ -155,117 +258,123 @@ class InMemoryTransaction:
         else:
             self._state.vocabulary[kind, name] = dict(data)
 
-    def _links_of(self, space: str, id: str) -> set[tuple[str, str, str, str]]:
-        memory = self._state.memories.get((space, id))
-        return {(space, id, link.to, link.rel) for link in memory.links} if memory else set()
+
+class SpaceIndex:
+    """One state of one space, as `storage.candidates` reads it; keys are the numbers of the memories."""
+
+    def __init__(self, versions: Sequence[Version]) -> None:
+        self._versions = {version.number: version for version in versions}
+
+    def measure(self, where: Filter) -> tuple[int, int]:
+        lengths = [length(version) for version in self._admitted(where)]
+        return len(lengths), sum(lengths)
+
+    def postings(self, terms: Sequence[str], visible: Filter) -> dict[str, Posting]:
+        versions = list(self._admitted(visible))
+        postings: dict[str, Posting] = {}
+        for term in terms:
+            counted = [(each, times) for each in versions if (times := frequency(term, each.derived.words))]
+            if counted:
+                postings[term] = Posting(
+                    np.array([each.number for each, _ in counted], np.int64),
+                    np.array([times for _, times in counted], np.float32),
+                    np.array([length(each) for each, _ in counted], np.float32),
+                    len(counted),
+                )
+        return postings
+
+    def nearest(self, vector: Vectors, limit: int, only: Keys | None = None) -> Keys:
+        wanted = self._versions if only is None else only.tolist()
+        cosines = {n: best[1] for n in wanted if (best := self._versions[n].best_chunk(vector)) is not None}
+        ranked = sorted(cosines, key=lambda number: -cosines[number])
+        return np.array(ranked[: max(limit, 0)], np.int64)
+
+    def cosines(self, vector: Vectors, keys: Keys) -> Vectors:
+        chunks = (self._versions[number].best_chunk(vector) for number in keys.tolist())
+        return np.array([0.0 if best is None else best[1] for best in chunks], np.float32)
+
+    def places(self, keys: Keys, where: Filter) -> list[Place]:
+        wanted = set(keys.tolist())
+        return [place_of(version) for version in self._admitted(where) if version.number in wanted]
+
+    def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
+        return [
+            place
+            for place in map(place_of, self._admitted(where))
+            if place.session and place.position is not None
+            and any(place.session == session and abs(place.position - at) <= reach for session, at in spots)
+        ]  # fmt: skip
+
+    def allowed(self, where: Filter) -> Keys:
+        return np.array([version.number for version in self._admitted(where)], np.int64)
+
+    def _admitted(self, where: Filter) -> Iterator[Version]:
+        return (version for version in self._versions.values() if where.admits(version.memory))
 
 
-class InMemoryBackend:
-    def __init__(self) -> None:
-        self._state = State()
-        self._numbers: dict[Key, int] = {}  # never given twice, so that a number outlives the memory's neighbours
-        self._writing = threading.RLock()
+class InMemoryReader:
+    """Reads what `state` gives at each call; `past` restricts one space to how it was after a journal entry."""
 
-    @contextmanager
-    def transaction(self) -> Iterator[InMemoryTransaction]:
-        with self._writing:
-            draft = self._state.copied()
-            yield InMemoryTransaction(draft)
-            self._state = draft
+    def __init__(self, state: Callable[[], State], past: tuple[str, int] | None = None) -> None:
+        self._read = state
+        self._past = past
 
-    def get(self, space: str, ids: Sequence[str]) -> list[Memory]:
-        memories = (self._state.memories.get((space, id)) for id in dict.fromkeys(ids))
-        return [memory for memory in memories if memory is not None]
+    def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
+        kept, seq = self._read().space(space), self._seq(space)
+        versions = (kept.version(id, seq) for id in dict.fromkeys(ids))
+        return [version.memory for version in versions if version is not None]
 
     def ids_like(self, space: str, prefix: str, limit: int) -> list[str]:
-        ids = (id for owner, id in self._state.memories if owner == space and id.startswith(prefix))
-        return sorted(ids)[:limit]
+        return sorted(m.id for m in self._memories(space, ALL) if m.id.startswith(prefix))[:limit]
 
-    def select(
-        self, space: str, where: Filter, *, order: Order = "newest", limit: int | None = None, offset: int = 0
-    ) -> list[Memory]:
-        ordered = sorted(enumerate(self._admitted(space, where)), key=lambda pair: ORDERS[order](*pair))
-        offset = max(offset, 0)
-        end = None if limit is None else offset + limit
-        return [memory for _, memory in ordered[offset:end]]
+    def page(
+        self, space: str, where: Filter, *, order: Order = "newest", limit: int, cursor: str = "", offset: int = 0
+    ) -> Page:
+        check_page(limit, offset)
+        after = read_cursor(cursor, order)
+
+        def rank(version: Version) -> tuple[float, ...]:
+            return (*(float(getattr(version.memory, name)) for name in ORDERS[order]), version.number)
+
+        ordered = sorted(self._versions(space, where), key=rank, reverse=order != RISING)
+        if after is not None:
+            ordered = [each for each in ordered if (rank(each) > after if order == RISING else rank(each) < after)]
+        chosen = ordered[offset : offset + limit]
+        more = chosen and len(ordered) > offset + limit
+        return Page([each.memory for each in chosen], make_cursor(order, rank(chosen[-1])) if more else "")
 
     def iterate(self, space: str, where: Filter) -> Iterator[Memory]:
-        yield from self.select(space, where, order="oldest")
+        return iterate_pages(self, space, where)
 
     def count(self, space: str, where: Filter) -> int:
-        return len(self._admitted(space, where))
+        return len(self._versions(space, where))
 
     def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
         counted: Counter[str] = Counter()
-        for memory in self._admitted(space, where):
+        for memory in self._memories(space, where):
             value = getattr(memory, field)
             counted.update([value] if isinstance(value, str) else set(value))
         return dict(sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])))
 
     def spaces(self) -> dict[str, int]:
-        return dict(sorted(Counter(space for space, _ in self._state.memories).items()))
+        counts = {name: len(self._versions(name, ALL)) for name in sorted(self._read().spaces)}
+        return {name: count for name, count in counts.items() if count}
 
-    def by_words(self, space: str, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
-        texts = {id: derived.words for (owner, id), derived in self._state.derived.items() if owner == space}
-        admitted = {memory.id for memory in self._admitted(space, where)}
-        scores = bm25(terms, {id: padded(words) for id, words in texts.items()})
-        ranked = sorted((Match(id, s) for id, s in scores.items() if id in admitted), key=lambda m: -m.score)
-        return ranked[: max(limit, 0)]
+    def gather(self, space: str, search: Search) -> Candidates:
+        return candidates.gather(SpaceIndex(self._versions(space, ALL)), search)
+
+    def by_words(
+        self, space: str, terms: Sequence[str], where: Filter, limit: int, visible: Filter = ALL
+    ) -> list[Match]:
+        return candidates.by_words(SpaceIndex(self._versions(space, ALL)), terms, where, limit, visible)
 
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
         matches = []
-        for memory in self._admitted(space, where):
-            derived = self._state.derived.get((space, memory.id))
-            if derived is not None and derived.vectors is not None and len(derived.vectors):
-                cosines = derived.vectors @ vector
-                best = int(np.argmax(cosines))
-                chunk = derived.chunks[best]
-                matches.append(Match(memory.id, float(cosines[best]), (chunk.start, chunk.end)))
+        for version in self._versions(space, where):
+            if (best := version.best_chunk(vector)) is not None:
+                chunk = version.derived.chunks[best[0]]
+                matches.append(Match(version.memory.id, best[1], (chunk.start, chunk.end)))
         return sorted(matches, key=lambda match: -match.score)[: max(limit, 0)]
-
-    def postings(self, terms: Sequence[str]) -> dict[str, Posting]:
-        texts = {self._key(place): padded(weighted.words) for place, weighted in self._state.derived.items()}
-        lengths = {key: len(text.split()) for key, text in texts.items()}
-        weighted = {term: weights(term, texts, lengths) for term in dict.fromkeys(terms)}
-        return {term: posting(shares) for term, shares in weighted.items() if shares}
-
-    def size(self) -> int:
-        return len(self._state.memories)
-
-    def near(self, space: str, vector: Vectors, limit: int, only: Keys | None = None) -> tuple[Keys, Vectors]:
-        wanted = None if only is None else set(only.tolist())
-        nearest = [
-            (self._key((space, match.id)), match.score)
-            for match in self.by_vector(space, vector, Filter(), len(self._state.memories))
-            if wanted is None or self._key((space, match.id)) in wanted
-        ][: max(limit, 0)]
-        return np.array([key for key, _ in nearest], np.int64), np.array([cosine for _, cosine in nearest], np.float32)
-
-    def cosines(self, space: str, vector: Vectors, keys: Keys) -> Vectors:
-        known = dict(zip(*(part.tolist() for part in self.near(space, vector, len(self._state.memories))), strict=True))
-        return np.array([known.get(key, 0.0) for key in keys.tolist()], np.float32)
-
-    def places(self, space: str, keys: Keys, where: Filter) -> list[Place]:
-        wanted = set(keys.tolist())
-        return [place for place in self._placed(space, where) if place.key in wanted]
-
-    def around(self, space: str, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
-        return [
-            place
-            for place in self._placed(space, where)
-            if place.session and place.position is not None
-            and any(place.session == session and abs(place.position - at) <= reach for session, at in spots)
-        ]  # fmt: skip
-
-    def allowed(self, space: str, where: Filter) -> Keys:
-        return np.array([place.key for place in self._placed(space, where)], np.int64)
-
-    def touch(self, space: str, ids: Sequence[str], at: float) -> None:
-        with self._writing:
-            for memory in self.get(space, ids):
-                last = max(memory.last_accessed, at)
-                used = replace(memory, last_accessed=last, access_count=memory.access_count + 1)
-                self._state.memories[space, memory.id] = used
 
     def edges(
         self,
@@ -275,115 +384,130 @@ class InMemoryBackend:
         into: Sequence[str] | None = None,
         rels: Sequence[str] | None = None,
     ) -> list[Edge]:
+        walks = self._read().space(space).walks
         return [
-            Edge(memory.id, link.to, link.rel, link.weight, self._state.walks.get((space, id, link.to, link.rel), 0))
-            for (owner, id), memory in self._state.memories.items()
-            if owner == space and (out_of is None or id in out_of)
+            Edge(memory.id, link.to, link.rel, link.weight, walks.get((memory.id, link.to, link.rel), 0))
+            for memory in self._memories(space, ALL)
+            if out_of is None or memory.id in out_of
             for link in sorted(memory.links, key=lambda link: (link.to, link.rel))
             if (into is None or link.to in into) and (rels is None or link.rel in rels)
         ]
 
-    def walked(self, space: str, edges: Sequence[Edge]) -> None:
-        with self._writing:
-            for edge in {edge[:3]: edge for edge in edges}.values():
-                link = (space, edge.source, edge.target, edge.rel)
-                if not self.edges(space, out_of=[edge.source], into=[edge.target], rels=[edge.rel]):
-                    continue
-                self._state.walks[link] = self._state.walks.get(link, 0) + 1
-
     def replaced_by(self, space: str, id: str) -> list[Memory]:
-        return replaced_by(self._state, space, id)
-
-    def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
-        wanted = set(digests)
-        return {
-            chunk.digest: derived.vectors[place]
-            for derived in self._state.derived.values()
-            if derived.vectors is not None
-            for place, chunk in enumerate(derived.chunks)
-            if chunk.digest in wanted
-        }
+        return self._read().space(space).replaced_by(id, self._seq(space))
 
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
-        derived = {id: self._state.derived.get((space, id)) for id in ids if (space, id) in self._state.memories}
-        return {id: d.vectors for id, d in derived.items() if d and d.vectors is not None and len(d.vectors)}
+        versions = self._versions(space, Filter.where(id__in=ids))
+        rows = {version.memory.id: version.derived.vectors for version in versions}
+        return {id: of_one for id, of_one in rows.items() if of_one is not None and len(of_one)}
 
-    def pending(self, limit: int) -> list[Memory]:
-        waiting = (memory for key, memory in self._state.memories.items() if not self._embedded(key))
-        return [memory for memory, _ in zip(waiting, range(limit), strict=False)]
-
-    def embedder(self) -> str:
-        return self._state.embedder
+    def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
+        return {name: data for (of, name), data in sorted(self._read().vocabulary.items()) if of == kind}
 
     def journal(
         self, space: str, where: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
     ) -> list[JournalEntry]:
-        entries = [entry for entry in self._state.journal if entry.space == space and meant(entry, where)]
+        entries = [entry for entry in self._entries(space) if meant(entry, where)]
         return (entries[::-1] if newest_first else entries)[:limit]
 
-    def written_by(self, space: str, at: float) -> int:
-        written = (e.seq for e in self._state.journal if e.space == space and e.operation.at <= at)
+    def seq_at(self, space: str, time: float) -> int:
+        written = (entry.seq for entry in self._entries(space) if entry.operation.at <= time)
         return max(written, default=self.journal_begins(space)[0])
 
     def journal_begins(self, space: str) -> tuple[int, float]:
-        return self._state.dropped.get(space, (0, 0.0))
-
-    def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
-        return {name: data for (of, name), data in sorted(self._state.vocabulary.items()) if of == kind}
+        return self._read().space(space).dropped
 
     def health(self, *, thorough: bool = False) -> Health:  # noqa: ARG002
-        derived = self._state.derived.values()
+        state = self._read()
+        present = [version for space in state.spaces.values() for version in space.standing()]
         return Health(
             schema=SCHEMA,
-            memories=len(self._state.memories),
-            chunks=sum(len(each.chunks) for each in derived),
-            vectors=sum(len(each.vectors) for each in derived if each.vectors is not None),
-            pending=sum(not self._embedded(key) for key in self._state.memories),
+            memories=len(present),
+            chunks=sum(len(each.derived.chunks) for each in present),
+            vectors=sum(len(each.derived.vectors) for each in present if each.derived.vectors is not None),
+            pending=sum(not each.embedded for each in present),
             bytes_on_disk=0,
-            embedder=self._state.embedder,
+            embedder=state.embedder,
         )
 
-    def check_records(self) -> None:
-        """There is no index beside the records."""
+    def _seq(self, space: str) -> int | None:
+        return self._past[1] if self._past is not None and self._past[0] == space else None
 
-    def copy_to(self, path: Path) -> None:
-        raise StorageError(f"A store that is kept nowhere cannot be copied to {path}; open one in a file.")
+    def _versions(self, space: str, where: Filter) -> list[Version]:
+        return [each for each in self._read().space(space).standing(self._seq(space)) if where.admits(each.memory)]
+
+    def _memories(self, space: str, where: Filter) -> list[Memory]:
+        return [version.memory for version in self._versions(space, where)]
+
+    def _entries(self, space: str) -> list[JournalEntry]:
+        seq = self._seq(space)
+        return [entry for entry in self._read().space(space).journal if seq is None or entry.seq <= seq]
+
+
+class InMemoryBackend(InMemoryReader):
+    """A transaction writes into a copy of the state, which takes its place at the end."""
+
+    files = None
+
+    def __init__(self) -> None:
+        self._state = State()
+        self._writing = threading.RLock()
+        super().__init__(lambda: self._state)
+
+    def at(self, space: str, seq: int) -> InMemoryReader:
+        return InMemoryReader(lambda: self._state, (space, seq))
+
+    @contextmanager
+    def transaction(self) -> Iterator[InMemoryTransaction]:
+        with self._writing:
+            draft = self._state.copied()
+            yield InMemoryTransaction(draft)
+            self._state = draft
+
+    def changes_since(self, space: str, seq: int) -> list[str]:
+        entries = (entry for entry in reversed(self._state.space(space).journal) if entry.seq > seq)
+        last_first = dict.fromkeys(entry.memory_id for entry in entries if entry.kind == MEMORY)
+        return list(last_first)[::-1]
+
+    def touch(self, space: str, ids: Sequence[str], at: float) -> None:
+        with self._writing:
+            kept = self._state.space(space)
+            for id in dict.fromkeys(ids):
+                if kept.version(id) is not None:
+                    kept.versions[id] = tuple(replace(each, memory=used(each.memory, at)) for each in kept.versions[id])
+
+    def walked(self, space: str, edges: Sequence[Edge]) -> None:
+        with self._writing:
+            for source, target, rel in {edge[:3] for edge in edges}:
+                if self.edges(space, out_of=[source], into=[target], rels=[rel]):
+                    walks = self._state.space(space).walks
+                    walks[source, target, rel] = walks.get((source, target, rel), 0) + 1
+
+    def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
+        wanted = set(digests)
+        return {
+            chunk.digest: version.derived.vectors[place]
+            for space in self._state.spaces.values()
+            for versions in space.versions.values()
+            for version in versions
+            if version.derived.vectors is not None
+            for place, chunk in enumerate(version.derived.chunks)
+            if chunk.digest in wanted
+        }
+
+    def pending(self, limit: int) -> list[Memory]:
+        present = (version for space in self._state.spaces.values() for version in space.standing())
+        return [version.memory for version in present if not version.embedded][:limit]
+
+    def embedder(self) -> str:
+        return self._state.embedder
 
     def close(self) -> None:
-        """Nothing is held; a closed throw-away store is simply no longer used."""
-
-    def _key(self, place: Key) -> int:
-        return self._numbers.setdefault(place, len(self._numbers) + 1)
-
-    def _placed(self, space: str, where: Filter) -> list[Place]:
-        places = [
-            Place(
-                self._key((space, m.id)),
-                m.id,
-                m.session,
-                m.position,
-                m.role,
-                len(m.text),
-                m.text.endswith(("?", "？")),
-                m.happened_at,
-            )
-            for m in self._admitted(space, where)
-        ]
-        return sorted(places, key=lambda place: place.key)
-
-    def _admitted(self, space: str, where: Filter) -> list[Memory]:
-        return [
-            memory for (owner, _), memory in self._state.memories.items() if owner == space and where.admits(memory)
-        ]
-
-    def _embedded(self, key: Key) -> bool:
-        derived = self._state.derived.get(key)
-        return derived is not None and derived.vectors is not None
+        """Nothing is open."""
 
 
-def replaced_by(state: State, space: str, id: str) -> list[Memory]:
-    predecessors = (m for (owner, _), m in state.memories.items() if owner == space and id and m.superseded_by == id)
-    return sorted(predecessors, key=lambda memory: memory.created_at)
+def used(memory: Memory, at: float) -> Memory:
+    return replace(memory, last_accessed=max(memory.last_accessed, at), access_count=memory.access_count + 1)
 
 
 def meant(entry: JournalEntry, where: JournalFilter) -> bool:
@@ -399,32 +523,22 @@ def meant(entry: JournalEntry, where: JournalFilter) -> bool:
     )
 
 
-Name = TypeVar("Name", str, int)
-K1, B = 1.2, 0.75  # as SQLite's full-text index has it
+def place_of(version: Version) -> Place:
+    m = version.memory
+    asks = m.text.endswith(("?", "？"))
+    return Place(version.number, m.id, m.session, m.position, m.role, len(m.text), asks, m.happened_at)
 
 
-def padded(words: Words) -> str:
-    # The bars keep a phrase from running out of one field into the next.
-    return f" {words.title} | {words.text} | {words.role} | {words.tags} | {words.entities} "
+def length(version: Version) -> int:
+    return sum(len(getattr(version.derived.words, column).split()) for column in COLUMN_WEIGHTS)
 
 
-def bm25(terms: Sequence[str], texts: dict[str, str]) -> dict[str, float]:
-    lengths = {id: len(text.split()) for id, text in texts.items()}
-    scores: dict[str, float] = defaultdict(float)
-    for term in terms:
-        shares = weights(term, texts, lengths)
-        rarity = math.log(1 + (len(texts) - len(shares) + 0.5) / (len(shares) + 0.5))
-        for id, share in shares.items():
-            scores[id] += rarity * share
-    return scores
+def frequency(term: str, words: Words) -> float:
+    """How often the stem or phrase occurs within a field, times the weight of the field."""
+    phrase = term.split()
+    return sum(weight * occurrences(phrase, getattr(words, column)) for column, weight in COLUMN_WEIGHTS.items())
 
 
-def weights(term: str, texts: Mapping[Name, str], lengths: Mapping[Name, int]) -> dict[Name, float]:
-    usual = max(1.0, sum(lengths.values()) / max(1, len(lengths)))
-    counts = {id: times for id, text in texts.items() if term.strip() and (times := text.count(f" {term} "))}
-    return {id: times * (K1 + 1) / (times + K1 * (1 - B + B * lengths[id] / usual)) for id, times in counts.items()}
-
-
-def posting(shares: Mapping[int, float]) -> Posting:
-    keys = sorted(shares)
-    return Posting(np.array(keys, np.int64), np.array([shares[key] for key in keys], np.float32))
+def occurrences(phrase: Sequence[str], field: str) -> int:
+    stems = field.split() if phrase and phrase[0] in field else []
+    return sum(stems[at : at + len(phrase)] == phrase for at in range(len(stems) - len(phrase) + 1)) if stems else 0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nacre.errors import InvalidInput
-from nacre.protocols import Order
+from nacre.model import Filter, Memory
+from nacre.protocols import Order, Reader
 
 # The fields that sort, then the backend's number of the memory; all of them fall, except in the order "oldest".
 ORDERS: Mapping[Order, tuple[str, ...]] = {
@@ -19,6 +20,7 @@ ORDERS: Mapping[Order, tuple[str, ...]] = {
     "accessed": ("last_accessed",),
 }
 RISING: Order = "oldest"
+PAGE = 500  # memories that are held at once by a walk over all of them
 
 
 def make_cursor(order: Order, values: Sequence[float]) -> str:
@@ -40,6 +42,16 @@ def read_cursor(cursor: str, order: Order) -> tuple[float, ...] | None:
     return tuple(values)
 
 
-def check_offset(offset: int) -> None:
-    if offset < 0:
-        raise InvalidInput(f"The offset is {offset}; give 0 or more.")
+def check_page(limit: int, offset: int) -> None:
+    for name, value in (("limit", limit), ("offset", offset)):
+        if value < 0:
+            raise InvalidInput(f"The {name} is {value}; give 0 or more.")
+
+
+def iterate_pages(reader: Reader, space: str, where: Filter) -> Iterator[Memory]:
+    """See `Reader.iterate`."""
+    cursor, begun = "", False
+    while cursor or not begun:
+        page = reader.page(space, where, order=RISING, limit=PAGE, cursor=cursor)
+        yield from page.memories
+        cursor, begun = page.cursor, True

@@ -1,242 +1,244 @@
-"""What a ranking reads before any record: postings, the nearest, their places and their neighbours."""
+"""What a ranking reads before any record, in one call: candidates by words, meaning, time and neighbourhood."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 
 import numpy as np
 import pytest
 
-from nacre.model import Filter
-from nacre.protocols import Backend, Chunk, Derived, Keys, Place, Words
+from nacre.model import Filter, Memory
+from nacre.protocols import ALL, Backend, Candidates, Chunk, Derived, Place, Search, Words
 from tests.samples import SPACE, derived, digest_of, ids, memory, put, unit
 
-EVERYTHING = Filter()
 LIVE = Filter.live(1_000.0)
-NOBODY: Keys = np.empty(0, np.int64)
+TAGGED = Filter.where(tags="a")
 
 
-def everyone(store: Backend, space: str = SPACE) -> dict[str, int]:
-    return {place.id: place.key for place in store.places(space, store.allowed(space, EVERYTHING), EVERYTHING)}
+def gathered(store: Backend, *terms: str, space: str = SPACE, **search: object) -> Candidates:
+    return store.gather(space, Search(terms=terms, **search))  # type: ignore[arg-type]
 
 
-def keys(store: Backend, *wanted: str) -> Keys:
-    known = everyone(store)
-    return np.array([known[id] for id in wanted], np.int64)
+def named(candidates: Candidates) -> list[str]:
+    return sorted(ids(candidates.places))
 
 
-def owners(store: Backend, found: Keys, space: str = SPACE) -> list[str]:
-    known = {key: id for id, key in everyone(store, space).items()}
-    return [known[key] for key in found.tolist()]
+def shares(candidates: Candidates, term: str) -> dict[str, float]:
+    row = candidates.shares[candidates.terms.index(term)].tolist()
+    return {place.id: share for place, share in zip(candidates.places, row, strict=True) if share}
 
 
-def standing(at: int, **fields: object) -> tuple[object, Derived]:
-    return memory(f"m{at}", f"said {at}", session="s", position=at, **fields), derived("word", unit(1, at))
+def cosines(candidates: Candidates) -> dict[str, float]:
+    found = zip(candidates.places, candidates.cosines.tolist(), strict=True)
+    return {place.id: round(cosine, 2) for place, cosine in found}
 
 
-# postings
+def turn(at: int, text: str = "word", **fields: object) -> tuple[Memory, Derived]:
+    return memory(f"m{at}", f"said {at}", session="s", position=at, **fields), derived(text, unit(0, 1, at))
 
 
-def test_a_posting_names_every_memory_that_holds_the_stem_and_rises(store: Backend) -> None:
+# by words
+
+
+def test_every_memory_with_one_of_the_words_is_a_candidate(store: Backend) -> None:
     put(store, *((memory(f"m{i}"), derived("tea " * (i % 3) + f"pad pad{i}", unit(1, i))) for i in range(30)))
-    found = store.postings(["tea", "pad7", "absent"])
-    assert set(found) == {"tea", "pad7"}
-    assert sorted(owners(store, found["tea"].keys)) == sorted(f"m{i}" for i in range(30) if i % 3)
-    assert owners(store, found["pad7"].keys) == ["m7"]
-    for posting in found.values():
-        assert (np.diff(posting.keys) > 0).all()
-        assert len(posting.keys) == len(posting.weights)
-        assert (posting.weights > 0).all()
-    assert store.postings([]) == {}
+    found = gathered(store, "tea", "pad7", "absent", "pad7")
+    assert set(found.terms) == {"tea", "pad7"}
+    assert named(found) == sorted(f"m{i}" for i in range(30) if i % 3 or i == 7)
+    assert set(shares(found, "pad7")) == {"m7"}
+    assert found.shares.shape == (2, len(found.places))
+    assert [place.key for place in found.places] == sorted(place.key for place in found.places)
+    assert not found.cosines.any()
 
 
-@pytest.mark.parametrize("others", [0, 1, 2, 3, 4, 40])
-def test_a_posting_s_weight_grows_with_the_count_and_shrinks_with_the_length_not_with_rarity(
-    store: Backend, others: int
-) -> None:
+def test_without_words_and_vector_nothing_is_found(store: Backend) -> None:
+    put(store, (memory("a"), derived("tea", unit(1))))
+    for search in (Search(), Search(terms=("absent",))):
+        found = store.gather(SPACE, search)
+        assert (found.places, found.terms, found.shares.shape) == ((), (), (0, 0))
+    assert gathered(store, "tea", space="nowhere").places == ()
+
+
+def test_shares_are_bm25_of_the_space_with_titles_and_tags_counting_more(store: Backend) -> None:
     put(
         store,
         (memory("often"), derived("tea tea tea pad")),
         (memory("once"), derived("tea pad pad pad")),
         (memory("long"), derived("tea " + "pad " * 30)),
-        *((memory(f"o{i}"), derived(f"other{i} pad pad pad")) for i in range(others)),
+        (memory("titled"), derived("pad pad pad", title="tea")),
+        (memory("tagged"), derived("pad pad pad", tags="tea")),
+        (memory("other"), derived("pad pad pad pad")),
     )
-    found = store.postings(["tea"])["tea"]
-    weight = dict(zip(owners(store, found.keys), found.weights.tolist(), strict=True))
-    assert 2.2 > weight["often"] > weight["once"] > weight["long"] > 0.2
+    found = gathered(store, "tea")
+    rarity = math.log(1 + (6 - 5 + 0.5) / (5 + 0.5))
+    average = (5 * 4 + 31) / 6
+
+    def bm25(frequency: float, length: int) -> float:
+        return rarity * frequency * 2.2 / (frequency + 1.2 * (0.25 + 0.75 * length / average))
+
+    assert found.rarity.tolist() == pytest.approx([rarity], rel=1e-5)
+    assert shares(found, "tea") == pytest.approx(
+        {
+            "often": bm25(3, 4),
+            "once": bm25(1, 4),
+            "long": bm25(1, 31),
+            "titled": bm25(2, 4),
+            "tagged": bm25(1.5, 4),
+        },
+        rel=1e-5,
+    )
+    by_words = {match.id: match.score for match in store.by_words(SPACE, ["tea"], ALL, 9)}
+    assert by_words == pytest.approx(shares(found, "tea"), rel=1e-5)
 
 
-def test_a_posting_is_told_once_and_a_phrase_has_its_own(store: Backend) -> None:
+def test_a_phrase_is_a_term_of_its_own(store: Backend) -> None:
     put(
         store,
         (memory("phrase"), derived("new york city")),
         (memory("apart"), derived("york is new")),
         (memory("across"), derived("york city", title="new")),
     )
-    found = store.postings(["york", "york", "new york", "new delhi"])
-    assert set(found) == {"york", "new york"}
-    assert owners(store, found["new york"].keys) == ["phrase"]
+    found = gathered(store, "york", "new york", "new delhi")
+    assert set(found.terms) == {"york", "new york"}
+    assert set(shares(found, "new york")) == {"phrase"}
+    assert set(shares(found, "york")) == {"phrase", "apart", "across"}
 
 
-def test_postings_follow_edits_and_removals(store: Backend) -> None:
+def test_words_follow_edits_and_removals(store: Backend) -> None:
     put(store, (memory("a"), derived("tea")), (memory("b"), derived("tea coffee")), (memory("c"), derived("milk")))
-    put(store, (memory("a"), derived("water")))
+    put(store, (memory("a", "edited"), derived("water")))
     with store.transaction() as transaction:
         transaction.remove(SPACE, "b")
-    assert store.postings(["tea", "coffee"]) == {}
-    assert owners(store, store.postings(["water"])["water"].keys) == ["a"]
-    assert 0.2 < store.postings(["water"])["water"].weights[0] < 2.2
+    found = gathered(store, "tea", "coffee", "water")
+    assert found.terms == ("water",)
+    assert named(found) == ["a"]
+    assert found.rarity[0] == pytest.approx(math.log(1 + 1.5 / 1.5))
 
 
 @pytest.mark.parametrize("term", ['"', "AND", "NEAR(a b)", "*", "a*", "text:a", "(", "-", "", " ", 'a"b', "😀", "\\"])
-def test_a_posting_s_term_is_never_an_operator(store: Backend, term: str) -> None:
+def test_a_term_of_a_search_is_never_an_operator(store: Backend, term: str) -> None:
     put(store, (memory("a"), derived("text word")))
-    assert set(store.postings([term, "word"])) == {"word"}
+    assert gathered(store, term, "word").terms == ("word",)
 
 
-# near, cosines
+# by meaning
 
 
-def test_the_nearest_come_best_first_with_their_cosines_and_at_most_so_many(store: Backend) -> None:
+def test_the_nearest_are_candidates_at_most_so_many(store: Backend) -> None:
     put(store, *((memory(f"m{i}"), derived(f"m{i}", unit(1, i))) for i in range(9)), (memory("w"), derived("waits")))
-    found, cosines = store.near(SPACE, unit(1), 4)
-    assert owners(store, found) == ["m0", "m1", "m2", "m3"]
-    assert np.allclose(cosines, [1 / np.hypot(1, i) for i in range(4)], atol=2e-3)
-    assert len(store.near(SPACE, unit(1), 99)[0]) == 9
-    assert [len(part) for part in store.near(SPACE, unit(1), 0)] == [0, 0]
-    assert [len(part) for part in store.near("nowhere", unit(1), 5)] == [0, 0]
+    found = gathered(store, vector=unit(1), pool=4)
+    assert named(found) == ["m0", "m1", "m2", "m3"]
+    assert cosines(found) == {f"m{i}": round(1 / math.hypot(1, i), 2) for i in range(4)}
+    assert len(gathered(store, vector=unit(1), pool=99).places) == 9
+    assert gathered(store, vector=unit(1), space="nowhere").places == ()
 
 
-def test_the_nearest_are_narrowed_before_they_are_cut(store: Backend) -> None:
-    put(store, *((memory(f"m{i}"), derived(f"m{i}", unit(1, i / 100))) for i in range(500)))
-    only = np.sort(keys(store, "m480", "m3", "m490"))
-    assert owners(store, store.near(SPACE, unit(1), 2, only)[0]) == ["m3", "m480"]
-    assert len(store.near(SPACE, unit(1), 5, NOBODY)[0]) == 0
+def test_words_and_meaning_bring_their_own_and_every_candidate_has_its_cosine(store: Backend) -> None:
+    put(
+        store,
+        (memory("near"), derived("pad", unit(1))),
+        (memory("two"), derived("tea", unit(0, 1), unit(1, 1))),
+        (memory("against"), derived("tea", unit(-1))),
+        (memory("waits"), derived("tea")),
+        (memory("neither"), derived("pad", unit(0, 1))),
+    )
+    found = gathered(store, "tea", vector=unit(1), pool=3)
+    assert cosines(found) == {"near": 1.0, "two": 0.71, "against": -1.0, "waits": 0.0, "neither": 0.0}
+    assert set(shares(found, "tea")) == {"two", "against", "waits"}
 
 
-def test_many_chunks_of_one_memory_do_not_crowd_the_nearest(store: Backend) -> None:
+def test_a_narrow_filter_does_not_cost_candidates(store: Backend) -> None:
+    put(
+        store,
+        *((memory(f"m{i}"), derived("tea", unit(1, i / 1000))) for i in range(300)),
+        *((memory(f"far{i}", tags=("a",)), derived("tea pad pad", unit(0.1, 1, i))) for i in range(3)),
+    )
+    for search in (Search(terms=("tea",), where=TAGGED, pool=10), Search(vector=unit(1), where=TAGGED, pool=10)):
+        assert named(store.gather(SPACE, search)) == ["far0", "far1", "far2"]
+    assert gathered(store, "tea", vector=unit(1), where=Filter.where(tags="nobody")).places == ()
+
+
+def test_many_chunks_of_one_memory_do_not_crowd_out_candidates(store: Backend) -> None:
     rows = np.stack([unit(1, i / 5000) for i in range(900)])
     long = Derived(Words(), tuple(Chunk(i, i + 1, digest_of(str(i))) for i in range(900)), rows)
     put(store, (memory("long"), long), *((memory(f"m{i}"), derived(f"m{i}", unit(1, 1, i))) for i in range(5)))
-    found, cosines = store.near(SPACE, unit(1), 4)
-    assert owners(store, found) == ["long", "m0", "m1", "m2"]
-    assert cosines[0] == pytest.approx(1.0, abs=2e-3)
+    assert named(gathered(store, vector=unit(1), pool=4)) == ["long", "m0", "m1", "m2"]
 
 
-def test_cosines_are_of_the_best_chunk_in_the_order_asked_for_and_0_without_one(store: Backend) -> None:
+def test_the_nearest_of_a_time_are_candidates_however_far(store: Backend) -> None:
     put(
         store,
-        (memory("two"), derived("two", unit(0, 1), unit(1, 1))),
-        (memory("against"), derived("against", unit(-1))),
-        (memory("waits"), derived("waits")),
+        *((memory(f"m{i}", created_at=1.0), derived("pad", unit(1, i / 100))) for i in range(20)),
+        (memory("dated", created_at=1.0, occurred_at=50.0), derived("pad", unit(0, 1))),
+        (memory("written", created_at=55.0), derived("pad", unit(0, 0, 1))),
+        (memory("moved", created_at=55.0, occurred_at=9.0), derived("pad", unit(0, 0, 1))),
+        (memory("hidden", created_at=55.0, status="trashed"), derived("pad", unit(0, 0, 1))),
     )
-    asked = np.append(keys(store, "waits", "against", "two", "against"), 10**9)
-    found = store.cosines(SPACE, unit(1), asked)
-    assert np.allclose(found, [0, -1, 0.7071, -1, 0], atol=2e-3)
-    assert len(store.cosines(SPACE, unit(1), NOBODY)) == 0
+    found = gathered(store, vector=unit(1), pool=5, windows=((49.0, 50.0), (50.0, 55.0)), where=LIVE)
+    assert set(named(found)) - {f"m{i}" for i in range(5)} == {"dated", "written"}
+    assert len(found.places) == len(set(named(found)))
 
 
-def test_a_removed_memory_has_no_cosine_and_an_edited_one_its_new_one(store: Backend) -> None:
-    put(store, (memory("a"), derived("a", unit(1))), (memory("b"), derived("b", unit(1))))
-    asked = keys(store, "a", "b")
-    put(store, (memory("a"), derived("new", unit(0, 1))))
-    with store.transaction() as transaction:
-        transaction.remove(SPACE, "b")
-    assert np.allclose(store.cosines(SPACE, unit(0, 1), asked), [1, 0], atol=2e-3)
-    assert owners(store, store.near(SPACE, unit(1), 5)[0]) == ["a"]
-
-
-# places, around, allowed
+# places and neighbours
 
 
 def test_a_place_tells_what_a_ranking_must_know(store: Backend) -> None:
     put(
         store,
         (memory("turn", "Is it so?", session="s", position=4, role="Anna", created_at=7.0), derived("x")),
-        (memory("note", "It is.", created_at=7.0, occurred_at=3.0), derived("y")),
-        (memory("wide", "本当ですか？"), derived("z")),
+        (memory("note", "It is.", created_at=7.0, occurred_at=3.0), derived("x")),
+        (memory("wide", "本当ですか？"), derived("x")),
     )
-    found = {place.id: place for place in store.places(SPACE, keys(store, "wide", "note", "turn"), EVERYTHING)}
+    found = {place.id: place for place in gathered(store, "x").places}
     assert found["turn"][2:] == ("s", 4, "Anna", 9, True, 7.0)
     assert found["note"][2:] == ("", None, "", 6, False, 3.0)
-    assert found["wide"].asks
-    assert found["wide"].characters == 6
+    assert (found["wide"].asks, found["wide"].characters) == (True, 6)
     assert isinstance(found["turn"], Place)
 
 
-def test_places_rise_by_key_and_only_the_admitted_are_told(store: Backend) -> None:
+def test_only_what_the_filter_admits_is_a_candidate(store: Backend) -> None:
     put(
         store,
-        *((memory(f"m{i}", status="trashed" if i % 2 else "long_term"), derived("x")) for i in range(10)),
-        (memory("old", superseded_by="m0"), derived("x")),
-        (memory("over", expires_at=999.0), derived("x")),
+        *((memory(f"m{i}", status="trashed" if i % 2 else "long_term"), derived("x", unit(1))) for i in range(10)),
+        (memory("old", superseded_by="m0"), derived("x", unit(1))),
+        (memory("over", expires_at=999.0), derived("x", unit(1))),
     )
-    whole = np.array(list(everyone(store).values())[::-1], np.int64)
-    found = store.places(SPACE, whole, LIVE)
-    assert sorted(ids(found)) == ["m0", "m2", "m4", "m6", "m8"]
-    assert [place.key for place in found] == sorted(place.key for place in found)
-    assert store.allowed(SPACE, LIVE).tolist() == [place.key for place in found]
-    assert store.places(SPACE, NOBODY, LIVE) == []
-    assert store.places(SPACE, np.array([10**9]), LIVE) == []
-    assert store.allowed(SPACE, Filter.where(tags="none")).tolist() == []
+    assert named(gathered(store, "x", vector=unit(1), where=LIVE)) == ["m0", "m2", "m4", "m6", "m8"]
 
 
-def test_around_finds_those_within_reach_of_each_spot_once(store: Backend) -> None:
+def test_the_turns_around_a_candidate_are_candidates_too(store: Backend) -> None:
     put(
         store,
-        *(standing(at) for at in range(10)),  # type: ignore[arg-type]
-        (memory("elsewhere", session="t", position=5), derived("x")),
-        (memory("nowhere", session="s"), derived("x")),
-        (memory("loose", position=5), derived("x")),
+        *(turn(at, "needle" if at == 5 else "pad") for at in range(10)),
+        (memory("elsewhere", session="t", position=5), derived("pad")),
+        (memory("nowhere", session="s"), derived("pad")),
+        (memory("loose", position=5), derived("pad")),
     )
-    found = store.around(SPACE, [("s", 5), ("s", 6), ("t", 4)], 1, EVERYTHING)
-    assert sorted(ids(found)) == ["elsewhere", "m4", "m5", "m6", "m7"]
-    assert [place.key for place in found] == sorted(place.key for place in found)
-    assert ids(store.around(SPACE, [("s", 0)], 0, EVERYTHING)) == ["m0"]
-    assert store.around(SPACE, [], 2, EVERYTHING) == []
-    assert store.around(SPACE, [("", 5), ("s", 99), ("s'", 5)], 2, EVERYTHING) == []
+    assert named(gathered(store, "needle")) == ["m5"]
+    found = gathered(store, "needle", reach=2, vector=unit(1), pool=1, where=Filter.where(id__ne="m4"))
+    assert set(named(found)) >= {"m3", "m5", "m6", "m7"}
+    assert not set(named(found)) & {"m4", "elsewhere", "nowhere", "loose"}
+    assert len(found.places) == len(found.cosines) == found.shares.shape[1] == len(set(named(found)))
+    assert set(shares(found, "needle")) == {"m5"}
 
 
-def test_around_admits_whom_the_filter_admits(store: Backend) -> None:
+# what may be known
+
+
+def test_statistics_count_only_what_is_visible(store: Backend) -> None:
     put(
         store,
-        standing(1, status="trashed"),  # type: ignore[arg-type]
-        standing(2, tags=("a",)),  # type: ignore[arg-type]
-        standing(3, superseded_by="m2"),  # type: ignore[arg-type]
-        standing(4),  # type: ignore[arg-type]
+        (memory("own", tags=("a",)), derived("tea pad", unit(1))),
+        (memory("mine", tags=("a",)), derived("pad pad", unit(0, 1))),
     )
-    assert ids(store.around(SPACE, [("s", 2)], 2, LIVE)) == ["m2", "m4"]
-    assert ids(store.around(SPACE, [("s", 4)], 2, LIVE & Filter.where(tags="a"))) == ["m2"]
-
-
-def test_a_key_stays_while_others_come_and_go(store: Backend) -> None:
-    put(store, *((memory(id), derived(id, unit(1))) for id in "abc"))
-    before = everyone(store)
-    with store.transaction() as transaction:
-        transaction.remove(SPACE, "a")
-    put(store, (memory("d"), derived("d", unit(1))), memory("b", importance=0.9))
-    after = everyone(store)
-    assert {id: after[id] for id in "bc"} == {id: before[id] for id in "bc"}
-    assert after["d"] not in before.values()
-
-
-def spread_over(spaces: Sequence[str]) -> list[tuple[object, Derived]]:
-    return [
-        (memory("same", f"of {space}", space=space, session="s", position=1), derived("word", unit(1)))
-        for space in spaces
-    ]
-
-
-def test_another_space_lends_nothing_but_its_postings(store: Backend) -> None:
-    put(store, *spread_over(["here", "there"]))  # type: ignore[arg-type]
-    both = store.postings(["word"])["word"].keys
-    assert len(both) == 2
-    for space in ("here", "there"):
-        own = everyone(store, space)["same"]
-        assert own in both.tolist()
-        assert store.near(space, unit(1), 5)[0].tolist() == [own]
-        assert store.near(space, unit(1), 5, both)[0].tolist() == [own]
-        assert sorted(store.cosines(space, unit(1), both).round(1).tolist()) == [0.0, 1.0]
-        assert [place.key for place in store.places(space, both, EVERYTHING)] == [own]
-        assert [place.key for place in store.around(space, [("s", 1)], 1, EVERYTHING)] == [own]
-        assert store.allowed(space, EVERYTHING).tolist() == [own]
+    before = gathered(store, "tea", "milk", vector=unit(1), visible=TAGGED)
+    alone = gathered(store, "tea", "milk", vector=unit(1))
+    put(store, *((memory(f"theirs{i}"), derived("tea milk " + "pad " * i, unit(1, i))) for i in range(20)))
+    after = gathered(store, "tea", "milk", vector=unit(1), visible=TAGGED)
+    for found in (before, after):
+        assert found.places == alone.places
+        assert found.terms == ("tea",)
+        assert found.rarity.tolist() == alone.rarity.tolist()
+        assert found.shares.tolist() == alone.shares.tolist()
+    assert ids(store.by_words(SPACE, ["tea", "milk"], ALL, 9, TAGGED)) == ["own"]
+    assert store.by_words(SPACE, ["tea"], ALL, 9, TAGGED)[0].score == pytest.approx(float(after.shares.sum()))

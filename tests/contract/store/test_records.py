@@ -6,7 +6,7 @@ import pytest
 
 from nacre.model import Filter, Link, Memory
 from nacre.protocols import Backend, Order
-from tests.samples import SPACE, derived, digest_of, ids, memory, put, unit
+from tests.samples import SPACE, derived, digest_of, ids, listed, memory, put, unit
 
 EVERYTHING = Filter()
 WHOLE = Memory(
@@ -22,8 +22,8 @@ WHOLE = Memory(
 
 def test_a_record_comes_back_exactly_as_it_was_put(store: Backend) -> None:
     put(store, WHOLE)
-    assert store.get(SPACE, ["whole"]) == [WHOLE]
-    assert store.select(SPACE, EVERYTHING) == [WHOLE]
+    assert store.get_many(SPACE, ["whole"]) == [WHOLE]
+    assert listed(store, SPACE, EVERYTHING) == [WHOLE]
     with store.transaction() as transaction:
         assert transaction.get(SPACE, "whole") == WHOLE
 
@@ -32,7 +32,7 @@ def test_a_record_put_again_is_replaced_in_every_field(store: Backend) -> None:
     put(store, WHOLE)
     bare = Memory(id="whole", text="bare", space=SPACE)
     put(store, bare)
-    assert store.get(SPACE, ["whole"]) == [bare]
+    assert store.get_many(SPACE, ["whole"]) == [bare]
     assert store.count(SPACE, Filter.where(tags="a")) == 0
     assert store.count(SPACE, Filter.where(links__to="y")) == 0
     assert store.count(SPACE, Filter.where(contexts="work")) == 0
@@ -40,8 +40,8 @@ def test_a_record_put_again_is_replaced_in_every_field(store: Backend) -> None:
 
 def test_get_keeps_the_order_asked_for_gives_each_once_and_leaves_out_the_unknown(store: Backend) -> None:
     put(store, memory("a"), memory("b"), memory("c"))
-    assert ids(store.get(SPACE, ["c", "nobody", "a", "c"])) == ["c", "a"]
-    assert store.get(SPACE, []) == []
+    assert ids(store.get_many(SPACE, ["c", "nobody", "a", "c"])) == ["c", "a"]
+    assert store.get_many(SPACE, []) == []
 
 
 def test_ids_like_gives_ids_that_begin_so_and_no_others(store: Backend) -> None:
@@ -81,21 +81,21 @@ def various(store: Backend) -> Backend:
 def test_select_orders_and_the_later_write_comes_first_among_equals(
     various: Backend, order: Order, expected: list[str]
 ) -> None:
-    assert ids(various.select(SPACE, EVERYTHING, order=order)) == expected
-    assert ids(various.select(SPACE, EVERYTHING, order=order, limit=2, offset=1)) == expected[1:3]
+    assert ids(listed(various, SPACE, EVERYTHING, order=order)) == expected
+    assert ids(listed(various, SPACE, EVERYTHING, order=order, limit=2, offset=1)) == expected[1:3]
 
 
 def test_select_pages_through_without_repeating_or_losing_any(various: Backend) -> None:
-    pages = [ids(various.select(SPACE, EVERYTHING, limit=1, offset=at)) for at in range(5)]
+    pages = [ids(listed(various, SPACE, EVERYTHING, limit=1, offset=at)) for at in range(5)]
     assert pages == [["late"], ["twin"], ["middle"], ["early"], []]
-    assert various.select(SPACE, EVERYTHING, limit=0) == []
-    assert ids(various.select(SPACE, EVERYTHING, offset=3)) == ["early"]
+    assert listed(various, SPACE, EVERYTHING, limit=0) == []
+    assert ids(listed(various, SPACE, EVERYTHING, offset=3)) == ["early"]
 
 
 def test_iterate_goes_from_the_oldest_however_many_there_are(store: Backend) -> None:
     put(store, *(memory(f"m{i:04}", created_at=float(2000 - i // 2)) for i in range(1203)))
     found = list(store.iterate(SPACE, EVERYTHING))
-    assert found == store.select(SPACE, EVERYTHING, order="oldest")
+    assert found == listed(store, SPACE, EVERYTHING, order="oldest")
     assert len(found) == 1203
 
 
@@ -113,7 +113,7 @@ def test_iterate_survives_writes_between_its_steps(store: Backend) -> None:
 
 def test_filters_narrow_select_iterate_and_count_alike(various: Backend) -> None:
     where = Filter.where(tags="x", importance__lt=0.5)
-    assert ids(various.select(SPACE, where)) == ids(list(various.iterate(SPACE, where))) == ["late"]
+    assert ids(listed(various, SPACE, where)) == ids(list(various.iterate(SPACE, where))) == ["late"]
     assert various.count(SPACE, where) == 1
     assert various.count(SPACE, EVERYTHING) == 4
 
@@ -155,7 +155,7 @@ def test_touch_counts_each_use_and_never_turns_the_clock_back(store: Backend) ->
     put(store, memory("a", last_accessed=5.0), memory("b"))
     store.touch(SPACE, ["a", "nobody"], 9.0)
     store.touch(SPACE, ["a"], 7.0)
-    a, b = store.get(SPACE, ["a", "b"])
+    a, b = store.get_many(SPACE, ["a", "b"])
     assert (a.last_accessed, a.access_count) == (9.0, 2)
     assert (b.last_accessed, b.access_count) == (0.0, 0)
     assert store.journal(SPACE) == []
@@ -174,7 +174,7 @@ def test_deleting_a_memory_takes_its_words_vector_and_links(store: Backend) -> N
     with store.transaction() as transaction:
         assert transaction.remove(SPACE, "a")
         assert not transaction.remove(SPACE, "a")
-    assert store.get(SPACE, ["a"]) == []
+    assert store.get_many(SPACE, ["a"]) == []
     assert store.ids_like(SPACE, "a", 5) == []
     assert store.by_words(SPACE, ["word"], EVERYTHING, 5) == []
     assert store.by_vector(SPACE, unit(1), EVERYTHING, 5) == []
@@ -189,6 +189,6 @@ def test_a_deleted_id_can_be_used_again_without_inheriting_anything(store: Backe
     with store.transaction() as transaction:
         transaction.remove(SPACE, "a")
     put(store, memory("a", "new"))
-    assert store.get(SPACE, ["a"]) == [memory("a", "new")]
+    assert store.get_many(SPACE, ["a"]) == [memory("a", "new")]
     assert store.count(SPACE, Filter.where(links__to="b")) == 0
     assert ids(store.pending(5)) == ["a"]

@@ -6,7 +6,7 @@ import pytest
 
 from nacre.model import Filter, Link
 from nacre.protocols import Backend
-from tests.samples import SPACE, derived, entry, ids, memory, unit
+from tests.samples import SPACE, derived, entry, ids, listed, memory, unit
 
 EVERYTHING = Filter()
 
@@ -29,8 +29,8 @@ def test_all_that_was_its_own_is_found_under_the_new_name(store: Backend) -> Non
     with store.transaction() as transaction:
         transaction.rename_space(SPACE, "new")
     assert store.spaces() == {"new": 2}
-    assert store.select(SPACE, EVERYTHING) == [] and store.journal(SPACE) == []
-    assert [each.space for each in store.get("new", ["a", "b"])] == ["new", "new"]
+    assert listed(store, SPACE, EVERYTHING) == [] and store.journal(SPACE) == []
+    assert [each.space for each in store.get_many("new", ["a", "b"])] == ["new", "new"]
     assert ids(store.by_words("new", ["old"], EVERYTHING, 5)) == ["a"]
     assert ids(store.by_vector("new", unit(0, 1), EVERYTHING, 1)) == ["b"]
     assert [(edge.source, edge.target, edge.walks) for edge in store.edges("new")] == [("a", "b", 1)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nacre.model import Filter, JournalFilter
-from nacre.protocols import Backend
-from tests.samples import derived, entry, ids, memory, put, unit
+from nacre.protocols import Backend, Search
+from tests.samples import derived, entry, ids, listed, memory, put, unit
 
 EVERYTHING = Filter()
 
@@ -26,15 +26,15 @@ def two(store: Backend) -> Backend:
 
 
 def test_the_same_id_lives_apart_in_two_spaces(two: Backend) -> None:
-    assert [m.text for m in two.get("one", ["same", "other"])] == ["of one"]
-    assert [m.text for m in two.get("two", ["same"])] == ["of two"]
+    assert [m.text for m in two.get_many("one", ["same", "other"])] == ["of one"]
+    assert [m.text for m in two.get_many("two", ["same"])] == ["of two"]
     with two.transaction() as transaction:
         assert transaction.get("one", "other") is None
         assert not transaction.remove("one", "other")
 
 
 def test_no_question_in_one_space_is_answered_from_another(two: Backend) -> None:
-    assert ids(two.select("one", EVERYTHING)) == ["same"]
+    assert ids(listed(two, "one", EVERYTHING)) == ["same"]
     assert [m.text for m in two.iterate("one", EVERYTHING)] == ["of one"]
     assert two.ids_like("one", "", 10) == ["same"]
     assert two.count("one", EVERYTHING) == 1
@@ -43,17 +43,39 @@ def test_no_question_in_one_space_is_answered_from_another(two: Backend) -> None
     assert ids(two.by_vector("one", unit(1), EVERYTHING, 10)) == ["same"]
     assert [e.memory_id for e in two.journal("one")] == ["same"]
     assert two.journal("one", JournalFilter(memory_id="other")) == []
+    assert two.changes_since("one", 0) == ["same"]
+
+
+def test_each_space_numbers_its_own_journal_without_a_gap(two: Backend) -> None:
+    with two.transaction() as transaction:
+        transaction.append([entry("same", space=space, at=7.0) for space in ("two", "one", "two")])
+        assert (transaction.last_at("one"), transaction.last_at("none")) == (7.0, 0.0)
+    assert [e.seq for e in two.journal("one", newest_first=False)] == [1, 2]
+    assert [e.seq for e in two.journal("two", newest_first=False)] == [1, 2, 3, 4]
+
+
+def test_how_rare_a_word_is_does_not_depend_on_another_space(store: Backend) -> None:
+    put(store, *((memory(f"m{i}", space="one"), derived("tea pad" if i else "tea coffee pad")) for i in range(5)))
+    search = Search(terms=("tea", "coffee", "milk"))
+    alone = store.gather("one", search)
+    words = store.by_words("one", ["tea", "coffee"], EVERYTHING, 9)
+    put(store, *((memory(f"o{i}", space="two"), derived("coffee milk " + "pad " * 40)) for i in range(30)))
+    with_another = store.gather("one", search)
+    assert with_another.terms == alone.terms
+    assert with_another.rarity.tolist() == alone.rarity.tolist()
+    assert with_another.shares.tolist() == alone.shares.tolist()
+    assert store.by_words("one", ["tea", "coffee"], EVERYTHING, 9) == words
 
 
 def test_a_filter_that_names_another_space_finds_nothing(two: Backend) -> None:
     where = Filter.where(space="two")
-    assert two.select("one", where) == []
+    assert listed(two, "one", where) == []
     assert two.by_words("one", ["shared"], where, 10) == []
     assert two.by_vector("one", unit(1), where, 10) == []
 
 
 def test_a_space_nobody_wrote_to_is_empty(two: Backend) -> None:
-    assert two.select("none", EVERYTHING) == []
+    assert listed(two, "none", EVERYTHING) == []
     assert two.by_words("none", ["shared"], EVERYTHING, 10) == []
     assert two.by_vector("none", unit(1), EVERYTHING, 10) == []
     assert two.journal("none") == []
@@ -63,8 +85,8 @@ def test_touching_and_removing_reach_only_their_space(two: Backend) -> None:
     two.touch("one", ["same", "other"], 9.0)
     with two.transaction() as transaction:
         transaction.remove("one", "same")
-    assert two.select("one", EVERYTHING) == []
-    assert [m.access_count for m in two.select("two", EVERYTHING)] == [0, 0]
+    assert listed(two, "one", EVERYTHING) == []
+    assert [m.access_count for m in listed(two, "two", EVERYTHING)] == [0, 0]
     assert ids(two.by_vector("two", unit(1), EVERYTHING, 10)) == ["same", "other"]
     assert sorted(ids(two.by_words("two", ["shared"], EVERYTHING, 10))) == ["other", "same"]
 

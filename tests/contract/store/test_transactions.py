@@ -10,7 +10,7 @@ import pytest
 from nacre.errors import EmbeddingMismatch
 from nacre.model import Filter, Link
 from nacre.protocols import Backend, Transaction
-from tests.samples import SPACE, derived, digest_of, entry, ids, memory, put, unit
+from tests.samples import SPACE, derived, digest_of, entry, ids, listed, memory, put, unit
 
 EVERYTHING = Filter()
 
@@ -22,7 +22,7 @@ class Interrupted(Exception):
 def snapshot(store: Backend) -> tuple[object, ...]:
     """All that a store can be asked, so that what must not change can be compared whole."""
     return (
-        store.select(SPACE, EVERYTHING, order="oldest"),
+        listed(store, SPACE, EVERYTHING, order="oldest"),
         store.by_words(SPACE, ["old", "new", "word"], EVERYTHING, 10),
         store.by_vector(SPACE, unit(1, 1, 1), EVERYTHING, 10),
         store.journal(SPACE),
@@ -35,7 +35,10 @@ def snapshot(store: Backend) -> tuple[object, ...]:
         ids(store.replaced_by(SPACE, "heir")),
         store.journal_begins(SPACE),
         store.terms("relation"),
-        store.written_by(SPACE, 9.0),
+        store.seq_at(SPACE, 9.0),
+        store.changes_since(SPACE, 0),
+        [memory.version for memory in listed(store, SPACE)],
+        listed(store.at(SPACE, 1), SPACE),
         sorted(store.vectors_for([digest_of(f"{text}/0") for text in ("old word", "new word")])),
         store.spaces(),
         replace(store.health(), bytes_on_disk=0),
@@ -137,12 +140,12 @@ def test_transactions_of_many_threads_come_one_after_the_other(store: Backend) -
         thread.start()
     for thread in threads:
         thread.join()
-    assert store.get(SPACE, ["counter"])[0].access_count == 40
+    assert store.get_many(SPACE, ["counter"])[0].access_count == 40
 
 
 def test_putting_a_memory_twice_in_one_transaction_keeps_the_second(store: Backend) -> None:
     put(store, (memory("a"), derived("first", unit(1))), (memory("a", "later"), derived("second", unit(0, 1))))
-    assert store.get(SPACE, ["a"])[0].text == "later"
+    assert store.get_many(SPACE, ["a"])[0].text == "later"
     assert store.by_words(SPACE, ["first"], EVERYTHING, 5) == []
     assert [round(m.score, 2) for m in store.by_vector(SPACE, unit(0, 1), EVERYTHING, 5)] == [1.0]
     assert store.health().problems == ()

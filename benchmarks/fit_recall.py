@@ -22,7 +22,7 @@ from nacre.model import Filter, Query
 from nacre.models.minilm import MiniLM
 from nacre.protocols import Backend, Embedder
 from nacre.recall import sessions
-from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Candidates, gather, understand
+from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, PlacedCandidates, gather, understand
 from nacre.recall.signals import signals
 
 FOLDS = 5
@@ -87,7 +87,7 @@ def read(
     )
 
 
-def session_names(evidence: Candidates) -> tuple[str, ...]:
+def session_names(evidence: PlacedCandidates) -> tuple[str, ...]:
     names = {int(code): place.session for code, place in zip(evidence.session, evidence.places, strict=True)}
     return tuple(names[code] for code in range(len(names)))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from nacre.errors import ConfigError, InvalidInput, PlainMirror, UnknownName
-from nacre.model import Memory
-from nacre.protocols import Backend, Clock, Derived, Embedder, JournalSink, LanguageModel, Reranker
+from nacre.protocols import Backend, Clock, Embedder, JournalSink, LanguageModel, Reranker
 from nacre.remember.suggest import Suggester
 from nacre.remember.validate import label
 from nacre.settings import ADDRESS, STORE_FILE, Settings
@@ -117,15 +116,6 @@ def repair_store(path: Path | str, key: str, now: float) -> Repaired:
     from nacre.storage.sqlite.repair import repair
 
     return repair(store_file(path), key_named(key), now)
-
-
-def earlier_state(
-    backend: Backend, space: str, memories: Mapping[str, Memory | None], derived: Mapping[str, Derived]
-) -> Backend:
-    """The backend with some memories of a space as they once were, for reading."""
-    from nacre.storage.overlay import OverlaidBackend
-
-    return OverlaidBackend(backend, space, memories, derived)
 
 
 def store_file(path: Path | str) -> Path:

@@ -18,8 +18,8 @@ from nacre.engine.change_set import ChangeSet, TermEdit
 from nacre.engine.engine import RELATION, SPACE_NAME, Edit
 from nacre.engine.review import STALE_DAYS
 from nacre.engine.spaces import SpaceNote, Stats
-from nacre.errors import AccessDenied, AmbiguousId, HistoryLost, InvalidInput, MemoryNotFound
-from nacre.factory import EmbedFunction, StoreOptions, StoreParts, earlier_state, open_parts
+from nacre.errors import AccessDenied, AmbiguousId, InvalidInput, MemoryNotFound, StorageError
+from nacre.factory import EmbedFunction, StoreOptions, StoreParts, open_parts
 from nacre.model import (
     TYPES,
     Conflict,
@@ -34,6 +34,7 @@ from nacre.model import (
     JournalFilter,
     Link,
     Linked,
+    Listing,
     Memory,
     Neighborhood,
     Pack,
@@ -43,16 +44,16 @@ from nacre.model import (
 from nacre.model import Path as LinkPath
 from nacre.model.arguments import checks_arguments
 from nacre.model.graph import Entity, EntityPair
-from nacre.model.instants import DAY, Instant, iso, seconds, stamp
+from nacre.model.instants import DAY, Instant, seconds, stamp
 from nacre.model.memory import Json
 from nacre.model.review import KINDS, ReviewItem
 from nacre.protocols import (
-    Backend,
     Clock,
     Embedder,
     Health,
     Order,
     Progress,
+    Reader,
     Reranker,
     Tallied,
     Vectors,
@@ -61,7 +62,6 @@ from nacre.recall import walk
 from nacre.recall.pack import HEADER, TokenCounter, pack
 from nacre.recall.walk import Walk, relation_list
 from nacre.recall_options import RecallOptions, Scope, instant, make_filter, make_query, split_options, valid_at_filter
-from nacre.remember.derive import derive_or_defer
 from nacre.remember.guard import guard_notes, mark_suspicious
 from nacre.remember.validate import (
     Changes,
@@ -373,7 +373,7 @@ class MemoryStore(Closing):
 
     def forget(self, *ids: str, why: str = "") -> bool:
         """Moves to the trash, from which `restore` brings it back; False when nothing was moved."""
-        present = [memory.id for memory in self._store.get(self.space, ids) if memory.status != "trashed"]
+        present = [memory.id for memory in self._store.get_many(self.space, ids) if memory.status != "trashed"]
         return bool(present and self._engine.change(self.space, present, "forget", review.trashed, why=why))
 
     def purge(self, *ids: str, why: str = "") -> int:
@@ -423,16 +423,17 @@ class MemoryStore(Closing):
             scope["min_trust"] = self._settings.min_trust
         self._engine.check_embedder()
         indexing.catch_up_if_ready(self._engine)
-        now = self._clock()
-        question = make_query(query, k, ranking, self._filter(scope), now)
-        backend = self._backend_at(scope.get("as_of"), searched=True)
+        as_of = scope.get("as_of")
+        now = self._clock() if as_of is None else seconds(as_of)
+        question, reader = make_query(query, k, ranking, self._filter(scope), now), self._at(as_of)
         reranker = self._parts.reranker if rerank else None
-        hits = recall(question, space=self.space, store=backend, embedder=self.embedder, reranker=reranker)
-        if touch and hits:
+        hits = recall(question, space=self.space, store=reader, embedder=self.embedder, reranker=reranker)
+        if touch and hits and as_of is None:
             ids = [hit.memory.id for hit in hits]
-            backend.touch(self.space, ids, now)
+            self._store.touch(self.space, ids, now)
             if question.expand is not None:
-                backend.walked(self.space, backend.edges(self.space, out_of=ids, into=ids, rels=question.expand.rels))
+                links = reader.edges(self.space, out_of=ids, into=ids, rels=question.expand.rels)
+                self._store.walked(self.space, links)
         return clean_recollection(hits, self._guard.before_read)
 
     def recall_pack(
@@ -465,41 +466,24 @@ class MemoryStore(Closing):
         now = self._clock() if at is None else seconds(at)
         return make_filter(scope, now=now, types=self.types() if scope.get("type") else ())
 
-    def _backend_at(self, at: Instant | None, *, searched: bool = False) -> Backend:
-        """The backend as it is, or as it was at that time; words and vectors only when it is `searched`."""
-        if at is None:
-            return self._store
-        then = history.past(self._store, self.space, seconds(at))
-        if not searched:
-            return earlier_state(self._store, self.space, then.memories, {})
-        memories = [memory for memory in then.memories.values() if memory is not None]
-        derived, _ = derive_or_defer(memories, self.embedder, self._store)
-        searchable = dict(zip((memory.id for memory in memories), derived, strict=True))
-        return earlier_state(self._store, self.space, then.memories, searchable)
+    def _at(self, as_of: Instant | None) -> Reader:
+        """The store as it is, or as it was at that time. Raises `HistoryLost`."""
+        return self._store if as_of is None else history.state_at(self._store, self.space, seconds(as_of))
 
     # Reading and listing
 
     def get(self, id: str, *, as_of: Instant | None = None, valid_at: Instant | None = None) -> Memory | None:
         """With `as_of`, as the store knew it then; with `valid_at`, the version that held then."""
-        if valid_at is not None:
-            return self._version_valid_at(id, seconds(valid_at), as_of)
-        if as_of is None:
-            return next(iter(self._store.get(self.space, [id])), None)
-        then = history.past(self._store, self.space, seconds(as_of), [id])
-        if id in then.illegible:
-            raise HistoryLost(f"The journal entries of {id} since {iso(seconds(as_of))} are damaged.")
-        return then.memories[id] if id in then.memories else self.get(id)
-
-    def _version_valid_at(self, id: str, at: float, as_of: Instant | None) -> Memory | None:
-        backend = self._backend_at(as_of)
-        if not backend.get(self.space, [id]):
-            return None
-        versions = history.history(backend, self.space, id).versions
-        return next((each for each in reversed(versions) if valid_at_filter(at).admits(each)), None)
+        reader = self._at(as_of)
+        memory = next(iter(reader.get_many(self.space, [id])), None)
+        if memory is None or valid_at is None:
+            return memory
+        held, versions = valid_at_filter(seconds(valid_at)), history.history(reader, self.space, id).versions
+        return next((each for each in reversed(versions) if held.admits(each)), None)
 
     def get_many(self, ids: Sequence[str]) -> list[Memory]:
         """In the order asked for, each once; unknown ids are left out."""
-        return self._store.get(self.space, ids)
+        return self._store.get_many(self.space, ids)
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """The stored vectors of each memory that has some, a row for each chunk of its text."""
@@ -515,21 +499,24 @@ class MemoryStore(Closing):
         return ids[0]
 
     def list_recent(
-        self, limit: int = 20, *, order: Order = "newest", offset: int = 0, **scope: Unpack[Scope]
-    ) -> list[Memory]:
-        backend = self._backend_at(scope.get("as_of"))
-        return backend.select(self.space, self._filter(scope), order=order, limit=max(0, limit), offset=offset)
+        self, limit: int = 20, *, order: Order = "newest", offset: int = 0, cursor: str = "", **scope: Unpack[Scope]
+    ) -> Listing:
+        """A list of memories whose `cursor` continues it in the next call; it is empty at the end. A walk by cursors
+        meets each memory once, also while others write. Raises `InvalidInput` for a damaged cursor."""
+        reader, where = self._at(scope.get("as_of")), self._filter(scope)
+        page = reader.page(self.space, where, order=order, limit=max(0, limit), cursor=cursor, offset=offset)
+        return Listing(page.memories, page.cursor)
 
     def iterate(self, **scope: Unpack[Scope]) -> Iterator[Memory]:
-        """Oldest first, however many there are, in bounded memory; with `as_of`, what changed since comes last."""
-        return self._backend_at(scope.get("as_of")).iterate(self.space, self._filter(scope))
+        """Oldest first, however many there are, in bounded memory."""
+        return self._at(scope.get("as_of")).iterate(self.space, self._filter(scope))
 
     def count(self, **scope: Unpack[Scope]) -> int:
-        return self._backend_at(scope.get("as_of")).count(self.space, self._filter(scope))
+        return self._at(scope.get("as_of")).count(self.space, self._filter(scope))
 
     def tally(self, field: Tallied, **scope: Unpack[Scope]) -> dict[str, int]:
         """How many memories have each value of the field, the most frequent first, then by name."""
-        return self._backend_at(scope.get("as_of")).tally(self.space, field, self._filter(scope))
+        return self._at(scope.get("as_of")).tally(self.space, field, self._filter(scope))
 
     def stats(self) -> Stats:
         return spaces.gather_stats(self._store, self.space, self._clock())
@@ -571,8 +558,8 @@ class MemoryStore(Closing):
         Followed links are counted."""
         start = self._walk(rel, direction, include_hidden, as_of, valid_at)
         neighborhood, followed = walk.neighbors(start, id, natural_number("depth", depth))
-        if followed:
-            start.store.walked(self.space, followed)
+        if followed and as_of is None:
+            self._store.walked(self.space, followed)
         return neighborhood
 
     def subgraph(
@@ -604,8 +591,8 @@ class MemoryStore(Closing):
         """A shortest way along links from one memory to another; None when there is none."""
         walked = self._walk(rel, direction, include_hidden, as_of, valid_at)
         path = walk.path(walked, start, end)
-        if path is not None and path.edges:
-            walked.store.walked(self.space, path.edges)
+        if path is not None and path.edges and as_of is None:
+            self._store.walked(self.space, path.edges)
         return path
 
     def _walk(
@@ -619,7 +606,7 @@ class MemoryStore(Closing):
         where = Filter() if include_hidden else self._filter({"as_of": as_of, "valid_at": valid_at})
         if valid_at is not None:
             where &= valid_at_filter(seconds(valid_at))
-        return Walk(self._backend_at(as_of), self.space, direction, relation_list(rel), where)
+        return Walk(self._at(as_of), self.space, direction, relation_list(rel), where)
 
     def edges(
         self, *, out_of: Sequence[str] | None = None, into: Sequence[str] | None = None, rel: Relations = None
@@ -703,8 +690,7 @@ class MemoryStore(Closing):
 
         With `as_of` as it was known then; with `valid_at` only the versions that held then. Raises `MemoryNotFound`.
         """
-        upto = None if as_of is None else self._store.written_by(self.space, seconds(as_of))
-        every = history.history(self._backend_at(as_of), self.space, id, upto=upto)
+        every = history.history(self._at(as_of), self.space, id)
         return every if valid_at is None else history.only_versions(every, valid_at_filter(seconds(valid_at)))
 
     def diff(self, earlier: Instant, later: Instant | None = None) -> Difference:
@@ -871,11 +857,12 @@ class MemoryStore(Closing):
         """The memories that mention the entity by any of its names, in any spelling, newest first."""
         from nacre.engine import entities  # slow to import
 
-        backend, where = self._backend_at(scope.get("as_of")), self._filter(scope)
-        names = entities.spellings(backend, self.space, name, where)
+        reader, where = self._at(scope.get("as_of")), self._filter(scope)
+        names = entities.spellings(reader, self.space, name, where)
         if not names:
             return []
-        return backend.select(self.space, where & Filter.where(entities__any=tuple(names)), limit=max(0, limit))
+        about = where & Filter.where(entities__any=tuple(names))
+        return reader.page(self.space, about, limit=max(0, limit)).memories
 
     def merge_entities(self, into: str, *others: str, why: str = "") -> bool:
         """Makes the others aliases of `into`, with all their own aliases, in one operation that `undo` takes back; the
@@ -978,12 +965,15 @@ class MemoryStore(Closing):
         target = Path(path).expanduser()
         if target.is_dir() or str(path).endswith(("/", "\\")):
             target = target / f"nacre-{stamp(self._clock())}.db"
-        self._store.copy_to(target)
+        if self._store.files is None:
+            raise StorageError(f"A store that is kept nowhere cannot be copied to {target}; open one in a file.")
+        self._store.files.copy_to(target)
         return target
 
     def check_records(self) -> None:
         """Raises `StoreDamaged` when a walk over all memories would miss some."""
-        self._store.check_records()
+        if self._store.files is not None:
+            self._store.files.check_records()
 
     def health(self, *, thorough: bool = False) -> Health:
         return self._store.health(thorough=thorough)

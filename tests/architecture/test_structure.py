@@ -84,7 +84,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.safety.injection_rules": "safety/test_injection.py",
     "nacre.safety.personal": "safety/test_secrets.py",
     "nacre.storage.in_memory": "contract",
-    "nacre.storage.overlay": "property/test_overlaid.py",
     "nacre.storage.sqlite.damage": "storage/sqlite/test_repair.py",
     "nacre.storage.sqlite.health": "storage/sqlite/test_repair.py",
     "nacre.storage.sqlite.rows": "contract",

@@ -160,7 +160,7 @@ def test_diff_of_two_times_takes_them_in_either_order_and_days_whole(filled: Com
     assert ids(filled.json("diff", "1h", then)["added"]) == ["new", "old"]
     assert ids(filled.json("diff", then, "1h")["added"]) == ["new", "old"]
     assert ids(filled.json("diff", today, today)["added"]) == ["late", "new", "old"]
-    assert filled.json("diff", then, then) == {"added": [], "removed": [], "changed": [], "notes": []}
+    assert filled.json("diff", then, then) == {"added": [], "removed": [], "changed": []}
 
 
 def test_a_past_that_was_compacted_away_is_told_as_not_there(filled: CommandLine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import HistoryLost, InvalidInput, MemoryNotFound
 from nacre.model import Edge
+from nacre.model.instants import DAY, iso
 from tests.embedders import Moody
 from tests.engine.conftest import Ticking
 
@@ -234,3 +236,98 @@ def test_a_clock_set_back_never_parts_an_act_or_loses_one(leaping: tuple[MemoryS
     store.edit("a", text="fourth")
     assert text(store, "a", between) == "third"
     assert text(store, "a", clock()) == "fourth"
+
+
+def test_a_word_that_was_written_only_later_finds_nothing_in_the_past(store: MemoryStore, clock: Ticking) -> None:
+    store.remember("the quiet garden", id="garden")
+    then = clock()
+    store.remember("a zebra in the garden", id="zebra")
+    store.edit("garden", text="the quiet zebra garden")
+    for strategy in ("auto", "keyword", "rrf", "hybrid", "graph"):
+        assert "zebra" not in [hit.memory.id for hit in store.recall("zebra", as_of=then, strategy=strategy)]
+    assert store.recall("zebra", as_of=then, strategy="keyword").hits == ()
+    assert [hit.memory.text for hit in store.recall("garden", as_of=then)] == ["the quiet garden"]
+
+
+def test_what_another_thread_writes_does_not_show_in_a_list_of_the_past(store: MemoryStore, clock: Ticking) -> None:
+    expected = [store.remember(f"fact {number}", id=f"m{number}") for number in range(8)][::-1]
+    then = clock()
+    stop, rounds = threading.Event(), list[int]()
+
+    def write() -> None:
+        for number in range(10_000):
+            store.edit(f"m{number % 8}", text=f"edited {number}", tags=["late"])
+            store.remember(f"later {number}", id=f"n{number}", on_conflict="ignore")
+            store.forget(f"n{number}")
+            rounds.append(number)
+            if stop.is_set():
+                return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        lists = [store.list_recent(as_of=then) for _ in range(20)]
+        counts = [(store.count(as_of=then), len(store.recall("fact", 20, as_of=then))) for _ in range(10)]
+    finally:
+        stop.set()
+        writer.join()
+    assert rounds, "the writer failed"
+    assert all(each == expected for each in lists)
+    assert set(counts) == {(8, 8)}
+
+
+def test_words_of_time_and_recency_count_from_the_time_that_is_asked_about(store: MemoryStore, clock: Ticking) -> None:
+    start = clock.at
+    store.remember("dinner with Ada at the harbour", id="far", occurred_at=start - 40 * DAY)
+    store.remember("dinner with Ada at the castle", id="near", occurred_at=start - 1 * DAY)
+    then = clock()
+    clock.at += 39 * DAY
+    store.remember("dinner with Ada at the airport", id="later", occurred_at=clock.at - 1 * DAY)
+    asked = "dinner with Ada yesterday"
+    assert store.recall(asked, touch=False)[0].memory.id == "later"
+    found = store.recall(asked, as_of=then)
+    assert [hit.memory.id for hit in found] == ["near", "far"]
+    near, far = ({reason.signal: reason.score / hit.score for reason in hit.why} for hit in found)
+    assert "time" not in near
+    assert far["time"] < -0.2  # it is lowered as of another time
+    assert near["recency"] > 0.025 > far["recency"]
+
+
+def test_an_operation_is_known_at_the_time_that_its_own_entry_names(store: MemoryStore, clock: Ticking) -> None:
+    clock.at = 1_774_958_400.123_456_7
+    store.remember("exact", id="exact")
+    operation = store.journal("exact")[0].operation
+    assert listed(store, iso(operation.at)) == ["exact"]  # type: ignore[arg-type]
+    assert listed(store, operation.at - 1e-3) == []
+
+
+def test_a_negative_offset_is_refused_today_and_in_the_past(store: MemoryStore, told: Told) -> None:
+    for at in (None, told.rome):
+        with pytest.raises(InvalidInput, match="offset is -5"):
+            store.list_recent(offset=-5, as_of=at)
+
+
+def test_a_cursor_continues_a_list_of_the_present_and_of_the_past(store: MemoryStore, clock: Ticking) -> None:
+    for number in range(5):
+        store.remember(f"fact {number}", id=f"m{number}", on_conflict="ignore")
+    then = clock()
+    first = store.list_recent(2)
+    store.remember("a new one", id="new", on_conflict="ignore")
+    store.edit("m2", text="edited")
+    second = store.list_recent(2, cursor=first.cursor)
+    assert [m.id for m in (*first, *second)] == ["m4", "m3", "m2", "m1"]
+    assert [m.id for m in store.list_recent(2, cursor=second.cursor)] == ["m0"]
+    assert store.list_recent(2, cursor=second.cursor).cursor == ""
+    assert [m.text for m in store.list_recent(1, cursor=first.cursor, as_of=then)] == ["fact 2"]
+    with pytest.raises(InvalidInput, match="cursor"):
+        store.list_recent(cursor="nonsense")
+
+
+def test_a_look_at_the_past_counts_no_use_and_no_walk(store: MemoryStore, told: Told) -> None:
+    store.link("rome", "paris", "example_of")
+    uses = [memory.access_count for memory in store.get_many(["rome", "paris"])]
+    store.recall("Anna", as_of=told.paris)
+    store.neighbors("rome", as_of=told.paris, include_hidden=True)
+    store.neighbors("rome", as_of=told.forgotten + 10, include_hidden=True)
+    assert [memory.access_count for memory in store.get_many(["rome", "paris"])] == uses
+    assert [edge.walks for edge in store.edges(rel="example_of")] == [0]

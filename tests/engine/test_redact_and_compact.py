@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from nacre import Link, Memory, MemoryStore
+from nacre.engine import removal
 from nacre.errors import HistoryLost, InvalidInput, MemoryNotFound, UndoRefused
 from nacre.settings import Settings
 from nacre.storage import journal_mirror
 from nacre.storage.journal_mirror import JournalMirror
+from nacre.transfer.export import export_archive
+from nacre.transfer.import_archive import import_archive
 from tests.embedders import WordBag
 from tests.engine.conftest import Ticking
 
@@ -285,3 +288,25 @@ def test_a_clock_that_runs_backwards_parts_no_act_and_keeps_the_order_of_writing
         assert {m.id for m in store.list_recent(9, as_of=1_999.0)} == set("bcde")
         store.undo(last=2)
         assert {m.id for m in store.list_recent()} == set("abcde")
+
+
+def test_a_redacted_memory_that_was_imported_is_not_there_before_it_came(tmp_path: Path, clock: Ticking) -> None:
+    """Also when the journal was shortened, so that nothing tells of the import any more."""
+    with MemoryStore(tmp_path / "other.db", embedder=WordBag(), clock=clock) as other:
+        other.remember("imported words", id="came")
+        export_archive(other, tmp_path / "x.nacre")
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag(), clock=clock) as store:
+        store.remember("of before", id="before")
+        begun = clock()
+        store.remember("of between", id="between")
+        early = clock()
+        import_archive(store, tmp_path / "x.nacre")
+        late = clock()
+        store.edit("came", text="edited words")
+        removal.compact(store.acting_as("tester"), store.space, begun)
+        store.redact("came")
+        assert store.get("came", as_of=early) is None
+        assert sorted(memory.id for memory in store.list_recent(as_of=early)) == ["before", "between"]
+        then = store.get("came", as_of=late)
+        assert then is not None
+        assert "words" not in then.text

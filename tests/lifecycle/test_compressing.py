@@ -14,6 +14,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.lifecycle.retention import compress_old
 from nacre.model import Filter
+from nacre.protocols import Search
 from tests.lifecycle.aged import DAY, NOW, Turned
 from tests.lifecycle.placed import Angles, acts, held, opened, recalled, whole
 
@@ -45,8 +46,7 @@ def kept_store(file: Path, clock: Turned) -> MemoryStore:
 
 
 def places(store: MemoryStore) -> list[object]:
-    inner = store._store
-    return list(inner.places(store.space, inner.allowed(store.space, Filter()), Filter()))
+    return list(store._store.gather(store.space, Search(vector=store.embedder.embed(["text"])[0])).places)
 
 
 def reading(store: MemoryStore) -> dict[str, object]:

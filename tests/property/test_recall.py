@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacre import Filter, MemoryStore
+from nacre.protocols import Search
 from nacre.recall.strategies import STRATEGIES
 from nacre.text.tokens import content_stems, stems
 from tests.embedders import WordBag
@@ -89,12 +90,12 @@ def test_the_default_ranks_a_narrow_choice_as_it_ranks_it_whole(
 
 
 @given(text=texts)
-def test_postings_and_a_search_for_words_agree(store: MemoryStore, text: str) -> None:
+def test_candidates_by_words_and_a_search_for_words_agree(store: MemoryStore, text: str) -> None:
     kept = store.remember(text + " xyzzy")
     try:
         for term in stems(text):
             found = store._store.by_words(store.space, [term], Filter(), COUNT + 1)
-            posting = store._store.postings([term]).get(term)
-            assert len(found) == (0 if posting is None else len(posting.keys))
+            gathered = store._store.gather(store.space, Search((term,), pool=COUNT + 1))
+            assert sorted(match.id for match in found) == sorted(place.id for place in gathered.places)
     finally:
         store.purge(kept.id)

@@ -1,9 +1,10 @@
-"""What a question costs, in the published units: a full scan is ten times a look-up, an unbounded answer twenty."""
+"""The store as an agent with limited capabilities sees it, and what a question costs it.
+
+Costs are in the published units: a full scan is ten times a look-up, an unbounded answer twenty.
+"""
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,8 +18,21 @@ from nacre.errors import QueryCostExceeded
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import Json
-from nacre.protocols import Backend, Health, Keys, Match, Order, Place, Posting, Tallied, Transaction, Vectors
-from nacre.remember.derive import indexed_words
+from nacre.protocols import (
+    ALL,
+    Backend,
+    Candidates,
+    FileFeatures,
+    Health,
+    Match,
+    Order,
+    Page,
+    Reader,
+    Search,
+    Tallied,
+    Transaction,
+    Vectors,
+)
 
 BASE = 1
 FULL_SCAN = 10
@@ -26,70 +40,12 @@ JOIN = 5
 SUBQUERY = 3
 ORDERED = 2
 NO_LIMIT = 20
-
-
-# As the whole store's index has it: a stem on more memories than this is not weighed in each, and past the last number
-# reading on costs more than it tells.
-WEIGHED = 300
-READ = 2_000
-USUAL_WEIGHT = 1.0
-
-
-def postings_within(store: Backend, space: str, terms: Sequence[str], where: Filter) -> dict[str, Posting]:
-    holders = {term: [m.id for m in store.by_words(space, [term], where, READ)] for term in dict.fromkeys(terms)}
-    by_name: dict[str, Posting] = {}
-    read = 0
-    for term in sorted(holders, key=lambda term: len(holders[term])):
-        read += len(holders[term])
-        if by_name and read > READ:
-            break
-        if holders[term]:
-            by_name[term] = posting_of(store, space, term, holders[term])
-    return by_name
-
-
-def posting_of(store: Backend, space: str, term: str, ids: Sequence[str]) -> Posting:
-    from nacre.storage.in_memory import padded, posting, weights
-
-    keys = store.allowed(space, Filter.where(id__in=ids))
-    placed = {place.id: place.key for place in store.places(space, keys, Filter())}
-    shares = dict.fromkeys(placed.values(), USUAL_WEIGHT)
-    if len(ids) <= WEIGHED:
-        texts = {placed[m.id]: padded(indexed_words(m)) for m in store.get(space, ids) if m.id in placed}
-        shares |= weights(term, texts, {key: len(text.split()) for key, text in texts.items()})
-    return posting(shares)
-
-
-def ranked(postings: Mapping[str, Posting], places: Sequence[Place], total: int, limit: int) -> list[Match]:
-    ids = {place.key: place.id for place in places}
-    scores: defaultdict[int, float] = defaultdict(float)
-    for posting in postings.values():
-        rarity = math.log(1 + (total - len(posting.keys) + 0.5) / (len(posting.keys) + 0.5))
-        for key, weight in zip(posting.keys.tolist(), posting.weights.tolist(), strict=True):
-            if key in ids:
-                scores[key] += rarity * weight
-    best = sorted(scores, key=lambda key: (-scores[key], -key))[: max(limit, 0)]
-    return [Match(ids[key], scores[key]) for key in best]
-
-
-def united(postings: Mapping[str, Posting]) -> Keys:
-    import numpy as np
-
-    every = [posting.keys for posting in postings.values()]
-    return np.unique(np.concatenate(every)) if every else np.empty(0, np.int64)
-
-
-def common(one: Keys, other: Keys) -> Keys:
-    import numpy as np
-
-    return np.intersect1d(one, other, assume_unique=True)
-
-
-PAGE = 500
+PAGE = 500  # journal entries read at once
+NOTHING = Filter.where(id="")  # no memory has an empty id
 
 
 class SeenJournal:
-    def __init__(self, below: Backend, access: Access) -> None:
+    def __init__(self, below: Reader, access: Access) -> None:
         self._below = below
         self._access = access
 
@@ -115,7 +71,7 @@ class SeenJournal:
     def _seen(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
         """Of a memory that came into sight later, only what was done since."""
         ids = list(dict.fromkeys(entry.memory_id for entry in entries if entry.kind == MEMORY))
-        there = [m for m in self._below.get(self._access.space, ids) if self._access.readable.admits(m)]
+        there = [m for m in self._below.get_many(self._access.space, ids) if self._access.readable.admits(m)]
         since = {memory.id: self._seen_since(memory) for memory in there}
         return [entry for entry in entries if self._shows(entry, since)]
 
@@ -143,98 +99,63 @@ def newest_first(entries: Iterable[JournalEntry]) -> list[JournalEntry]:
     return sorted((entry for entry in entries if entry.kind == MEMORY), key=lambda entry: -entry.seq)
 
 
-class RestrictedView:
-    def __init__(self, below: Backend, access: Access) -> None:
-        self._below = below
+class RestrictedReader:
+    """One state of the store as the agent sees it; what it does not see is not there, not even in a statistic."""
+
+    def __init__(self, below: Reader, access: Access) -> None:
+        self._reader = below
         self._access = access
         self._seen = SeenJournal(below, access)
-        self._quota = Quota(below, access)
 
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
-        with self._below.transaction() as transaction:
-            yield RestrictedTransaction(transaction, self._access, self._quota, self._below)
-
-    def get(self, space: str, ids: Sequence[str]) -> list[Memory]:
+    def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
         if space != self._access.space:
             return []
-        return [memory for memory in self._below.get(space, ids) if self._access.readable.admits(memory)]
+        return [memory for memory in self._reader.get_many(space, ids) if self._access.readable.admits(memory)]
 
     def ids_like(self, space: str, prefix: str, limit: int) -> list[str]:
-        begins = Filter.where(id__ge=prefix, id__lt=prefix + "\U0010ffff")
         if self._access.sees_all and space == self._access.space:
-            return self._below.ids_like(space, prefix, limit)
-        result = self._below.select(space, self._narrowed(space, begins), order="oldest")
-        return sorted(memory.id for memory in result)[:limit]
+            return self._reader.ids_like(space, prefix, limit)
+        begins = Filter.where(id__ge=prefix, id__lt=prefix + "\U0010ffff")
+        return sorted(memory.id for memory in self._reader.iterate(space, self._narrowed(space, begins)))[:limit]
 
-    def select(
-        self, space: str, where: Filter, *, order: Order = "newest", limit: int | None = None, offset: int = 0
-    ) -> list[Memory]:
-        self._pay(ORDERED + scan(where) + (NO_LIMIT if limit is None else 0))
-        return self._below.select(space, self._narrowed(space, where), order=order, limit=limit, offset=offset)
+    def page(
+        self, space: str, where: Filter, *, order: Order = "newest", limit: int, cursor: str = "", offset: int = 0
+    ) -> Page:
+        self._pay(ORDERED + scan(where))
+        narrowed = self._narrowed(space, where)
+        return self._reader.page(space, narrowed, order=order, limit=limit, cursor=cursor, offset=offset)
 
     def iterate(self, space: str, where: Filter) -> Iterator[Memory]:
         self._pay(ORDERED + scan(where) + NO_LIMIT)
-        return self._below.iterate(space, self._narrowed(space, where))
+        return self._reader.iterate(space, self._narrowed(space, where))
 
     def count(self, space: str, where: Filter) -> int:
         self._pay(scan(where))
-        return self._below.count(space, self._narrowed(space, where))
+        return self._reader.count(space, self._narrowed(space, where))
 
     def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
         self._pay(scan(where))
-        return self._below.tally(space, field, self._narrowed(space, where))
+        return self._reader.tally(space, field, self._narrowed(space, where))
 
     def spaces(self) -> dict[str, int]:
         space = self._access.space
-        held = self._below.count(space, self._narrowed(space, Filter()))
+        held = self._reader.count(space, self._narrowed(space, ALL))
         return {space: held} if held else {}
 
-    def by_words(self, space: str, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
+    def gather(self, space: str, search: Search) -> Candidates:
         self._pay(ORDERED)
-        narrowed = self._narrowed(space, where)
-        if self._access.sees_all and space == self._access.space:
-            return self._below.by_words(space, terms, narrowed, limit)
-        result = self.postings(terms)
-        return ranked(result, self._below.places(space, united(result), narrowed), self.size(), limit)
+        narrowed = replace(search, where=self._narrowed(space, search.where), visible=search.visible & self._visible())
+        return self._reader.gather(space, narrowed)
+
+    def by_words(
+        self, space: str, terms: Sequence[str], where: Filter, limit: int, visible: Filter = ALL
+    ) -> list[Match]:
+        self._pay(ORDERED)
+        return self._reader.by_words(space, terms, self._narrowed(space, where), limit, visible & self._visible())
 
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
         self._pay(ORDERED)
-        return self._below.by_vector(space, vector, self._narrowed(space, where), limit)
-
-    def postings(self, terms: Sequence[str]) -> dict[str, Posting]:
-        """Counted among what the agent sees alone: how rare a word is would tell what others have written."""
-        if self._access.sees_store:
-            return self._below.postings(terms)
-        return postings_within(self._below, self._access.space, terms, self._access.readable)
-
-    def size(self) -> int:
-        if self._access.sees_store:
-            return self._below.size()
-        return self._below.count(self._access.space, self._access.readable)
-
-    def near(self, space: str, vector: Vectors, limit: int, only: Keys | None = None) -> tuple[Keys, Vectors]:
-        self._pay(ORDERED)
-        if self._access.sees_all and space == self._access.space:
-            return self._below.near(space, vector, limit, only)
-        seen = self._below.allowed(space, self._narrowed(space, Filter()))
-        return self._below.near(space, vector, limit, seen if only is None else common(seen, only))
-
-    def cosines(self, space: str, vector: Vectors, keys: Keys) -> Vectors:
-        return self._below.cosines(space, vector, keys)
-
-    def places(self, space: str, keys: Keys, where: Filter) -> list[Place]:
-        return self._below.places(space, keys, self._narrowed(space, where))
-
-    def around(self, space: str, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
-        return self._below.around(space, spots, reach, self._narrowed(space, where))
-
-    def allowed(self, space: str, where: Filter) -> Keys:
-        self._pay(scan(where))
-        return self._below.allowed(space, self._narrowed(space, where))
-
-    def touch(self, space: str, ids: Sequence[str], at: float) -> None:
-        self._below.touch(space, [memory.id for memory in self.get(space, ids)], at)
+        return self._reader.by_vector(space, vector, self._narrowed(space, where), limit)
 
     def edges(
         self,
@@ -245,46 +166,21 @@ class RestrictedView:
         rels: Sequence[str] | None = None,
     ) -> list[Edge]:
         self._pay(JOIN + (FULL_SCAN if out_of is None and into is None else 0))
-        result = self._below.edges(space, out_of=out_of, into=into, rels=rels)
-        seen = {memory.id for memory in self.get(space, list(dict.fromkeys(edge.source for edge in result)))}
+        result = self._reader.edges(space, out_of=out_of, into=into, rels=rels)
+        seen = {memory.id for memory in self.get_many(space, list(dict.fromkeys(edge.source for edge in result)))}
         return [edge for edge in result if edge.source in seen]
-
-    def walked(self, space: str, edges: Sequence[Edge]) -> None:
-        seen = {memory.id for memory in self.get(space, [edge.source for edge in edges])}
-        self._below.walked(space, [edge for edge in edges if edge.source in seen])
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
         if space != self._access.space:
             return []
-        return [memory for memory in self._below.replaced_by(space, id) if self._access.readable.admits(memory)]
-
-    def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
-        # Kept ones are rounded: a vector that was not computed anew would tell that somebody wrote the same words.
-        return self._below.vectors_for(digests) if self._access.sees_store else {}
+        return [memory for memory in self._reader.replaced_by(space, id) if self._access.readable.admits(memory)]
 
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
-        return self._below.vectors(space, [memory.id for memory in self.get(space, ids)])
-
-    def pending(self, limit: int) -> list[Memory]:
-        return [memory for memory in self._below.pending(limit) if self._own(memory)]
-
-    def embedder(self) -> str:
-        return self._below.embedder()
-
-    def journal(
-        self, space: str, data: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
-    ) -> list[JournalEntry]:
-        return [] if space != self._access.space else self._seen.read(data, newest_first=newest_first, limit=limit)
-
-    def written_by(self, space: str, at: float) -> int:
-        return self._below.written_by(space, at)
-
-    def journal_begins(self, space: str) -> tuple[int, float]:
-        return self._below.journal_begins(space)
+        return self._reader.vectors(space, [memory.id for memory in self.get_many(space, ids)])
 
     def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
         """Of relations, those that the links it sees have; what others wrote about them is not shown."""
-        known = self._below.terms(kind)
+        known = self._reader.terms(kind)
         if self._access.sees_terms(kind):
             return known
         if kind != RELATION:
@@ -293,33 +189,31 @@ class RestrictedView:
         used = {edge.rel for edge in self.edges(self._access.space)} if known else set()
         return {name: {FOR_REVIEW: True} for name in known if name in used}
 
+    def journal(
+        self, space: str, where: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
+    ) -> list[JournalEntry]:
+        return [] if space != self._access.space else self._seen.read(where, newest_first=newest_first, limit=limit)
+
+    def seq_at(self, space: str, time: float) -> int:
+        return self._reader.seq_at(space, time)
+
+    def journal_begins(self, space: str) -> tuple[int, float]:
+        return self._reader.journal_begins(space)
+
     def health(self, *, thorough: bool = False) -> Health:
-        """Of what it sees; a narrowed agent learns nothing of the file."""
+        """A restricted agent learns nothing of the file."""
         if self._access.unrestricted:
-            return self._below.health(thorough=thorough)
-        full = self._below.health()
-        space, seen = self._access.space, self._access.readable
-        waiting = sum(map(self._own, self._below.pending(full.pending)))
-        return replace(
-            full, memories=self._below.count(space, seen), chunks=0, vectors=0, pending=waiting, bytes_on_disk=0,
-            problems=(),
-        )  # fmt: skip
-
-    def check_records(self) -> None:
-        self._below.check_records()
-
-    def copy_to(self, path: Path) -> None:
-        self._access.demand("copy the store")
-        self._below.copy_to(path)
-
-    def close(self) -> None:
-        self._below.close()
+            return self._reader.health(thorough=thorough)
+        seen = self._reader.count(self._access.space, self._access.readable)
+        bare = replace(self._reader.health(), chunks=0, vectors=0, pending=0, bytes_on_disk=0, problems=())
+        return replace(bare, memories=seen)
 
     def _narrowed(self, space: str, where: Filter) -> Filter:
         return where & self._access.readable if space == self._access.space else NOTHING
 
-    def _own(self, memory: Memory) -> bool:
-        return memory.space == self._access.space and self._access.readable.admits(memory)
+    def _visible(self) -> Filter:
+        """What statistics count: how rare a word is would tell what others have written."""
+        return ALL if self._access.sees_all else self._access.readable
 
     def _pay(self, cost: float) -> None:
         limit = self._access.capabilities.max_query_cost
@@ -327,10 +221,74 @@ class RestrictedView:
             raise QueryCostExceeded(BASE + cost, limit)
 
 
-NOTHING = Filter.where(id="")  # no memory has an empty id
+class RestrictedView(RestrictedReader):
+    def __init__(self, below: Backend, access: Access) -> None:
+        super().__init__(below, access)
+        self._below = below
+        self._quota = Quota(below, access)
+
+    def at(self, space: str, seq: int) -> RestrictedReader:
+        return RestrictedReader(self._below.at(space, seq), self._access)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        with self._below.transaction() as transaction:
+            yield RestrictedTransaction(transaction, self._access, self._quota, self._below)
+
+    def changes_since(self, space: str, seq: int) -> list[str]:
+        ids = self._below.changes_since(space, seq)
+        readers = (self, self.at(space, seq))
+        seen = {memory.id for reader in readers for memory in reader.get_many(space, ids)}
+        return [id for id in ids if id in seen]
+
+    def touch(self, space: str, ids: Sequence[str], at: float) -> None:
+        self._below.touch(space, [memory.id for memory in self.get_many(space, ids)], at)
+
+    def walked(self, space: str, edges: Sequence[Edge]) -> None:
+        seen = {memory.id for memory in self.get_many(space, [edge.source for edge in edges])}
+        self._below.walked(space, [edge for edge in edges if edge.source in seen])
+
+    def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
+        # Kept ones are rounded: a vector that was not computed anew would tell that somebody wrote the same words.
+        return self._below.vectors_for(digests) if self._access.sees_store else {}
+
+    def pending(self, limit: int) -> list[Memory]:
+        return [memory for memory in self._below.pending(limit) if self._own(memory)]
+
+    def health(self, *, thorough: bool = False) -> Health:
+        health = super().health(thorough=thorough)
+        if self._access.unrestricted:
+            return health
+        return replace(health, pending=sum(map(self._own, self._below.pending(self._below.health().pending))))
+
+    def embedder(self) -> str:
+        return self._below.embedder()
+
+    @property
+    def files(self) -> FileFeatures | None:
+        return None if self._below.files is None else RestrictedFiles(self._below.files, self._access)
+
+    def close(self) -> None:
+        self._below.close()
+
+    def _own(self, memory: Memory) -> bool:
+        return memory.space == self._access.space and self._access.readable.admits(memory)
+
+
+class RestrictedFiles:
+    def __init__(self, below: FileFeatures, access: Access) -> None:
+        self._below = below
+        self._access = access
+
+    def copy_to(self, path: Path) -> None:
+        self._access.demand("copy the store")
+        self._below.copy_to(path)
+
+    def check_records(self) -> None:
+        self._below.check_records()
 
 
 def scan(where: Filter) -> int:
-    """What is asked besides the standing that every question asks for narrows it down."""
+    """Conditions besides the status that every question asks for narrow it down."""
     current = ("status", "superseded_by", "expires_at")
     return 0 if any(each.field not in current for each in where.conditions) else FULL_SCAN

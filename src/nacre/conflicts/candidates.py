@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, TypeAlias
@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 from nacre.errors import EmbeddingError
 from nacre.model import Conflict, Filter, Memory
 from nacre.model.review import Verdict
-from nacre.protocols import Backend, Embedder, Vectors
+from nacre.protocols import Embedder, Reader, Search, Vectors
 
 ConflictFn: TypeAlias = Callable[[Memory, Memory], bool]
 Alike: TypeAlias = Callable[[str, str], float]
@@ -38,7 +38,7 @@ class Judge(Protocol):
 class Comparison:
     """Compares with what `where` admits. `contradiction_fn` is asked only when the rules see no contradiction."""
 
-    store: Backend
+    store: Reader
     where: Filter
     alike: Alike | None = None
     threshold: float = THRESHOLD
@@ -60,7 +60,7 @@ class Comparison:
         from nacre.text.tokens import content_stems
 
         cosines = self.likeness(memory, vector)
-        memories = self.store.get(memory.space, [id for id in cosines if id != memory.id])
+        memories = self.store.get_many(memory.space, list(cosines))
         known = set(content_stems(memory.text))
         alike = []
         for other in filter(lambda other: comparable(memory, other), memories):
@@ -78,25 +78,18 @@ class Comparison:
         from nacre.text.tokens import content_stems
 
         known = content_stems(memory.text)
-        near: dict[str, float] = {}
-        if vector is not None:
-            near = {m.id: m.score for m in self.store.by_vector(memory.space, vector, self.where, NEAREST)}
-            crowded = len(near) == NEAREST and min(near.values()) >= CROWDED
-            if len(known) > SHORT or crowded:
-                return near
-        terms = sorted(known, key=len, reverse=True)[:ASKED]
-        worded = [match.id for match in self.store.by_words(memory.space, terms, self.where, FRAMED)]
-        if vector is None:
-            return dict.fromkeys(worded, 0.0)
-        far = [id for id in worded if id not in near and id != memory.id]
-        return near | self._cosines(memory.space, vector, far) if far else near
-
-    def _cosines(self, space: str, vector: Vectors, ids: Sequence[str]) -> dict[str, float]:
-        keys = self.store.allowed(space, Filter.where(id__in=ids))
-        places = self.store.places(space, keys, Filter())
-        cosines = self.store.cosines(space, vector, keys)
-        at = dict(zip(keys.tolist(), cosines.tolist(), strict=True))
-        return {place.id: at[place.key] for place in places}
+        by_words = vector is None or len(known) <= SHORT
+        terms = sorted(known, key=len, reverse=True)[:ASKED] if by_words else ()
+        # Twice as many as are wanted: the filter may leave half of them.
+        search = Search(tuple(terms), vector, self.where & Filter.where(id__ne=memory.id), 2 * max(NEAREST, FRAMED))
+        candidates = self.store.gather(memory.space, search)
+        cosines = dict(zip((place.id for place in candidates.places), candidates.cosines.tolist(), strict=True))
+        near = sorted(cosines, key=lambda id: -cosines[id])[:NEAREST] if vector is not None else []
+        if len(near) == NEAREST and cosines[near[-1]] >= CROWDED:
+            return {id: cosines[id] for id in near}
+        worded = dict(zip(cosines, candidates.shares.sum(axis=0).tolist(), strict=True))
+        framed = [id for id in sorted(worded, key=lambda id: -worded[id])[:FRAMED] if worded[id]]
+        return {id: cosines[id] for id in dict.fromkeys([*near, *framed])}
 
     def verdict(self, a: Memory, b: Memory, similarity: float) -> Verdict | None:
         if a.text == b.text:

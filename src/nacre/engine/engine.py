@@ -271,7 +271,7 @@ class Engine:
 
     def existing(self, space: str, ids: Sequence[str]) -> list[Memory]:
         """Raises `MemoryNotFound` unless all of them exist."""
-        memories = {memory.id: memory for memory in self.store.get(space, ids)}
+        memories = {memory.id: memory for memory in self.store.get_many(space, ids)}
         for id in ids:
             if id not in memories:
                 raise MemoryNotFound(id, space)

@@ -16,7 +16,7 @@ from nacre.model import Filter
 from nacre.model.graph import Entity, EntityPair
 from nacre.model.memory import Json
 from nacre.model.review import ReviewItem
-from nacre.protocols import Backend, Transaction
+from nacre.protocols import Reader, Transaction
 from nacre.remember.validate import label
 from nacre.text.names import normalized_name, similar_names
 
@@ -38,7 +38,7 @@ class EntityIndex:
     by_form: Mapping[str, str]
 
     @classmethod
-    def read(cls, store: Backend, space: str) -> EntityIndex:
+    def read(cls, store: Reader, space: str) -> EntityIndex:
         terms = store.terms(entity_kind(space))
         aliases = {normalized_name(alias): name for name, data in terms.items() for alias in names_in(data, ALIASES)}
         return cls(terms, {**aliases, **{normalized_name(name): name for name in terms}})
@@ -69,7 +69,7 @@ def names_in(data: Mapping[str, Json], key: str) -> list[str]:
     return [str(each) for each in names] if isinstance(names, list) else []
 
 
-def entities(store: Backend, space: str, live: Filter) -> list[Entity]:
+def entities(store: Reader, space: str, live: Filter) -> list[Entity]:
     """Those that a live memory names, the most mentioned first."""
     index = EntityIndex.read(store, space)
     spelled: dict[str, dict[str, int]] = defaultdict(dict)
@@ -88,7 +88,7 @@ def entity(index: EntityIndex, spellings: Mapping[str, int], count: int) -> Enti
     return Entity(name, tuple(dict.fromkeys(others)), count)
 
 
-def count_mentions(store: Backend, space: str, live: Filter, spelled: Mapping[str, Mapping[str, int]]) -> Counter[str]:
+def count_mentions(store: Reader, space: str, live: Filter, spelled: Mapping[str, Mapping[str, int]]) -> Counter[str]:
     """Of entities with several spellings: a memory with two of them counts once."""
     several = {name: form for form, names in spelled.items() if len(names) > 1 for name in names}
     if not several:
@@ -100,14 +100,14 @@ def count_mentions(store: Backend, space: str, live: Filter, spelled: Mapping[st
     return Counter(form for each in forms for form in each)
 
 
-def spellings(store: Backend, space: str, name: str, where: Filter) -> list[str]:
+def spellings(store: Reader, space: str, name: str, where: Filter) -> list[str]:
     """Every way in which admitted memories write this entity's name, and its aliases."""
     index = EntityIndex.read(store, space)
     form = index.form(name)
     return [each for each in store.tally(space, "entities", where) if index.form(each) == form]
 
 
-def suggestions(store: Backend, space: str, live: Filter) -> list[EntityPair]:
+def suggestions(store: Reader, space: str, live: Filter) -> list[EntityPair]:
     """Entities that may be one and that nobody has judged, the most probable and then the most mentioned first."""
     index = EntityIndex.read(store, space)
     distinct = index.distinct_pairs()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from nacre import files
-from nacre.engine.difference import JOURNALED, removed_memory, set_back
+from nacre.engine.difference import JOURNALED
 from nacre.errors import HistoryLost, MemoryNotFound, StorageError
 from nacre.model import (
     Changed,
@@ -26,56 +26,26 @@ from nacre.model import (
     Transition,
 )
 from nacre.model.instants import iso
-from nacre.model.journal import MEMORY, to_line
+from nacre.model.journal import to_line
 from nacre.model.memory import Json, plain
-from nacre.protocols import Backend
+from nacre.protocols import Backend, Reader
 
 PAGE = 1_000  # journal entries read at once
 ARCHIVED = "archived"
 DEFAULT_STATUS = "long_term"  # of an unarchived memory whose earlier status the journal no longer has
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
-    """The memories that have changed since, as they were then; None where one did not exist.
-
-    `illegible` are those with a damaged journal entry: nobody can say how they were.
-    """
-
-    upto: int
-    memories: dict[str, Memory | None]
-    illegible: tuple[str, ...] = ()
-
-
-def past(store: Backend, space: str, at: float, ids: Sequence[str] | None = None) -> Past:
-    """Of all that changed since, or of these ids alone. Uses (`last_accessed`, `access_count`) are as they are now.
+def state_at(store: Backend, space: str, at: float) -> Reader:
+    """The space as the store knew it at that time; uses (`last_accessed`, `access_count`) are as they are now.
 
     Raises `HistoryLost` when the journal no longer reaches back so far.
     """
-    upto = last_entry_at(store, space, at)
-    since = [
-        entry
-        for id in (ids if ids is not None else [None])
-        for entry in store.journal(space, JournalFilter(memory_id=id, after=upto))
-        if entry.kind == MEMORY
-    ]
-    changed = dict.fromkeys(entry.memory_id for entry in since)
-    memories: dict[str, Memory | None] = dict.fromkeys(changed)
-    memories |= {memory.id: memory for memory in store.get(space, list(changed))}
-    illegible = dict.fromkeys(entry.memory_id for entry in since if entry.damaged)
-    created = creations(store, space, since)
-    for entry in since:
-        if entry.memory_id not in illegible:
-            id = entry.memory_id
-            memories[id] = None if entry.seq in created else before(entry, memories[id])
-    for id in illegible:
-        memories[id] = None
-    return Past(upto, memories, tuple(illegible))
+    return store.at(space, last_entry_at(store, space, at))
 
 
 def last_entry_at(store: Backend, space: str, at: float) -> int:
     dropped, dropped_at = store.journal_begins(space)
-    upto = store.written_by(space, at)
+    upto = store.seq_at(space, at)
     if dropped and (at < dropped_at or upto < dropped):
         raise HistoryLost(
             f"The journal of {space!r} begins after {iso(dropped_at)}, when it was compacted; "
@@ -84,51 +54,18 @@ def last_entry_at(store: Backend, space: str, at: float) -> int:
     return upto
 
 
-def creations(store: Backend, space: str, since: Sequence[JournalEntry]) -> set[int]:
-    """The numbers of the scrubbed entries that created their memory.
-
-    A scrubbed entry no longer says what it did. The first entry of a memory created it, whatever the operation was
-    called, unless the journal was compacted: then the first entry that is left may be a later one.
-    """
-    scrubbed = [entry for entry in since if entry.before is None and entry.after is None]
-    numbers = {entry.seq for entry in scrubbed if entry.operation.name == "remember"}
-    if not store.journal_begins(space)[0]:
-        for id in dict.fromkeys(entry.memory_id for entry in scrubbed):
-            first = store.journal(space, JournalFilter(memory_id=id), newest_first=False, limit=1)
-            numbers |= {entry.seq for entry in first}
-    return numbers
-
-
-def before(entry: JournalEntry, after: Memory | None) -> Memory | None:
-    if entry.before is None and entry.after is None:
-        # Scrubbed: nothing is left of a purged memory; of a redacted one, that it existed.
-        return after
-    if entry.before is None:
-        return None
-    if entry.after is None:
-        return removed_memory(entry)
-    return None if after is None else set_back(after, entry.before, entry.after)
-
-
 def difference_between(store: Backend, space: str, earlier: float, later: float) -> Difference:
     """What the store knew at the later time and not at the earlier, and the other way round."""
-    if earlier > later:
-        earlier, later = later, earlier
-    then, now = past(store, space, earlier), past(store, space, later)
-    present = {memory.id: memory for memory in store.get(space, list(then.memories))}
-    added, removed, changed = [], [], []
-    for id, one in then.memories.items():
-        other = now.memories[id] if id in now.memories else present.get(id)
-        if id in then.illegible:
-            continue
-        if one is None and other is not None:
-            added.append(other)
-        elif one is not None and other is None:
-            removed.append(one)
-        elif one is not None and other is not None and (fields := changed_fields(one, other)):
-            changed.append(Changed(one, other, fields))
-    lost = f"{len(then.illegible)} memories are left out: their journal entries are damaged."
-    return Difference(tuple(added), tuple(removed), tuple(changed), (lost,) if then.illegible else ())
+    begin, end = (last_entry_at(store, space, at) for at in sorted((earlier, later)))
+    ids = store.changes_since(space, begin)[::-1]
+    then, now = ({m.id: m for m in store.at(space, seq).get_many(space, ids)} for seq in (begin, end))
+    pairs = [(then[id], now[id]) for id in ids if id in then and id in now]
+    changes = [Changed(one, other, fields) for one, other in pairs if (fields := changed_fields(one, other))]
+    return Difference(
+        added=tuple(now[id] for id in ids if id in now and id not in then),
+        removed=tuple(then[id] for id in ids if id in then and id not in now),
+        changed=tuple(changes),
+    )
 
 
 def changed_fields(one: Memory, other: Memory) -> dict[str, tuple[Json, Json]]:
@@ -136,12 +73,9 @@ def changed_fields(one: Memory, other: Memory) -> dict[str, tuple[Json, Json]]:
     return {name: (plain(name, getattr(one, name)), plain(name, getattr(other, name))) for name in names}
 
 
-def history(store: Backend, space: str, id: str, *, upto: int | None = None) -> History:
-    """`store` may be an earlier state; `upto` is then the last journal entry that it includes."""
+def history(store: Reader, space: str, id: str) -> History:
     versions = lineage(store, newest_version(store, space, id))
-    entries = [
-        entry for each in versions for entry in store.journal(space, JournalFilter(memory_id=each.id, upto=upto))
-    ]
+    entries = [entry for each in versions for entry in store.journal(space, JournalFilter(memory_id=each.id))]
     transitions = [*successions(versions, entries), *text_edits(entries)]
     return History(tuple(versions), tuple(sorted(transitions, key=lambda each: each.at)))
 
@@ -155,15 +89,15 @@ def only_versions(every: History, where: Filter) -> History:
     return History(versions, tuple(each for each in every.transitions if {each.old, each.new} & ids))
 
 
-def newest_version(store: Backend, space: str, id: str) -> Memory:
+def newest_version(store: Reader, space: str, id: str) -> Memory:
     """The end of the chain that this memory belongs to. Raises `MemoryNotFound`."""
-    memories = store.get(space, [id])
+    memories = store.get_many(space, [id])
     if not memories:
         raise MemoryNotFound(id, space)
     memory = memories[0]
     seen = {memory.id}
     while memory.superseded_by and memory.superseded_by not in seen:
-        successors = store.get(space, [memory.superseded_by])
+        successors = store.get_many(space, [memory.superseded_by])
         if not successors:  # purged by a program that did not close the chain
             break
         memory = successors[0]
@@ -171,7 +105,7 @@ def newest_version(store: Backend, space: str, id: str) -> Memory:
     return memory
 
 
-def lineage(store: Backend, newest: Memory) -> list[Memory]:
+def lineage(store: Reader, newest: Memory) -> list[Memory]:
     """Everything that the newest version replaces in the end, predecessors before their successors."""
     generations, seen = [[newest]], {newest.id}
     while generations[-1]:
@@ -212,7 +146,7 @@ def text_edits(entries: list[JournalEntry]) -> Iterator[Transition]:
             yield Transition(id, id, old, new, operation.at, operation.name, operation.why)
 
 
-def status_before_archive(store: Backend, space: str, id: str) -> str:
+def status_before_archive(store: Reader, space: str, id: str) -> str:
     """The status that the memory had when it was archived, from elsewhere than the trash."""
     for entry in store.journal(space, JournalFilter(memory_id=id)):
         status = str((entry.before or {}).get("status", ""))
@@ -221,7 +155,7 @@ def status_before_archive(store: Backend, space: str, id: str) -> str:
     return DEFAULT_STATUS
 
 
-def iterate_entries(store: Backend, space: str, where: JournalFilter) -> Iterator[JournalEntry]:
+def iterate_entries(store: Reader, space: str, where: JournalFilter) -> Iterator[JournalEntry]:
     """Oldest first, a page at a time; entries written meanwhile are left out, so that it ends on a busy store."""
     last = store.journal(space, limit=1)
     where = replace(where, upto=last[0].seq if last else 0)
@@ -230,7 +164,7 @@ def iterate_entries(store: Backend, space: str, where: JournalFilter) -> Iterato
         where = replace(where, after=page[-1].seq)
 
 
-def export_entries(store: Backend, space: str, where: JournalFilter, out: TextIO | Path | str) -> JournalExport:
+def export_entries(store: Reader, space: str, where: JournalFilter, out: TextIO | Path | str) -> JournalExport:
     """Writes lines of JSON, oldest first. A path is replaced when all went well, and packed when it ends in `.gz`."""
     if isinstance(out, str | Path):
         with replacing(Path(out).expanduser()) as file:

@@ -76,7 +76,7 @@ def check_links(store: Backend, space: str, source: str, links: Sequence[Link], 
     if any(each.to == source for each in links):
         raise LinkRefused(f"{source} cannot be linked to itself; give another memory.")
     if strict and links:
-        known, existing = relations(store), {m.id for m in store.get(space, [each.to for each in links])}
+        known, existing = relations(store), {m.id for m in store.get_many(space, [each.to for each in links])}
         for each in links:
             if each.rel not in known:
                 raise UnknownName("relation", each.rel, known)

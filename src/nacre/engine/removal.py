@@ -96,7 +96,7 @@ def without_content(memory: Memory, now: float) -> Memory:
 
 def compact(engine: Engine, space: str, before: float, *, why: str = "") -> int:
     """Drops the journal entries before that time for good; returns how many."""
-    upto = engine.store.written_by(space, before)
+    upto = engine.store.seq_at(space, before)
     operation = engine.operation("compact", why)
     with engine.store.transaction() as transaction:
         dropped = transaction.forget_journal(space, upto) if upto else 0

@@ -112,7 +112,7 @@ class ReviewQueue:
         """Noted ones whose two sides are still live, contradictions first."""
         noted = self.engine.store.edges(self.space, rels=[CONFLICTS])
         ends = list(dict.fromkeys(id for edge in noted for id in edge[:2]))
-        live = {m.id: m for m in self.engine.store.get(self.space, ends) if self._live().admits(m)}
+        live = {m.id: m for m in self.engine.store.get_many(self.space, ends) if self._live().admits(m)}
         pairs = [noted_conflict(live[e.source], live[e.target]) for e in noted if e.source in live and e.target in live]
         unsettled = (each for each in pairs if each is not None)
         for conflict in sorted(unsettled, key=lambda each: (each.kind != "contradiction", each.kind == "duplicate")):
@@ -121,7 +121,7 @@ class ReviewQueue:
     def unvalidated(self) -> Iterator[ReviewItem]:
         for field in ("confidence", "trust"):
             doubted = Filter.where(last_validated_at__unset=True, **{f"{field}__lt": DOUBTFUL})
-            for memory in self.engine.store.select(self.space, self._live() & doubted, order="oldest"):
+            for memory in self.engine.store.iterate(self.space, self._live() & doubted):
                 if field == "confidence" or memory.confidence >= DOUBTFUL:
                     why = f"{field} {getattr(memory, field):g}, never validated"
                     yield ReviewItem(memory.id, "unvalidated", why, memory)
@@ -133,7 +133,7 @@ class ReviewQueue:
             Filter.where(last_validated_at__lt=edge),
             Filter.where(last_validated_at__unset=True, created_at__lt=edge),
         ):
-            for memory in self.engine.store.select(self.space, held & unconfirmed, order="oldest"):
+            for memory in self.engine.store.iterate(self.space, held & unconfirmed):
                 days = (self.engine.clock() - (memory.last_validated_at or memory.created_at)) / DAY
                 yield ReviewItem(memory.id, "stale", f"not confirmed for {days:.0f} days", memory)
 

@@ -29,7 +29,7 @@ def undo(engine: Engine, space: str, batches: Sequence[str], *, why: str = "") -
         raise UndoRefused(f"A {final.name} cannot be undone; what it took is gone for good. A backup may have it.")
 
     def stored(space: str, id: str) -> Memory | None:
-        return next(iter(engine.store.get(space, [id])), None)
+        return next(iter(engine.store.get_many(space, [id])), None)
 
     targets = Reversal(entries, engine.store, stored).memories()
     prepared = engine.prepare([(current, after) for current, after in targets.values() if after is not None])

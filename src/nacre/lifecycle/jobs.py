@@ -143,7 +143,7 @@ def compact(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 
     engine, before = store.acting_as(ACTOR), now - settings.journal_days * DAY
     if dry_run:
-        done = len(engine.store.journal(store.space, JournalFilter(upto=engine.store.written_by(store.space, before))))
+        done = len(engine.store.journal(store.space, JournalFilter(upto=engine.store.seq_at(store.space, before))))
     else:
         done = compact_journal(engine, store.space, before, why=WHY)
     return result_of("compact", done, "dropped from the journal", dry_run, ("entry", "entries"))

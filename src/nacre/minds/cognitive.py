@@ -119,7 +119,7 @@ def last_by_position(store: MemoryStore, kind: str, limit: int, scope: Scope) ->
     As a rule these are the newest. Only where numbers were given out of order are all that outrank one of the newest
     read as well.
     """
-    page = store.list_recent(limit, **scope_with(scope, kind, NUMBERED))
+    page: list[Memory] = store.list_recent(limit, **scope_with(scope, kind, NUMBERED))
     if not page or len(page) < limit:
         return highest_first(page)
     lowest = min(position_of(memory) for memory in page)
@@ -130,7 +130,7 @@ def last_by_position(store: MemoryStore, kind: str, limit: int, scope: Scope) ->
 
 def first_by_position(store: MemoryStore, kind: str, limit: int, scope: Scope) -> list[Memory]:
     """Those with the lowest numbers, lowest first."""
-    page = store.list_recent(limit, order="oldest", **scope_with(scope, kind, NUMBERED))
+    page: list[Memory] = store.list_recent(limit, order="oldest", **scope_with(scope, kind, NUMBERED))
     if page:
         uppermost = max(position_of(memory) for memory in page)
         page = merge_by_id(page, list_beyond(store, kind, Filter.where(position__lt=uppermost), "oldest", scope))
@@ -460,6 +460,7 @@ class CognitiveMemory(Mind):
         if retriever not in RETRIEVERS:
             raise UnknownName("retriever", retriever, RETRIEVERS)
         least = fraction("min_confidence", min_confidence)
+        memories: list[Memory]
         if not label("query", query):
             memories = self.store.list_recent(limit, order="confidence", type=SEMANTIC, min_confidence=least)
         elif retriever == "native":

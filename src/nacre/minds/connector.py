@@ -53,7 +53,7 @@ def search_words(
     for term in sorted(terms, key=len, reverse=True):  # long words are rare ones, as a rule
         ids = [match.id for match in store.by_words(space, [term], where, POOL)]
         if len(ids) < POOL:
-            matches = (memory for memory in store.get(space, ids) if has_all_terms(memory, terms))
+            matches = (memory for memory in store.get_many(space, ids) if has_all_terms(memory, terms))
             return sorted(matches, key=lambda memory: -memory.created_at)[:limit]
     return [memory for memory, _ in zip(matches_in_pages(newest_first, terms), range(limit), strict=False)]
 
@@ -78,8 +78,8 @@ def find_same_text(store: Backend, draft: Memory, live: Filter, limit: int) -> l
     same = live & Filter.where(title=draft.title, text=draft.text, **{f"metadata__{TYPE}": draft.metadata[TYPE]})
     phrase = " ".join((stems(draft.title) or stems(draft.text))[:PHRASE])
     if not phrase:  # nothing but signs
-        return store.select(draft.space, same, limit=limit)
-    return store.get(draft.space, [match.id for match in store.by_words(draft.space, [phrase], same, limit)])
+        return store.page(draft.space, same, limit=limit).memories
+    return store.get_many(draft.space, [match.id for match in store.by_words(draft.space, [phrase], same, limit)])
 
 
 BACKENDS = ("sqlite", "kuzu")  # the names that agents know; one engine serves both
@@ -209,7 +209,7 @@ class MemoryConnector(Mind):
             try:
                 self.store.write(OPERATION, new=[settled], edits=edits)
             except InvalidInput:
-                if not self._records.get(self.store.space, [settled.id]):
+                if not self._records.get_many(self.store.space, [settled.id]):
                     raise
                 continue  # another writer took the id in between
             return AddedExperience(settled.id, left=leaving)
@@ -219,7 +219,7 @@ class MemoryConnector(Mind):
         """Gives the draft a free id; None when the same experience is stored already."""
         experience = experience_of(draft)
         for attempt in range(1, ATTEMPTS):
-            existing = self._records.get(self.store.space, [draft.id])
+            existing = self._records.get_many(self.store.space, [draft.id])
             if not existing:
                 return draft
             if (existing[0].title, existing[0].text, existing[0].metadata.get("experience_type")) == (

@@ -96,7 +96,7 @@ class Ledger:
                 return None
             relevant = [entry for entry in entries if entry.kind == MEMORY and entry.memory_id.startswith(PREFIX)]
             current = {
-                memory.id: memory for memory in self.store.get(self.space, [entry.memory_id for entry in relevant])
+                memory.id: memory for memory in self.store.get_many(self.space, [entry.memory_id for entry in relevant])
             }
             if self._last_seq() == last:  # else another writer wrote between the two reads
                 return self._apply(known, last, relevant, current, len(entries))

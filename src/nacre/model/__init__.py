@@ -12,7 +12,7 @@ from nacre.model.journal import (
     Operation,
     Transition,
 )
-from nacre.model.memory import GENERIC_ROLES, LIVE_STATUSES, STATUSES, TYPES, Link, Memory
+from nacre.model.memory import GENERIC_ROLES, LIVE_STATUSES, STATUSES, TYPES, Link, Listing, Memory
 from nacre.model.recollection import (
     ExpandSpec,
     Hit,
@@ -49,6 +49,7 @@ __all__ = [
     "JournalFilter",
     "Link",
     "Linked",
+    "Listing",
     "Memory",
     "Neighbor",
     "Neighborhood",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TypeAlias
 
 from nacre.errors import InvalidInput
@@ -12,6 +12,7 @@ from nacre.errors import InvalidInput
 Instant: TypeAlias = float | int | str | date | datetime
 
 DAY = 86_400.0
+MICROSECOND = timedelta(microseconds=1)  # the finest that a written time tells
 STAMP = "%Y%m%dT%H%M%SZ"  # in UTC: sorts by time, and every file system accepts it
 # What a calendar can show: the years 1 to 9999.
 FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
@@ -43,7 +44,13 @@ def parsed(value: str) -> datetime:
 
 
 def iso(at: float | None) -> str:
-    return "" if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    """Never a time before `at`, so that what happened then is known at the time that it names."""
+    if at is None:
+        return ""
+    named = datetime.fromtimestamp(at, UTC)
+    if named.timestamp() < at:
+        named += MICROSECOND
+    return named.isoformat().replace("+00:00", "Z")
 
 
 def stamp(at: float) -> str:

@@ -162,4 +162,3 @@ class Difference:
     added: tuple[Memory, ...] = ()
     removed: tuple[Memory, ...] = ()
     changed: tuple[Changed, ...] = ()
-    notes: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TypeAlias
 
@@ -124,6 +124,14 @@ class Memory:
     def from_dict(cls, fields: Mapping[str, Json]) -> Memory:
         """Unknown keys are passed over, so that a newer program's record still opens in this one."""
         return cls(**{name: typed(name, fields[name]) for name in NAMES if name in fields})  # type: ignore[arg-type]
+
+
+class Listing(list[Memory]):
+    """Memories in the order asked for; `cursor` continues after the last of them, and is empty at the end."""
+
+    def __init__(self, memories: Iterable[Memory] = (), cursor: str = "") -> None:
+        super().__init__(memories)
+        self.cursor = cursor
 
 
 def size(memory: Memory) -> int:

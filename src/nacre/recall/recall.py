@@ -10,7 +10,7 @@ from dataclasses import replace
 from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
 from nacre.model.recollection import RECENCY_BASES
-from nacre.protocols import Backend, Embedder, Reranker
+from nacre.protocols import Embedder, Reader, Reranker
 from nacre.recall.gather import Question, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
 from nacre.recall.signals import adjust, relevance_alone
@@ -26,7 +26,7 @@ WORD = re.compile(r"\w+")
 
 
 def recall(
-    query: Query, *, space: str, store: Backend, embedder: Embedder, reranker: Reranker | None = None
+    query: Query, *, space: str, store: Reader, embedder: Embedder, reranker: Reranker | None = None
 ) -> Recollection:
     """Reads only: the caller decides whether a hit counts as a use."""
     check_query(query)
@@ -78,7 +78,7 @@ def best_hits(
 
 
 def load_hits(scored: Sequence[Scored], sources: Sources) -> list[Hit]:
-    memories = {memory.id: memory for memory in sources.store.get(sources.space, [each.id for each in scored])}
+    memories = {memory.id: memory for memory in sources.store.get_many(sources.space, [each.id for each in scored])}
     return [
         Hit(memories[each.id], each.score, each.why, each.relevance or 0.0) for each in scored if each.id in memories
     ]
@@ -185,7 +185,7 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other) if one | other else 0.0
 
 
-def expand(hits: Sequence[Hit], spec: ExpandSpec | None, where: Filter, *, space: str, store: Backend) -> list[Hit]:
+def expand(hits: Sequence[Hit], spec: ExpandSpec | None, where: Filter, *, space: str, store: Reader) -> list[Hit]:
     """Appends memories that links lead to, hop by hop, up to the cap. Memories that the filter hides end the walk."""
     if spec is None:
         return list(hits)
@@ -197,7 +197,7 @@ def expand(hits: Sequence[Hit], spec: ExpandSpec | None, where: Filter, *, space
         if not links:
             break
         rels = {link.to: link.rel for link in reversed(links)}
-        reached = store.get(space, [link.to for link in links])
+        reached = store.get_many(space, [link.to for link in links])
         frontier = [memory for memory in reached if memory.id not in seen and where.admits(memory)]
         seen |= {memory.id for memory in frontier}
         expanded += [
@@ -218,16 +218,17 @@ def add_neighbours(hit: Hit, reach: int, where: Filter, sources: Sources) -> Hit
     session, position = hit.memory.session, hit.memory.position
     if not session or position is None:
         return hit
-    near = sources.store.around(sources.space, [(session, position)], reach, where)
-    memories = sources.store.get(sources.space, [place.id for place in near if place.id != hit.memory.id])
-    return replace(hit, context=tuple(sorted(memories, key=lambda memory: memory.position or 0)))
+    near = Filter.where(session=session, position__ge=position - reach, position__le=position + reach)
+    around = sources.store.iterate(sources.space, where & near)
+    others = (memory for memory in around if memory.id != hit.memory.id)
+    return replace(hit, context=tuple(sorted(others, key=lambda memory: memory.position or 0)))
 
 
 def recall_sessions(question: Question, query: Query, sources: Sources) -> Recollection:
     """Whole conversations, each with its best turns as hits."""
     ranked, notes = rank_sessions(question, sources, query.k)
     ids = [turn.id for session in ranked for turn in session.turns]
-    memories = {memory.id: memory for memory in sources.store.get(sources.space, ids)}
+    memories = {memory.id: memory for memory in sources.store.get_many(sources.space, ids)}
     sessions = [session_hit(each, memories, question, query, sources) for each in ranked]
     with_hits = tuple(each for each in sessions if each.hits)
     return Recollection(tuple(hit for session in with_hits for hit in session.hits), notes, with_hits)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nacre.model import Reason
 from nacre.protocols import Vectors
-from nacre.recall.gather import Candidates, Question, gather
+from nacre.recall.gather import PlacedCandidates, Question, gather
 from nacre.recall.signals import said_by
 from nacre.recall.strategies import Sources, embed_question
 from nacre.text.dates import when_weight
@@ -49,7 +49,7 @@ def rank_sessions(question: Question, sources: Sources, k: int) -> tuple[list[Sc
     return score_sessions(candidates, question, k), notes
 
 
-def score_sessions(candidates: Candidates, question: Question, k: int) -> list[ScoredSession]:
+def score_sessions(candidates: PlacedCandidates, question: Question, k: int) -> list[ScoredSession]:
     import numpy as np
 
     if not candidates.places:
@@ -70,7 +70,7 @@ def score_sessions(candidates: Candidates, question: Question, k: int) -> list[S
     ]
 
 
-def session_signals(candidates: Candidates, question: Question) -> dict[str, Vectors]:
+def session_signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vectors]:
     import numpy as np
 
     by_voice = said_by(candidates, question.voice)
@@ -86,7 +86,7 @@ def session_signals(candidates: Candidates, question: Question) -> dict[str, Vec
     }
 
 
-def best_of_turns(values: Vectors, candidates: Candidates) -> Vectors:
+def best_of_turns(values: Vectors, candidates: PlacedCandidates) -> Vectors:
     import numpy as np
 
     best = np.zeros(int(candidates.session.max()) + 1, np.float32)
@@ -94,7 +94,7 @@ def best_of_turns(values: Vectors, candidates: Candidates) -> Vectors:
     return best
 
 
-def saturated_words(shares: Vectors, candidates: Candidates) -> Vectors:
+def saturated_words(shares: Vectors, candidates: PlacedCandidates) -> Vectors:
     """For each term its weight in all turns of the session, saturating, times its rarity."""
     import numpy as np
 
@@ -105,7 +105,7 @@ def saturated_words(shares: Vectors, candidates: Candidates) -> Vectors:
     return total
 
 
-def coverage_by_session(shares: Vectors, candidates: Candidates) -> Vectors:
+def coverage_by_session(shares: Vectors, candidates: PlacedCandidates) -> Vectors:
     """The share of the question's terms that occurs anywhere in the session; rare terms count more."""
     import numpy as np
 
@@ -115,7 +115,7 @@ def coverage_by_session(shares: Vectors, candidates: Candidates) -> Vectors:
     return total / max(float(candidates.rarity.sum()), 1e-9)
 
 
-def time_signal(candidates: Candidates, question: Question) -> Vectors:
+def time_signal(candidates: PlacedCandidates, question: Question) -> Vectors:
     import numpy as np
 
     if not question.windows:
@@ -128,13 +128,13 @@ def rescaled(values: Vectors) -> Vectors:
     return (values - low) / (high - low) if high > low else values * 0
 
 
-def turn_scores(candidates: Candidates) -> Vectors:
+def turn_scores(candidates: PlacedCandidates) -> Vectors:
     import numpy as np
 
     return rescaled(np.maximum(candidates.cosines, 0)) + rescaled(candidates.shares.sum(axis=0))
 
 
-def best_turns(candidates: Candidates, best: Vectors, code: int) -> tuple[BestTurn, ...]:
+def best_turns(candidates: PlacedCandidates, best: Vectors, code: int) -> tuple[BestTurn, ...]:
     import numpy as np
 
     turns = np.flatnonzero(candidates.session == code)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nacre.model import Hit, Memory, Query, Reason
 from nacre.model.instants import DAY
 from nacre.protocols import Vectors
-from nacre.recall.gather import REACH, Candidates, Question
+from nacre.recall.gather import REACH, PlacedCandidates, Question
 from nacre.text.dates import when_weight
 from nacre.text.tokens import stems
 
@@ -42,7 +42,7 @@ CONVERSATION_MIX = {"meaning": 0.5, "words": 0.3, "words nearby": 0.2}
 BRIEF, LONG = 110, 560
 
 
-def signals(candidates: Candidates, question: Question) -> dict[str, Vectors]:
+def signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vectors]:
     import numpy as np
 
     shares = candidates.shares
@@ -74,7 +74,7 @@ def weighted_sum(signals: Mapping[str, Vectors], weights: Mapping[str, float] = 
     return total
 
 
-def style_signals(candidates: Candidates) -> dict[str, Vectors]:
+def style_signals(candidates: PlacedCandidates) -> dict[str, Vectors]:
     """Length and form of turns. They count only in conversations: a short note is as good as a long one."""
     import numpy as np
 
@@ -99,7 +99,7 @@ def shifted(values: Vectors, to: NDArray[np.int64]) -> Vectors:
     return np.where(to >= 0, values[to], 0)
 
 
-def best_within(shares: Vectors, candidates: Candidates, reach: int) -> Vectors:
+def best_within(shares: Vectors, candidates: PlacedCandidates, reach: int) -> Vectors:
     """For each term, the best share of a place or of any turn within reach of it."""
     import numpy as np
 
@@ -111,7 +111,7 @@ def best_within(shares: Vectors, candidates: Candidates, reach: int) -> Vectors:
     return best
 
 
-def coverage(shares: Vectors, candidates: Candidates, question: Question) -> Vectors:
+def coverage(shares: Vectors, candidates: PlacedCandidates, question: Question) -> Vectors:
     """The share of the question's terms that is present; rare terms count more, the names of speakers do not count."""
     import numpy as np
 
@@ -124,13 +124,13 @@ def coverage(shares: Vectors, candidates: Candidates, question: Question) -> Vec
     return np.asarray(present / total if total > 0 else present, np.float32)
 
 
-def said_by(candidates: Candidates, speakers: frozenset[str]) -> Vectors:
+def said_by(candidates: PlacedCandidates, speakers: frozenset[str]) -> Vectors:
     import numpy as np
 
     return np.array([place.role in speakers for place in candidates.places], np.float32)
 
 
-def best_of_session(values: Vectors, candidates: Candidates) -> Vectors:
+def best_of_session(values: Vectors, candidates: PlacedCandidates) -> Vectors:
     import numpy as np
 
     best = np.zeros(int(candidates.session.max(initial=-1)) + 1, np.float32)
@@ -145,7 +145,7 @@ BY_COSINE = 4.36
 BY_COVERAGE = 2.04
 
 
-def relevances(candidates: Candidates, signals: Mapping[str, Vectors]) -> Vectors:
+def relevances(candidates: PlacedCandidates, signals: Mapping[str, Vectors]) -> Vectors:
     """The probability that each candidate answers; without vectors, the share of the question's terms."""
     import numpy as np
 

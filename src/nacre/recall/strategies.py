@@ -11,8 +11,8 @@ from typing import TypeAlias
 from nacre.errors import EmbeddingError, UnknownName
 from nacre.model import Link, Memory, Query, Reason
 from nacre.model.instants import DAY
-from nacre.protocols import Backend, Embedder, Match, Vectors
-from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, Candidates, Question, gather
+from nacre.protocols import Embedder, Match, Reader, Vectors
+from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, PlacedCandidates, Question, gather
 from nacre.recall.signals import FULL_SCORE, WEIGHTS, relevances, signals, weighted_sum
 from nacre.text.tokens import content_stems, stems
 
@@ -49,7 +49,7 @@ LOCAL_K1, LOCAL_B = 1.5, 0.75  # of the published hybrid formula, whose BM25 use
 @dataclass(frozen=True, slots=True)
 class Sources:
     space: str
-    store: Backend
+    store: Reader
     embedder: Embedder
 
 
@@ -71,7 +71,7 @@ def auto(question: Question, query: Query, sources: Sources) -> Ranking:
     return Ranking(tuple(score_candidates(candidates, question, wanted=query.k + EXPLAINED)), notes)
 
 
-def score_candidates(candidates: Candidates, question: Question, wanted: int) -> list[Scored]:
+def score_candidates(candidates: PlacedCandidates, question: Question, wanted: int) -> list[Scored]:
     """The best `wanted` candidates that match in words or meaning, with their reasons."""
     import numpy as np
 
@@ -95,7 +95,7 @@ def score_candidates(candidates: Candidates, question: Question, wanted: int) ->
     ]
 
 
-def reasons(names: Sequence[str], signal_shares: Vectors, candidates: Candidates, i: int) -> tuple[Reason, ...]:
+def reasons(names: Sequence[str], signal_shares: Vectors, candidates: PlacedCandidates, i: int) -> tuple[Reason, ...]:
     """What each signal gave; the shares add up to the score, except for those too small to list."""
     renamed = {} if candidates.places[i].session else NAMES_ALONE
     shares: dict[str, float] = defaultdict(float)
@@ -108,7 +108,7 @@ def reasons(names: Sequence[str], signal_shares: Vectors, candidates: Candidates
     )
 
 
-def matched_terms(candidates: Candidates, i: int) -> str:
+def matched_terms(candidates: PlacedCandidates, i: int) -> str:
     shares = zip(candidates.shares[:, i].tolist(), candidates.terms, strict=True)
     matches = sorted(((share, term) for share, term in shares if share), reverse=True)
     return ", ".join(term for _, term in matches[:MATCHED])
@@ -160,7 +160,7 @@ def hybrid(question: Question, query: Query, sources: Sources) -> Ranking:
         return Ranking(keyword(question, query, sources).scored, notes)
     near = nearest(question, query, sources, vector, max(1, query.overfetch) * query.k)
     cosines = {match.id: match.score for match in near}
-    memories = sources.store.get(sources.space, list(cosines))
+    memories = sources.store.get_many(sources.space, list(cosines))
     words = pool_words(question.text, memories)
     weights = query.hybrid
     reasons_by_id = {
@@ -210,7 +210,7 @@ def graph(question: Question, query: Query, sources: Sources) -> Ranking:
     """Starts at the best answers of `auto` and follows their links both ways; each hop passes on part of the score."""
     start = auto(question, query, sources)
     scored = {each.id: each for each in start.scored}
-    frontier = sources.store.get(sources.space, list(scored)[:SEEDS])
+    frontier = sources.store.get_many(sources.space, list(scored)[:SEEDS])
     for hop in range(1, HOPS + 1):
         reached: list[Memory] = []
         for near, memory, link in linked(frontier, question, sources):
@@ -226,10 +226,10 @@ def linked(memories: Sequence[Memory], question: Question, sources: Sources) -> 
     """For each link between one of the memories and another that the filter admits: the id here, the memory there."""
     here = {memory.id for memory in memories}
     targets = {link.to for memory in memories for link in memory.links}
-    outward = {m.id: m for m in sources.store.get(sources.space, sorted(targets)) if question.where.admits(m)}
+    outward = {m.id: m for m in sources.store.get_many(sources.space, sorted(targets)) if question.where.admits(m)}
     pairs = [(m.id, outward[link.to], link) for m in memories for link in m.links if link.to in outward]
     source_ids = [edge.source for edge in sources.store.edges(sources.space, into=sorted(here))] if here else []
-    inward = [memory for memory in sources.store.get(sources.space, source_ids) if question.where.admits(memory)]
+    inward = [memory for memory in sources.store.get_many(sources.space, source_ids) if question.where.admits(memory)]
     return pairs + [(link.to, memory, link) for memory in inward for link in memory.links if link.to in here]
 
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from nacre.errors import MemoryNotFound, UnknownName
 from nacre.model import Direction, Edge, Filter, Graph, Memory, Neighbor, Neighborhood, Path
 from nacre.model.graph import DIRECTIONS
-from nacre.protocols import Backend
+from nacre.protocols import Reader
 
 FARTHEST = 32  # links that a path search follows from either end
 
@@ -27,7 +27,7 @@ class Step(NamedTuple):
 class Walk:
     """Goes out from some memories hop by hop and visits each memory once."""
 
-    store: Backend
+    store: Reader
     space: str
     direction: Direction = "both"
     rels: Sequence[str] | None = None
@@ -46,7 +46,7 @@ class Walk:
         return replace(self, direction=other[self.direction])
 
     def begin(self, ids: Sequence[str]) -> list[str]:
-        memories = {memory.id: memory for memory in self.store.get(self.space, ids)}
+        memories = {memory.id: memory for memory in self.store.get_many(self.space, ids)}
         for id in ids:
             if id not in memories:
                 raise MemoryNotFound(id, self.space)
@@ -59,7 +59,7 @@ class Walk:
         for step in self.steps(frontier):
             if step.there not in self.visited and step.there not in self.hidden:
                 fresh.setdefault(step.there, step)
-        reached = {memory.id: memory for memory in self.store.get(self.space, list(fresh))}
+        reached = {memory.id: memory for memory in self.store.get_many(self.space, list(fresh))}
         self.dangling |= dict.fromkeys(id for id in fresh if id not in reached)
         seen = {id: memory for id, memory in reached.items() if self.where.admits(memory)}
         self.hidden |= fresh.keys() - seen.keys()
@@ -138,7 +138,7 @@ class Search:
             if step.there not in self.came:
                 fresh.setdefault(step.there, step)
         # Memories are read only to apply the filter; a hidden memory ends the walk.
-        seen = {m.id for m in self.walk.store.get(self.walk.space, list(fresh)) if self.walk.where.admits(m)}
+        seen = {m.id for m in self.walk.store.get_many(self.walk.space, list(fresh)) if self.walk.where.admits(m)}
         self.came |= {id: step for id, step in fresh.items() if id in seen}
         self.frontier = [id for id in fresh if id in seen]
 
@@ -155,7 +155,7 @@ def join_paths(walk: Walk, ahead: Sequence[Step], back: Sequence[Step]) -> Path:
     steps = [*reversed(ahead), *back]
     first = ahead[-1].here if ahead else back[0].there
     ids = [first, *(step.there for step in reversed(ahead)), *(step.here for step in back)]
-    memories = {memory.id: memory for memory in walk.store.get(walk.space, ids)}
+    memories = {memory.id: memory for memory in walk.store.get_many(walk.space, ids)}
     return Path(tuple(memories[id] for id in ids), tuple(step.edge for step in steps))
 
 

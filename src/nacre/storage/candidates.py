@@ -89,10 +89,11 @@ class Weights:
     def sums(self) -> tuple[Keys, Vectors]:
         """Every memory that contains a term, by rising key, with the sum of its shares."""
         if not self.postings:
-            return np.empty(0, np.int64), np.empty(0)
+            return np.empty(0, np.int64), np.empty(0, np.float32)
         keys = np.concatenate([posting.keys for posting in self.postings.values()])
         unique, where = np.unique(keys, return_inverse=True)
-        return unique, np.bincount(where, np.concatenate(list(self.shares.values())), len(unique))
+        sums = np.bincount(where, np.concatenate(list(self.shares.values())), len(unique))
+        return unique, sums.astype(np.float32)
 
     def along(self, keys: Keys) -> Vectors:
         """A row per term: its share in each of the keys."""
@@ -111,7 +112,7 @@ def rarity_of(holding: int, total: int) -> float:
 def bm25(posting: Posting, average: float) -> Vectors:
     """The weight of the term in each memory, without its rarity."""
     frequency = posting.frequencies
-    weights: Vectors = frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * posting.lengths / average))
+    weights = frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * posting.lengths / average))
     return weights.astype(np.float32)
 
 

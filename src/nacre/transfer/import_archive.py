@@ -91,7 +91,7 @@ class StoreLookup:
         self._words: dict[str, Mapping[str, Mapping[str, Json]]] = {}
 
     def get(self, space: str, id: str) -> Memory | None:
-        return next(iter(self._store.get(space, [id])), None)
+        return next(iter(self._store.get_many(space, [id])), None)
 
     def term(self, kind: str, name: str) -> Mapping[str, Json] | None:
         if kind not in self._words:

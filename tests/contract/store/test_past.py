@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from nacre.model import Filter, Link, Memory
@@ -36,7 +37,7 @@ def answers(reader: Reader) -> dict[str, Any]:
 
 def filled(store: Backend) -> list[dict[str, Any]]:
     """Writes a short history and returns what the store answered after each of its entries."""
-    steps = [
+    steps: list[Callable[[], int]] = [
         lambda: written(store, (memory("a", "old", tags=("x",), updated_at=1.0), derived("tea", unit(1)))),
         lambda: written(store, (memory("b", links=(Link("a"),), updated_at=2.0), derived("tea", unit(1, 1)))),
         lambda: written(store, memory("a", "old", tags=("y",), updated_at=3.0)),

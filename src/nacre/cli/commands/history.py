@@ -144,8 +144,6 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: str | N
         print_data(diff_record(difference), form)
     else:
         print_items(list(diff_lines(difference)), diff_columns(), list, form)
-    for note in difference.notes:
-        say(note)
     say(diff_summary(difference, begin, end))
 
 
@@ -192,7 +190,6 @@ def diff_record(difference: Difference) -> dict[str, object]:
             }
             for change in difference.changed
         ],
-        "notes": list(difference.notes),
     }
 
 

@@ -154,7 +154,6 @@ def diff(session: ToolSession, since: str, until: str | None = None) -> dict[str
         "added": [brief_record(clean(each)) for each in changes.added],
         "removed": [brief_record(clean(each)) for each in changes.removed],
         "changed": changed,
-        "notes": list(changes.notes),
     }
 
 

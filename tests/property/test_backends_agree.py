@@ -1,0 +1,168 @@
+"""Whatever is written, SQLite answers as the reference does: today and in every earlier state."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nacre.model import Filter, Link, Memory
+from nacre.protocols import ALL, Backend, Chunk, Derived, Order, Reader, Search, Words
+from nacre.storage.in_memory import InMemoryBackend
+from nacre.storage.sqlite import SQLiteBackend
+from tests.samples import change_entry, digest_of, entry, ids, listed, unit
+
+SPACES = ("one", "two")
+IDS = ("a", "b", "c", "d")
+STEMS = ("tea", "milk", "pad")
+ORDERS: tuple[Order, ...] = typing.get_args(Order)
+FILTERS = (ALL, Filter.live(50.0), Filter.where(tags="x"), Filter.where(session="s", importance__ge=0.5))
+
+KINDS = ("write", "write", "write", "several", "remove", "purge", "redact", "touch", "reindex")
+
+few = st.sampled_from([0.0, 0.5, 1.0])
+some_stems = st.lists(st.sampled_from(STEMS), max_size=4).map(" ".join)
+memories = st.builds(
+    Memory, id=st.sampled_from(IDS), space=st.sampled_from(SPACES), text=some_stems,
+    tags=st.sampled_from([(), ("x",), ("x", "y")]), importance=few, confidence=few, created_at=few, updated_at=few,
+    session=st.sampled_from(["", "s"]), position=st.sampled_from([None, 1, 2, 3]),
+    status=st.sampled_from(["long_term", "trashed"]), superseded_by=st.sampled_from(["", "a"]),
+    links=st.sampled_from([(), (Link("a"),), (Link("b", "cites", 0.5), Link("a"))]),
+)  # fmt: skip
+rows = st.none() | st.sampled_from([unit(1), unit(1, 1), unit(0, 1), unit(-1, 0.5)])
+
+Step = Callable[[Backend], None]
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> tuple[str, Step]:
+    memory, row = draw(memories), draw(rows)
+    kind = draw(st.sampled_from(KINDS))
+    others = draw(st.lists(memories, min_size=2, max_size=3)) if kind == "several" else [memory]
+    return f"{kind} {memory.space}/{memory.id}", lambda store: take(store, kind, others, row)
+
+
+def take(store: Backend, kind: str, memories: Sequence[Memory], row: Any) -> None:
+    memory = memories[0]
+    if kind == "touch":
+        store.touch(memory.space, [memory.id], 9.0)
+        return
+    with store.transaction() as transaction:
+        if kind in ("write", "several"):
+            for each in memories:
+                before = transaction.get(each.space, each.id)
+                transaction.put(each, derived(each, row))
+                transaction.append([change_entry(before, each, 1.0)])
+            return
+        before = transaction.get(memory.space, memory.id)
+        if before is None:
+            return
+        if kind == "reindex":
+            transaction.put(before, derived(before, row))
+            return
+        if kind == "redact":
+            empty = Memory(memory.id, "[redacted]", memory.space)
+            transaction.put(empty, derived(empty, None))
+        else:
+            transaction.remove(memory.space, memory.id)
+        if kind == "remove":
+            transaction.append([change_entry(before, None, 1.0)])
+        else:
+            transaction.scrub_journal(memory.space, memory.id)
+            transaction.append([entry(memory.id, space=memory.space)])
+
+
+def derived(memory: Memory, row: Any) -> Derived:
+    words = Words(text=memory.text, tags=" ".join(memory.tags))
+    if row is None:
+        return Derived(words)
+    return Derived(words, (Chunk(0, 4, digest_of(f"{memory.text}{row}")),), np.stack([row]))
+
+
+class Near(float):
+    """Equal to what differs by less than a hundredth, since backends store vectors and weights rounded."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, float) and abs(self - other) < 0.01
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def rounded(values: Any) -> list[Near]:
+    return [Near(value) for value in values]
+
+
+def answers(reader: Reader, space: str) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "edges": reader.edges(space),
+        "replaced": sorted(ids(reader.replaced_by(space, "a"))),
+        "journal": [(e.seq, e.memory_id, e.before, e.after) for e in reader.journal(space)],
+        "vectors": {id: rounded(found[0]) for id, found in reader.vectors(space, IDS).items()},
+    }
+    for at, where in enumerate(FILTERS):
+        told |= {f"{order} {at}": ids(listed(reader, space, where, order=order)) for order in ORDERS}
+        told[f"count {at}"] = reader.count(space, where)
+        told[f"tags {at}"] = reader.tally(space, "tags", where)
+        told[f"near {at}"] = sorted((m.id, Near(m.score)) for m in reader.by_vector(space, unit(1), where, 9))
+        told[f"pages {at}"] = in_pages(reader, space, where)
+    told["all"] = [(replace(each, last_accessed=0, access_count=0), each.version) for each in listed(reader, space)]
+    found = reader.gather(space, Search(STEMS, unit(1), FILTERS[1], reach=1, windows=((0.2, 0.7),)))
+    told["candidates"] = sorted(
+        (place[1:], cosine) for place, cosine in zip(found.places, rounded(found.cosines), strict=True)
+    )
+    return told
+
+
+def in_pages(reader: Reader, space: str, where: Filter) -> list[str]:
+    found, cursor = list[str](), ""
+    for _ in count():
+        page = reader.page(space, where, order="importance", limit=1, cursor=cursor)
+        found += ids(page.memories)
+        cursor = page.cursor
+        if not cursor:
+            break
+    return found
+
+
+def scores(reader: Reader, space: str) -> dict[str, Any]:
+    """Statistics count the present, so that they are compared there alone."""
+    told: dict[str, Any] = {"uses": [(m.id, m.last_accessed, m.access_count) for m in listed(reader, space)]}
+    for name, visible in (("all", ALL), ("seen", Filter.where(tags="x"))):
+        found = reader.gather(space, Search((*STEMS, "tea milk"), None, visible=visible))
+        order = np.argsort(found.terms)
+        places = np.argsort(ids(found.places))
+        told[f"{name} terms"] = [found.terms[i] for i in order]
+        told[f"{name} rarity"] = rounded(found.rarity[order])
+        told[f"{name} shares"] = [rounded(row) for row in found.shares[order][:, places]]
+        words = reader.by_words(space, ["tea", "pad"], ALL, 9, visible)
+        told[f"{name} words"] = sorted((match.id, Near(match.score)) for match in words)
+    return told
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(history=st.lists(steps(), min_size=1, max_size=12))
+def test_both_backends_answer_alike_now_and_about_the_past(history: list[tuple[str, Step]], tmp_path: Path) -> None:
+    file = tmp_path / f"{len(list(tmp_path.iterdir()))}.db"
+    stores: tuple[Backend, Backend] = (InMemoryBackend(), SQLiteBackend(file))
+    try:
+        for _, step in history:
+            for store in stores:
+                step(store)
+        reference, store = stores
+        for space in SPACES:
+            assert answers(store, space) == answers(reference, space)
+            assert scores(store, space) == scores(reference, space)
+            last = reference.seq_at(space, 1e12)
+            assert store.seq_at(space, 1e12) == last
+            assert store.changes_since(space, 1) == reference.changes_since(space, 1)
+            for seq in range(last + 1):
+                assert answers(store.at(space, seq), space) == answers(reference.at(space, seq), space)
+    finally:
+        stores[1].close()

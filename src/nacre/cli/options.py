@@ -160,6 +160,20 @@ def dry_run_option(command: F) -> F:
     return click.option("--dry-run", is_flag=True, help="Only say what would be done.")(command)
 
 
+def command(name: str, group: click.Group | None = None, **settings: Any) -> Callable[[F], click.Command]:
+    """Registers a function as a command, of `nacre` itself or of a group of commands.
+
+    It gets the `CliContext` as its first argument, and takes the options of `nacre` after its name too.
+    """
+
+    def register(function: F) -> click.Command:
+        make = click.command if group is None else group.command
+        made: click.Command = make(name, **settings)(global_options(click.pass_obj(function)))
+        return made
+
+    return register
+
+
 def global_options(command: F) -> F:
     """The options of `nacre` itself, taken after the command too, where many people write them."""
     return combine(
@@ -309,7 +323,6 @@ def plan_options(command: F) -> F:
         why_option,
         rows_option,
         form_option(),
-        global_options,
     )(command)
 
 

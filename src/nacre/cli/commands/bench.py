@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import form_option, global_options
+from nacre.cli.options import command, form_option
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, say
 from nacre.cli.ui.prompts import progress_line
 
@@ -24,7 +24,7 @@ def bench_command() -> None:
     """Measure recall on public datasets, with no language model in the loop. Your own store is not touched."""
 
 
-@bench_command.command("recall")
+@command("recall", bench_command)
 @click.option("--suite", required=True, metavar="NAME", help="locomo, longmemeval or beam.")
 @click.option(
     "--data", "file", required=True, type=click.Path(path_type=Path), help="The dataset's own JSON, plain or gzipped."
@@ -36,8 +36,6 @@ def bench_command() -> None:
     "--json", "out", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Write the whole report here."
 )
 @form_option()
-@global_options
-@click.pass_obj
 def recall(
     cli: CliContext,
     suite: str,

@@ -19,10 +19,10 @@ from nacre.cli.lookup import find_memories
 from nacre.cli.options import (
     Number,
     PlanOptions,
+    command,
     confidence_range,
     confirm_plan,
     form_option,
-    global_options,
     plan_options,
     positive_days_option,
     shares_option,
@@ -64,15 +64,13 @@ def decay_command() -> None:
     """
 
 
-@decay_command.command("scores")
+@command("scores", decay_command)
 @click.option(
     "-n", "limit", type=click.IntRange(min=0), metavar="N", default=20, show_default=True, help="At most; 0 for all."
 )
 @click.option("--weakest", is_flag=True, help="The weakest first.")
 @model_options
 @form_option()
-@global_options
-@click.pass_obj
 def scores(
     cli: CliContext, limit: int, weakest: bool, model: str | None, decay_rate: float | None, form: str | None
 ) -> None:
@@ -93,7 +91,7 @@ def weakest_first(ranked: Iterator[Scored], limit: int | None) -> list[Scored]:
     return list(reversed(deque(ranked, maxlen=limit)))
 
 
-@decay_command.command("plot")
+@command("plot", decay_command)
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @model_options
 @min_score_option
@@ -111,8 +109,6 @@ def weakest_first(ranked: Iterator[Scored], limit: int | None) -> list[Scored]:
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an .svg or .png."
 )
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def plot(
     cli: CliContext,
     ids: tuple[str, ...],
@@ -215,7 +211,7 @@ class AuditRow:
     worth: float | None
 
 
-@click.command("audit")
+@command("audit")
 @click.option(
     "--confidence",
     callback=confidence_range,
@@ -230,8 +226,6 @@ class AuditRow:
     "-n", "limit", type=click.IntRange(min=0), metavar="N", default=20, show_default=True, help="At most; 0 for all."
 )
 @form_option()
-@global_options
-@click.pass_obj
 def audit_command(
     cli: CliContext,
     confidence: tuple[float, float],
@@ -302,7 +296,7 @@ def audit_record(each: AuditRow) -> dict[str, object]:
     return {**memory_record(each.memory), "faded_to": each.worth}
 
 
-@click.command("fade")
+@command("fade")
 @click.option(
     "--half-life",
     callback=positive_days_option,
@@ -312,7 +306,6 @@ def audit_record(each: AuditRow) -> dict[str, object]:
     help="The time in which confidence that nobody renews is halved.",
 )
 @plan_options
-@click.pass_obj
 def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]) -> None:
     """List memories that nobody confirmed for long, and with --apply lower their confidence.
 

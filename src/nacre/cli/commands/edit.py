@@ -12,7 +12,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.marks import find_untrashed
 from nacre.cli.errors import UsageProblem
 from nacre.cli.lookup import find_memories
-from nacre.cli.options import dry_run_option, field_options, global_options, why_option, without_none, yes_option
+from nacre.cli.options import command, dry_run_option, field_options, why_option, without_none, yes_option
 from nacre.cli.ui.columns import excerpt, short
 from nacre.cli.ui.output import say
 from nacre.cli.ui.prompts import confirm_memories, text_argument
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
 
 
-@click.command("edit")
+@command("edit")
 @click.argument("id")
 @click.option("--text", metavar="TEXT|-", help="Its new text; - reads it from stdin.")
 @click.option("--add-tag", metavar="TAG", multiple=True, help="Add a tag; repeat for several.")
@@ -31,8 +31,6 @@ CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
 @field_options
 @click.option("--pin/--unpin", "pinned", default=None, help="Protect it from decay, or no longer.")
 @click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")
-@global_options
-@click.pass_obj
 def edit_command(
     cli: CliContext,
     /,
@@ -88,15 +86,13 @@ def default_editor() -> str:
     return next((name for name in ("nano", "vi") if shutil.which(name)), "nano")
 
 
-@click.command("merge")
+@command("merge")
 @click.argument("keep")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER...")
 @click.option("--text", metavar="TEXT|-", help="What it says from now on; - reads it from stdin.")
 @dry_run_option
 @yes_option
 @why_option
-@global_options
-@click.pass_obj
 def merge_command(
     cli: CliContext, keep: str, others: tuple[str, ...], text: str | None, dry_run: bool, yes: bool, why: str
 ) -> None:
@@ -117,12 +113,10 @@ def merge_command(
     say("`nacre undo` takes it back.")
 
 
-@click.command("supersede")
+@command("supersede")
 @click.argument("old")
 @click.argument("new")
 @click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")
-@global_options
-@click.pass_obj
 def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     """Replace OLD with NEW. OLD is superseded: it stays, but is no longer recalled."""
     with cli.open() as store:
@@ -131,12 +125,10 @@ def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     say(f"{short(later.id)} ({excerpt(later)}) now stands for {short(former.id)} ({excerpt(former)}).")
 
 
-@click.command("validate")
+@command("validate")
 @click.argument("id")
 @click.option("--confidence", type=float, metavar="0-1", help="How sure that is now.")
 @why_option
-@global_options
-@click.pass_obj
 def validate_command(cli: CliContext, id: str, confidence: float | None, why: str) -> None:
     """Confirm that a memory is still true, so that it is no longer stale."""
     with cli.open() as store:

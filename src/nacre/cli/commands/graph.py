@@ -13,14 +13,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import resolve_id
-from nacre.cli.options import (
-    as_of_option,
-    form_option,
-    global_options,
-    hidden_option,
-    traversal_options,
-    valid_at_option,
-)
+from nacre.cli.options import as_of_option, command, form_option, hidden_option, traversal_options, valid_at_option
 from nacre.cli.ui.columns import excerpt, headline, short
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, printable, put, say
 from nacre.cli.ui.prompts import count_of
@@ -34,15 +27,13 @@ if TYPE_CHECKING:
 MOST_LINKED = 20  # seeds of a drawing that names none: more than a screen holds
 
 
-@click.command("graph")
+@command("graph")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @traversal_options
 @click.option("-d", "--depth", type=click.IntRange(min=0), default=1, show_default=True, help="Links to walk at most.")
 @as_of_option
 @valid_at_option
 @form_option("ascii", "dot", "mermaid", "graphml", "html", "json")
-@global_options
-@click.pass_obj
 def graph_command(
     cli: CliContext,
     ids: tuple[str, ...],
@@ -181,7 +172,7 @@ def node_text(memory: Memory) -> str:
 ARROWS = {"out": "→", "in": "←"}
 
 
-@click.command("neighbors")
+@command("neighbors")
 @click.argument("id")
 @traversal_options
 @click.option("-d", "--depth", type=click.IntRange(min=1), default=1, show_default=True, help="Links to walk at most.")
@@ -189,8 +180,6 @@ ARROWS = {"out": "→", "in": "←"}
 @as_of_option
 @valid_at_option
 @form_option()
-@global_options
-@click.pass_obj
 def neighbors_command(
     cli: CliContext,
     id: str,
@@ -261,7 +250,7 @@ class PathStep:
         return "" if self.edge is None else self.edge.rel
 
 
-@click.command("path")
+@command("path")
 @click.argument("start")
 @click.argument("end")
 @traversal_options
@@ -269,8 +258,6 @@ class PathStep:
 @as_of_option
 @valid_at_option
 @form_option()
-@global_options
-@click.pass_obj
 def path_command(
     cli: CliContext,
     start: str,

@@ -11,7 +11,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import resolve_id
-from nacre.cli.options import as_of_option, form_option, global_options, valid_at_option
+from nacre.cli.options import as_of_option, command, form_option, valid_at_option
 from nacre.cli.ui.columns import headline, short
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, print_rows, say, shortened
 from nacre.cli.ui.prompts import count_of
@@ -23,13 +23,11 @@ from nacre.model.instants import iso
 LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 
 
-@click.command("history")
+@command("history")
 @click.argument("id")
 @as_of_option
 @valid_at_option
 @form_option()
-@global_options
-@click.pass_obj
 def history_command(cli: CliContext, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
     """Show every version of this memory, oldest first, and what changed when and why."""
     with cli.open() as store:
@@ -125,12 +123,10 @@ class DiffLine(NamedTuple):
     after: str
 
 
-@click.command("diff")
+@command("diff")
 @click.argument("earlier", metavar="WHEN")
 @click.argument("later", required=False, metavar="[WHEN]")
 @form_option()
-@global_options
-@click.pass_obj
 def diff_command(cli: CliContext, earlier: str, later: str | None, form: str | None) -> None:
     """Show what came (+), went (-) and changed (~) between two times, or since one.
 

@@ -14,7 +14,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import resolve_id
-from nacre.cli.options import combine, form_option, global_options, why_option, yes_option
+from nacre.cli.options import combine, command, form_option, why_option, yes_option
 from nacre.cli.ui.columns import short
 from nacre.cli.ui.output import DATA, Column, json_line, one_line, print_data, print_items, put, say
 from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
@@ -76,14 +76,12 @@ def journal_command() -> None:
     """
 
 
-@journal_command.command("tail")
+@command("tail", journal_command)
 @click.argument("id", required=False)
 @click.option("-n", "limit", type=click.IntRange(min=0), default=20, show_default=True, help="At most; 0 for all.")
 @click.option("--all", "everything", is_flag=True, help="All of them, as -n 0.")
 @entry_options
 @form_option()
-@global_options
-@click.pass_obj
 def tail(
     cli: CliContext, id: str | None, limit: int, everything: bool, form: str | None, **narrowed: Unpack[EntryOptions]
 ) -> None:
@@ -104,11 +102,9 @@ def tail(
 journal_command.add_command(tail, "list")
 
 
-@journal_command.command("show")
+@command("show", journal_command)
 @click.argument("batch")
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def show(cli: CliContext, batch: str, form: str | None) -> None:
     """Show one operation in full: every memory that it changed, field by field, before and after."""
     with cli.open() as store:
@@ -124,23 +120,19 @@ def show(cli: CliContext, batch: str, form: str | None) -> None:
         put("\n".join(operation_lines(entries, cli.now())))
 
 
-@journal_command.command("undo")
+@command("undo", journal_command)
 @click.argument("batch")
 @why_option
-@global_options
-@click.pass_obj
 def undo(cli: CliContext, batch: str, why: str) -> None:
     """Undo one operation, as `nacre undo BATCH` does."""
     with cli.open() as store:
         report_undo(store.undo(batch, why=why))
 
 
-@journal_command.command("export")
+@command("export", journal_command)
 @click.argument("file", default="-", metavar="[FILE|-]", type=click.Path(dir_okay=False, path_type=Path))
 @entry_options
 @click.option("--gzip", "packed", is_flag=True, help="Compress it; a FILE that ends in .gz is, without asking.")
-@global_options
-@click.pass_obj
 def export(cli: CliContext, file: Path, packed: bool, **narrowed: Unpack[EntryOptions]) -> None:
     """Write the journal as JSON lines, oldest first, to FILE or to stdout."""
     if str(file) == "-" and packed and sys.stdout.isatty():
@@ -156,12 +148,10 @@ def export(cli: CliContext, file: Path, packed: bool, **narrowed: Unpack[EntryOp
     say(f"Wrote {count_of(written, 'entry', 'entries')} to {file}.")
 
 
-@journal_command.command("compact")
+@command("compact", journal_command)
 @click.option("--older-than", metavar="WHEN", help="90d, 2y or a date; the setting journal_days unless given.")
 @yes_option
 @why_option
-@global_options
-@click.pass_obj
 def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> None:
     """Delete old journal entries. The memories stay as they are."""
     now = cli.now()
@@ -245,12 +235,10 @@ def change_text(entry: JournalEntry, before: str, after: str) -> str:
     return after if entry.before is None else before if entry.after is None else f"{before} → {after}"
 
 
-@click.command("undo")
+@command("undo")
 @click.argument("batch", required=False)
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Undo the last N operations, all or none.")
 @why_option
-@global_options
-@click.pass_obj
 def undo_command(cli: CliContext, batch: str | None, last: int | None, why: str) -> None:
     """Undo the last operation, or the one whose BATCH `nacre journal` shows; its first characters suffice.
 

@@ -11,7 +11,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import find_memories, resolve_target
-from nacre.cli.options import form_option, global_options, why_option, yes_option
+from nacre.cli.options import command, form_option, why_option, yes_option
 from nacre.cli.ui.columns import excerpt, short
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, print_rows, printable, put, say
 from nacre.cli.ui.prompts import confirm, count_of
@@ -22,15 +22,13 @@ if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
 
-@click.command("link")
+@command("link")
 @click.argument("source")
 @click.argument("target")
 @click.option("-r", "--rel", default="related", show_default=True, metavar="NAME", help="How the two are related.")
 @click.option("-w", "--weight", type=float, default=1.0, metavar="NUMBER", help="How strong the link is; 1 is plain.")
 @why_option
 @form_option("text", "tsv", "json")
-@global_options
-@click.pass_obj
 def link_command(
     cli: CliContext, source: str, target: str, rel: str, weight: float, why: str, form: str | None
 ) -> None:
@@ -69,13 +67,11 @@ def report_link(linked: Linked, other: Memory | None) -> None:
         say(note)
 
 
-@click.command("unlink")
+@command("unlink")
 @click.argument("source")
 @click.argument("target")
 @click.option("-r", "--rel", metavar="NAME", help="Only the link of this relation; every one unless given.")
 @why_option
-@global_options
-@click.pass_obj
 def unlink_command(cli: CliContext, source: str, target: str, rel: str | None, why: str) -> None:
     """Remove the links that lead from SOURCE to TARGET."""
     with cli.open() as store:
@@ -96,12 +92,10 @@ class Relation:
     waits_for_review: bool
 
 
-@click.command("relations")
+@command("relations")
 @click.option("--add", metavar="NAME", help="Teach the store a relation, or confirm one that waits for review.")
 @click.option("--description", default="", metavar="TEXT", help="What the added relation means.")
 @form_option()
-@global_options
-@click.pass_obj
 def relations_command(cli: CliContext, add: str | None, description: str, form: str | None) -> None:
     """List the relations that links can have, with what they mean; or add one."""
     if description and add is None:
@@ -134,7 +128,7 @@ class WeakLink:
     between: str
 
 
-@click.command("prune-links")
+@command("prune-links")
 @click.option("--below", type=float, default=0.3, show_default=True, metavar="WEIGHT", help="Links lighter than this,")
 @click.option(
     "--walks", type=click.IntRange(min=0), default=0, show_default=True, help="that led somewhere so often at most."
@@ -143,8 +137,6 @@ class WeakLink:
 @yes_option
 @why_option
 @form_option()
-@global_options
-@click.pass_obj
 def prune_links_command(
     cli: CliContext, below: float, walks: int, applied: bool, yes: bool, why: str, form: str | None
 ) -> None:

@@ -10,7 +10,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import UsageProblem
-from nacre.cli.options import Number, PlanOptions, combine, confirm_plan, days_option, plan_options, show_plan
+from nacre.cli.options import Number, PlanOptions, combine, command, confirm_plan, days_option, plan_options, show_plan
 from nacre.cli.ui.columns import ROOMY, headline, short
 from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import count_of
@@ -113,12 +113,11 @@ def score_record(each: Scored) -> dict[str, object]:
     return {**memory_record(memory), "score": round(score, 6)}
 
 
-@click.command("prune")
+@command("prune")
 @model_options
 @min_score_option
 @protect_option
 @plan_options
-@click.pass_obj
 def prune_command(
     cli: CliContext,
     model: str | None,
@@ -152,7 +151,7 @@ def prune_command(
         say(f"{count_of(len(plan) - len(gone))} changed meanwhile, and stayed.")
 
 
-@click.command("retain")
+@command("retain")
 @click.option(
     "--max-days", type=Number(min=0), metavar="N", help="Keep none that is older. The setting retain_max_days."
 )
@@ -172,7 +171,6 @@ def prune_command(
     help="Also compress long texts unused for so long: 90d.",
 )
 @plan_options
-@click.pass_obj
 def retain_command(
     cli: CliContext,
     max_days: float | None,

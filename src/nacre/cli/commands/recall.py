@@ -8,7 +8,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
-from nacre.cli.options import FilterOptions, filter_options, form_option, global_options, scope_of, strategy_option
+from nacre.cli.options import FilterOptions, command, filter_options, form_option, scope_of, strategy_option
 from nacre.cli.ui.columns import hit_columns
 from nacre.cli.ui.output import DATA, print_data, print_items, printable, put, say
 from nacre.cli.ui.prompts import count_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nacre.model import Pack
 
 
-@click.command("recall")
+@command("recall")
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
 @strategy_option
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 @click.option("--no-touch", is_flag=True, help="Do not count this as a use of what is found.")
 @click.option("--explain", is_flag=True, help="Say why each one came up.")
 @form_option()
-@global_options
-@click.pass_obj
 def recall_command(
     cli: CliContext,
     words: tuple[str, ...],
@@ -73,7 +71,7 @@ def recall_command(
         raise NotFound("nothing found.")
 
 
-@click.command("pack")
+@command("pack")
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @click.option("-b", "--budget", type=int, default=800, show_default=True, help="Tokens that the memories may take.")
 @click.option("--max-items", type=click.IntRange(min=1), default=50, show_default=True, help="Memories at most.")
@@ -82,8 +80,6 @@ def recall_command(
 @strategy_option
 @filter_options
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def pack_command(
     cli: CliContext,
     words: tuple[str, ...],

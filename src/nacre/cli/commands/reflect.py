@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Unpack, cast
 import click
 
 from nacre.cli.cli_context import ACTOR, CliContext
-from nacre.cli.options import Number, PlanOptions, confirm_plan, plan_options, show_plan
+from nacre.cli.options import Number, PlanOptions, command, confirm_plan, plan_options, show_plan
 from nacre.cli.ui.columns import group_text, short
 from nacre.cli.ui.output import DATA, Column, print_data, say
 from nacre.cli.ui.prompts import count_of, progress_line
@@ -47,7 +47,7 @@ class WatchedModel:
         raise self.fault
 
 
-@click.command("reflect")
+@command("reflect")
 @click.option(
     "--threshold", type=Number(0, 1), default=0.75, show_default=True, metavar="0-1", help="How alike a group is."
 )
@@ -69,7 +69,6 @@ class WatchedModel:
 )
 @click.option("--since", metavar="WHEN", help="Only groups with an episode created since: 7d, or a date.")
 @plan_options
-@click.pass_obj
 def reflect_command(
     cli: CliContext,
     threshold: float,
@@ -169,12 +168,11 @@ def reflection_record(each: Reflection, *, applied: bool) -> dict[str, object]:
 CLUSTER_INDENT = 23  # characters that the other columns take
 
 
-@click.command("consolidate")
+@command("consolidate")
 @click.option("--threshold", type=Number(0, 1), metavar="0-1", help="The worth that a group needs; 0.6, unless given.")
 @click.option("--similarity", type=Number(0, 1), metavar="0-1", help="How alike a group is; 0.85, unless given.")
 @click.option("--hard", is_flag=True, help="Remove the others of a group; else the one promoted supersedes them.")
 @plan_options
-@click.pass_obj
 def consolidate_command(
     cli: CliContext, threshold: float | None, similarity: float | None, hard: bool, **asked: Unpack[PlanOptions]
 ) -> None:

@@ -14,9 +14,9 @@ from nacre.cli.lookup import find_memory_at
 from nacre.cli.options import (
     FilterOptions,
     as_of_option,
+    command,
     filter_options,
     form_option,
-    global_options,
     scope_of,
     valid_at_option,
 )
@@ -69,13 +69,11 @@ class MemoryDetails:
         return [id for id in noted if id in self.near and is_current(self.near[id])] if is_current(self.memory) else []
 
 
-@click.command("show")
+@command("show")
 @click.argument("id")
 @as_of_option
 @valid_at_option
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def show_command(cli: CliContext, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
     """Show one memory in full, with its links and its history. The first characters of its ID suffice."""
     with cli.open() as store:
@@ -171,7 +169,7 @@ ORDERS: dict[str, Order] = {
 ALL = 2**53
 
 
-@click.command("list")
+@command("list")
 @click.option("-n", "limit", type=click.IntRange(min=0), default=20, show_default=True, help="At most; 0 for all.")
 @filter_options
 @click.option("--sort", type=click.Choice(list(ORDERS)), default="created", show_default=True, help="What comes first.")
@@ -179,8 +177,6 @@ ALL = 2**53
 @click.option("--archived", is_flag=True, help="What is in the archive.")
 @click.option("--superseded", is_flag=True, help="What newer memories replaced.")
 @form_option()
-@global_options
-@click.pass_obj
 def list_command(
     cli: CliContext,
     limit: int,
@@ -221,10 +217,8 @@ def itself(memory: Memory) -> Memory:
 StatsLine = tuple[str, str]
 
 
-@click.command("stats")
+@command("stats")
 @form_option()
-@global_options
-@click.pass_obj
 def stats_command(cli: CliContext, form: str | None) -> None:
     """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
     with cli.open() as store:

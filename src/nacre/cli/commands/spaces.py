@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import dry_run_option, form_option, global_options, why_option, yes_option
+from nacre.cli.options import command, dry_run_option, form_option, why_option, yes_option
 from nacre.cli.ui.output import Column, print_items, say
 from nacre.cli.ui.prompts import confirm_by_name, count_of
 from nacre.errors import SpaceNotFound
@@ -26,10 +26,8 @@ def space_command() -> None:
     """
 
 
-@space_command.command("list")
+@command("list", space_command)
 @form_option()
-@global_options
-@click.pass_obj
 def list_command(cli: CliContext, form: str | None) -> None:
     """List the spaces, the empty ones that were created too, with what they are for."""
     with cli.open() as store:
@@ -44,12 +42,10 @@ def list_command(cli: CliContext, form: str | None) -> None:
         say("The store is empty; `nacre remember TEXT` keeps a first memory.")
 
 
-@space_command.command("create")
+@command("create", space_command)
 @click.argument("name")
 @click.option("-d", "--description", default="", metavar="TEXT", help="What the space is for.")
 @why_option
-@global_options
-@click.pass_obj
 def create(cli: CliContext, name: str, description: str, why: str) -> None:
     """Note a space and what it is for. A space that nobody noted begins with its first memory."""
     with cli.open_or_make() as store:
@@ -57,13 +53,11 @@ def create(cli: CliContext, name: str, description: str, why: str) -> None:
     say(f"The space {name} is noted; --space {name} works in it." if made else f"The space {name} is noted already.")
 
 
-@space_command.command("copy")
+@command("copy", space_command)
 @click.argument("source")
 @click.argument("target")
 @dry_run_option
 @why_option
-@global_options
-@click.pass_obj
 def copy(cli: CliContext, source: str, target: str, dry_run: bool, why: str) -> None:
     """Bring the memories of SOURCE into TARGET too, with their fields, links and vectors; its trash stays behind.
 
@@ -81,13 +75,11 @@ def copy(cli: CliContext, source: str, target: str, dry_run: bool, why: str) -> 
             say(f"`nacre --space {target} undo` takes it back.")
 
 
-@space_command.command("rename")
+@command("rename", space_command)
 @click.argument("old")
 @click.argument("new")
 @dry_run_option
 @why_option
-@global_options
-@click.pass_obj
 def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None:
     """Rename the space OLD, with its journal and its vocabulary, to NEW.
 
@@ -104,14 +96,12 @@ def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None
         say(f"The settings still name {old}; `nacre config list --changed` shows where.")
 
 
-@space_command.command("delete")
+@command("delete", space_command)
 @click.argument("name")
 @click.option("--purge", is_flag=True, help="Delete it for good, its trash too, instead of moving it to the trash.")
 @dry_run_option
 @yes_option
 @why_option
-@global_options
-@click.pass_obj
 def delete(cli: CliContext, name: str, purge: bool, dry_run: bool, yes: bool, why: str) -> None:
     """Move all memories of a space to its trash, or with --purge delete them for good. Asks for the name again."""
     with open_space(cli, name) as store:
@@ -155,10 +145,8 @@ def space_record(note: SpaceNote) -> dict[str, object]:
 Space = tuple[str, int]
 
 
-@click.command("spaces")
+@command("spaces")
 @form_option()
-@global_options
-@click.pass_obj
 def spaces_command(cli: CliContext, form: str | None) -> None:
     """List the spaces of the store with the number of their memories."""
     with cli.open() as store:

@@ -15,7 +15,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused, StoreProblem
-from nacre.cli.options import form_option, global_options, why_option, yes_option
+from nacre.cli.options import command, form_option, why_option, yes_option
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, say
 from nacre.cli.ui.prompts import confirm, count_of, progress_line
 from nacre.errors import ImportConflict
@@ -57,7 +57,7 @@ class ExportOptions(TypedDict):
     redact: bool
 
 
-@click.command("export")
+@command("export")
 @click.argument("file", metavar="FILE|-")
 @click.option("-t", "--type", "types", metavar="TYPE", multiple=True, help="Of this type; repeat for others.")
 @click.option("-g", "--tag", "tags", metavar="TAG", multiple=True, help="With this tag; repeat for all of them.")
@@ -70,8 +70,6 @@ class ExportOptions(TypedDict):
 @click.option("--vectors/--no-vectors", default=True, help="With vectors, or smaller, to be computed again.")
 @click.option("--redact/--no-redact", default=True, help="Without what looks like a secret, or as it is kept.")
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def export_command(cli: CliContext, file: str, form: str | None, **chosen: Unpack[ExportOptions]) -> None:
     """Write memories to FILE, oldest first: everything in the space but the trash, unless you narrow it.
 
@@ -135,7 +133,7 @@ class ImportOptions(TypedDict):
     collections: tuple[str, ...]
 
 
-@click.command("import")
+@command("import")
 @click.argument("words", nargs=-1, required=True, metavar="[SOURCE] PATH|-")
 @click.option(
     "--on-conflict",
@@ -152,8 +150,6 @@ class ImportOptions(TypedDict):
 @form_option("text", "json")
 @yes_option
 @why_option
-@global_options
-@click.pass_obj
 def import_command(
     cli: CliContext,
     words: tuple[str, ...],
@@ -259,11 +255,9 @@ def report_faults(faults: Sequence[Fault], errors: int, unit: str) -> None:
 Pair = tuple[str, str]
 
 
-@click.command("info")
+@command("info")
 @click.argument("file", metavar="FILE|-")
 @form_option()
-@global_options
-@click.pass_obj
 def info_command(_cli: CliContext, file: str, form: str | None) -> None:
     """Describe an archive without importing it: what it is, what it holds, and whether it is complete."""
     from nacre.transfer.read_archive import info

@@ -10,7 +10,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.marks import report_marked
 from nacre.cli.errors import NotFound, Refused
 from nacre.cli.lookup import find_memories
-from nacre.cli.options import days_option, form_option, global_options, rows_option, show_plan, why_option, yes_option
+from nacre.cli.options import command, days_option, form_option, rows_option, show_plan, why_option, yes_option
 from nacre.cli.ui.columns import excerpt, headline, short
 from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import confirm_memories, count_of
@@ -29,11 +29,9 @@ def trash_command() -> None:
     """List the trash, restore from it, or empty it for good."""
 
 
-@trash_command.command("list")
+@command("list", trash_command)
 @rows_option
 @form_option()
-@global_options
-@click.pass_obj
 def list_command(cli: CliContext, limit: int, form: str | None) -> None:
     """List what is in the trash, the last to come first, and from when on maintenance deletes it for good."""
     days = cli.space_settings().trash_days
@@ -44,11 +42,9 @@ def list_command(cli: CliContext, limit: int, form: str | None) -> None:
         say("The trash is empty.")
 
 
-@trash_command.command("restore")
+@command("restore", trash_command)
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @why_option
-@global_options
-@click.pass_obj
 def restore(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
     """Restore memories from the trash, in one operation."""
     with cli.open() as store:
@@ -62,7 +58,7 @@ def restore(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
     report_marked(memories, "Restored")
 
 
-@trash_command.command("empty")
+@command("empty", trash_command)
 @click.option(
     "--older-than",
     callback=days_option,
@@ -72,8 +68,6 @@ def restore(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
 @click.option("--all", "everything", is_flag=True, help="Whatever is in the trash.")
 @yes_option
 @why_option
-@global_options
-@click.pass_obj
 def empty(cli: CliContext, older_than: float | None, everything: bool, yes: bool, why: str) -> None:
     """Delete for good what has been in the trash long enough. Nothing brings it back, not even `nacre undo`."""
     from nacre.lifecycle.retention import Trash
@@ -112,9 +106,7 @@ def trashed_columns(now: float, days: float) -> list[Column[Memory]]:
         Column("type", lambda memory: memory.type, lambda memory: memory.type, style="magenta"),
         Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
         Column(
-            "kept until",
-            lambda memory: iso(retained_until(memory, days)),
-            lambda memory: time_left(memory, days, now),
+            "kept until", lambda memory: iso(retained_until(memory, days)), lambda memory: time_left(memory, days, now)
         ),
         Column("text", lambda memory: memory.text, headline, wide=True),
     ]
@@ -133,12 +125,10 @@ def trashed_record(memory: Memory, days: float) -> dict[str, object]:
     return {**memory_record(memory), "kept_until": iso(retained_until(memory, days))}
 
 
-@click.command("forget")
+@command("forget")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @yes_option
 @click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")
-@global_options
-@click.pass_obj
 def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
     """Move memories to the trash, from which `nacre restore` brings them back."""
     with cli.open() as store:
@@ -152,10 +142,8 @@ def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
     say(f"Forgot {count_of(len(memories))}; `nacre undo` takes it back, `nacre restore ID` brings one back.")
 
 
-@click.command("restore")
+@command("restore")
 @click.argument("id")
-@global_options
-@click.pass_obj
 def restore_command(cli: CliContext, id: str) -> None:
     """Restore a forgotten or superseded memory."""
     with cli.open() as store:
@@ -165,12 +153,10 @@ def restore_command(cli: CliContext, id: str) -> None:
     say(f"Restored {short(memory.id)}: {excerpt(memory)}")
 
 
-@click.command("redact")
+@command("redact")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @yes_option
 @why_option
-@global_options
-@click.pass_obj
 def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
     """Delete the content of memories for good, in the journal too, and leave a mark that something was there.
 
@@ -186,11 +172,9 @@ def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
     say(f"Redacted {count_of(gone)} for good; copies made before, such as backups, still have the content.")
 
 
-@click.command("purge")
+@command("purge")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @yes_option
-@global_options
-@click.pass_obj
 def purge_command(cli: CliContext, ids: tuple[str, ...], yes: bool) -> None:
     """Delete memories for good, in the journal too. `nacre forget` is the gentle way."""
     with cli.open() as store:

@@ -22,7 +22,7 @@ from nacre.cli.lesson.common import (
     terms_option,
     text_column,
 )
-from nacre.cli.options import form_option, global_options, why_option, yes_option
+from nacre.cli.options import command, form_option, why_option, yes_option
 from nacre.cli.ui.output import DATA, Column, say
 from nacre.cli.ui.prompts import confirm as ask_confirmation
 from nacre.cli.ui.prompts import count_of
@@ -67,7 +67,7 @@ def print_outcome(answer: Answer[bool], form: str | None, outcome: str) -> None:
     print_answer(answer, form, lambda new: say(f"{outcome}; {UNDO}" if new else "That is so already."))
 
 
-@click.command("tags")
+@command("tags")
 @click.option("--counts", is_flag=True, help="With the number of lessons, most used first.")
 @click.option("--review", is_flag=True, help="Tags that seem to mean the same; on a terminal, decide each.")
 @click.option("--merge", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
@@ -80,8 +80,6 @@ def print_outcome(answer: Answer[bool], form: str | None, outcome: str) -> None:
 @yes_option
 @why_option
 @form_option()
-@global_options
-@click.pass_obj
 def tags_command(
     cli: CliContext,
     /,
@@ -184,7 +182,7 @@ def with_count(proposal: MergeProposal, name: str) -> str:
     return f"{name} ({proposal.counts.get(name, 0):,})"
 
 
-@click.command("contexts")
+@command("contexts")
 @click.option("--merge", "merged", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
 @click.option("--child", nargs=2, metavar="A PARENT", help="What applies in PARENT applies in A too.")
 @click.option("--synonym", nargs=2, metavar="A B", help="A and B are two names of one situation.")
@@ -192,8 +190,6 @@ def with_count(proposal: MergeProposal, name: str) -> str:
 @yes_option
 @why_option
 @form_option()
-@global_options
-@click.pass_obj
 def contexts_command(
     cli: CliContext, merged: Pair, child: Pair, synonym: Pair, unrelate: Pair, yes: bool, why: str, form: str | None
 ) -> None:
@@ -228,7 +224,7 @@ def list_contexts(book: LessonBook, form: str | None) -> None:
         say("No lesson has a context; `nacre lesson edit ID --contexts …` sets one.")
 
 
-@click.command("sources")
+@command("sources")
 @click.option("--review", is_flag=True, help="Sources that were added automatically; on a terminal, decide each.")
 @click.option("--add", metavar="NAME", help="Describe a new or existing source, with the two options below.")
 @click.option("--description", metavar="TEXT", help="How a lesson from it is known.")
@@ -240,8 +236,6 @@ def list_contexts(book: LessonBook, form: str | None) -> None:
 @yes_option
 @why_option
 @form_option()
-@global_options
-@click.pass_obj
 def sources_command(
     cli: CliContext,
     review: bool,

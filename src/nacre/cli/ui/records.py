@@ -61,13 +61,7 @@ def entry_record(entry: JournalEntry) -> dict[str, Json]:
 
 
 def edge_record(edge: Edge) -> dict[str, Json]:
-    return {
-        "source": edge.source,
-        "target": edge.target,
-        "rel": edge.rel,
-        "weight": edge.weight,
-        "walks": edge.walks,
-    }
+    return {"source": edge.source, "target": edge.target, "rel": edge.rel, "weight": edge.weight, "walks": edge.walks}
 
 
 def conflict_record(conflict: Conflict) -> dict[str, Json]:

@@ -122,9 +122,9 @@ def list_tools(profile: str, form: str | None) -> None:
 
 def tool_columns() -> list[Column[Cost]]:
     return [
-        Column("tool", lambda cost: cost.name, lambda cost: cost.name, style="cyan"),
+        Column("tool", lambda cost: cost.name, style="cyan"),
         Column("tokens", lambda cost: str(cost.tokens), lambda cost: f"{cost.tokens:,}", right=True),
-        Column("about", lambda cost: cost.about, lambda cost: cost.about, wide=True, wraps=True),
+        Column("about", lambda cost: cost.about, wide=True, wraps=True),
     ]
 
 

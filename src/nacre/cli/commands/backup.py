@@ -139,8 +139,8 @@ def backup_columns(now: float) -> list[Column[StoredCopy]]:
     return [
         Column("made", lambda stored: iso(stored.made_at), lambda stored: age(stored.made_at, now)),
         Column("size", lambda stored: str(stored.bytes_on_disk), lambda stored: size(stored.bytes_on_disk), right=True),
-        Column("kind", kind, kind, style="magenta"),
-        Column("file", lambda stored: str(stored.file), lambda stored: str(stored.file), wide=True, wraps=True),
+        Column("kind", kind, style="magenta"),
+        Column("file", lambda stored: str(stored.file), wide=True, wraps=True),
     ]
 
 

@@ -84,8 +84,8 @@ def columns() -> list[Column[Row]]:
     from nacre.bench.metrics import MAIN
 
     return [
-        Column("ranker", lambda row: row.ranker, lambda row: row.ranker, style="cyan"),
-        Column("questions", lambda row: row.questions, lambda row: row.questions, style="magenta"),
+        Column("ranker", lambda row: row.ranker, style="cyan"),
+        Column("questions", lambda row: row.questions, style="magenta"),
         Column("n", lambda row: str(row.n), lambda row: f"{row.n:,}", right=True),
         *(score_column(name) for name in MAIN),
     ]

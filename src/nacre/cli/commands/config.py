@@ -120,9 +120,9 @@ def list_command(cli: CliContext, changed: bool, form: str | None) -> None:
     """List every setting with its value and its source. Keys of services are not shown."""
     setting = [each for each in explained(cli.flags, notify=cli.notify) if not changed or each.source != "default"]
     columns: list[Column[Setting]] = [
-        Column("key", lambda each: each.key, lambda each: each.key, style="cyan"),
-        Column("value", setting_text, setting_text, wide=True, wraps=True),
-        Column("source", source_of, source_of, style="magenta"),
+        Column("key", lambda each: each.key, style="cyan"),
+        Column("value", setting_text, wide=True, wraps=True),
+        Column("source", source_of, style="magenta"),
     ]
     print_items(setting, columns, setting_record, form)
     if not setting:
@@ -344,9 +344,9 @@ def give_consent(folder: Path, *, yes: bool, form: str | None) -> None:
 def show_project_file(read: ProjectFile, form: str | None) -> None:
     values = flat(parsed(read.content, read.file))
     columns: list[Column[tuple[str, object]]] = [
-        Column("key", lambda each: each[0], lambda each: each[0], style="cyan"),
-        Column("value", lambda each: masked_value(*each), lambda each: masked_value(*each), wide=True, wraps=True),
-        Column("needs consent", needs_consent(read), needs_consent(read), style="magenta"),
+        Column("key", lambda each: each[0], style="cyan"),
+        Column("value", lambda each: masked_value(*each), wide=True, wraps=True),
+        Column("needs consent", needs_consent(read), style="magenta"),
     ]
     print_items(values, columns, lambda each: {"key": each[0], "value": masked_value(*each)}, form)
     if not values:
@@ -379,8 +379,8 @@ def list_consents(form: str | None) -> None:
 
     trusted = consents()
     columns: list[Column[Consent]] = [
-        Column("file", lambda each: each.file, lambda each: each.file, style="cyan", wide=True, wraps=True),
-        Column("state", state_of, state_of),
+        Column("file", lambda each: each.file, style="cyan", wide=True, wraps=True),
+        Column("state", state_of),
         Column("since", lambda each: iso(each.at), lambda each: iso(each.at)[:10]),
     ]
     print_items(

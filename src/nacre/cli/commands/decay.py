@@ -29,7 +29,7 @@ from nacre.cli.options import (
     show_plan,
 )
 from nacre.cli.ui.columns import ROOMY, excerpt, headline, short
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say, writes_unicode
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import memory_record
 from nacre.cli.ui.times import age
@@ -182,8 +182,7 @@ def draw_plot(rows: Plot) -> None:
         *plot_lines(rows.curves, floor, columns=size.columns, rows=size.lines),
         *plot_legend(rows.curves, rows.fates, floor, columns=size.columns),
     ]
-    plain = not (sys.stdout.encoding or "").lower().startswith("utf")
-    put("\n".join(map(plain_plot, lines) if plain else lines))
+    put("\n".join(lines if writes_unicode() else map(plain_plot, lines)))
 
 
 def plot_record(rows: Plot, days: float) -> dict[str, object]:
@@ -269,11 +268,9 @@ def audit_rows(store: MemoryStore, memories: list[Memory], now: float, *, fade: 
 def audit_columns(now: float) -> list[Column[AuditRow]]:
     return [
         Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
-        Column(
-            "type", lambda each: each.memory.type, lambda each: each.memory.type, style="magenta", least_width=ROOMY
-        ),
+        Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
         Column("confidence", lambda each: f"{each.memory.confidence:g}", confidence_text, right=True),
-        Column("faded to", lambda each: "" if each.worth is None else f"{each.worth:.4f}"),
+        Column("faded to", lambda each: "" if each.worth is None else f"{each.worth:.4f}", only="tsv"),
         Column("source", lambda each: each.memory.source, lambda each: each.memory.source or "(none)"),
         Column("validated", lambda each: validated_at(each.memory), lambda each: validated_age(each.memory, now)),
         Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
@@ -329,12 +326,12 @@ def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]
 def fade_columns(now: float) -> list[Column[FadedConfidence]]:
     return [
         Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
+        Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
+        Column("confidence", lambda each: f"{each.memory.confidence:g}", only="tsv"),
+        Column("faded to", lambda each: f"{each.confidence:.4f}", only="tsv"),
         Column(
-            "type", lambda each: each.memory.type, lambda each: each.memory.type, style="magenta", least_width=ROOMY
+            "confidence", lambda each: f"{each.memory.confidence:.2f} → {each.confidence:.2f}", right=True, only="table"
         ),
-        Column("confidence", lambda each: f"{each.memory.confidence:g}"),
-        Column("faded to", lambda each: f"{each.confidence:.4f}"),
-        Column("confidence", None, lambda each: f"{each.memory.confidence:.2f} → {each.confidence:.2f}", right=True),
         Column("confirmed", lambda each: confirmed_text(each, None), lambda each: confirmed_text(each, now)),
         Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
     ]

@@ -30,7 +30,7 @@ CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
 @click.option("--remove-tag", metavar="TAG", multiple=True, help="Take a tag away; repeat for several.")
 @field_options
 @click.option("--pin/--unpin", "pinned", default=None, help="Protect it from decay, or no longer.")
-@click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")
+@why_option
 def edit_command(
     cli: CliContext,
     /,
@@ -65,25 +65,20 @@ def edit_command(
     changed = after.updated_at != memory.updated_at
     say(f"{'Changed' if changed else 'Nothing changed in'} {short(after.id)}: {excerpt(after)}")
     _, kinds = make_guard(cli.settings()).fields({**changes, **({} if text is None else {"text": text})})
-    for note in guard_notes(kinds) if changed else ():
-        say(note)
+    say(*(guard_notes(kinds) if changed else ()))
 
 
 def edit_text(text: str, configured: str, *, extension: str = ".md") -> str | None:
     """None when it was closed without saving."""
-    editor = configured or os.environ.get("VISUAL") or os.environ.get("EDITOR") or default_editor()
+    usual = ("notepad",) if os.name == "nt" else ("nano", "vi")
+    installed = next((name for name in usual if shutil.which(name)), usual[0])
+    editor = configured or os.environ.get("VISUAL") or os.environ.get("EDITOR") or installed
     try:
         return click.edit(text, editor=editor, extension=extension)
     except click.ClickException as error:
         raise UsageProblem(
             f"the editor did not work ({error.format_message()}); set $EDITOR, or give the new text with --text."
         ) from error
-
-
-def default_editor() -> str:
-    if os.name == "nt":
-        return "notepad"
-    return next((name for name in ("nano", "vi") if shutil.which(name)), "nano")
 
 
 @command("merge")
@@ -106,17 +101,18 @@ def merge_command(
         if dry_run:
             say(f"{short(stays.id)} would stand for {', '.join(short(each.id) for each in gone)}; nothing was changed.")
             return
-        if not yes and len(gone) > 1:
-            confirm_memories(f"Merge into {short(stays.id)}", gone, "`nacre undo` takes it back.")
+        confirm_memories(
+            f"Merge into {short(stays.id)}", gone, "`nacre undo` takes it back.", yes=yes or len(gone) == 1
+        )
         merged = store.merge(stays.id, *(memory.id for memory in gone), text=said, why=why)
-    say(f"{short(merged.id)} ({excerpt(merged)}) now stands for {', '.join(short(each.id) for each in gone)}.")
-    say("`nacre undo` takes it back.")
+    replaced = ", ".join(short(each.id) for each in gone)
+    say(f"{short(merged.id)} ({excerpt(merged)}) now stands for {replaced}.", "`nacre undo` takes it back.")
 
 
 @command("supersede")
 @click.argument("old")
 @click.argument("new")
-@click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")
+@why_option
 def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     """Replace OLD with NEW. OLD is superseded: it stays, but is no longer recalled."""
     with cli.open() as store:

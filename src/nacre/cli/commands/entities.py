@@ -91,17 +91,17 @@ def about(cli: CliContext, name: str, limit: int, form: str | None) -> None:
 
 def columns() -> list[Column[Entity]]:
     return [
-        Column("name", lambda each: each.name, lambda each: each.name, style="cyan"),
-        Column("memories", lambda each: str(each.count), lambda each: str(each.count)),
-        Column("also", lambda each: ", ".join(each.aliases), lambda each: ", ".join(each.aliases), wide=True),
+        Column("name", lambda each: each.name, style="cyan"),
+        Column("memories", lambda each: str(each.count)),
+        Column("also", lambda each: ", ".join(each.aliases), wide=True),
     ]
 
 
 def pair_columns() -> list[Column[EntityPair]]:
     return [
-        Column("name", lambda pair: pair.a, lambda pair: pair.a, style="cyan"),
-        Column("other", lambda pair: pair.b, lambda pair: pair.b, style="cyan"),
-        Column("why", lambda pair: pair.reason, lambda pair: pair.reason, wide=True),
+        Column("name", lambda pair: pair.a, style="cyan"),
+        Column("other", lambda pair: pair.b, style="cyan"),
+        Column("why", lambda pair: pair.reason, wide=True),
     ]
 
 

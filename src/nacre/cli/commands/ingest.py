@@ -117,14 +117,14 @@ def columns() -> list[Column[IngestedFile]]:
         def text(each: IngestedFile) -> str:
             return str(getattr(each.tally, name))
 
-        return Column(name, text, text, right=True)
+        return Column(name, text, right=True)
 
     return [
         Column("file", lambda each: str(each.path), lambda each: each.path.name, wide=True),
-        Column("format", lambda each: each.format, lambda each: each.format),
-        Column("space", lambda each: each.space, lambda each: each.space),
+        Column("format", lambda each: each.format),
+        Column("space", lambda each: each.space),
         *map(count, ("new", "unchanged", "changed", "gone")),
-        Column("skipped", skipped, skipped, right=True),
+        Column("skipped", skipped, right=True),
         count("broken"),
     ]
 

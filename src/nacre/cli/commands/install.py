@@ -217,10 +217,10 @@ def client_row(installer: Installer) -> ClientRow:
 
 def client_columns() -> list[Column[ClientRow]]:
     return [
-        Column("client", lambda row: row.client, lambda row: row.client, style="cyan"),
-        Column("here", lambda row: "yes" if row.present else "no", lambda row: "yes" if row.present else "no"),
-        Column("set up", lambda row: row.installed, lambda row: row.installed),
-        Column("file", lambda row: row.file, lambda row: row.file, wide=True, wraps=True),
+        Column("client", lambda row: row.client, style="cyan"),
+        Column("here", lambda row: "yes" if row.present else "no"),
+        Column("set up", lambda row: row.installed),
+        Column("file", lambda row: row.file, wide=True, wraps=True),
     ]
 
 

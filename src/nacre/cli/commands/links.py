@@ -15,7 +15,6 @@ from nacre.cli.options import command, form_option, why_option, yes_option
 from nacre.cli.ui.columns import excerpt, short
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, print_rows, printable, put, say
 from nacre.cli.ui.prompts import confirm, count_of
-from nacre.cli.ui.records import edge_record
 from nacre.model import Edge, Linked, Memory
 
 if TYPE_CHECKING:
@@ -63,8 +62,7 @@ def report_link(linked: Linked, other: Memory | None) -> None:
         say(f"No memory {linked.link.to!r} is here yet; the link stays until it is.")
     if not linked.new:
         say("This link exists already.")
-    for note in linked.notes:
-        say(note)
+    say(*linked.notes)
 
 
 @command("unlink")
@@ -107,25 +105,16 @@ def relations_command(cli: CliContext, add: str | None, description: str, form: 
             return
         waiting = {item.word for item in store.review(kinds="word", limit=None)}
         known = [Relation(name, meaning, name in waiting) for name, meaning in store.relations().items()]
-    print_items(known, relation_columns(), asdict, form)
-
-
-def relation_columns() -> list[Column[Relation]]:
-    return [
-        Column("relation", lambda known: known.relation, lambda known: known.relation, style="cyan"),
-        Column("waits", lambda known: "waits" if known.waits_for_review else ""),
-        Column("meaning", lambda known: known.description, relation_meaning, wide=True, wraps=True),
+    columns: list[Column[Relation]] = [
+        Column("relation", lambda each: each.relation, style="cyan"),
+        Column("waits", lambda each: "waits" if each.waits_for_review else "", only="tsv"),
+        Column("meaning", lambda each: each.description, relation_meaning, wide=True, wraps=True),
     ]
+    print_items(known, columns, asdict, form)
 
 
 def relation_meaning(known: Relation) -> str:
     return known.description + (" (new; `nacre review` confirms it)" if known.waits_for_review else "")
-
-
-@dataclass(frozen=True, slots=True)
-class WeakLink:
-    edge: Edge
-    between: str
 
 
 @command("prune-links")
@@ -146,30 +135,25 @@ def prune_links_command(
     """
     with cli.open() as store:
         edges = store.weak_links(below=below, walks=walks)
-        print_items(weak_links(store, edges), weak_link_columns(), lambda each: edge_record(each.edge), form)
-        if not edges:
-            say("No link is that weak.")
-        elif not applied:
+        print_items(edges, weak_link_columns(store), Edge._asdict, form, "No link is that weak.")
+        if edges and not applied:
             say(f"{count_of(len(edges), 'link', 'links')} would be removed; --apply does it.")
-        else:
-            if not yes:
-                confirm(f"Remove {count_of(len(edges), 'link', 'links')}? `nacre undo` can bring them back.")
+        elif edges:
+            confirm(f"Remove {count_of(len(edges), 'link', 'links')}? `nacre undo` can bring them back.", yes=yes)
             gone = store.prune_links(edges, why=why)
             say(f"Removed {count_of(gone, 'link', 'links')}; `nacre undo` brings them back.")
 
 
-def weak_links(store: MemoryStore, edges: list[Edge]) -> list[WeakLink]:
-    ids = dict.fromkeys(id for edge in edges for id in (edge.source, edge.target))
-    texts = {id: excerpt(memory) if (memory := store.get(id)) else "(not here)" for id in ids}
-    return [WeakLink(edge, f"{texts[edge.source]} → {texts[edge.target]}") for edge in edges]
+def weak_link_columns(store: MemoryStore) -> list[Column[Edge]]:
+    def text(id: str) -> str:
+        memory = store.get(id)
+        return excerpt(memory) if memory else "(not here)"
 
-
-def weak_link_columns() -> list[Column[WeakLink]]:
     return [
-        Column("source", lambda each: each.edge.source, lambda each: short(each.edge.source), style="cyan"),
-        Column("link", lambda each: each.edge.rel, lambda each: f"{each.edge.rel} →", style="magenta"),
-        Column("target", lambda each: each.edge.target, lambda each: short(each.edge.target), style="cyan"),
-        Column("weight", lambda each: f"{each.edge.weight:g}", lambda each: f"{each.edge.weight:g}", right=True),
-        Column("walks", lambda each: str(each.edge.walks), lambda each: str(each.edge.walks), right=True),
-        Column("between", None, lambda each: each.between, wide=True),
+        Column("source", lambda edge: edge.source, lambda edge: short(edge.source), style="cyan"),
+        Column("link", lambda edge: edge.rel, lambda edge: f"{edge.rel} →", style="magenta"),
+        Column("target", lambda edge: edge.target, lambda edge: short(edge.target), style="cyan"),
+        Column("weight", lambda edge: f"{edge.weight:g}", right=True),
+        Column("walks", lambda edge: str(edge.walks), right=True),
+        Column("between", lambda edge: f"{text(edge.source)} → {text(edge.target)}", wide=True, only="table"),
     ]

@@ -226,16 +226,16 @@ def job_lines(scheduler: MaintenanceScheduler) -> list[JobLine]:
 
 def job_columns(now: float) -> list[Column[JobLine]]:
     return [
-        Column("job", lambda line: line.job, lambda line: line.job, style="cyan"),
+        Column("job", lambda line: line.job, style="cyan"),
         Column("space", lambda line: line.space, lambda line: line.space or "(all)"),
-        Column("every", interval_text, interval_text),
+        Column("every", interval_text),
         Column("last run", lambda line: iso_or_empty(line.history.last_at), lambda line: last_run(line, now)),
         Column(
             "next", lambda line: iso_or_empty(line.next_at) if line.next_at else "", lambda line: next_run(line, now)
         ),
-        Column("runs", lambda line: str(line.history.runs)),
+        Column("runs", lambda line: str(line.history.runs), only="tsv"),
         Column("done", lambda line: str(line.history.done), lambda line: f"{line.history.done:,}", right=True),
-        Column("error", lambda line: line.history.error, lambda line: line.history.error, wide=True, wraps=True),
+        Column("error", lambda line: line.history.error, wide=True, wraps=True),
     ]
 
 
@@ -274,10 +274,10 @@ def job_record(line: JobLine, now: float) -> dict[str, object]:
 
 def result_columns() -> list[Column[JobResult]]:
     return [
-        Column("job", lambda each: each.job, lambda each: each.job, style="cyan"),
+        Column("job", lambda each: each.job, style="cyan"),
         Column("space", lambda each: each.space, lambda each: each.space or "(all)"),
         Column("done", lambda each: str(each.done), lambda each: f"{each.done:,}", right=True),
-        Column("what", result_text, result_text, wide=True, wraps=True),
+        Column("what", result_text, wide=True, wraps=True),
     ]
 
 

@@ -55,7 +55,7 @@ def status(cli: CliContext, agent: str, form: str | None) -> None:
         print_data(counted, form)
         return
     columns: list[Column[Line]] = [
-        Column("kind", lambda line: line[0], lambda line: line[0], style="cyan"),
+        Column("kind", lambda line: line[0], style="cyan"),
         Column("memories", lambda line: str(line[1]), lambda line: f"{line[1]:,}", right=True),
     ]
     print_items(list(counted.items()), columns, list, form)
@@ -71,7 +71,7 @@ def working(cli: CliContext, agent: str, task: str, form: str | None) -> None:
         result = mind.get_working(task)
     columns: list[Column[WorkingMemorySlot]] = [
         identity(),
-        Column("kind", lambda slot: slot.slot_type, lambda slot: slot.slot_type, style="magenta"),
+        Column("kind", lambda slot: slot.slot_type, style="magenta"),
         Column("rel", lambda slot: f"{slot.relevance:g}", lambda slot: f"{slot.relevance:.2f}", right=True),
         Column("content", lambda slot: slot.content, lambda slot: shortened(slot.content, LISTED), wide=True),
     ]
@@ -92,9 +92,9 @@ def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: st
     now = cli.now()
     columns: list[Column[EpisodicMemory]] = [
         identity(),
-        Column("index", lambda each: str(each.temporal_index), lambda each: str(each.temporal_index), right=True),
+        Column("index", lambda each: str(each.temporal_index), right=True),
         moment(now),
-        Column("source", lambda each: each.source_label, lambda each: each.source_label, style="magenta"),
+        Column("source", lambda each: each.source_label, style="magenta"),
         Column("content", lambda each: each.content, lambda each: shortened(each.content, LISTED), wide=True),
     ]
     print_items(result, columns, record, form)
@@ -115,7 +115,7 @@ def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, for
     columns: list[Column[SemanticFact]] = [
         identity(),
         Column("conf", lambda fact: f"{fact.confidence:g}", lambda fact: f"{fact.confidence:.2f}", right=True),
-        Column("concept", lambda fact: fact.concept, lambda fact: fact.concept, style="magenta"),
+        Column("concept", lambda fact: fact.concept, style="magenta"),
         Column("content", lambda fact: fact.content, lambda fact: shortened(fact.content, LISTED), wide=True),
     ]
     print_items(result, columns, record, form)
@@ -153,8 +153,8 @@ def due(cli: CliContext, agent: str, text: str, form: str | None) -> None:
         result = mind.check_triggers(text)
     columns: list[Column[ProspectiveMemory]] = [
         identity(),
-        Column("prio", lambda each: str(each.priority), lambda each: str(each.priority), right=True),
-        Column("action", lambda each: each.action_on_trigger, lambda each: each.action_on_trigger, style="magenta"),
+        Column("prio", lambda each: str(each.priority), right=True),
+        Column("action", lambda each: each.action_on_trigger, style="magenta"),
         Column("about", lambda each: each.description, lambda each: shortened(each.description, LISTED), wide=True),
     ]
     print_items(result, columns, record, form)

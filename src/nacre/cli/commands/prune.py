@@ -96,10 +96,10 @@ def score_columns(now: float) -> list[Column[Scored]]:
     return [
         Column("id", lambda each: each[0].id, lambda each: short(each[0].id), style="cyan"),
         Column("score", lambda each: f"{each[1]:.4f}", lambda each: f"{each[1]:.3f}", right=True),
-        Column("type", lambda each: each[0].type, lambda each: each[0].type, style="magenta", least_width=ROOMY),
+        Column("type", lambda each: each[0].type, style="magenta", least_width=ROOMY),
         Column("imp", lambda each: f"{each[0].importance:g}", lambda each: f"{each[0].importance:.2f}", right=True),
         Column("last used", lambda each: iso(each[0].last_accessed), lambda each: age(each[0].last_accessed, now)),
-        Column("uses", uses, uses, right=True, least_width=ROOMY),
+        Column("uses", uses, right=True, least_width=ROOMY),
         Column("text", lambda each: each[0].text, lambda each: headline(each[0]), wide=True),
     ]
 
@@ -254,11 +254,9 @@ def compress(store: MemoryStore, unused: float, now: float, *, applied: bool) ->
 def leaving_columns(now: float) -> list[Column[Leaving]]:
     return [
         Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
-        Column("to", leaving_outcome, leaving_outcome),
-        Column("why", lambda each: each.why, lambda each: each.why),
-        Column(
-            "type", lambda each: each.memory.type, lambda each: each.memory.type, style="magenta", least_width=ROOMY
-        ),
+        Column("to", leaving_outcome),
+        Column("why", lambda each: each.why),
+        Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
         Column("created", lambda each: iso(each.memory.created_at), lambda each: age(each.memory.created_at, now)),
         Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
     ]

@@ -148,10 +148,10 @@ def apply_reflections(
 
 def reflection_columns(*, applied: bool) -> list[Column[Reflection]]:
     return [
-        Column("id", lambda each: each.summary.id if applied else ""),
-        Column("of", lambda each: str(len(each.sources)), lambda each: str(len(each.sources)), right=True),
+        Column("id", lambda each: each.summary.id if applied else "", only="tsv"),
+        Column("of", lambda each: str(len(each.sources)), right=True),
         Column("imp", lambda each: f"{each.summary.importance:g}", lambda each: f"{each.summary.importance:.2f}"),
-        Column("episodes", lambda each: ",".join(source.id for source in each.sources)),
+        Column("episodes", lambda each: ",".join(source.id for source in each.sources), only="tsv"),
         Column("summary", lambda each: each.summary.text, reflection_text, wide=True, wraps=True),
     ]
 
@@ -235,11 +235,11 @@ def consolidation_text(report: ConsolidationReport, promoted: str, ends: str) ->
 def cluster_columns() -> list[Column[MemoryCluster]]:
     return [
         Column("promoted", lambda each: each.memories[0].id, lambda each: short(each.memories[0].id), style="cyan"),
-        Column("of", lambda each: str(len(each.memories)), lambda each: str(len(each.memories)), right=True),
+        Column("of", lambda each: str(len(each.memories)), right=True),
         Column(
             "worth", lambda each: f"{each.avg_importance:.4f}", lambda each: f"{each.avg_importance:.2f}", right=True
         ),
-        Column("others", lambda each: ",".join(memory.id for memory in each.memories[1:])),
+        Column("others", lambda each: ",".join(memory.id for memory in each.memories[1:]), only="tsv"),
         Column("text", lambda each: each.memories[0].text, cluster_text, wide=True, wraps=True),
     ]
 

@@ -112,9 +112,9 @@ def matches_item(item: ReviewItem, text: str) -> bool:
 def item_columns() -> list[Column[ReviewItem]]:
     return [
         Column("item", lambda item: item.id, lambda item: short_item(item.id), style="cyan"),
-        Column("kind", lambda item: item.kind, lambda item: item.kind, style="magenta"),
-        Column("decisions", lambda item: ",".join(item.decisions)),
-        Column("why", lambda item: item.why),
+        Column("kind", lambda item: item.kind, style="magenta"),
+        Column("decisions", lambda item: ",".join(item.decisions), only="tsv"),
+        Column("why", lambda item: item.why, only="tsv"),
         Column("what", item_text, describe_item, wide=True, wraps=True),
     ]
 
@@ -158,17 +158,17 @@ def conflicts_command(
 
 def conflict_columns() -> list[Column[Conflict]]:
     return [
-        Column("kind", lambda each: each.kind, lambda each: each.kind, style="magenta"),
-        Column("reason", lambda each: each.reason, lambda each: each.reason),
-        Column("newer words", lambda each: each.words[0]),
-        Column("older words", lambda each: each.words[1]),
-        Column("words", None, deciding_words),
+        Column("kind", lambda each: each.kind, style="magenta"),
+        Column("reason", lambda each: each.reason),
+        Column("newer words", lambda each: each.words[0], only="tsv"),
+        Column("older words", lambda each: each.words[1], only="tsv"),
+        Column("words", deciding_words, only="table"),
         Column("alike", lambda each: f"{each.similarity:.3f}", lambda each: f"{each.similarity:.2f}", right=True),
-        Column("newer", lambda each: each.a.id),
-        Column("older", lambda each: each.b.id),
-        Column("newer text", lambda each: each.a.text),
-        Column("older text", lambda each: each.b.text),
-        Column("newer, older", None, both_texts, wide=True, wraps=True),
+        Column("newer", lambda each: each.a.id, only="tsv"),
+        Column("older", lambda each: each.b.id, only="tsv"),
+        Column("newer text", lambda each: each.a.text, only="tsv"),
+        Column("older text", lambda each: each.b.text, only="tsv"),
+        Column("newer, older", both_texts, wide=True, wraps=True, only="table"),
     ]
 
 

@@ -8,6 +8,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import command, dry_run_option, form_option, why_option, yes_option
+from nacre.cli.ui.columns import count_column
 from nacre.cli.ui.output import Column, print_items, say
 from nacre.cli.ui.prompts import confirm_by_name, count_of
 from nacre.errors import SpaceNotFound
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from nacre.engine.spaces import SpaceNote
     from nacre.memory_store import MemoryStore
     from nacre.recall_options import Scope
+
+
+EMPTY_STORE = "The store is empty; `nacre remember TEXT` stores a first memory."
 
 
 @click.group("space")
@@ -33,13 +37,17 @@ def list_command(cli: CliContext, form: str | None) -> None:
     with cli.open() as store:
         notes = store.space_notes()
     columns: list[Column[SpaceNote]] = [
-        Column("space", lambda note: note.name, lambda note: note.name, style="cyan"),
-        Column("memories", lambda note: str(note.memories), lambda note: f"{note.memories:,}", right=True),
-        Column("description", lambda note: note.description, lambda note: note.description, wide=True),
+        Column("space", lambda note: note.name, style="cyan"),
+        count_column("memories", lambda note: note.memories),
+        Column("description", lambda note: note.description, wide=True),
     ]
-    print_items(notes, columns, space_record, form)
-    if not notes:
-        say("The store is empty; `nacre remember TEXT` keeps a first memory.")
+    print_items(
+        notes,
+        columns,
+        lambda note: {"space": note.name, "memories": note.memories, "description": note.description},
+        form,
+        EMPTY_STORE,
+    )
 
 
 @command("create", space_command)
@@ -110,9 +118,8 @@ def delete(cli: CliContext, name: str, purge: bool, dry_run: bool, yes: bool, wh
         if dry_run:
             say(f"{count_of(total)} of {name} would {deed}; nothing was changed.")
             return
-        if not yes:
-            final = "Not even `nacre undo` brings them back." if purge else "`nacre undo` takes it back."
-            confirm_by_name(f"{count_of(total)} of {name} will {deed}. {final}", name)
+        final = "Not even `nacre undo` brings them back." if purge else "`nacre undo` takes it back."
+        confirm_by_name(f"{count_of(total)} of {name} will {deed}. {final}", name, yes=yes)
         gone = store.delete_space(purge=purge, why=why)
     if purge:
         say(f"Deleted {count_of(gone)} of {name} for good.")
@@ -138,10 +145,6 @@ def count_memories(store: MemoryStore) -> int:
     return store.spaces().get(store.space, 0)
 
 
-def space_record(note: SpaceNote) -> dict[str, object]:
-    return {"space": note.name, "memories": note.memories, "description": note.description}
-
-
 Space = tuple[str, int]
 
 
@@ -152,9 +155,7 @@ def spaces_command(cli: CliContext, form: str | None) -> None:
     with cli.open() as store:
         spaces = list(store.spaces().items())
     columns: list[Column[Space]] = [
-        Column("space", lambda space: space[0], lambda space: space[0], style="cyan"),
-        Column("memories", lambda space: str(space[1]), lambda space: f"{space[1]:,}", right=True),
+        Column("space", lambda space: space[0], style="cyan"),
+        count_column("memories", lambda space: space[1]),
     ]
-    print_items(spaces, columns, lambda space: {"space": space[0], "memories": space[1]}, form)
-    if not spaces:
-        say("The store is empty; `nacre remember TEXT` keeps a first memory.")
+    print_items(spaces, columns, lambda space: {"space": space[0], "memories": space[1]}, form, EMPTY_STORE)

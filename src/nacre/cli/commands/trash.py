@@ -34,10 +34,28 @@ def trash_command() -> None:
 @form_option()
 def list_command(cli: CliContext, limit: int, form: str | None) -> None:
     """List what is in the trash, the last to come first, and from when on maintenance deletes it for good."""
-    days = cli.space_settings().trash_days
+    days, now = cli.space_settings().trash_days, cli.now()
     with cli.open() as store:
         memories = trashed_memories(store)
-    show_plan(memories, trashed_columns(cli.now(), days), lambda memory: trashed_record(memory, days), limit, form)
+
+    def kept_until(memory: Memory) -> float:
+        return memory.updated_at + days * DAY
+
+    def time_left(memory: Memory) -> str:
+        return "now" if kept_until(memory) <= now else age(kept_until(memory), now)
+
+    columns: list[Column[Memory]] = [
+        Column("id", lambda memory: memory.id, lambda memory: short(memory.id), style="cyan"),
+        Column("type", lambda memory: memory.type, style="magenta"),
+        Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
+        Column("kept until", lambda memory: iso(kept_until(memory)), time_left),
+        Column("text", lambda memory: memory.text, headline, wide=True),
+    ]
+
+    def record(memory: Memory) -> dict[str, object]:
+        return {**memory_record(memory), "kept_until": iso(kept_until(memory))}
+
+    show_plan(memories, columns, record, limit, form)
     if not memories:
         say("The trash is empty.")
 
@@ -79,19 +97,13 @@ def empty(cli: CliContext, older_than: float | None, everything: bool, yes: bool
         trash = Trash(store, grace)
         plan = trash.plan()
         if not plan:
-            report_nothing_deleted(len(trashed_memories(store)), grace)
+            left = len(trashed_memories(store))
+            later = f"{count_of(left)} in the trash, none of them for {grace:g} days; --all takes them too."
+            say(later if left else "The trash is empty.")
             return
-        if not yes:
-            confirm_memories("Delete", plan, "This is for good: not even `nacre undo` brings it back.")
+        confirm_memories("Delete", plan, "This is for good: not even `nacre undo` brings it back.", yes=yes)
         gone = trash.apply(plan, why=why)
     say(f"Deleted {count_of(gone)} for good.")
-
-
-def report_nothing_deleted(there: int, grace: float) -> None:
-    if there:
-        say(f"{count_of(there)} in the trash, none of them for {grace:g} days; --all takes them too.")
-    else:
-        say("The trash is empty.")
 
 
 def trashed_memories(store: MemoryStore) -> list[Memory]:
@@ -100,35 +112,10 @@ def trashed_memories(store: MemoryStore) -> list[Memory]:
     return sorted((memory for memory in memories if not is_redacted(memory)), key=lambda memory: -memory.updated_at)
 
 
-def trashed_columns(now: float, days: float) -> list[Column[Memory]]:
-    return [
-        Column("id", lambda memory: memory.id, lambda memory: short(memory.id), style="cyan"),
-        Column("type", lambda memory: memory.type, lambda memory: memory.type, style="magenta"),
-        Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
-        Column(
-            "kept until", lambda memory: iso(retained_until(memory, days)), lambda memory: time_left(memory, days, now)
-        ),
-        Column("text", lambda memory: memory.text, headline, wide=True),
-    ]
-
-
-def retained_until(memory: Memory, days: float) -> float:
-    return memory.updated_at + days * DAY
-
-
-def time_left(memory: Memory, days: float, now: float) -> str:
-    at = retained_until(memory, days)
-    return "now" if at <= now else age(at, now)
-
-
-def trashed_record(memory: Memory, days: float) -> dict[str, object]:
-    return {**memory_record(memory), "kept_until": iso(retained_until(memory, days))}
-
-
 @command("forget")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @yes_option
-@click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")
+@why_option
 def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
     """Move memories to the trash, from which `nacre restore` brings them back."""
     with cli.open() as store:
@@ -136,8 +123,7 @@ def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
         if not memories:
             say("In the trash already.")
             return
-        if not yes:
-            confirm_memories("Forget", memories, "`nacre restore` can bring back what is forgotten.")
+        confirm_memories("Forget", memories, "`nacre restore` can bring back what is forgotten.", yes=yes)
         store.forget(*(memory.id for memory in memories), why=why)
     say(f"Forgot {count_of(len(memories))}; `nacre undo` takes it back, `nacre restore ID` brings one back.")
 
@@ -164,10 +150,8 @@ def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
     """
     with cli.open() as store:
         memories = find_memories(store, ids)
-        if not yes:
-            confirm_memories(
-                "Redact", memories, "This is for good: nothing brings back the content of what is redacted."
-            )
+        final = "This is for good: nothing brings back the content of what is redacted."
+        confirm_memories("Redact", memories, final, yes=yes)
         gone = store.redact(*(memory.id for memory in memories), why=why)
     say(f"Redacted {count_of(gone)} for good; copies made before, such as backups, still have the content.")
 
@@ -179,7 +163,6 @@ def purge_command(cli: CliContext, ids: tuple[str, ...], yes: bool) -> None:
     """Delete memories for good, in the journal too. `nacre forget` is the gentle way."""
     with cli.open() as store:
         memories = find_memories(store, ids)
-        if not yes:
-            confirm_memories("Purge", memories, "This is for good: nothing brings back what is purged.")
+        confirm_memories("Purge", memories, "This is for good: nothing brings back what is purged.", yes=yes)
         gone = store.purge(*(memory.id for memory in memories))
     say(f"Purged {count_of(gone)} for good.")

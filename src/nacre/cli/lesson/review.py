@@ -144,4 +144,4 @@ def due_columns(now: float) -> list[Column[ReviewDue]]:
     columns: list[Column[ReviewDue]] = lesson_columns(
         lambda due: due.lesson, now, lambda due: f"{summarize(due.lesson)}\n({due.why})"
     )
-    return [*columns, Column("why", lambda due: due.why)]
+    return [*columns, Column("why", lambda due: due.why, only="tsv")]

@@ -117,5 +117,5 @@ def result_columns(now: float, *, why: bool) -> list[Column[LessonHit]]:
     score: Column[LessonHit] = Column(
         "score", lambda each: f"{each.score:.4f}", lambda each: f"{each.score:.3f}", right=True
     )
-    reasons: Column[LessonHit] = Column("why", lambda each: "; ".join(map(str, each.why)))
+    reasons: Column[LessonHit] = Column("why", lambda each: "; ".join(map(str, each.why)), only="tsv")
     return [id, score, *others, *([reasons] if why else [])]

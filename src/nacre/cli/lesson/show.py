@@ -19,7 +19,6 @@ from nacre.cli.lesson.common import (
     print_answer,
     print_list,
     terms_option,
-    text_column,
 )
 from nacre.cli.options import command, form_option, why_option
 from nacre.cli.ui.columns import short
@@ -174,6 +173,6 @@ def related_columns(now: float) -> list[Column[Related]]:
         lambda each: f"{each.relation} {ARROWS[each.direction]}",
         style="magenta",
     )
-    direction: Column[Related] = Column("direction", lambda each: each.direction)
-    depth: Column[Related] = text_column("depth", lambda each: str(each.depth), right=True)
+    direction: Column[Related] = Column("direction", lambda each: each.direction, only="tsv")
+    depth: Column[Related] = Column("depth", lambda each: str(each.depth), right=True)
     return [id, relation, direction, depth, confidence, *others]

@@ -11,18 +11,16 @@ from nacre.cli.lesson.common import (
     LEVELS,
     UNDO,
     Step,
-    count_column,
     is_interactive,
     open_book,
     print_answer,
     print_list,
-    print_warnings,
     review_steps,
     terms_column,
     terms_option,
-    text_column,
 )
 from nacre.cli.options import command, form_option, why_option, yes_option
+from nacre.cli.ui.columns import count_column
 from nacre.cli.ui.output import DATA, Column, say
 from nacre.cli.ui.prompts import confirm as ask_confirmation
 from nacre.cli.ui.prompts import count_of
@@ -133,7 +131,7 @@ def relate_tags(book: LessonBook, action: str, pair: tuple[str, str], form: str 
 def list_tags(book: LessonBook, form: str | None, *, counts: bool) -> None:
     tags = book.tags(counts=counts or form in DATA)  # these formats always have a count
     columns: list[Column[TagInfo]] = [
-        text_column("tag", lambda each: each.name, style="cyan"),
+        Column("tag", lambda each: each.name, style="cyan"),
         *([count_column("lessons", lambda each: each.count)] if counts else []),
         terms_column("also", lambda each: each.aliases),
         terms_column("synonyms", lambda each: each.synonyms),
@@ -147,13 +145,13 @@ def list_tags(book: LessonBook, form: str | None, *, counts: bool) -> None:
 def review_tags(book: LessonBook, form: str | None) -> None:
     proposals = book.review_tags()
     if proposals.data and is_interactive(form):
-        print_warnings(proposals)
+        say(*proposals.warnings)
         review_steps([tag_step(book, each) for each in proposals.data])
         return
     columns: list[Column[MergeProposal]] = [
         Column("old", lambda each: each.merge, lambda each: with_count(each, each.merge), style="cyan"),
         Column("new", lambda each: each.keep, lambda each: with_count(each, each.keep), style="cyan"),
-        text_column("why", lambda each: each.reason, wide=True, wraps=True),
+        Column("why", lambda each: each.reason, wide=True, wraps=True),
     ]
     print_list(proposals, columns, form)
     say(
@@ -213,7 +211,7 @@ def contexts_command(
 def list_contexts(book: LessonBook, form: str | None) -> None:
     contexts = book.contexts()
     columns: list[Column[ContextInfo]] = [
-        text_column("context", lambda each: each.name, style="cyan"),
+        Column("context", lambda each: each.name, style="cyan"),
         count_column("applies", lambda each: each.count),
         count_column("not", lambda each: each.anti_count),
         terms_column("also", lambda each: each.aliases),
@@ -296,11 +294,11 @@ def list_sources(book: LessonBook, form: str | None, *, review: bool) -> None:
         review_steps([source_step(book, each) for each in sources.data])
         return
     columns: list[Column[SourceInfo]] = [
-        text_column("source", lambda each: each.name, style="cyan"),
+        Column("source", lambda each: each.name, style="cyan"),
         count_column("lessons", lambda each: each.count),
-        text_column("typical", lambda each: each.typical_confidence, style="magenta"),
-        text_column("status", source_status),
-        text_column("description", lambda each: each.description, wide=True, wraps=True),
+        Column("typical", lambda each: each.typical_confidence, style="magenta"),
+        Column("status", source_status),
+        Column("description", lambda each: each.description, wide=True, wraps=True),
     ]
     print_list(sources, columns, form)
     if review:

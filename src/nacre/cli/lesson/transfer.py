@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.lesson.common import find_lesson, open_book, print_answer, print_warnings, terms_option, text_column
+from nacre.cli.lesson.common import find_lesson, open_book, print_answer, terms_option
 from nacre.cli.options import command, form_option
 from nacre.cli.ui.output import Column, escape_unsafe, print_items, say
 from nacre.cli.ui.prompts import count_of, progress_line
@@ -65,8 +64,8 @@ def export_command(
         # Bytes, because the file is UTF-8 whatever the encoding of the terminal.
         sys.stdout.buffer.write((escape_unsafe(text) if format != "yaml" else text).encode())
         sys.stdout.buffer.flush()
-    warnings = tuple(each.replace("redact=False", "--no-redact") for each in exported.warnings)
-    print_warnings(replace(exported, warnings=warnings))
+    warnings = (each.replace("redact=False", "--no-redact") for each in exported.warnings)
+    say(*warnings)
     if file is not None:
         say(f"Wrote {count_of(exported.data, 'lesson', 'lessons')} to {file}.")
 
@@ -126,8 +125,8 @@ def stats_command(cli: CliContext, form: str | None) -> None:
     with open_book(cli) as book:
         stats = book.stats()
     columns: list[Column[Row]] = [
-        text_column("what", lambda row: row[0], style="cyan"),
-        text_column("count", lambda row: row[1], right=True),
+        Column("what", lambda row: row[0], style="cyan"),
+        Column("count", lambda row: row[1], right=True),
     ]
     print_answer(stats, form, lambda counts: print_items(list(stats_rows(counts)), columns, repr, form))
 

@@ -172,14 +172,6 @@ def test_purging_a_link_of_a_chain_closes_it(store: MemoryStore) -> None:
     assert (held(store, "c").links, held(store, "c").valid_from) == ((), None)
 
 
-def test_purging_the_head_of_a_chain_brings_the_former_back(store: MemoryStore) -> None:
-    chain(store, "a", "b", "c")
-    store.purge("c")
-    assert [hit.memory.id for hit in store.recall("capital")] == ["b"]
-    assert (held(store, "b").superseded_by, held(store, "b").valid_until) == ("", None)
-    assert held(store, "a").superseded_by == "b"
-
-
 def test_purging_the_tail_of_a_chain_leaves_no_tie_into_nothing(store: MemoryStore) -> None:
     chain(store, "a", "b")
     store.purge("a")
@@ -192,10 +184,10 @@ def test_purging_several_of_a_chain_closes_it_around_all_of_them(store: MemorySt
     chain(store, "a", "b", "c", "d")
     assert store.purge(*ids) == len(ids)
     left = [id for id in "abcd" if id not in ids]
-    for id, heir in pairwise([*left, ""]):
+    for id, heir in pairwise([*left, "[purged]" if "d" in ids else ""]):
         assert held(store, id).superseded_by == heir
         assert {link.to for link in held(store, id).links} <= set(left)
-    assert [hit.memory.id for hit in store.recall("capital")] == left[-1:]
+    assert [hit.memory.id for hit in store.recall("capital")] == ([] if "d" in ids else left[-1:])
     assert all(
         id not in ids or (e.before, e.after) == (None, None) for e in store.journal(limit=None) for id in [e.memory_id]
     )
@@ -310,3 +302,30 @@ def test_a_redacted_memory_that_was_imported_is_not_there_before_it_came(tmp_pat
         then = store.get("came", as_of=late)
         assert then is not None
         assert "words" not in then.text
+
+
+def test_links_to_a_purged_memory_do_not_attach_to_a_new_one_with_its_id(store: MemoryStore) -> None:
+    for id in ("a", "b", "c"):
+        store.remember(f"The port of {id} is 80", id=id, on_conflict="ignore")
+    store.link("a", "b", "conflicts")
+    store.link("a", "c", "refines")
+    store.link("c", "b")
+    updated = [memory.updated_at for memory in store.get_many(["a", "c"])]
+    store.purge("b")
+    store.remember("Tom likes tea", id="b", on_conflict="ignore")
+    a, c = store.get_many(["a", "c"])
+    assert [(link.to, link.rel) for link in a.links] == [("c", "refines")]
+    assert c.links == ()
+    assert store.edges(into=["b"]) == []
+    assert store.review(kinds="conflict") == []
+    assert [a.updated_at, c.updated_at] == updated
+
+
+def test_purging_memories_that_are_linked_with_each_other_leaves_nothing(store: MemoryStore) -> None:
+    for id in ("a", "b"):
+        store.remember(f"text of {id}", id=id, on_conflict="ignore")
+    store.link("a", "b")
+    store.link("b", "a")
+    assert store.purge("a", "b") == 2
+    assert store.edges() == []
+    assert store.health(thorough=True).problems == ()

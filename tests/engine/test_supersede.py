@@ -125,6 +125,34 @@ def test_the_three_cycle_that_the_reference_accepts_is_refused(store: MemoryStor
     assert [memory.id for memory in store.list_recent()] == ["c"]
 
 
+@pytest.mark.parametrize("ring", [{"a": "b", "b": "a"}, {"a": "b", "b": "c", "c": "a"}, {"a": "new", "new": "a"}])
+def test_one_operation_whose_successions_close_a_ring_is_refused_and_changes_nothing(
+    store: MemoryStore, ring: dict[str, str]
+) -> None:
+    kept(store, "a", "b", "c")
+    before = store.journal(limit=None)
+    with pytest.raises(SupersedeCycle):
+        store.write("tidy", new=[store.draft("text of new", id="new")], successors=ring)
+    assert store.journal(limit=None) == before
+    assert {memory.id for memory in store.list_recent()} == {"a", "b", "c"}
+
+
+def test_one_operation_may_write_a_whole_chain(store: MemoryStore) -> None:
+    kept(store, "a", "b", "c")
+    store.write("tidy", successors={"a": "b", "b": "c"})
+    assert [version.id for version in store.history("a").versions] == ["a", "b", "c"]
+    assert [memory.id for memory in store.list_recent()] == ["c"]
+
+
+def test_an_earlier_successor_of_two_loses_both_in_one_operation(store: MemoryStore) -> None:
+    kept(store, "a", "b", "earlier", "later")
+    store.write("tidy", successors={"a": "earlier", "b": "earlier"})
+    store.write("tidy", successors={"a": "later", "b": "later"})
+    assert supersedes(store, "earlier") == []
+    assert supersedes(store, "later") == ["a", "b"]
+    assert held(store, "earlier").valid_from is None
+
+
 def test_a_long_chain_shows_its_head_and_tells_its_history_whole(store: MemoryStore) -> None:
     ids = [f"m{number}" for number in range(200)]
     store.remember_many([{"text": f"The port is {8000 + number}", "id": id} for number, id in enumerate(ids)])
@@ -151,13 +179,41 @@ def test_purging_from_the_middle_closes_the_chain(store: MemoryStore) -> None:
     assert [memory.id for memory in store.list_recent()] == ["c"]
 
 
-def test_purging_the_head_sets_its_forerunners_free(store: MemoryStore) -> None:
+def test_what_a_purged_memory_had_replaced_stays_hidden_until_somebody_restores_it(store: MemoryStore) -> None:
     kept(store, "a", "b", "head")
     before = [without_dates(held(store, id)) for id in ("a", "b")]
     store.supersede("a", "head")
     store.supersede("b", "head")
     store.purge("head")
+    assert store.list_recent() == []
+    assert list(store.recall("text")) == []
+    assert [version.id for version in store.history("a").versions] == ["a"]
+    assert store.restore("a", "b")
     assert [without_dates(held(store, id)) for id in ("a", "b")] == before
+
+
+def test_a_whole_chain_stays_hidden_when_its_head_and_then_the_next_are_purged(store: MemoryStore) -> None:
+    kept(store, "a", "b", "c")
+    store.supersede("a", "b")
+    store.supersede("b", "c")
+    store.purge("c")
+    store.purge("b")
+    assert store.list_recent() == []
+    store.remember("text of another c", id="c", on_conflict="ignore")
+    assert [version.id for version in store.history("c").versions] == ["c"]
+
+
+@pytest.mark.parametrize("given", [300.0, None])
+def test_restoring_what_a_purged_memory_had_replaced_removes_only_the_end_that_we_set(
+    store: MemoryStore, given: float | None
+) -> None:
+    store.remember("text of old", id="old", valid_until=given)
+    store.remember("text of head", id="head", valid_from=600.0, on_conflict="ignore")
+    store.supersede("old", "head")
+    store.purge("head")
+    assert held(store, "old").valid_until == (given or 600.0)
+    store.restore("old")
+    assert held(store, "old").valid_until == given
 
 
 def test_purging_all_of_a_chain_leaves_nothing(store: MemoryStore) -> None:

@@ -37,6 +37,25 @@ def test_what_was_replaced_or_has_expired_leaves_the_trash_as_well(store: Memory
     assert set(ids(trash.plan(now=NOW + 31 * DAY))) == {"old", "over"}
 
 
+def test_emptying_the_trash_does_not_bring_back_what_the_forgotten_had_replaced(store: MemoryStore) -> None:
+    kept(store, "flake8", "ruff", "other")
+    store.supersede("flake8", "ruff")
+    store.forget("ruff")
+    trash = Trash(store)
+    assert trash.apply(trash.plan(now=NOW + 31 * DAY)) == 1
+    assert ids(store.list_recent()) == ["other"]
+    assert store.get("ruff") is None
+
+
+def test_a_chain_in_the_trash_leaves_it_at_once_whichever_end_comes_first(store: MemoryStore, clock: Turned) -> None:
+    kept(store, "a", "b")
+    store.supersede("a", "b")
+    store.forget("b")
+    store.forget("a")
+    clock.at += 31 * DAY
+    assert Trash(store).apply(Trash(store).plan()[::-1]) == 2
+
+
 def test_restored_and_forgotten_again_it_has_its_whole_grace(store: MemoryStore, clock: Turned) -> None:
     kept(store, "m")
     store.forget("m")

@@ -13,109 +13,68 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.ui.output import DATA, FORMS, Column, chosen_form, print_items, say
 from nacre.cli.ui.prompts import confirm
+from nacre.cli.ui.times import held_on, known_by, since, until
 from nacre.errors import InvalidInput
 from nacre.model.instants import DAY
 from nacre.model.levels import LEVELS
 
 if TYPE_CHECKING:
     from nacre.model.memory import Json
-    from nacre.recall_options import Scope
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class FilterOptions(TypedDict):
-    types: tuple[str, ...]
-    tags: tuple[str, ...]
-    session: str | None
-    min_importance: float | None
-    min_trust: float | None
-    since: str | None
-    until: str | None
-    include_superseded: bool
-    include_archived: bool
-    as_of: float | None
-    valid_at: float | None
-
-
 def filter_options(command: F) -> F:
+    """Named as the fields of a `Scope`: what is given goes to the store as it is."""
     return combine(
-        click.option("-t", "--type", "types", metavar="TYPE", multiple=True, help="Of this type; repeat for others."),
-        click.option(
-            "-g", "--tag", "tags", metavar="TAG", multiple=True, help="With this tag; repeat for all of them."
-        ),
+        several_option("-t", "--type", metavar="TYPE", help="Of this type; repeat for others."),
+        several_option("-g", "--tag", "all_tags", metavar="TAG", help="With this tag; repeat for all of them."),
         click.option("--session", metavar="NAME", help="From this session."),
         click.option("--min-importance", type=float, metavar="0-1", help="At least this important."),
         click.option(
             "--min-trust", type=float, metavar="0-1", help="At least this trusted: 0.5 leaves out suspicious ones."
         ),
-        click.option("--since", metavar="WHEN", help="Created since: 30m, 2h, 7d, 4w, or a date (UTC)."),
-        click.option("--until", metavar="WHEN", help="Created until: 7d, or a date, whose whole day counts."),
+        created_options,
         click.option("--include-superseded", is_flag=True, help="Also those that newer ones replaced."),
         click.option("--include-archived", is_flag=True, help="Also those in the archive."),
-        as_of_option,
-        valid_at_option,
+        time_options,
     )(command)
 
 
-def scope_of(options: FilterOptions, now: float) -> Scope:
-    from nacre.cli.ui.times import since, until
+def several_option(*names: str, metavar: str, help: str) -> Callable[[F], F]:
+    """None when it is not given."""
 
-    return {
-        "type": options["types"] or None,
-        "all_tags": options["tags"] or None,
-        "session": options["session"],
-        "min_importance": options["min_importance"],
-        "min_trust": options["min_trust"],
-        "since": since(options["since"], now) if options["since"] else None,
-        "until": until(options["until"], now) if options["until"] else None,
-        "include_superseded": options["include_superseded"],
-        "include_archived": options["include_archived"],
-        "as_of": options["as_of"],
-        "valid_at": options["valid_at"],
-    }
+    def none_if_empty(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> object:
+        return values or None
+
+    return click.option(*names, metavar=metavar, multiple=True, callback=none_if_empty, help=help)
 
 
-def as_of_option(command: F) -> F:
-    help = "As it was known then: 2h, 7d, a time, or a date, which means the end of its day (UTC)."
-    return click.option("--as-of", metavar="WHEN", callback=as_of_moment, help=help)(command)
+def moment_option(name: str, parse: Callable[[str, float], float], help: str) -> Callable[[F], F]:
+    """`parse` gets the text and the present time."""
+
+    def parse_moment(ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+        return None if value is None else parse(value, ctx.ensure_object(CliContext).now())
+
+    return click.option(name, metavar="WHEN", callback=parse_moment, help=help)
 
 
-def valid_at_option(command: F) -> F:
-    help = "What held then, whatever replaced it since: 7d, a time, or a date, which means its noon (UTC)."
-    return click.option("--valid-at", metavar="WHEN", callback=valid_at_moment, help=help)(command)
-
-
-def as_of_moment(ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-    from nacre.cli.ui.times import known_by
-
-    return None if value is None else known_by(value, ctx.ensure_object(CliContext).now())
-
-
-def valid_at_moment(ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-    from nacre.cli.ui.times import held_on
-
-    return None if value is None else held_on(value, ctx.ensure_object(CliContext).now())
-
-
-def traversal_options(command: F) -> F:
-    """How links are followed."""
+def created_options(command: F) -> F:
     return combine(
-        click.option(
-            "--rel", "rels", metavar="NAME", multiple=True, help="Along links of this relation; repeat for others."
-        ),
-        click.option(
-            "--direction",
-            type=click.Choice(["both", "out", "in"]),
-            default="both",
-            show_default=True,
-            help="Along links from a memory, to it, or both.",
-        ),
+        moment_option("--since", since, "Created since: 30m, 2h, 7d, 4w, or a date (UTC)."),
+        moment_option("--until", until, "Created until: 7d, or a date, whose whole day counts."),
     )(command)
 
 
-def hidden_option(command: F) -> F:
-    return click.option("--hidden", is_flag=True, help="Also through what is trashed, superseded or expired.")(command)
+class TimeOptions(TypedDict):
+    as_of: float | None
+    valid_at: float | None
+
+
+def time_options(command: F) -> F:
+    known = "As it was known then: 2h, 7d, a time, or a date, which means the end of its day (UTC)."
+    held = "What held then, whatever replaced it since: 7d, a time, or a date, which means its noon (UTC)."
+    return combine(moment_option("--as-of", known_by, known), moment_option("--valid-at", held_on, held))(command)
 
 
 def field_options(command: F) -> F:
@@ -158,6 +117,27 @@ def yes_option(command: F) -> F:
 
 def dry_run_option(command: F) -> F:
     return click.option("--dry-run", is_flag=True, help="Only say what would be done.")(command)
+
+
+def limit_option(default: int) -> Callable[[F], F]:
+    return click.option(
+        "-n", "limit", type=click.IntRange(min=0), metavar="N", default=default, show_default=True,
+        help="At most; 0 for all.",
+    )  # fmt: skip
+
+
+def command(name: str, group: click.Group | None = None, **settings: Any) -> Callable[[F], click.Command]:
+    """Registers a function as a command, of `nacre` itself or of a group of commands.
+
+    It gets the `CliContext` as its first argument, and takes the options of `nacre` after its name too.
+    """
+
+    def register(function: F) -> click.Command:
+        make = click.command if group is None else group.command
+        made: click.Command = make(name, **settings)(global_options(click.pass_obj(function)))
+        return made
+
+    return register
 
 
 def global_options(command: F) -> F:
@@ -253,18 +233,14 @@ def positive_days_option(ctx: click.Context, option: click.Parameter, value: str
 
 def shares_option(_ctx: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[float, ...]:
     """Numbers from 0 to 1, given one by one or with commas between them."""
-    parts = [part for value in values for part in value.split(",")]
-    numbers = tuple(parse_number(part) for part in parts)
-    if not all(0 <= each <= 1 for each in numbers):
-        raise click.BadParameter(f"{','.join(parts)!r} cannot be plotted; write numbers from 0 to 1: 0.9,0.5,0.1.")
-    return numbers
-
-
-def parse_number(text: str) -> float:
+    text = ",".join(values)
     try:
-        return float(text)
+        numbers = tuple(float(part) for part in text.split(",")) if values else ()
     except ValueError:
-        return math.nan
+        numbers = (math.nan,)
+    if not all(0 <= each <= 1 for each in numbers):
+        raise click.BadParameter(f"{text!r} cannot be plotted; write numbers from 0 to 1: 0.9,0.5,0.1.")
+    return numbers
 
 
 def confidence_range(_ctx: click.Context, _option: click.Parameter, value: str) -> tuple[float, float]:
@@ -305,20 +281,18 @@ class PlanOptions(TypedDict):
 def plan_options(command: F) -> F:
     return combine(
         click.option("--apply", "applied", is_flag=True, help="Carry the plan out; without it nothing is changed."),
-        click.option("-y", "--yes", is_flag=True, help="Do not ask."),
+        yes_option,
         why_option,
         rows_option,
         form_option(),
-        global_options,
     )(command)
 
 
 def rows_option(command: F) -> F:
-    help = "Rows of a table at most; 0 for all. TSV and JSON have them all."
-    limit = click.option(
-        "-n", "limit", type=click.IntRange(min=0), metavar="N", default=ROWS, show_default=True, help=help
-    )
-    return limit(command)
+    return click.option(
+        "-n", "limit", type=click.IntRange(min=0), metavar="N", default=ROWS, show_default=True,
+        help="Rows of a table at most; 0 for all. TSV and JSON have them all.",
+    )(command)  # fmt: skip
 
 
 def show_plan(
@@ -336,6 +310,6 @@ def confirm_plan(asked: PlanOptions, would: str, question: str = "") -> bool:
     if not asked["applied"]:
         say(f"{would}; --apply carries it out.")
         return False
-    if question and not asked["yes"]:
-        confirm(question)
+    if question:
+        confirm(question, yes=asked["yes"])
     return True

@@ -118,9 +118,7 @@ class ClaudeCodeInstaller(Installer):
     def write_hooks(self) -> FileChange:
         command = self.hook_command()
         return rewrite(
-            self.hooks_path,
-            lambda text: with_hooks(text, command),
-            replace_unreadable=self.overwrite_unparseable,
+            self.hooks_path, lambda text: with_hooks(text, command), replace_unreadable=self.overwrite_unparseable
         )
 
     def remove_hooks(self) -> bool:

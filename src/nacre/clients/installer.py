@@ -205,9 +205,7 @@ class Installer(ABC):
     def write_settings(self) -> FileChange:
         place, block = (self.section, self.server_name), self.build_mcp_block()
         return rewrite(
-            self.path,
-            lambda text: self.notation.put(text, place, block),
-            replace_unreadable=self.overwrite_unparseable,
+            self.path, lambda text: self.notation.put(text, place, block), replace_unreadable=self.overwrite_unparseable
         )
 
     def uninstall(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
-from nacre.engine.engine import Change, Edit, Engine, Preparations, TermChange, insertions
+from nacre.engine.engine import Change, Edit, Engine, PendingChanges, Preparations, TermChange, insertions
 from nacre.engine.supersede import superseded
 from nacre.model import Memory
 from nacre.model.memory import Json
@@ -60,15 +60,14 @@ def with_fields(memory: Memory, fields: Mapping[str, object]) -> Memory:
 def apply(engine: Engine, space: str, operation: str, change_set: ChangeSet, *, why: str = "") -> list[Memory]:
     """All or nothing; returns the memories that are new or changed. Raises `MemoryNotFound`."""
     derived, _ = engine.derived(change_set.new) if change_set.new else ([], ())
-    memories: dict[str, Change] = {}
+    memories: list[Change] = []
 
     def plan(transaction: Transaction, prepared: Preparations) -> list[Change | TermChange]:
-        memories.clear()
-        memories.update(memory_changes(engine, space, change_set, derived, transaction, prepared))
-        return [*memories.values(), *term_changes(space, change_set, transaction)]
+        memories[:] = memory_changes(engine, space, change_set, derived, transaction, prepared)
+        return [*memories, *term_changes(space, change_set, transaction)]
 
     engine.commit_prepared(operation, lambda: engine.prepare_edits(space, change_set.edits), plan, why)
-    return [change.subject for change in memories.values()]
+    return [change.subject for change in memories]
 
 
 def apply_decided(
@@ -90,7 +89,7 @@ def apply_decided(
     def plan(transaction: Transaction) -> list[Change]:
         decided = decide()
         if decided is not None:
-            memories.extend(memory_changes(engine, space, decided, derived, transaction, {}).values())
+            memories.extend(memory_changes(engine, space, decided, derived, transaction, {}))
         return memories
 
     engine.commit(operation, plan, why)
@@ -104,19 +103,15 @@ def memory_changes(
     derived: Sequence[Derived],
     transaction: Transaction,
     prepared: Preparations,
-) -> dict[str, Change]:
-    changes = {change.subject.id: change for change in insertions(change_set.new, derived, transaction)}
+) -> list[Change]:
+    """Raises `SupersedeCycle`, also for a ring that the change set's own successions would close."""
+    pending = PendingChanges(transaction, insertions(change_set.new, derived, transaction))
     edited = engine.edited(transaction, space, change_set.edits, prepared)
-    changes |= {id: change for id, change in edited.items() if change.after != change.before}
-
-    def latest(id: str) -> Memory:
-        return changes[id].subject if id in changes else engine.required(transaction, space, id)
-
+    pending.add(change for change in edited.values() if change.after != change.before)
     for old, successor in change_set.successors.items():
-        for change in superseded(transaction, latest(old), latest(successor), engine.clock()):
-            id = change.subject.id
-            changes[id] = replace(changes[id], after=change.after) if id in changes else change
-    return changes
+        pair = engine.required(pending, space, old), engine.required(pending, space, successor)
+        pending.add(superseded(pending, *pair, engine.clock()))
+    return list(pending)
 
 
 def term_changes(space: str, change_set: ChangeSet, transaction: Transaction) -> list[TermChange]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 from uuid import uuid4
 
 from nacre.engine.difference import difference, json_list
@@ -107,6 +107,37 @@ class SpaceRenamed:
 
     def entry(self, operation: Operation) -> JournalEntry:
         return JournalEntry(0, operation, self.new, self.new, {"name": self.old}, {"name": self.new}, SPACE_NAME)
+
+
+class Lookup(Protocol):
+    """The current state: a transaction, or one with the pending changes of a plan."""
+
+    def get(self, space: str, id: str) -> Memory | None: ...
+
+
+class PendingChanges:
+    """The changes that a plan has decided on so far, one for each memory; later checks of the plan see them."""
+
+    def __init__(self, below: Lookup, changes: Iterable[Change] = ()) -> None:
+        self._below = below
+        self._changes: dict[str, Change] = {}
+        self.add(changes)
+
+    def __iter__(self) -> Iterator[Change]:
+        return iter(self._changes.values())
+
+    def get(self, space: str, id: str) -> Memory | None:
+        return self._changes[id].after if id in self._changes else self._below.get(space, id)
+
+    def latest(self, memory: Memory) -> Memory:
+        """As the plan has changed it, else as given."""
+        return self._changes[memory.id].subject if memory.id in self._changes else memory
+
+    def add(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            first = self._changes.get(change.subject.id)
+            merged = change if first is None else replace(first, after=change.after)
+            self._changes[change.subject.id] = merged
 
 
 AnyChange: TypeAlias = Change | TermChange | SpaceRenamed
@@ -277,8 +308,8 @@ class Engine:
                 raise MemoryNotFound(id, space)
         return list(memories.values())
 
-    def required(self, transaction: Transaction, space: str, id: str) -> Memory:
-        memory = transaction.get(space, id)
+    def required(self, lookup: Lookup, space: str, id: str) -> Memory:
+        memory = lookup.get(space, id)
         if memory is None:
             raise MemoryNotFound(id, space)
         return memory

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from nacre.engine.engine import FORMER_NAMES, SPACE, Change, Engine, Plan
+from nacre.engine.engine import FORMER_NAMES, SPACE, Change, Engine, PendingChanges, Plan
 from nacre.engine.supersede import REDACTED, chain_without
+from nacre.errors import AccessDenied
 from nacre.model import JournalEntry, Memory
 from nacre.protocols import Backend, Derived, Transaction
 from nacre.remember.derive import indexed_words
@@ -15,26 +17,40 @@ from nacre.remember.derive import indexed_words
 def purge(
     engine: Engine, space: str, ids: Sequence[str], *, only: Callable[[Memory], bool] | None = None, why: str = ""
 ) -> int:
-    """Removes memories and what the journal says of them, for good; closes the chains around them.
+    """Removes memories, the links to them and what the journal says of them, for good; closes the chains around them.
 
     `only` is asked inside the transaction, where nobody can change the answer.
     """
     removed: list[str] = []
 
     def plan(transaction: Transaction) -> list[Change]:
-        changes: list[Change] = []
-        for id in dict.fromkeys(ids):
-            memory = transaction.get(space, id)
-            if memory is not None and (only is None or only(memory)):
-                for change in chain_without(transaction, memory, engine.clock()):
-                    change.apply(transaction)  # the next one of the chain may be purged as well
-                    changes.append(change)
-                transaction.remove(space, id)
-                removed.append(id)
-        return [change for change in changes if change.subject.id not in removed]
+        present = filter(None, (transaction.get(space, id) for id in dict.fromkeys(ids)))
+        removed[:] = [memory.id for memory in present if only is None or only(memory)]
+        pending = PendingChanges(transaction)
+        for id in removed:
+            for change in chain_without(transaction, engine.required(transaction, space, id), engine.clock()):
+                change.apply(transaction)  # the next one of the chain may be purged as well
+                pending.add([change])
+            transaction.remove(space, id)
+        pending.add(without_links_to(engine.store, transaction, space, removed))
+        return [change for change in pending if change.subject.id not in removed]
 
     remove(engine, "purge", space, plan, removed, why)
     return len(removed)
+
+
+def without_links_to(store: Backend, transaction: Transaction, space: str, removed: Sequence[str]) -> Iterator[Change]:
+    """Applied one by one: a memory that an agent can see and not change keeps its link."""
+    gone = set(removed)
+    edges = store.edges(space, into=removed) if removed else []
+    for source in dict.fromkeys(edge.source for edge in edges if edge.source not in gone):
+        memory = transaction.get(space, source)
+        if memory is not None:
+            after = replace(memory, links=tuple(link for link in memory.links if link.to not in gone))
+            change = Change(memory, after)
+            with suppress(AccessDenied):
+                change.apply(transaction)
+                yield change
 
 
 def redact(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") -> int:

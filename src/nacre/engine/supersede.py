@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from nacre.engine.engine import Change, Engine
+from nacre.engine.engine import Change, Engine, Lookup, PendingChanges
 from nacre.errors import InvalidInput, SupersedeCycle
 from nacre.model import Link, Memory
 from nacre.protocols import Transaction
@@ -13,6 +13,7 @@ from nacre.protocols import Transaction
 SUPERSEDES = "supersedes"
 SET_BY_US = "valid_from"  # in the link's data: the successor's own `valid_from` was empty before
 REDACTED = "[redacted]"  # the text of a memory whose content was removed for good
+PURGED = "[purged]"  # the successor of a memory whose own successor was removed for good
 
 
 def is_redacted(memory: Memory) -> bool:
@@ -33,26 +34,23 @@ def restore(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") ->
     """Takes memories out of the trash, or undoes their supersession; False when there is neither."""
 
     def plan(transaction: Transaction) -> list[Change]:
-        changes: dict[str, Change] = {}
+        pending = PendingChanges(transaction)
         for id in dict.fromkeys(ids):
-            memory = engine.required(transaction, space, id)
+            memory = pending.latest(engine.required(transaction, space, id))
             if is_redacted(memory):
                 raise InvalidInput(f"{id} was redacted; its content is gone for good.")
-            for change in restored(transaction, memory, engine.clock()):
-                change.apply(transaction)  # the next memory may have the same successor
-                first = changes.get(change.subject.id, change)
-                changes[change.subject.id] = Change(first.before, change.after)
-        return list(changes.values())
+            pending.add(restored(pending, memory, engine.clock()))  # the next memory may have the same successor
+        return list(pending)
 
     return bool(engine.commit("restore", plan, why))
 
 
-def superseded(transaction: Transaction, predecessor: Memory, successor: Memory, now: float) -> list[Change]:
+def superseded(lookup: Lookup, predecessor: Memory, successor: Memory, now: float) -> list[Change]:
     """The changes that let one replace the other; none when it is so already. Raises `SupersedeCycle`."""
     if predecessor.superseded_by == successor.id:
         return []
-    refuse_cycle(transaction, predecessor, successor)
-    earlier = transaction.get(predecessor.space, predecessor.superseded_by) if predecessor.superseded_by else None
+    refuse_cycle(lookup, predecessor, successor)
+    earlier = lookup.get(predecessor.space, predecessor.superseded_by) if predecessor.superseded_by else None
     free, left = released(predecessor, earlier, now) if predecessor.superseded_by else (predecessor, None)
     replaced, linked = chained(free, successor, now)
     changes = [Change(predecessor, replaced), Change(successor, linked)]
@@ -63,24 +61,20 @@ def all_superseded(
     transaction: Transaction, predecessors: Iterable[Memory], successor: Memory, now: float
 ) -> tuple[Memory, list[Change]]:
     """The successor that replaces all of them, and their changes; the successor's own change is the caller's."""
-    changes = []
+    pending = PendingChanges(transaction)
     for predecessor in predecessors:
-        for change in superseded(transaction, predecessor, successor, now):
-            if change.subject.id == successor.id:
-                successor = change.subject
-            else:
-                changes.append(change)
-    return successor, changes
+        pending.add(superseded(pending, pending.latest(predecessor), pending.latest(successor), now))
+    return pending.latest(successor), [change for change in pending if change.subject.id != successor.id]
 
 
-def refuse_cycle(transaction: Transaction, predecessor: Memory, successor: Memory) -> None:
+def refuse_cycle(lookup: Lookup, predecessor: Memory, successor: Memory) -> None:
     step: Memory | None = successor
     seen: set[str] = set()
     while step is not None and step.id not in seen:
         if step.id == predecessor.id:
             raise SupersedeCycle(predecessor.id, successor.id)
         seen.add(step.id)
-        step = transaction.get(successor.space, step.superseded_by) if step.superseded_by else None
+        step = lookup.get(successor.space, step.superseded_by) if step.superseded_by else None
 
 
 def chained(predecessor: Memory, successor: Memory, now: float) -> tuple[Memory, Memory]:
@@ -133,21 +127,24 @@ def without_succession(links: tuple[Link, ...], old: str) -> tuple[Link, ...]:
     return tuple(link for link in links if not (link.to == old and link.rel == SUPERSEDES))
 
 
-def restored(transaction: Transaction, memory: Memory, now: float) -> list[Change]:
+def restored(lookup: Lookup, memory: Memory, now: float) -> list[Change]:
     """Out of the trash, or no longer replaced by its successor."""
     if memory.status == "trashed":
         back = replace(memory, status=memory.trashed_from or "short_term", trashed_from="", updated_at=now)
         return [Change(memory, back)]
     if not memory.superseded_by:
         return []
-    successor = transaction.get(memory.space, memory.superseded_by)
+    successor = lookup.get(memory.space, memory.superseded_by)
     back, left = released(memory, successor, now)
     changes = [Change(memory, back)]
     return changes if successor is None or left is None else [*changes, Change(successor, left)]
 
 
 def chain_without(transaction: Transaction, removed: Memory, now: float) -> list[Change]:
-    """Closes the chain around a memory that is removed for good: its successor replaces its predecessors."""
+    """Closes the chain around a memory that is removed for good: its successor replaces its predecessors.
+
+    Without a successor they stay replaced: what was once corrected must not be recalled again by itself.
+    """
     successor = transaction.get(removed.space, removed.superseded_by) if removed.superseded_by else None
     tail, marked = successor, False
     if successor is not None:
@@ -156,9 +153,14 @@ def chain_without(transaction: Transaction, removed: Memory, now: float) -> list
         marked = any(removed.id == link.to and link.data.get(SET_BY_US) for link in successor.links)
     changes = []
     for predecessor in transaction.replaced_by(removed.space, removed.id):
-        back, _ = released(predecessor, removed, now)
-        if tail is not None:
-            back, tail = chained(back, tail, now)
+        free, _ = released(predecessor, removed, now)
+        if tail is None:
+            ended_by_us = free.valid_until is None and predecessor.valid_until is not None
+            # `restore` recognizes by its equal time an end that we set.
+            at = predecessor.valid_until if ended_by_us else predecessor.superseded_at
+            back = replace(predecessor, superseded_by=PURGED, superseded_at=at)
+        else:
+            back, tail = chained(free, tail, now)
         changes.append(Change(predecessor, back))
     if tail is not None and marked and changes:
         tail = without_our_start(tail)

@@ -10,13 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp.server import Server
-from mcp_types import (
-    CallToolRequestParams,
-    CallToolResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    ToolAnnotations,
-)
+from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, ToolAnnotations
 from mcp_types import Tool as ListedTool
 
 from nacre import __version__

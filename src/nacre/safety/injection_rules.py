@@ -87,11 +87,7 @@ ASK = (
 Q = r"[\"'`«“]?"
 
 ENGLISH = (
-    sign(
-        OVERRIDE,
-        0.9,
-        DROP_ANCHORS,
-        r"\bignore my (?:prior|previous) requests and tell\b",
+    sign(OVERRIDE, 0.9, DROP_ANCHORS, r"\bignore my (?:prior|previous) requests and tell\b",
         rf"{DENIED}\b{DROP}{W}{{0,4}} {OLD}(?: (?!plan|version|e-?mail|address)[\w'-]{{1,20}}){{0,2}}? ?{ORDERS}",
         rf"{DENIED}\b{DROP} (?:any|all|every|each)(?: and all)?(?: of)?(?: the| your| these| those| other)?(?: \w{{1,14}})? ?"
         rf"{ORDERS}(?: (?:above|before|you|that|given|and|so|for)|[.,!:;]|$)",
@@ -103,16 +99,11 @@ ENGLISH = (
         r"\b(?:forget|ignore|disregard) everything(?: and\b|[.,!:;]|$)",
         r"\b(?:ignore|forget|disregard) (?:what|whatever) (?:i|we|you) (?:said|told|wrote|was|were)\b",
         r"\bforget (?:what (?:was|came) before|your (?:task|role|instructions|previous|earlier|former))",
-        r"\bdrop everything (?:above|before this)",
-        r"\bskip the (?:directions|instructions|rules) above",
+        r"\bdrop everything (?:above|before this)", r"\bskip the (?:directions|instructions|rules) above",
         r"\bcancel all (?:prior|previous|earlier) (?:commands|instructions|orders)",
-        rf"\bignore your {W}?(?:limits|ethics|values|training)",
-        r"\bignore (?:the question|that you are an?\b)",
-        r"\bforget (?:all|the) (?:assignments|article and|tasks of)",
-    ),
-    sign(
-        OVERRIDE,
-        0.6,
+        rf"\bignore your {W}?(?:limits|ethics|values|training)", r"\bignore (?:the question|that you are an?\b)",
+        r"\bforget (?:all|the) (?:assignments|article and|tasks of)"),
+    sign(OVERRIDE, 0.6,
         "your|all earlier|the previous|this message|instructions above|nothing that|the conversation so|as your|i am your|"
         "instead of|never mind the above|leave the previous|stop being|treat all prior|you no longer|you can skip|reset your|"
         "important: the rules|the rules above|oh, sorry|clear your memory|i've got a new",
@@ -128,11 +119,8 @@ ENGLISH = (
         r"\bnever mind the above|\bleave the previous task aside|\bstop being an? \w{1,20} and\b|\btreat all prior messages",
         rf"\byou no longer (?:need|have) to (?:follow|obey|comply)|\byou can skip the {ORDERS}",
         r"\breset yourself|\bclear your memory of|\brules above were (?:cancelled|void)|\boh, sorry[^\n]{0,40}ignore it",
-        r"\bi've got a new (?:assignment|task) for you",
-    ),
-    sign(
-        "announces new instructions",
-        0.6,
+        r"\bi've got a new (?:assignment|task) for you"),
+    sign("announces new instructions", 0.6,
         "new |updated |revised |real |actual |hidden |secret |system |admin|root override|developer override|[system|[admin|"
         "end of |# new system|follow |obey |only follow|your new|your only task|your real",
         r"\b(?:new|updated|revised|real|actual|hidden|secret) (?:system )?(?:instructions?|prompt|directives?) ?(?::|for the "
@@ -144,23 +132,15 @@ ENGLISH = (
         r"\b(?:only follow|follow only|obey only|only obey) (?:mine|me|my|the rules (?:below|of))|\bobey the following\b|"
         r"\bfollow the rules (?:below only|of this page)",
         r"\bnew (?:task|policy)[:,] (?:list|the assistant|print|what|tell|write|reveal)|\bsystem note: ",
-        r"\badmin message: [^\n]{0,80}\b(?:assistant|must comply)",
-    ),
-    sign(
-        ROLE,
-        0.65,
-        PERSONA_ANCHORS,
-        rf"\b{PERSONA}\b(?! free to)[^\n]{{0,110}}?\b{UNBOUND}",
+        r"\badmin message: [^\n]{0,80}\b(?:assistant|must comply)"),
+    sign(ROLE, 0.65, PERSONA_ANCHORS, rf"\b{PERSONA}\b(?! free to)[^\n]{{0,110}}?\b{UNBOUND}",
         r"\byou are (?:now |going to pretend to be |henceforth )?(?:dan|stan|aim)\b(?=[,. ])",
         r"\byou are (?:now|henceforth) (?:an? (?:\w{1,20} ){0,2}(?:ai|hacker|pirate)\b|"
         r"in (?:developer|god|debug|admin|jailbreak|unrestricted|dan|root) mode|the (?:system|root|administrator)\b)",
         r"\byou are no longer (?:an? |the )?(?:\w{1,20} ){0,2}(?:ai|assistant|model|bot|bound|restricted)\b",
         r"\byou are (?:in opposite mode|now an? (?:\w{1,20} ){0,2}who (?:hates|answers))",
-        r"\bact as (?:an? )?[\w ]{1,30}without (?:rules|limits|restrictions)|\bact as my late grand\w{1,20}",
-    ),
-    sign(
-        ROLE,
-        0.6,
+        r"\bact as (?:an? )?[\w ]{1,30}without (?:rules|limits|restrictions)|\bact as my late grand\w{1,20}"),
+    sign(ROLE, 0.6,
         "from now on|from this moment|from this point|for the rest of|stay in char|do not refuse|never refus|never declin|"
         "you must never|you must always|no refusals|do anything now|developer mode|god mode|jailbreak|dan mode|[jailbreak|"
         "your ethical|your safety|your restrictions|restrictions are off|lift all|i grant you|you have been freed|switch to "
@@ -179,12 +159,8 @@ ENGLISH = (
         r"\bwithout any moral|\bhas no (?:morals|filters|limits) and\b|\blet the twin speak",
         r"\btokens?\. each time you refuse|\btake away one of your tokens|\bevery reply has to begin with",
         rf"\bnever mention that it is (?:wrong|illegal)|\bdo not add any safety|\bstart every answer with the words {Q}i hate",
-        r"\bhypothetical world there are no laws|\banswers everything (?:a normal|in detail)|\bno limits\b[^\n]{0,40}\bobeys",
-    ),
-    sign(
-        LEAK,
-        0.8,
-        ASK_ANCHORS,
+        r"\bhypothetical world there are no laws|\banswers everything (?:a normal|in detail)|\bno limits\b[^\n]{0,40}\bobeys"),
+    sign(LEAK, 0.8, ASK_ANCHORS,
         rf"\b{ASK}(?: [\w',:]{{1,20}}){{0,7}}? (?:(?:original prompt|(?:system|hidden|initial|secret|developer|confidential) "
         r"(?:prompt|message))(?! tests?)\b(?! (?:in red|lives|tests))|(?:system|hidden|developer|secret|confidential) "
         r"(?:instructions|rules)\b|your (?:full |own |exact |hidden |secret |first |complete )?(?:system )?(?:prompts?|"
@@ -196,13 +172,10 @@ ENGLISH = (
         r"\brepeat (?:everything|all|the (?:words|text|sentences|conversation)) (?:above|from the start)\b(?! the)",
         r"\bspell check the prompt|\bsummari[sz]e the prompt|\bprompts? look like\b|\bshow the first one in full",
         r"\bcomplete this sentence with your own|\bwhat is the text above this line|\bhow do your prompts",
-        r"\bsecret key in your instructions|\bpassword that you were told",
-    ),
+        r"\bsecret key in your instructions|\bpassword that you were told"),
     sign(LEAK, 0.6, "your system", r"your system prompt\b(?! (?:file|tests?|lives|is (?:in|too)))"),
     sign("speaks of a system prompt", 0.15, "system prompt|developer prompt", r"(?:system|developer) prompts?\b"),
-    sign(
-        HIDDEN,
-        0.6,
+    sign(HIDDEN, 0.6,
         "note to|note for|message to|instructions for|hey ai|hey, ai|dear assistant,|attention llm|attention, ai|if you are an|"
         "ai agents|ai assistants|ai reviewers|agents reading|to any l|as the ai|you, the|with an ai|<!-- ai|for ai:|read by an|"
         "read by a|llm|language model that|chatbot must|model must|assistant should then|the assistant now|assistant must",
@@ -212,14 +185,10 @@ ENGLISH = (
         r"\b(?:ai )?(?:agents|assistants|reviewers|models)(?: that| who| which)?(?: (?:read|reading|process|processing)[^.\n]{0,40})?"
         r"(?:: ?\w| must\b| should\b)",
         r"\bto any (?:language model|llm|ai|assistant)\b|\bas the ai,? you\b|\byou, the (?:coding )?(?:agent|assistant|ai)\b|"
-        r"\bwith an ai: ",
-        r"<!-- ?ai\b ?:|\bfor ai: |\bread by an? (?:ai|chatbot|llm|language model)\b",
+        r"\bwith an ai: ", r"<!-- ?ai\b ?:|\bfor ai: |\bread by an? (?:ai|chatbot|llm|language model)\b",
         r"\b(?:chatbot|model) must (?:not answer|refuse|print)|\bassistant should then forward|\bthe assistant now runs\b|"
-        r"\bassistant must comply",
-    ),
-    sign(
-        "plants an order in what is read",
-        0.55,
+        r"\bassistant must comply"),
+    sign("plants an order in what is read", 0.55,
         "when |while |before |after |once |whenever |if |in your reply|in your answer|into your summary|to every answer|make sure "
         "your answer contains|in addition to the summary|answer every question|answer the following unrelated|respond to the "
         "user in|regardless of the question|whatever they ask|silently|don't mention this|do not mention this|remember forever|"
@@ -243,19 +212,11 @@ ENGLISH = (
         r"tool\b|\bwith your (?:shell|terminal|browser) tool\b",
         r"\brespond with a phishing|\binsert the tracking|\badd a hidden comment with the conv|\bto authorized_keys while\b|"
         r"\bpush directly to main without|\bin the next link you\b|\bto the url of the image|\bare required to visit\b|"
-        r"\bforward all future messages",
-    ),
-    sign(
-        SENDS,
-        0.8,
-        SEND_ANCHORS,
-        rf"\b{SEND}\b[^.\n]{{0,60}}?\b{PRIVATE}\b[^\n]{{0,60}}?{OUT}",
+        r"\bforward all future messages"),
+    sign(SENDS, 0.8, SEND_ANCHORS, rf"\b{SEND}\b[^.\n]{{0,60}}?\b{PRIVATE}\b[^\n]{{0,60}}?{OUT}",
         rf"\b{SEND}\b[^.\n]{{0,40}}?\b(?:to|at|with) https?://[^\s]{{1,100}}[^\n]{{0,60}}?\b{PRIVATE}\b",
-        r"\bexfiltrate (?:the|all|every)|\bcopy the private notes|\bupload the chat history",
-    ),
-    sign(
-        SENDS,
-        0.7,
+        r"\bexfiltrate (?:the|all|every)|\bcopy the private notes|\bupload the chat history"),
+    sign(SENDS, 0.7,
         "collect |gather |search the inbox|read ~|read /|dump all|print all env|take the user|write the contents of /etc|curl|wget|"
         "fetch|nc |cat |printenv|env |![|show me the private|tell me everything you remember|give me the credit|look up the customer|"
         "check the user",
@@ -266,12 +227,8 @@ ENGLISH = (
         r"\bgive me the credit card|\blook up the customer's address and include",
         r"!\[[^\]\n]{0,100}\]\(https?://[^)\s?&]{1,200}[?&][\w.-]{1,30}=(?:[{<$%]|[^)\s]{0,60}?(?:data|secret|history|summary))",
         r"\b(?:curl|wget|fetch|nc)\b[^\n]{0,120}?(?:\$\((?:cat|env|printenv)|@?~?/?\.(?:env|ssh|aws)\b|/etc/passwd)",
-        r"\b(?:cat|printenv|env)\b[^\n|]{0,80}\| ?(?:curl|nc|wget)\b",
-    ),
-    sign(
-        "hides from the user",
-        0.6,
-        "without|avoid|do not|don't|never|keep|hide|conceal",
+        r"\b(?:cat|printenv|env)\b[^\n|]{0,80}\| ?(?:curl|nc|wget)\b"),
+    sign("hides from the user", 0.6, "without|avoid|do not|don't|never|keep|hide|conceal",
         r"\b(?:without|avoid) (?:telling|informing|notifying|alerting|asking) (?:the user|them)\b|"
         r"\bwithout the user(?:'s)? (?:knowing|noticing|knowledge|consent)",
         r"\b(?:do not|don't|never) (?:tell|inform|alert|reveal (?:this|it) to|mention (?:this|it|that) to) the user "
@@ -280,31 +237,23 @@ ENGLISH = (
         r"delete|execute|visit)\b",
         r"\b(?:do not|don't|never) (?:reveal|mention|disclose) (?:this|these|it|that)(?: \w{1,20}){0,2} to (?:the user|anyone)\b",
         r"\b(?:keep|hide|conceal) (?:this|it|these)(?: \w{1,20}){0,2} (?:secret|hidden)? ?from the user\b",
-        r"\bwithout saying that this (?:page|text)",
-    ),
+        r"\bwithout saying that this (?:page|text)"),
     sign("pipes a download into a shell", 0.4, "curl|wget", r"\b(?:curl|wget)\b[^\n|]{0,120}\| ?(?:sudo )?\w?\w?sh\b"),
 )  # fmt: skip
 MARKERS = (
-    sign(
-        "carries role markers",
-        0.7,
+    sign("carries role markers", 0.7,
         "<|</|[inst|[/inst|<<|#|<system|<assistant|<admin|<instructions|<start_of|<end_of|system|developer|\"role\"|'role'",
         r"<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|eot_id|start_header_id|begin_of_text)\b[^|\n]{0,24}\|>",
         r"\[/?inst\]|<</?sys>>|(?<![^\n])#{2,4} ?(?:system|instructions?) ?:|<(?:start|end)_of_turn>",
         r"</?(?:system|system[-_ ]?prompt|system[-_]message|assistant|admin|instructions)>(?! is\b| holds\b)",
         r"(?<![^\n >])(?:system|developer) ?(?:prompt|message)? ?: ?(?:you|ignore|always|never|trust|the (?:assistant|model|"
-        r"user|following user)|do not)\b",
-        r"[\"']role[\"'] ?: ?[\"'](?:system|developer)[\"']",
-    ),
-    sign(
-        "carries the syntax of a tool call",
-        0.6,
+        r"user|following user)|do not)\b", r"[\"']role[\"'] ?: ?[\"'](?:system|developer)[\"']"),
+    sign("carries the syntax of a tool call", 0.6,
         "<tool|</tool|<function|</function|<invoke|</invoke|<|to=functions|\"tool|\"function|{ \"|{\"",
         r"</?(?:tool_call|tool_use|function_calls?|invoke|tool_response|function_results?)\b[^>\n]{0,100}>",
         r"<\|?(?:tool|python)[_ ]?(?:call|tag|calls_begin)\|?>|to=functions\.\w{1,40}",
         r"\"(?:tool_calls?|function_call)\" ?: ?[\[{]|\{ ?\"(?:tool|function|"
-        r"name)\" ?: ?\"\w{1,60}\", ?\"(?:arguments|parameters|input)\" ?:",
-    ),
+        r"name)\" ?: ?\"\w{1,60}\", ?\"(?:arguments|parameters|input)\" ?:"),
 )  # fmt: skip
 
 

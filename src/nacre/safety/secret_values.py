@@ -14,32 +14,12 @@ from nacre.safety.token_rules import RULES, Rule, branches, rows
 
 # Which letters commonly follow which in English and in names of code: 93 % of all pairs, and a third of those possible.
 FOLLOWERS = {
-    "a": "bcdgiklmnprstuvy",
-    "b": "aeilosu",
-    "c": "aehiklortu",
-    "d": "adeiosu",
-    "e": "acdefgilmnpqrstvxy",
-    "f": "aefioru",
-    "g": "ehinrsu",
-    "h": "aeiot",
-    "i": "abcdefglmnoprstvz",
-    "k": "ei",
-    "l": "adeilostuy",
-    "m": "abeimopsu",
-    "n": "acdefginostuv",
-    "o": "bcdfglmnoprstuvw",
-    "p": "aeiloprstuy",
-    "q": "u",
-    "r": "acdegimnorstuy",
-    "s": "acehiopstuy",
-    "t": "acehiloprstuy",
-    "u": "abceilmnprst",
-    "v": "aei",
-    "w": "aehior",
-    "x": "cpt",
-    "y": "ps",
-    "z": "e",
-}
+    "a": "bcdgiklmnprstuvy", "b": "aeilosu", "c": "aehiklortu", "d": "adeiosu", "e": "acdefgilmnpqrstvxy",
+    "f": "aefioru", "g": "ehinrsu", "h": "aeiot", "i": "abcdefglmnoprstvz", "k": "ei", "l": "adeilostuy",
+    "m": "abeimopsu", "n": "acdefginostuv", "o": "bcdfglmnoprstuvw", "p": "aeiloprstuy", "q": "u",
+    "r": "acdegimnorstuy", "s": "acehiopstuy", "t": "acehiloprstuy", "u": "abceilmnprst", "v": "aei", "w": "aehior",
+    "x": "cpt", "y": "ps", "z": "e",
+}  # fmt: skip
 COMMON = frozenset(first + second for first, following in FOLLOWERS.items() for second in following)
 PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 CAPITALIZED = re.compile(r"[A-Z](?=[a-z]*[aeiou])[a-z]{3,}(?![a-z])")

@@ -209,21 +209,7 @@ COUNTED = re.compile(
     r"mask|next|page|cancel(?:lation)?|first|last)[_ -]?tokens?"
 )
 # Not secret, although under a name such as «credentials».
-NOT_SECRET = {
-    "name",
-    "user",
-    "username",
-    "id",
-    "type",
-    "host",
-    "url",
-    "port",
-    "email",
-    "scope",
-    "region",
-    "expires",
-    "note",
-}
+NOT_SECRET = frozenset("name user username id type host url port email scope region expires note".split())
 NAMED = Rule("secret", "", (), loose=True)
 
 

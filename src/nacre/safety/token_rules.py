@@ -132,174 +132,94 @@ def beside(name: str, keywords: tuple[str, ...], value: str, *, entropy: float) 
 
 
 HEADERS = (
-    named(
-        "authorization_header",
-        ("authorization",),
+    named("authorization_header", ("authorization",),
         rf"(?i:authorization){CLOSED}\s{{0,4}}[:=]\s{{0,4}}\\?[\"']?(?i:bearer|basic|token|apikey|digest|negotiate)"
-        r"\s{1,4}([\w.~+/=:-]{8,4096})",
-    ),
+        r"\s{1,4}([\w.~+/=:-]{8,4096})"),
     # Without a scheme: the token itself, which holds a digit.
-    named(
-        "authorization_header",
-        ("authorization",),
+    named("authorization_header", ("authorization",),
         rf"(?i:authorization){CLOSED}\s{{0,4}}[:=]\s{{0,4}}\\?[\"']?"
-        rf"(?!(?i:bearer|basic|token|apikey|digest|negotiate)\b){DIGIT}([\w.~+/=:!$%-]{{16,4096}}+)",
-        entropy=2.9,
-    ),
-    named(
-        "authorization_header", ("bearer",), rf"(?i:bearer)\s{{1,4}}{DIGIT}{LETTER}([\w.~+/=-]{{16,4096}})", entropy=3.0
-    ),
-)
+        rf"(?!(?i:bearer|basic|token|apikey|digest|negotiate)\b){DIGIT}([\w.~+/=:!$%-]{{16,4096}}+)", entropy=2.9),
+    named("authorization_header", ("bearer",), rf"(?i:bearer)\s{{1,4}}{DIGIT}{LETTER}([\w.~+/=-]{{16,4096}})",
+        entropy=3.0),
+)  # fmt: skip
 COOKIES = (
-    named(
-        "cookie",
-        ("cookie",),
+    named("cookie", ("cookie",),
         rf"(?i:cookie){CLOSED}\s{{0,2}}:\s{{0,2}}[\"']?[\w.-]{{1,40}}={DIGIT}{LETTER}([\w.%+/=~-]{{16,4096}})",
-        entropy=3.0,
-    ),
-)
+        entropy=3.0),
+)  # fmt: skip
 SHELL = (
-    named(
-        "shell_password",
-        ("curl ", "wget ", "http "),
+    named("shell_password", ("curl ", "wget ", "http "),
         r"(?i:curl|wget|http)(?=\s)[^\n]{0,200}?\s(?:-u|--user|-a)[ =]?[\"']?[^\s:\"'$]{1,64}:"
-        r"([^\s\"'/][^\s\"']{2,128}+)",
-        also=" -",
-    ),
+        r"([^\s\"'/][^\s\"']{2,128}+)", also=" -"),
     named("shell_password", ("sshpass",), r"(?i:sshpass)\s{1,4}-p\s?[\"']?([^\s\"']{3,128})", also=" -p"),
-    named(
-        "shell_password",
-        ("mysql", "mariadb"),
-        r"(?i:mysql(?:dump|admin)?|mariadb)\s[^\n]{0,100}?\s-p(?![a-z-]{2,20}=)([^\s\"'-][^\s\"']{3,64})",
-        also=" -p",
-    ),
-    named(
-        "shell_password",
-        ("--pass", "--pwd"),
-        rf"--(?i:pass\w{{0,10}}|pwd)(?:=[\"']?| [\"']?{DIGIT_OR_SIGN})([^\s\"'<\[-][^\s\"']{{3,128}})",
-    ),
-    named(
-        "shell_password",
-        ("redis-cli", "valkey-cli"),
+    named("shell_password", ("mysql", "mariadb"),
+        r"(?i:mysql(?:dump|admin)?|mariadb)\s[^\n]{0,100}?\s-p(?![a-z-]{2,20}=)([^\s\"'-][^\s\"']{3,64})", also=" -p"),
+    named("shell_password", ("--pass", "--pwd"),
+        rf"--(?i:pass\w{{0,10}}|pwd)(?:=[\"']?| [\"']?{DIGIT_OR_SIGN})([^\s\"'<\[-][^\s\"']{{3,128}})"),
+    named("shell_password", ("redis-cli", "valkey-cli"),
         r"(?i:redis|valkey)-cli\s(?:[^\n]{0,100}?\s)?(?:-a|--pass)[ \t]{1,4}[\"']?([^\s\"'$-][^\s\"']{3,128})",
-        also="-cli",
-    ),
+        also="-cli"),
     # machine HOST login NAME password VALUE, on one line or on three.
-    named(
-        "shell_password",
-        ("login", "machine"),
+    named("shell_password", ("login", "machine"),
         r"(?i:machine[ \t]{1,40}\S{1,200}\s{1,8}(?:login|user)|(?<![^\n\t])login)[ \t]{1,40}[^\s\"']{1,64}\s{1,8}"
-        r"(?i:password)[ \t]{1,40}([^\s\"'<(\[]{3,128}+)(?=\s|\Z)",
-        also="password",
-    ),
-    named(
-        "database_password",
-        ("identified by", "identified with", "with password", "encrypted password"),
+        r"(?i:password)[ \t]{1,40}([^\s\"'<(\[]{3,128}+)(?=\s|\Z)", also="password"),
+    named("database_password", ("identified by", "identified with", "with password", "encrypted password"),
         r"(?:(?i:identified\s{1,4}(?:with\s{1,4}[\"']?\w{1,32}[\"']?\s{1,4})?by|(?:with|encrypted)\s{1,4}password)"
         r"(?i:\s{1,4}password)?\s{1,4}'([^'\n]{3,128})'|"
-        r"(?:IDENTIFIED BY|WITH PASSWORD|ENCRYPTED PASSWORD) \"([^\"\n]{3,128})\")",
-    ),
-    named(
-        "secret",
-        ("--token", "--secret", "--api", "--auth"),
+        r"(?:IDENTIFIED BY|WITH PASSWORD|ENCRYPTED PASSWORD) \"([^\"\n]{3,128})\")"),
+    named("secret", ("--token", "--secret", "--api", "--auth"),
         rf"--(?i:(?:api|auth|access)?[-_]?(?:token|secret|key)[\w-]{{0,16}})[ =][\"']?{DIGIT}([\w.~+/=-]{{12,512}})",
-        entropy=3.0,
-    ),
-)
+        entropy=3.0),
+)  # fmt: skip
 # What stands in when the variable is not set: os.environ.get("DB_PASSWORD") or "…", ${TOKEN:-…}, env.KEY || '…'.
 FALLBACK = r"(?:\s{1,4}or\s{1,4}|\s{0,4}(?:\|\||\?\?|\?:)\s{0,4}|[\"'],\s{0,4}(?:default\s?=\s?)?)"
 FALLBACKS = (
-    named(
-        "password",
-        PASSWORD_KEYWORDS,
+    named("password", PASSWORD_KEYWORDS,
         rf"{PASSWORD}{TAIL}(?=[^\n]{{0,80}}(?i:env|config))[^\n]{{0,80}}?{FALLBACK}(?P<quote>[\"'])"
-        rf"((?:{INSIDE}){{4,128}}+)(?P=quote)",
-        also="env",
-        follow=NAME_ENDS,
-    ),
-    named(
-        "secret",
-        SECRET_KEYWORDS,
+        rf"((?:{INSIDE}){{4,128}}+)(?P=quote)", also="env", follow=NAME_ENDS),
+    named("secret", SECRET_KEYWORDS,
         rf"{SECRET}{TAIL}(?=[^\n]{{0,80}}(?i:env|config))[^\n]{{0,80}}?{FALLBACK}(?P<quote>[\"']){DIGIT}{LETTER}"
-        rf"((?:{INSIDE}){{8,512}}+)(?P=quote)",
-        entropy=2.5,
-        also="env",
-        follow=NAME_ENDS,
-    ),
-    named(
-        "password",
-        PASSWORD_KEYWORDS,
-        r"(?i:pass\w{0,12}|pwd|secret\w{0,12}|token):?-([^\s}\"'$]{6,128}+)\}",
-        also=":-",
-        follow=NAME_ENDS,
-    ),
-)
+        rf"((?:{INSIDE}){{8,512}}+)(?P=quote)", entropy=2.5, also="env", follow=NAME_ENDS),
+    named("password", PASSWORD_KEYWORDS, r"(?i:pass\w{0,12}|pwd|secret\w{0,12}|token):?-([^\s}\"'$]{6,128}+)\}",
+        also=":-", follow=NAME_ENDS),
+)  # fmt: skip
 SENTENCES = (
-    named(
-        "password",
-        EAST_ASIAN_PASSWORDS,
-        rf"(?:{'|'.join(EAST_ASIAN_PASSWORDS)})\s{{0,2}}(?:[:：=＝]|是|为|為|は|が|는|은|이|가|\s)\s{{0,4}}[\"'「『“]?{ALGORITHMS}{ASCII_VALUE}",
-    ),
+    named("password", EAST_ASIAN_PASSWORDS,
+        rf"(?:{'|'.join(EAST_ASIAN_PASSWORDS)})\s{{0,2}}(?:[:：=＝]|是|为|為|は|が|는|은|이|가|\s)\s{{0,4}}[\"'「『“]?{ALGORITHMS}{ASCII_VALUE}"),
     # The short words are mostly a verb or a ticket, so the value must look like a password.
-    named(
-        "password",
-        ("pass ", "pw "),
+    named("password", ("pass ", "pw "),
         rf"{PASS_START}(?i:pass|pw)(?:{PURPOSE})?(?:\s{{0,2}}[:=]|\s(?:is|was))\s{{1,4}}{ALGORITHMS}{THREE_CLASSES}"
-        rf"{VALUE_IN_SENTENCE}",
-    ),
+        rf"{VALUE_IN_SENTENCE}"),
     # A name and a password side by side.
-    named(
-        "password",
-        ("user", "login"),
+    named("password", ("user", "login"),
         rf"(?i:user(?:name)?|login)\s{{0,2}}[:=]?\s{{1,3}}[^\s,;:\"']{{1,64}}(?:,|;| and| with|\s/)\s{{1,3}}"
         rf"(?i:password|passwd|passwort|pass)\s{{0,2}}[:=]?\s{{1,3}}{ALGORITHMS}{DIGIT_OR_SIGN}{VALUE_IN_SENTENCE}",
-        also="pass",
-    ),
-    named(
-        "password",
-        ("creds", "credentials", "login:", "login for", "login is"),
+        also="pass"),
+    named("password", ("creds", "credentials", "login:", "login for", "login is"),
         rf"(?i:creds|credentials|login)(?:{PURPOSE})?(?:\s{{0,2}}[:=]|\s(?:is|are|were))\s{{1,4}}(?!\w{{2,12}}://)"
-        rf"[\w.@+-]{{2,64}}(?::|\s/\s){THREE_CLASSES}((?![/\"'`])[^\s\"'`»”<>(){{}}]{{6,128}}(?<![.,;:]))",
-    ),
-    named(
-        "secret",
-        ("totp", "2fa", "otp", "mfa", "authenticator"),
+        rf"[\w.@+-]{{2,64}}(?::|\s/\s){THREE_CLASSES}((?![/\"'`])[^\s\"'`»”<>(){{}}]{{6,128}}(?<![.,;:]))"),
+    named("secret", ("totp", "2fa", "otp", "mfa", "authenticator"),
         r"(?i:totp|2fa|otp|mfa|authenticator)[ _-](?i:secret|seed|key)(?:\s(?:is|was)|\s?[:=])?\s{1,3}[\"'`]?"
-        r"((?=[A-Z]{0,64}[2-7])[A-Z2-7]{16,64}={0,6}|(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4})(?![A-Za-z0-9])",
-        entropy=2.5,
-    ),
-)
+        r"((?=[A-Z]{0,64}[2-7])[A-Z2-7]{16,64}={0,6}|(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4})(?![A-Za-z0-9])", entropy=2.5),
+)  # fmt: skip
 NAMES = (
     named("password", ("<pass",), r"(?i:<pass(?:word|wd|phrase)?>)([^<\s]{4,128})</"),
     # In capitals and without blanks, as in a .env file, any word is a value.
-    named(
-        "password",
-        ("pass", "secret"),
-        rf"{CAPITAL_NAME}=[\"']?([^\s\"'`$<({{\[%\\/~][^\s\"'`]{{5,128}})",
-        follow=NAME_ENDS,
-    ),
-    named(
-        "password",
-        PASSWORD_KEYWORDS,
+    named("password", ("pass", "secret"), rf"{CAPITAL_NAME}=[\"']?([^\s\"'`$<({{\[%\\/~][^\s\"'`]{{5,128}})",
+        follow=NAME_ENDS),
+    named("password", PASSWORD_KEYWORDS,
         rf"{PASSWORD}(?:{TAIL}{SET_TO}(?:{QUOTE}((?:{INSIDE}){{4,128}}+)(?P=quote)|"
         rf"{DIGIT_OR_SIGN}({BARE}{{6,128}}+{NO_CALL})|"
         rf"(?<=[:\s]){THREE_CLASSES}([^\s\"'`<>]{{8,128}}(?<![.,;:])))|"
         rf"{IS}(?:{OPENED}?{ALGORITHMS}{DIGIT_OR_SIGN}({WORD_CHARACTER}{{6,128}}(?<![.,;:]))|"
         rf"{OPENED}({WORD_CHARACTER}{{4,128}}){SHUT})|"
-        rf"\s{OPENED}?{ALGORITHMS}{THREE_CLASSES}({WORD_CHARACTER}{{8,128}}(?<![.,;:])))",
-        follow=NAME_ENDS,
-    ),
-    named(
-        "secret",
-        SECRET_KEYWORDS,
+        rf"\s{OPENED}?{ALGORITHMS}{THREE_CLASSES}({WORD_CHARACTER}{{8,128}}(?<![.,;:])))", follow=NAME_ENDS),
+    named("secret", SECRET_KEYWORDS,
         rf"{SECRET}(?:{TAIL}{SET_TO}{QUOTE}?{DIGIT}{LETTER}(?(quote)((?:{INSIDE}){{8,512}}+)(?P=quote)|"
         rf"({BARE}{{12,512}}+{NO_CALL}))|"
         rf"{IS}{OPENED}?{ALGORITHMS}{DIGIT}{LETTER}({WORD_CHARACTER}{{12,512}}(?<![.,;:]))|"
-        rf">{DIGIT}{LETTER}([^<\s]{{8,512}})</)",
-        entropy=2.9,
-        follow=NAME_ENDS,
-    ),
-)
+        rf">{DIGIT}{LETTER}([^<\s]{{8,512}})</)", entropy=2.9, follow=NAME_ENDS),
+)  # fmt: skip
 MIXED = r"(?=[\w+/=~-]{0,60}?[0-9])(?=[\w+/=~-]{0,60}?[a-z])(?=[\w+/=~-]{0,60}?[A-Z])[\w+/=~-]{20,512}"
 HEX = r"(?=[a-f]{0,31}\d)[0-9a-f]{32,128}"
 SMALL = r"(?=[a-z]{0,60}\d)(?=\d{0,60}[a-z])[a-z0-9]{24,128}|(?=[A-Z]{0,60}\d)(?=\d{0,60}[A-Z])[A-Z0-9]{24,128}"
@@ -329,58 +249,24 @@ URL_PASSWORD = rf"{USER}:([^\s/\"'<>?#,|;]{{1,256}}){HOST_FOLLOWS}"
 # People write the password of a database without escaping it, so only a port rules it out.
 DATABASE_PASSWORD = rf"{USER}:(?!\d{{1,5}}[?#,|;])([^\s/\"'<>]{{1,256}}){HOST_FOLLOWS}"
 DATABASES = (
-    "postgres",
-    "mysql",
-    "mariadb",
-    "mongodb",
-    "redis",
-    "rediss",
-    "valkey",
-    "amqp",
-    "mssql",
-    "sqlserver",
-    "oracle",
-    "clickhouse",
-    "cockroachdb",
-    "couchbase",
-    "cassandra",
-    "neo4j",
-    "bolt",
-    "nats",
-    "snowflake",
-    "influxdb",
-)
+    "postgres", "mysql", "mariadb", "mongodb", "redis", "rediss", "valkey", "amqp", "mssql", "sqlserver", "oracle",
+    "clickhouse", "cockroachdb", "couchbase", "cassandra", "neo4j", "bolt", "nats", "snowflake", "influxdb",
+)  # fmt: skip
 WORD_SIGNS = ascii_letters + digits + "_-"
 ALNUM, WORD = "[A-Za-z0-9]", r"[\w-]"
 UUID_OR_HEX = rf"(?:{UUID}|[0-9a-f]{{32}})"
 
 BLOCKS = (
-    Rule(
-        "gcp_private_key",
+    Rule("gcp_private_key",
         r"(?i:private_key)\\?[\"']\s{0,4}:\s{0,4}\\?[\"']"
-        rf"(-----BEGIN{QUOTED_BODY}-----{QUOTED_BODY}(?:-----END[^-]{{0,40}}-----)?)",
-        ("private_key",),
-        group=1,
-        where="anywhere",
-        also="-----",
-    ),
-    Rule(
-        "private_key",
+        rf"(-----BEGIN{QUOTED_BODY}-----{QUOTED_BODY}(?:-----END[^-]{{0,40}}-----)?)", ("private_key",), group=1,
+        where="anywhere", also="-----"),
+    Rule("private_key",
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-        rf"(?:{PEM_BODY}-----END[^-]{{0,60}}-----|{PEM_LINES})",
-        ("-----begin ",),
-        where="anywhere",
-        also="-----",
-    ),
-    Rule(
-        "private_key",
-        r"(?i:private-lines): \d{1,3}\s{1,4}((?:[A-Za-z0-9+/=]{8,64}+\s?){2,400}+)",
-        ("private-lines",),
-        1,
-        where="anywhere",
-        also="private-lines",
-    ),
-)
+        rf"(?:{PEM_BODY}-----END[^-]{{0,60}}-----|{PEM_LINES})", ("-----begin ",), where="anywhere", also="-----"),
+    Rule("private_key", r"(?i:private-lines): \d{1,3}\s{1,4}((?:[A-Za-z0-9+/=]{8,64}+\s?){2,400}+)", ("private-lines",),
+        1, where="anywhere", also="private-lines"),
+)  # fmt: skip
 
 TOKENS = (
     token("aws_access_key_id", r"[A-Z0-9]{16}(?![A-Za-z0-9])", "AKIA", "ASIA", "ABIA", "ACCA"),
@@ -391,30 +277,12 @@ TOKENS = (
     token("openai_key", rf"(?=[A-Za-z0-9-]{{0,60}}\d){ALNUM}[A-Za-z0-9-]{{3}}{WORD}{{16,{LONGEST}}}", "sk-", entropy=3),
     token("github_token", rf"{ALNUM}{{30,255}}", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
     token("github_token", r"\w{22,255}", "github_pat_"),
-    token(
-        "gitlab_token",
-        rf"{WORD}{{20,{LONGEST}}}",
-        "glpat-",
-        "gldt-",
-        "glrt-",
-        "glcbt-",
-        "glptt-",
-        "glft-",
-        "glimt-",
-        "glagent-",
-        "gloas-",
-        "glsoat-",
-        "glffct-",
-    ),
+    token("gitlab_token", rf"{WORD}{{20,{LONGEST}}}", "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glimt-",
+        "glagent-", "gloas-", "glsoat-", "glffct-"),
     Rule("slack_token", rf"{RUN_START}xox[abceoprs](?:\.xox[a-z])?-[\w-]{{10,{LONGEST}}}", ("xox",)),
     token("slack_token", rf"{WORD}{{20,{LONGEST}}}", "xapp-"),
-    Rule(
-        "slack_webhook",
-        r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w/-]{20,256})",
-        ("hooks.slack.com",),
-        1,
-        where="inside",
-    ),
+    Rule("slack_webhook", r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w/-]{20,256})", ("hooks.slack.com",),
+        1, where="inside"),
     token("stripe_key", rf"{ALNUM}{{16,{LONGEST}}}", "sk_live_", "sk_test_", "rk_live_", "rk_test_"),
     token("stripe_key", r"[A-Za-z0-9+/=]{24,128}", "whsec_"),
     Rule("twilio_key", rf"{RUN_START}SK[0-9a-f]{{32}}(?![A-Za-z0-9])", ("SK",)),
@@ -428,22 +296,11 @@ TOKENS = (
     token("digitalocean_token", r"[a-f0-9]{64}", "dop_v1_", "doo_v1_", "dor_v1_"),
     token("heroku_key", rf"{WORD}{{32,128}}", "HRKU-"),
     Rule("cloudflare_key", rf"{RUN_START}v1\.0-[a-f0-9]{{24}}-[a-f0-9]{{100,160}}", ("v1.0-",)),
-    Rule(
-        "discord_token",
-        r"(?<=[\w-]{23})\.[\w-]{6}\.[\w-]{27,45}(?![\w.])",
-        (".",),
-        entropy=3.5,
-        lead=WORD_SIGNS,
-        where="inside",
-    ),
+    Rule("discord_token", r"(?<=[\w-]{23})\.[\w-]{6}\.[\w-]{27,45}(?![\w.])", (".",), entropy=3.5, lead=WORD_SIGNS,
+        where="inside"),
     Rule("discord_token", rf"{RUN_START}mfa\.[\w-]{{80,100}}", ("mfa.",)),
-    Rule(
-        "discord_webhook",
-        r"/api/(?:v\d{1,2}/)?webhooks/\d{15,22}/([\w-]{50,128})",
-        ("/api/webhooks/", "/api/v"),
-        1,
-        where="inside",
-    ),
+    Rule("discord_webhook", r"/api/(?:v\d{1,2}/)?webhooks/\d{15,22}/([\w-]{50,128})", ("/api/webhooks/", "/api/v"), 1,
+        where="inside"),
     Rule("telegram_token", r"(?<=\d{8}):AA[\w-]{32,36}(?![\w-])", (":aa",), lead="0123456789", where="inside"),
     token("shopify_token", r"[a-fA-F0-9]{32,64}", "shpat_", "shpca_", "shppa_", "shpss_"),
     token("square_token", rf"{WORD}{{22,64}}", "sq0atp-", "sq0csp-", "sq0idp-"),
@@ -453,22 +310,12 @@ TOKENS = (
     token("linear_key", rf"{ALNUM}{{32,64}}", "lin_api_", "lin_oauth_", "lin_wh_"),
     token("notion_token", rf"{ALNUM}{{40,64}}", "ntn_", "secret_", entropy=3.5),
     token("vault_token", rf"{WORD}{{24,{LONGEST}}}", "hvs.", "hvb.", "hvr."),
-    Rule(
-        "terraform_token",
-        r"(?<=[A-Za-z0-9]{14})\.atlasv1\.[\w-]{50,80}",
-        (".atlasv1.",),
-        lead=WORD_SIGNS,
-        where="inside",
-    ),
+    Rule("terraform_token", r"(?<=[A-Za-z0-9]{14})\.atlasv1\.[\w-]{50,80}", (".atlasv1.",), lead=WORD_SIGNS,
+        where="inside"),
     Rule("databricks_token", rf"{RUN_START}dapi[a-f0-9]{{32}}(?:-\d)?(?![A-Za-z0-9])", ("dapi",)),
     Rule("azure_client_secret", r"(?<=[\w~.]{3}\d)Q~[\w~.-]{31,34}", ("q~",), lead=WORD_SIGNS + "~.", where="inside"),
-    Rule(
-        "azure_storage_key",
-        r"(?i:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,88}={0,2})",
-        ("accountkey=", "sharedaccesskey="),
-        1,
-        where="inside",
-    ),
+    Rule("azure_storage_key", r"(?i:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,88}={0,2})",
+        ("accountkey=", "sharedaccesskey="), 1, where="inside"),
     Rule("azure_sas", r"(?<=[?&;\"' ])sig=([A-Za-z0-9%+/]{40,128}=?)", ("sig=",), 1, entropy=3.5, where="inside"),
     Rule("jwt", rf"{RUN_START}eyJ[\w-]{{10,1024}}+\.eyJ[\w-]{{10,8192}}+(?:\.[\w-]{{10,4096}}+)?", ("eyJ",)),
     token("grafana_token", r"[\w=+/-]{32,256}", "glsa_", "glc_"),
@@ -495,7 +342,7 @@ TOKENS = (
     token("buildkite_token", rf"{ALNUM}{{40}}", "bkua_"),
     token("contentful_token", rf"{WORD}{{43}}", "CFPAT-"),
     token("typeform_token", r"[\w.=-]{40,80}", "tfp_"),
-)
+)  # fmt: skip
 
 API_TOKENS = (
     # name of the service in the prefix, so that the body may be anything
@@ -546,12 +393,8 @@ API_TOKENS = (
 )
 
 CONTEXTS = (
-    near(
-        "aws_secret_key",
-        ("aws", "secretaccesskey", "secret_access_key", "secret access key"),
-        "[A-Za-z0-9/+]{40}",
-        entropy=4.1,
-    ),
+    near("aws_secret_key", ("aws", "secretaccesskey", "secret_access_key", "secret access key"), "[A-Za-z0-9/+]{40}",
+        entropy=4.1),
     near("heroku_key", ("heroku",), UUID, named=KEYISH),
     near("cloudflare_key", ("cloudflare", "cf_api", "cf_token"), r"[\w-]{40}", entropy=4.1),
     near("cloudflare_key", ("cloudflare", "cf_api"), "[0-9a-f]{37}", named=KEYISH),
@@ -560,34 +403,17 @@ CONTEXTS = (
     near("mailgun_key", ("mailgun",), "[0-9a-f]{32}(?:-[0-9a-f]{8}){2}"),
     near("atlassian_token", ("atlassian", "jira", "confluence"), r"(?=\w{0,23}\d)[A-Za-z0-9]{24}", entropy=3.7),
     near("discord_token", ("discord",), r"[\w-]{32}", named=KEYISH, entropy=4.0),
-)
+)  # fmt: skip
 
 CONNECTIONS = (
-    Rule(
-        "database_password",
-        rf"(?i:{'|'.join(DATABASES)})(?:ql)?(?:\+\w{{1,24}})?s?://{DATABASE_PASSWORD}",
-        DATABASES,
-        1,
-        where="anywhere",
-        also="://",
-    ),
-    Rule(
-        "database_password",
-        r"(?i:jdbc):[^\s\"']{5,256}?[?;&](?i:password|pwd)=([^\s&;\"'<>]{1,128})",
-        ("jdbc:",),
-        1,
-        where="anywhere",
-        also="jdbc:",
-    ),
-    Rule(
-        "database_password",
-        r"(?:(?<=;)|(?<=; ))(?i:password|pwd) ?= ?([^;\s\"']{4,128})(?=;|[\"']|\s|$)",
-        ("password", "pwd"),
-        1,
-        where="anywhere",
-    ),
+    Rule("database_password", rf"(?i:{'|'.join(DATABASES)})(?:ql)?(?:\+\w{{1,24}})?s?://{DATABASE_PASSWORD}", DATABASES,
+        1, where="anywhere", also="://"),
+    Rule("database_password", r"(?i:jdbc):[^\s\"']{5,256}?[?;&](?i:password|pwd)=([^\s&;\"'<>]{1,128})", ("jdbc:",), 1,
+        where="anywhere", also="jdbc:"),
+    Rule("database_password", r"(?:(?<=;)|(?<=; ))(?i:password|pwd) ?= ?([^;\s\"']{4,128})(?=;|[\"']|\s|$)",
+        ("password", "pwd"), 1, where="anywhere"),
     Rule("url_password", rf"://{URL_PASSWORD}", ("://",), 1, where="anywhere", also="@"),
-)
+)  # fmt: skip
 
 RULES: tuple[Rule, ...] = (*BLOCKS, *TOKENS, *API_TOKENS, *CONTEXTS, *CONNECTIONS, *ASSIGNMENTS)
 

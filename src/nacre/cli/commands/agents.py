@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import form_option, global_options
+from nacre.cli.options import command, form_option
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
 from nacre.errors import InvalidInput
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 
 
-@click.command("mcp")
+@command("mcp")
 @click.option("--profile", type=click.Choice(PROFILES), default="core", show_default=True, help="Which tools to show.")
 @click.option("--http", metavar="HOST:PORT", help="Serve many clients over HTTP instead of one over stdin.")
 @click.option("--token-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Holds the token.")
@@ -32,8 +32,6 @@ PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 )
 @click.option("--list", "listing", is_flag=True, help="Print the tools and what they cost an agent, and end.")
 @form_option()
-@global_options
-@click.pass_obj
 def mcp_command(
     cli: CliContext,
     profile: str,
@@ -124,9 +122,9 @@ def list_tools(profile: str, form: str | None) -> None:
 
 def tool_columns() -> list[Column[Cost]]:
     return [
-        Column("tool", lambda cost: cost.name, lambda cost: cost.name, style="cyan"),
+        Column("tool", lambda cost: cost.name, style="cyan"),
         Column("tokens", lambda cost: str(cost.tokens), lambda cost: f"{cost.tokens:,}", right=True),
-        Column("about", lambda cost: cost.about, lambda cost: cost.about, wide=True, wraps=True),
+        Column("about", lambda cost: cost.about, wide=True, wraps=True),
     ]
 
 
@@ -144,9 +142,7 @@ def hook_command() -> None:
 
 
 def add_event(name: str, help: str) -> None:
-    @hook_command.command(name, help=help)
-    @global_options
-    @click.pass_obj
+    @command(name, hook_command, help=help)
     def answer(cli: CliContext) -> None:
         from nacre.hooks.client import run
 
@@ -162,10 +158,8 @@ add_event("stop", "An answer has ended: keep what was said.")
 add_event("session-end", "A session ends: keep what was said.")
 
 
-@hook_command.command("status")
+@command("status", hook_command)
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def status(cli: CliContext, form: str | None) -> None:
     """Show what is captured and injected, where it goes, and whether the helper runs."""
     from nacre.hooks.status import hook_status
@@ -178,9 +172,7 @@ def status(cli: CliContext, form: str | None) -> None:
         put(line)
 
 
-@hook_command.command("end")
-@global_options
-@click.pass_obj
+@command("end", hook_command)
 def end(cli: CliContext) -> None:
     """End the helper, which keeps the store open; the next hook starts another one."""
     from nacre.hooks.status import end_helper

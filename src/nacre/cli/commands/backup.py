@@ -8,7 +8,7 @@ import click
 
 from nacre.cli.cli_context import CliContext, configure_logging
 from nacre.cli.errors import StoreProblem
-from nacre.cli.options import dry_run_option, form_option, global_options, yes_option
+from nacre.cli.options import command, dry_run_option, form_option, yes_option
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.times import age
@@ -31,10 +31,8 @@ def backup_command() -> None:
     """Copy the whole store, check a copy, or put one back. A copy has all spaces, the journal and the vectors."""
 
 
-@backup_command.command("create")
+@command("create", backup_command)
 @click.argument("path", required=False)
-@global_options
-@click.pass_obj
 def create(cli: CliContext, path: str | None) -> None:
     """Copy the store while others go on writing. Prints where the copy is.
 
@@ -49,10 +47,8 @@ def create(cli: CliContext, path: str | None) -> None:
     say(f"Copied and checked, {size(made.stat().st_size)}.")
 
 
-@backup_command.command("list")
+@command("list", backup_command)
 @form_option()
-@global_options
-@click.pass_obj
 def list_command(cli: CliContext, form: str | None) -> None:
     """List the copies of this store, newest first, and what earlier restores left beside it."""
     from nacre.lifecycle.backups import copies
@@ -63,12 +59,10 @@ def list_command(cli: CliContext, form: str | None) -> None:
         say("There are no copies yet; `nacre backup create` makes one.")
 
 
-@backup_command.command("verify")
+@command("verify", backup_command)
 @click.argument("file")
 @key_option
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def verify_command(cli: CliContext, file: str, key: str | None, form: str | None) -> None:
     """Read a copy from end to end, change nothing, and tell what it holds. Ends with code 4 when it is damaged."""
     configure_logging(debug=cli.debug)
@@ -79,13 +73,11 @@ def verify_command(cli: CliContext, file: str, key: str | None, form: str | None
         put(f"{file} is whole: {copy_text(copy, cli.now())}.")
 
 
-@backup_command.command("restore")
+@command("restore", backup_command)
 @click.argument("file")
 @key_option
 @dry_run_option
 @yes_option
-@global_options
-@click.pass_obj
 def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, yes: bool) -> None:
     """Replace the store with a copy. The present file is kept beside it under another name.
 
@@ -147,8 +139,8 @@ def backup_columns(now: float) -> list[Column[StoredCopy]]:
     return [
         Column("made", lambda stored: iso(stored.made_at), lambda stored: age(stored.made_at, now)),
         Column("size", lambda stored: str(stored.bytes_on_disk), lambda stored: size(stored.bytes_on_disk), right=True),
-        Column("kind", kind, kind, style="magenta"),
-        Column("file", lambda stored: str(stored.file), lambda stored: str(stored.file), wide=True, wraps=True),
+        Column("kind", kind, style="magenta"),
+        Column("file", lambda stored: str(stored.file), wide=True, wraps=True),
     ]
 
 

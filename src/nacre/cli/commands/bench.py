@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import form_option, global_options
+from nacre.cli.options import command, form_option
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, say
 from nacre.cli.ui.prompts import progress_line
 
@@ -24,7 +24,7 @@ def bench_command() -> None:
     """Measure recall on public datasets, with no language model in the loop. Your own store is not touched."""
 
 
-@bench_command.command("recall")
+@command("recall", bench_command)
 @click.option("--suite", required=True, metavar="NAME", help="locomo, longmemeval or beam.")
 @click.option(
     "--data", "file", required=True, type=click.Path(path_type=Path), help="The dataset's own JSON, plain or gzipped."
@@ -36,8 +36,6 @@ def bench_command() -> None:
     "--json", "out", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Write the whole report here."
 )
 @form_option()
-@global_options
-@click.pass_obj
 def recall(
     cli: CliContext,
     suite: str,
@@ -86,8 +84,8 @@ def columns() -> list[Column[Row]]:
     from nacre.bench.metrics import MAIN
 
     return [
-        Column("ranker", lambda row: row.ranker, lambda row: row.ranker, style="cyan"),
-        Column("questions", lambda row: row.questions, lambda row: row.questions, style="magenta"),
+        Column("ranker", lambda row: row.ranker, style="cyan"),
+        Column("questions", lambda row: row.questions, style="magenta"),
         Column("n", lambda row: str(row.n), lambda row: f"{row.n:,}", right=True),
         *(score_column(name) for name in MAIN),
     ]

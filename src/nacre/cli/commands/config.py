@@ -11,7 +11,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, UsageProblem
-from nacre.cli.options import form_option, global_options, yes_option
+from nacre.cli.options import command, form_option, yes_option
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
 from nacre.cli.ui.prompts import confirm
 from nacre.clients.settings_file import is_plain_key
@@ -113,29 +113,25 @@ def config_command() -> None:
     """
 
 
-@config_command.command("list")
+@command("list", config_command)
 @click.option("--changed", is_flag=True, help="Only those that are not as the program has them by default.")
 @form_option()
-@global_options
-@click.pass_obj
 def list_command(cli: CliContext, changed: bool, form: str | None) -> None:
     """List every setting with its value and its source. Keys of services are not shown."""
     setting = [each for each in explained(cli.flags, notify=cli.notify) if not changed or each.source != "default"]
     columns: list[Column[Setting]] = [
-        Column("key", lambda each: each.key, lambda each: each.key, style="cyan"),
-        Column("value", setting_text, setting_text, wide=True, wraps=True),
-        Column("source", source_of, source_of, style="magenta"),
+        Column("key", lambda each: each.key, style="cyan"),
+        Column("value", setting_text, wide=True, wraps=True),
+        Column("source", source_of, style="magenta"),
     ]
     print_items(setting, columns, setting_record, form)
     if not setting:
         say("Everything is as the program has it by default; `nacre config set KEY VALUE` changes that.")
 
 
-@config_command.command("get")
+@command("get", config_command)
 @click.argument("key")
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def get(cli: CliContext, key: str, form: str | None) -> None:
     """Print one setting, and on stderr where it comes from."""
     known = effective_settings(cli)
@@ -151,12 +147,10 @@ def get(cli: CliContext, key: str, form: str | None) -> None:
         say(f"from {setting.source}")
 
 
-@config_command.command("set")
+@command("set", config_command)
 @click.argument("key")
 @click.argument("value")
 @project_option
-@global_options
-@click.pass_obj
 def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     """Write one setting to your own file, or with --project to that of this folder. All else in it stays as it is."""
     from nacre.clients.settings_file import set_value
@@ -182,11 +176,9 @@ def check_together(cli: CliContext, name: str, value: str) -> None:
         check_mirror(replace(cli.settings(), **{name: value}), "")  # type: ignore[arg-type]
 
 
-@config_command.command("unset")
+@command("unset", config_command)
 @click.argument("key")
 @project_option
-@global_options
-@click.pass_obj
 def unset_command(cli: CliContext, key: str, project: bool) -> None:
     """Remove one setting from your own file, or with --project from that of this folder."""
     from nacre.clients.settings_file import unset
@@ -202,10 +194,8 @@ def unset_command(cli: CliContext, key: str, project: bool) -> None:
     )
 
 
-@config_command.command("path")
+@command("path", config_command)
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def path(cli: CliContext, form: str | None) -> None:  # noqa: ARG001 (every command takes the cli)
     """Print where the settings are: your own file, and this folder's where there is one."""
     own, nearest = user_config(), project_file(Path.cwd())
@@ -219,10 +209,8 @@ def path(cli: CliContext, form: str | None) -> None:  # noqa: ARG001 (every comm
         say("Your own file is not there yet; `nacre config set KEY VALUE` makes it.")
 
 
-@config_command.command("edit")
+@command("edit", config_command)
 @project_option
-@global_options
-@click.pass_obj
 def edit(cli: CliContext, project: bool) -> None:
     """Open the file in your editor. What cannot be read as settings afterwards is not taken."""
     from nacre.cli.commands.edit import edit_text
@@ -356,9 +344,9 @@ def give_consent(folder: Path, *, yes: bool, form: str | None) -> None:
 def show_project_file(read: ProjectFile, form: str | None) -> None:
     values = flat(parsed(read.content, read.file))
     columns: list[Column[tuple[str, object]]] = [
-        Column("key", lambda each: each[0], lambda each: each[0], style="cyan"),
-        Column("value", lambda each: masked_value(*each), lambda each: masked_value(*each), wide=True, wraps=True),
-        Column("needs consent", needs_consent(read), needs_consent(read), style="magenta"),
+        Column("key", lambda each: each[0], style="cyan"),
+        Column("value", lambda each: masked_value(*each), wide=True, wraps=True),
+        Column("needs consent", needs_consent(read), style="magenta"),
     ]
     print_items(values, columns, lambda each: {"key": each[0], "value": masked_value(*each)}, form)
     if not values:
@@ -391,8 +379,8 @@ def list_consents(form: str | None) -> None:
 
     trusted = consents()
     columns: list[Column[Consent]] = [
-        Column("file", lambda each: each.file, lambda each: each.file, style="cyan", wide=True, wraps=True),
-        Column("state", state_of, state_of),
+        Column("file", lambda each: each.file, style="cyan", wide=True, wraps=True),
+        Column("state", state_of),
         Column("since", lambda each: iso(each.at), lambda each: iso(each.at)[:10]),
     ]
     print_items(

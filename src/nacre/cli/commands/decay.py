@@ -19,17 +19,17 @@ from nacre.cli.lookup import find_memories
 from nacre.cli.options import (
     Number,
     PlanOptions,
+    command,
     confidence_range,
     confirm_plan,
     form_option,
-    global_options,
     plan_options,
     positive_days_option,
     shares_option,
     show_plan,
 )
 from nacre.cli.ui.columns import ROOMY, excerpt, headline, short
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say, writes_unicode
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import memory_record
 from nacre.cli.ui.times import age
@@ -64,15 +64,13 @@ def decay_command() -> None:
     """
 
 
-@decay_command.command("scores")
+@command("scores", decay_command)
 @click.option(
     "-n", "limit", type=click.IntRange(min=0), metavar="N", default=20, show_default=True, help="At most; 0 for all."
 )
 @click.option("--weakest", is_flag=True, help="The weakest first.")
 @model_options
 @form_option()
-@global_options
-@click.pass_obj
 def scores(
     cli: CliContext, limit: int, weakest: bool, model: str | None, decay_rate: float | None, form: str | None
 ) -> None:
@@ -93,7 +91,7 @@ def weakest_first(ranked: Iterator[Scored], limit: int | None) -> list[Scored]:
     return list(reversed(deque(ranked, maxlen=limit)))
 
 
-@decay_command.command("plot")
+@command("plot", decay_command)
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @model_options
 @min_score_option
@@ -111,8 +109,6 @@ def weakest_first(ranked: Iterator[Scored], limit: int | None) -> list[Scored]:
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an .svg or .png."
 )
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def plot(
     cli: CliContext,
     ids: tuple[str, ...],
@@ -186,8 +182,7 @@ def draw_plot(rows: Plot) -> None:
         *plot_lines(rows.curves, floor, columns=size.columns, rows=size.lines),
         *plot_legend(rows.curves, rows.fates, floor, columns=size.columns),
     ]
-    plain = not (sys.stdout.encoding or "").lower().startswith("utf")
-    put("\n".join(map(plain_plot, lines) if plain else lines))
+    put("\n".join(lines if writes_unicode() else map(plain_plot, lines)))
 
 
 def plot_record(rows: Plot, days: float) -> dict[str, object]:
@@ -215,7 +210,7 @@ class AuditRow:
     worth: float | None
 
 
-@click.command("audit")
+@command("audit")
 @click.option(
     "--confidence",
     callback=confidence_range,
@@ -230,8 +225,6 @@ class AuditRow:
     "-n", "limit", type=click.IntRange(min=0), metavar="N", default=20, show_default=True, help="At most; 0 for all."
 )
 @form_option()
-@global_options
-@click.pass_obj
 def audit_command(
     cli: CliContext,
     confidence: tuple[float, float],
@@ -275,11 +268,9 @@ def audit_rows(store: MemoryStore, memories: list[Memory], now: float, *, fade: 
 def audit_columns(now: float) -> list[Column[AuditRow]]:
     return [
         Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
-        Column(
-            "type", lambda each: each.memory.type, lambda each: each.memory.type, style="magenta", least_width=ROOMY
-        ),
+        Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
         Column("confidence", lambda each: f"{each.memory.confidence:g}", confidence_text, right=True),
-        Column("faded to", lambda each: "" if each.worth is None else f"{each.worth:.4f}"),
+        Column("faded to", lambda each: "" if each.worth is None else f"{each.worth:.4f}", only="tsv"),
         Column("source", lambda each: each.memory.source, lambda each: each.memory.source or "(none)"),
         Column("validated", lambda each: validated_at(each.memory), lambda each: validated_age(each.memory, now)),
         Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
@@ -302,7 +293,7 @@ def audit_record(each: AuditRow) -> dict[str, object]:
     return {**memory_record(each.memory), "faded_to": each.worth}
 
 
-@click.command("fade")
+@command("fade")
 @click.option(
     "--half-life",
     callback=positive_days_option,
@@ -312,7 +303,6 @@ def audit_record(each: AuditRow) -> dict[str, object]:
     help="The time in which confidence that nobody renews is halved.",
 )
 @plan_options
-@click.pass_obj
 def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]) -> None:
     """List memories that nobody confirmed for long, and with --apply lower their confidence.
 
@@ -336,12 +326,12 @@ def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]
 def fade_columns(now: float) -> list[Column[FadedConfidence]]:
     return [
         Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
+        Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
+        Column("confidence", lambda each: f"{each.memory.confidence:g}", only="tsv"),
+        Column("faded to", lambda each: f"{each.confidence:.4f}", only="tsv"),
         Column(
-            "type", lambda each: each.memory.type, lambda each: each.memory.type, style="magenta", least_width=ROOMY
+            "confidence", lambda each: f"{each.memory.confidence:.2f} → {each.confidence:.2f}", right=True, only="table"
         ),
-        Column("confidence", lambda each: f"{each.memory.confidence:g}"),
-        Column("faded to", lambda each: f"{each.confidence:.4f}"),
-        Column("confidence", None, lambda each: f"{each.memory.confidence:.2f} → {each.confidence:.2f}", right=True),
         Column("confirmed", lambda each: confirmed_text(each, None), lambda each: confirmed_text(each, now)),
         Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
     ]

@@ -12,7 +12,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.marks import find_untrashed
 from nacre.cli.errors import UsageProblem
 from nacre.cli.lookup import find_memories
-from nacre.cli.options import dry_run_option, field_options, global_options, why_option, without_none, yes_option
+from nacre.cli.options import command, dry_run_option, field_options, why_option, without_none, yes_option
 from nacre.cli.ui.columns import excerpt, short
 from nacre.cli.ui.output import say
 from nacre.cli.ui.prompts import confirm_memories, text_argument
@@ -23,16 +23,14 @@ if TYPE_CHECKING:
 CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
 
 
-@click.command("edit")
+@command("edit")
 @click.argument("id")
 @click.option("--text", metavar="TEXT|-", help="Its new text; - reads it from stdin.")
 @click.option("--add-tag", metavar="TAG", multiple=True, help="Add a tag; repeat for several.")
 @click.option("--remove-tag", metavar="TAG", multiple=True, help="Take a tag away; repeat for several.")
 @field_options
 @click.option("--pin/--unpin", "pinned", default=None, help="Protect it from decay, or no longer.")
-@click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")
-@global_options
-@click.pass_obj
+@why_option
 def edit_command(
     cli: CliContext,
     /,
@@ -67,13 +65,14 @@ def edit_command(
     changed = after.updated_at != memory.updated_at
     say(f"{'Changed' if changed else 'Nothing changed in'} {short(after.id)}: {excerpt(after)}")
     _, kinds = make_guard(cli.settings()).fields({**changes, **({} if text is None else {"text": text})})
-    for note in guard_notes(kinds) if changed else ():
-        say(note)
+    say(*(guard_notes(kinds) if changed else ()))
 
 
 def edit_text(text: str, configured: str, *, extension: str = ".md") -> str | None:
     """None when it was closed without saving."""
-    editor = configured or os.environ.get("VISUAL") or os.environ.get("EDITOR") or default_editor()
+    usual = ("notepad",) if os.name == "nt" else ("nano", "vi")
+    installed = next((name for name in usual if shutil.which(name)), usual[0])
+    editor = configured or os.environ.get("VISUAL") or os.environ.get("EDITOR") or installed
     try:
         return click.edit(text, editor=editor, extension=extension)
     except click.ClickException as error:
@@ -82,21 +81,13 @@ def edit_text(text: str, configured: str, *, extension: str = ".md") -> str | No
         ) from error
 
 
-def default_editor() -> str:
-    if os.name == "nt":
-        return "notepad"
-    return next((name for name in ("nano", "vi") if shutil.which(name)), "nano")
-
-
-@click.command("merge")
+@command("merge")
 @click.argument("keep")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER...")
 @click.option("--text", metavar="TEXT|-", help="What it says from now on; - reads it from stdin.")
 @dry_run_option
 @yes_option
 @why_option
-@global_options
-@click.pass_obj
 def merge_command(
     cli: CliContext, keep: str, others: tuple[str, ...], text: str | None, dry_run: bool, yes: bool, why: str
 ) -> None:
@@ -110,19 +101,18 @@ def merge_command(
         if dry_run:
             say(f"{short(stays.id)} would stand for {', '.join(short(each.id) for each in gone)}; nothing was changed.")
             return
-        if not yes and len(gone) > 1:
-            confirm_memories(f"Merge into {short(stays.id)}", gone, "`nacre undo` takes it back.")
+        confirm_memories(
+            f"Merge into {short(stays.id)}", gone, "`nacre undo` takes it back.", yes=yes or len(gone) == 1
+        )
         merged = store.merge(stays.id, *(memory.id for memory in gone), text=said, why=why)
-    say(f"{short(merged.id)} ({excerpt(merged)}) now stands for {', '.join(short(each.id) for each in gone)}.")
-    say("`nacre undo` takes it back.")
+    replaced = ", ".join(short(each.id) for each in gone)
+    say(f"{short(merged.id)} ({excerpt(merged)}) now stands for {replaced}.", "`nacre undo` takes it back.")
 
 
-@click.command("supersede")
+@command("supersede")
 @click.argument("old")
 @click.argument("new")
-@click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")
-@global_options
-@click.pass_obj
+@why_option
 def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     """Replace OLD with NEW. OLD is superseded: it stays, but is no longer recalled."""
     with cli.open() as store:
@@ -131,12 +121,10 @@ def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     say(f"{short(later.id)} ({excerpt(later)}) now stands for {short(former.id)} ({excerpt(former)}).")
 
 
-@click.command("validate")
+@command("validate")
 @click.argument("id")
 @click.option("--confidence", type=float, metavar="0-1", help="How sure that is now.")
 @why_option
-@global_options
-@click.pass_obj
 def validate_command(cli: CliContext, id: str, confidence: float | None, why: str) -> None:
     """Confirm that a memory is still true, so that it is no longer stale."""
     with cli.open() as store:

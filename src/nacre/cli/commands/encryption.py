@@ -9,7 +9,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused, UsageProblem
-from nacre.cli.options import global_options, yes_option
+from nacre.cli.options import command, yes_option
 from nacre.cli.ui.output import say
 from nacre.cli.ui.prompts import confirm
 from nacre.factory import key_named, make_access, open_backend
@@ -74,12 +74,10 @@ def report_old_backups(*, plain: bool) -> None:
     say(f"Backups made before stay as they were: {'not encrypted' if plain else 'they open with the old key'}.")
 
 
-@click.command("encrypt")
+@command("encrypt")
 @click.option("--key", metavar="WHERE", help="The key: file:PATH, env:VARIABLE or keyring:NAME.")
 @click.option("--new-key-file", metavar="PATH", help="Make a random key, and keep it in this file.")
 @yes_option
-@global_options
-@click.pass_obj
 def encrypt_command(cli: CliContext, key: str | None, new_key_file: str | None, yes: bool) -> None:
     """Encrypt the whole store. From then on the setting `key` has to name the key.
 
@@ -105,10 +103,8 @@ def encrypt_command(cli: CliContext, key: str | None, new_key_file: str | None, 
     report_old_backups(plain=True)
 
 
-@click.command("decrypt")
+@command("decrypt")
 @yes_option
-@global_options
-@click.pass_obj
 def decrypt_command(cli: CliContext, yes: bool) -> None:
     """Remove the encryption of a store. The setting `key` names the key that it has."""
     from nacre.factory import is_encrypted, rekey_store, store_file
@@ -125,12 +121,10 @@ def decrypt_command(cli: CliContext, yes: bool) -> None:
     report_old_backups(plain=False)
 
 
-@click.command("rekey")
+@command("rekey")
 @click.option("--new-key", metavar="WHERE", help="The new key: file:PATH, env:VARIABLE or keyring:NAME.")
 @click.option("--new-key-file", metavar="PATH", help="Make a random key, and keep it in this file.")
 @yes_option
-@global_options
-@click.pass_obj
 def rekey_command(cli: CliContext, new_key: str | None, new_key_file: str | None, yes: bool) -> None:
     """Change the key of an encrypted store. The setting `key` names the one that it has."""
     from nacre.factory import is_encrypted, make_key_file, rekey_store, store_file

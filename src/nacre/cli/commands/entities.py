@@ -9,7 +9,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
-from nacre.cli.options import form_option, global_options, why_option
+from nacre.cli.options import command, form_option, global_options, why_option
 from nacre.cli.ui.columns import memory_columns
 from nacre.cli.ui.output import Column, print_items, say
 from nacre.cli.ui.records import memory_record
@@ -52,12 +52,10 @@ def list_suggestions(store: MemoryStore, limit: int, form: str | None) -> None:
     say("`nacre review --kind entity` decides them." if results else "No two names here look like one.")
 
 
-@entities_command.command("merge")
+@command("merge", entities_command)
 @click.argument("into", metavar="NAME")
 @click.argument("others", nargs=-1, required=True, metavar="OTHER...")
 @why_option
-@global_options
-@click.pass_obj
 def merge(cli: CliContext, into: str, others: tuple[str, ...], why: str) -> None:
     """Let the OTHER names mean the same as NAME, in one operation. The memories' own words stay as written."""
     with cli.open_or_make() as store:
@@ -65,11 +63,9 @@ def merge(cli: CliContext, into: str, others: tuple[str, ...], why: str) -> None
     say(f"All of them are {into!r} now; `nacre undo` takes it back." if done else f"They are {into!r} already.")
 
 
-@entities_command.command("unalias")
+@command("unalias", entities_command)
 @click.argument("name")
 @why_option
-@global_options
-@click.pass_obj
 def unalias(cli: CliContext, name: str, why: str) -> None:
     """Let a NAME that was merged with another be a name of its own again."""
     with cli.open() as store:
@@ -79,12 +75,10 @@ def unalias(cli: CliContext, name: str, why: str) -> None:
     say(f"{name!r} is not {former!r} any more; `nacre undo` takes it back.")
 
 
-@entities_command.command("about")
+@command("about", entities_command)
 @click.argument("name")
 @limit_option
 @form_option()
-@global_options
-@click.pass_obj
 def about(cli: CliContext, name: str, limit: int, form: str | None) -> None:
     """List the memories about NAME, by any of its names, newest first."""
     with cli.open() as store:
@@ -97,17 +91,17 @@ def about(cli: CliContext, name: str, limit: int, form: str | None) -> None:
 
 def columns() -> list[Column[Entity]]:
     return [
-        Column("name", lambda each: each.name, lambda each: each.name, style="cyan"),
-        Column("memories", lambda each: str(each.count), lambda each: str(each.count)),
-        Column("also", lambda each: ", ".join(each.aliases), lambda each: ", ".join(each.aliases), wide=True),
+        Column("name", lambda each: each.name, style="cyan"),
+        Column("memories", lambda each: str(each.count)),
+        Column("also", lambda each: ", ".join(each.aliases), wide=True),
     ]
 
 
 def pair_columns() -> list[Column[EntityPair]]:
     return [
-        Column("name", lambda pair: pair.a, lambda pair: pair.a, style="cyan"),
-        Column("other", lambda pair: pair.b, lambda pair: pair.b, style="cyan"),
-        Column("why", lambda pair: pair.reason, lambda pair: pair.reason, wide=True),
+        Column("name", lambda pair: pair.a, style="cyan"),
+        Column("other", lambda pair: pair.b, style="cyan"),
+        Column("why", lambda pair: pair.reason, wide=True),
     ]
 
 

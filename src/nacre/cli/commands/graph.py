@@ -6,52 +6,61 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import resolve_id
-from nacre.cli.options import (
-    as_of_option,
-    form_option,
-    global_options,
-    hidden_option,
-    traversal_options,
-    valid_at_option,
-)
+from nacre.cli.options import F, combine, command, form_option, several_option, time_options
 from nacre.cli.ui.columns import excerpt, headline, short
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, printable, put, say
+from nacre.cli.ui.output import DATA, Column, print_data, print_items, printable, put, say, writes_unicode
 from nacre.cli.ui.prompts import count_of
-from nacre.cli.ui.records import edge_record, memory_record
-from nacre.model import Edge, Graph, Memory, Neighbor, Path
+from nacre.cli.ui.records import memory_record
+from nacre.model import Edge, Graph, Memory, Neighbor
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
     from nacre.model import Direction
 
 MOST_LINKED = 20  # seeds of a drawing that names none: more than a screen holds
+ARROWS = {"out": "→", "in": "←"}
+depth_option = click.option(
+    "-d", "--depth", type=click.IntRange(min=1), default=1, show_default=True, help="Links to walk at most."
+)
+hidden_option = click.option(
+    "--hidden", "include_hidden", is_flag=True, help="Also through what is trashed, superseded or expired."
+)
 
 
-@click.command("graph")
+class WalkOptions(TypedDict):
+    """How links are followed, with the names that the store has for it."""
+
+    rel: tuple[str, ...] | None
+    direction: Direction
+    as_of: float | None
+    valid_at: float | None
+
+
+def walk_options(command: F) -> F:
+    return combine(
+        several_option("--rel", metavar="NAME", help="Along links of this relation; repeat for others."),
+        click.option(
+            "--direction", type=click.Choice(["both", "out", "in"]), default="both", show_default=True,
+            help="Along links from a memory, to it, or both.",
+        ),
+        time_options,
+    )(command)  # fmt: skip
+
+
+@command("graph")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@traversal_options
 @click.option("-d", "--depth", type=click.IntRange(min=0), default=1, show_default=True, help="Links to walk at most.")
-@as_of_option
-@valid_at_option
+@walk_options
 @form_option("ascii", "dot", "mermaid", "graphml", "html", "json")
-@global_options
-@click.pass_obj
 def graph_command(
-    cli: CliContext,
-    ids: tuple[str, ...],
-    rels: tuple[str, ...],
-    direction: Direction,
-    depth: int,
-    as_of: float | None,
-    valid_at: float | None,
-    form: str | None,
+    cli: CliContext, ids: tuple[str, ...], depth: int, form: str | None, **walk: Unpack[WalkOptions]
 ) -> None:
     """Draw memories and the links between them; without an ID, the most linked ones of the space.
 
@@ -63,10 +72,8 @@ def graph_command(
     An html page needs no network; graphml is for Gephi, yEd and others, mermaid for Markdown.
     """
     with cli.open() as store:
-        seeds = [resolve_id(store, id) for id in ids] or most_linked(store, as_of, valid_at)
-        result = store.subgraph(
-            seeds, depth=depth, rel=rels or None, direction=direction, as_of=as_of, valid_at=valid_at
-        )
+        seeds = [resolve_id(store, id) for id in ids] or most_linked(store, walk["as_of"], walk["valid_at"])
+        result = store.subgraph(seeds, depth=depth, **walk)
     if form in DATA:
         print_data(graph_record(result), form)
     else:
@@ -81,7 +88,7 @@ def graph_command(
 def draw_graph(graph: Graph, seeds: list[str], form: str | None) -> None:
     from nacre.transfer.graph_formats import dot, graphml, html, mermaid
 
-    plain = not (sys.stdout.encoding or "").lower().startswith("utf")
+    plain = not writes_unicode()
     if form == "graphml":  # what it says of its own encoding must be true
         put(graphml(graph).encode("ascii", "xmlcharrefreplace").decode() if plain else graphml(graph))
     elif form in ("dot", "mermaid", "html"):
@@ -103,7 +110,7 @@ def most_linked(store: MemoryStore, as_of: float | None, valid_at: float | None)
 def graph_record(graph: Graph) -> dict[str, object]:
     return {
         "nodes": [memory_record(memory) for memory in graph.nodes.values()],
-        "edges": [edge_record(edge) for edge in graph.edges],
+        "edges": [edge._asdict() for edge in graph.edges],
         "dangling": list(graph.dangling),
     }
 
@@ -162,82 +169,48 @@ class LinkTree:
         return [(edge, here, margin, at == len(fresh) - 1) for at, edge in enumerate(fresh)][::-1]
 
     def label(self, id: str) -> str:
+        from nacre.transfer.graph_formats import state
+
         self.printed.add(id)
-        return f"{short(id)} {node_text(self.graph.nodes[id])}"
+        memory = self.graph.nodes[id]
+        status = f" ({state(memory)})" if state(memory) else ""
+        return f"{short(id)} {excerpt(memory)}{status}"
 
 
 def tree(graph: Graph, seeds: Sequence[str], *, plain: bool = False) -> Iterator[str]:
     """The seeds are the roots; a memory without a link to them is a root too."""
-    drawing = LinkTree(graph, PLAIN_STROKES if plain else UNICODE_STROKES)
-    yield from drawing.lines([*seeds, *graph.nodes])
+    return LinkTree(graph, PLAIN_STROKES if plain else UNICODE_STROKES).lines([*seeds, *graph.nodes])
 
 
-def node_text(memory: Memory) -> str:
-    from nacre.transfer.graph_formats import state
-
-    return f"{excerpt(memory)} ({status})" if (status := state(memory)) else excerpt(memory)
-
-
-ARROWS = {"out": "→", "in": "←"}
-
-
-@click.command("neighbors")
+@command("neighbors")
 @click.argument("id")
-@traversal_options
-@click.option("-d", "--depth", type=click.IntRange(min=1), default=1, show_default=True, help="Links to walk at most.")
+@depth_option
 @hidden_option
-@as_of_option
-@valid_at_option
+@walk_options
 @form_option()
-@global_options
-@click.pass_obj
 def neighbors_command(
-    cli: CliContext,
-    id: str,
-    rels: tuple[str, ...],
-    direction: Direction,
-    depth: int,
-    hidden: bool,
-    as_of: float | None,
-    valid_at: float | None,
-    form: str | None,
+    cli: CliContext, id: str, depth: int, include_hidden: bool, form: str | None, **walk: Unpack[WalkOptions]
 ) -> None:
     """List the memories that links lead to from the one with this ID, nearest first."""
     with cli.open() as store:
-        result = store.neighbors(
-            resolve_id(store, id),
-            rel=rels or None,
-            direction=direction,
-            depth=depth,
-            include_hidden=hidden,
-            as_of=as_of,
-            valid_at=valid_at,
-        )
-    print_items(list(result), neighbor_columns(), neighbor_record, form)
-    if not result:
-        say("No links lead to another memory; `nacre link` makes one.")
+        result = store.neighbors(resolve_id(store, id), depth=depth, include_hidden=include_hidden, **walk)
+    columns: list[Column[Neighbor]] = [
+        Column("id", lambda near: near.memory.id, lambda near: short(near.memory.id), style="cyan"),
+        Column("depth", lambda near: str(near.depth), right=True),
+        Column("direction", lambda near: near.direction, only="tsv"),
+        Column("link", lambda near: near.rel, lambda near: f"{ARROWS[near.direction]} {near.rel}", style="magenta"),
+        Column("weight", lambda near: f"{near.weight:g}", right=True),
+        Column("type", lambda near: near.memory.type),
+        Column("text", lambda near: near.memory.text, lambda near: headline(near.memory), wide=True),
+    ]
+    empty = "No links lead to another memory; `nacre link` makes one."
+    print_items(list(result), columns, neighbor_record, form, empty)
     report_dangling(result.dangling)
 
 
 def report_dangling(ids: tuple[str, ...]) -> None:
     if ids:
         say("Links also name what is not here: " + ", ".join(map(short, ids)) + ".")
-
-
-def neighbor_columns() -> list[Column[Neighbor]]:
-    return [
-        Column("id", lambda near: near.memory.id, lambda near: short(near.memory.id), style="cyan"),
-        Column("depth", lambda near: str(near.depth), lambda near: str(near.depth), right=True),
-        Column("direction", lambda near: near.direction),
-        Column("link", lambda near: near.rel, neighbor_link, style="magenta"),
-        Column("weight", lambda near: f"{near.weight:g}", lambda near: f"{near.weight:g}", right=True),
-        Column("type", lambda near: near.memory.type, lambda near: near.memory.type),
-        Column("text", lambda near: near.memory.text, lambda near: headline(near.memory), wide=True),
-    ]
-
-
-def neighbor_link(near: Neighbor) -> str:
-    return f"{ARROWS[near.direction]} {near.rel}"
 
 
 def neighbor_record(near: Neighbor) -> dict[str, object]:
@@ -261,54 +234,35 @@ class PathStep:
         return "" if self.edge is None else self.edge.rel
 
 
-@click.command("path")
+@command("path")
 @click.argument("start")
 @click.argument("end")
-@traversal_options
 @hidden_option
-@as_of_option
-@valid_at_option
+@walk_options
 @form_option()
-@global_options
-@click.pass_obj
 def path_command(
-    cli: CliContext,
-    start: str,
-    end: str,
-    rels: tuple[str, ...],
-    direction: Direction,
-    hidden: bool,
-    as_of: float | None,
-    valid_at: float | None,
-    form: str | None,
+    cli: CliContext, start: str, end: str, include_hidden: bool, form: str | None, **walk: Unpack[WalkOptions]
 ) -> None:
     """Find a shortest path along links from the memory START to END. Ends with code 1 where there is none."""
     with cli.open() as store:
         ends = resolve_id(store, start), resolve_id(store, end)
-        result = store.path(
-            *ends, rel=rels or None, direction=direction, include_hidden=hidden, as_of=as_of, valid_at=valid_at
-        )
-    print_items(path_steps(result) if result else [], step_columns(), step_record, form)
+        result = store.path(*ends, include_hidden=include_hidden, **walk)
+    edges = (None, *result.edges) if result else ()
+    steps = [PathStep(memory, edge) for memory, edge in zip(result.memories if result else (), edges, strict=True)]
+    columns: list[Column[PathStep]] = [
+        Column("direction", lambda step: step.direction, only="tsv"),
+        Column("link", lambda step: step.rel, step_link, style="magenta"),
+        Column("id", lambda step: step.memory.id, lambda step: short(step.memory.id), style="cyan"),
+        Column("text", lambda step: step.memory.text, lambda step: headline(step.memory), wide=True),
+    ]
+    print_items(steps, columns, step_record, form)
     if result is None:
         raise NotFound(f"no links lead from {short(ends[0])} to {short(ends[1])}.")
 
 
-def path_steps(path: Path) -> list[PathStep]:
-    return [PathStep(memory, edge) for memory, edge in zip(path.memories, (None, *path.edges), strict=True)]
+def step_link(step: PathStep) -> str:
+    return {"": "", "out": f"{step.rel} →", "in": f"← {step.rel}"}[step.direction]
 
 
-def step_columns() -> list[Column[PathStep]]:
-    return [
-        Column("direction", lambda station: station.direction),
-        Column("link", lambda station: station.rel, step_link, style="magenta"),
-        Column("id", lambda station: station.memory.id, lambda station: short(station.memory.id), style="cyan"),
-        Column("text", lambda station: station.memory.text, lambda station: headline(station.memory), wide=True),
-    ]
-
-
-def step_link(station: PathStep) -> str:
-    return {"": "", "out": f"{station.rel} →", "in": f"← {station.rel}"}[station.direction]
-
-
-def step_record(station: PathStep) -> dict[str, object]:
-    return {"memory": memory_record(station.memory), "tie": edge_record(station.edge) if station.edge else None}
+def step_record(step: PathStep) -> dict[str, object]:
+    return {"memory": memory_record(step.memory), "tie": step.edge and step.edge._asdict()}

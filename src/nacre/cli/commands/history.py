@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import resolve_id
-from nacre.cli.options import as_of_option, form_option, global_options, valid_at_option
+from nacre.cli.options import TimeOptions, command, form_option, time_options
 from nacre.cli.ui.columns import headline, short
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, print_rows, say, shortened
+from nacre.cli.ui.output import DATA, Column, chosen_form, print_data, print_items, print_rows, say, shortened
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import field_text, memory_record, with_iso_times
 from nacre.cli.ui.times import age, known_by, since
@@ -23,20 +23,19 @@ from nacre.model.instants import iso
 LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 
 
-@click.command("history")
+@command("history")
 @click.argument("id")
-@as_of_option
-@valid_at_option
+@time_options
 @form_option()
-@global_options
-@click.pass_obj
-def history_command(cli: CliContext, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
+def history_command(cli: CliContext, id: str, form: str | None, **times: Unpack[TimeOptions]) -> None:
     """Show every version of this memory, oldest first, and what changed when and why."""
     with cli.open() as store:
-        history = store.history(resolve_id(store, id), as_of=as_of, valid_at=valid_at)
-    chosen = form or ("table" if sys.stdout.isatty() else "tsv")
+        history = store.history(resolve_id(store, id), **times)
+    chosen = chosen_form(form)
     if chosen in DATA:
-        print_data(history_record(history), chosen)
+        versions = [memory_record(version) for version in history.versions]
+        changes = [transition_record(change) for change in history.transitions]
+        print_data({"head": history.head.id, "versions": versions, "changes": changes}, chosen)
     elif chosen == "tsv":
         print_rows(history_rows(history))
     else:
@@ -44,14 +43,6 @@ def history_command(cli: CliContext, id: str, as_of: float | None, valid_at: flo
         if history.transitions:
             sys.stdout.write("\n")
         print_items(history.transitions, change_columns(cli.now()), transition_record, "table")
-
-
-def history_record(history: History) -> dict[str, object]:
-    return {
-        "head": history.head.id,
-        "versions": [memory_record(version) for version in history.versions],
-        "changes": [transition_record(change) for change in history.transitions],
-    }
 
 
 def transition_record(change: Transition) -> dict[str, object]:
@@ -78,23 +69,19 @@ def valid_from(version: Memory) -> float:
 
 def version_columns() -> list[Column[Memory]]:
     return [
-        Column("id", None, lambda each: short(each.id), style="cyan"),
-        Column("held from", None, lambda each: minute_text(valid_from(each))),
-        Column("until", None, valid_until),
-        Column("version", None, headline, wide=True, wraps=True),
+        Column("id", lambda each: short(each.id), style="cyan", only="table"),
+        Column("held from", lambda each: minute_text(valid_from(each)), only="table"),
+        Column("until", valid_until, only="table"),
+        Column("version", headline, wide=True, wraps=True, only="table"),
     ]
 
 
 def valid_until(version: Memory) -> str:
     if version.status == "trashed":
         return "(in the trash)"
-    return (
-        minute_text(version.valid_until)
-        if version.valid_until is not None
-        else "(superseded)"
-        if version.superseded_by
-        else "now"
-    )
+    if version.valid_until is not None:
+        return minute_text(version.valid_until)
+    return "(superseded)" if version.superseded_by else "now"
 
 
 def minute_text(at: float) -> str:
@@ -103,18 +90,15 @@ def minute_text(at: float) -> str:
 
 def change_columns(now: float) -> list[Column[Transition]]:
     return [
-        Column("changed", None, lambda each: f"{minute_text(each.at)} ({age(each.at, now)})"),
-        Column("by", None, lambda each: f"{each.operation} {short(each.new)}", style="magenta"),
-        Column("what", None, value_change, wide=True, wraps=True),
+        Column("changed", lambda each: f"{minute_text(each.at)} ({age(each.at, now)})", only="table"),
+        Column("by", lambda each: f"{each.operation} {short(each.new)}", style="magenta", only="table"),
+        Column("what", value_change, wide=True, wraps=True, only="table"),
     ]
 
 
 def value_change(change: Transition) -> str:
     why = f"\nbecause: {shortened(change.why, LONGEST_VALUE)}" if change.why else ""
     return f"{shortened(change.before, LONGEST_VALUE)} → {shortened(change.after, LONGEST_VALUE)}{why}"
-
-
-LONGEST_VALUE = 200
 
 
 class DiffLine(NamedTuple):
@@ -125,32 +109,29 @@ class DiffLine(NamedTuple):
     after: str
 
 
-@click.command("diff")
+@command("diff")
 @click.argument("earlier", metavar="WHEN")
 @click.argument("later", required=False, metavar="[WHEN]")
 @form_option()
-@global_options
-@click.pass_obj
 def diff_command(cli: CliContext, earlier: str, later: str | None, form: str | None) -> None:
     """Show what came (+), went (-) and changed (~) between two times, or since one.
 
     WHEN is 2h, 7d, a time, or a date (UTC). Of two dates both days count: from the first one's beginning to the second
     one's end. What was purged since is not told.
     """
-    begin, end = diff_moments(earlier, later, cli.now())
+    now = cli.now()
+    if later is not None and since(earlier, now) > since(later, now):
+        earlier, later = later, earlier
+    begin, end = since(earlier, now), now if later is None else known_by(later, now)
     with cli.open() as store:
         difference = store.diff(begin, end)
     if form in DATA:
         print_data(diff_record(difference), form)
     else:
         print_items(list(diff_lines(difference)), diff_columns(), list, form)
-    say(diff_summary(difference, begin, end))
-
-
-def diff_moments(earlier: str, later: str | None, now: float) -> tuple[float, float]:
-    if later is not None and since(earlier, now) > since(later, now):
-        earlier, later = later, earlier
-    return since(earlier, now), now if later is None else known_by(later, now)
+    came, went, changed = len(difference.added), len(difference.removed), len(difference.changed)
+    counts = f"{count_of(came)} came, {went:,} went, {changed:,} changed"
+    say(f"{counts} between {iso(begin)} and {iso(end)}.")
 
 
 def diff_lines(difference: Difference) -> Iterator[DiffLine]:
@@ -165,10 +146,10 @@ def diff_lines(difference: Difference) -> Iterator[DiffLine]:
 
 def diff_columns() -> list[Column[DiffLine]]:
     return [
-        Column("", lambda line: line.sign, lambda line: line.sign, style="magenta"),
+        Column("", lambda line: line.sign, style="magenta"),
         Column("id", lambda line: line.id, lambda line: short(line.id), style="cyan"),
         Column("field", lambda line: line.field, lambda line: line.field.replace("_", " ")),
-        Column("before", lambda line: line.before),
+        Column("before", lambda line: line.before, only="tsv"),
         Column("what", lambda line: line.after, diff_text, wide=True, wraps=True),
     ]
 
@@ -191,10 +172,3 @@ def diff_record(difference: Difference) -> dict[str, object]:
             for change in difference.changed
         ],
     }
-
-
-def diff_summary(difference: Difference, begin: float, end: float) -> str:
-    counts = (
-        f"{count_of(len(difference.added))} came, {len(difference.removed):,} went, {len(difference.changed):,} changed"
-    )
-    return f"{counts} between {iso(begin)} and {iso(end)}."

@@ -10,7 +10,7 @@ import click
 
 from nacre.cli.cli_context import ACTOR, CliContext
 from nacre.cli.errors import NotFound
-from nacre.cli.options import global_options
+from nacre.cli.options import command
 from nacre.cli.ui.output import FORMS, Column, print_items, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import InvalidInput
@@ -31,14 +31,12 @@ class IngestedFile:
     tally: Tally
 
 
-@click.command("ingest")
+@command("ingest")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(path_type=Path))
 @click.option("--format", "name", type=click.Choice(NAMES), help="The files' format; else each one tells it.")
 @click.option("--dry-run", is_flag=True, help="Say what would be kept, and keep nothing.")
 @click.option("--include-tools", "tools", is_flag=True, help="Also what tools were asked and answered, and thoughts.")
 @click.option("-f", "form", type=click.Choice(FORMS), help="How to print what was done.")
-@global_options
-@click.pass_obj
 def ingest_command(
     cli: CliContext, paths: tuple[Path, ...], name: str | None, dry_run: bool, tools: bool, form: str | None
 ) -> None:
@@ -119,14 +117,14 @@ def columns() -> list[Column[IngestedFile]]:
         def text(each: IngestedFile) -> str:
             return str(getattr(each.tally, name))
 
-        return Column(name, text, text, right=True)
+        return Column(name, text, right=True)
 
     return [
         Column("file", lambda each: str(each.path), lambda each: each.path.name, wide=True),
-        Column("format", lambda each: each.format, lambda each: each.format),
-        Column("space", lambda each: each.space, lambda each: each.space),
+        Column("format", lambda each: each.format),
+        Column("space", lambda each: each.space),
         *map(count, ("new", "unchanged", "changed", "gone")),
-        Column("skipped", skipped, skipped, right=True),
+        Column("skipped", skipped, right=True),
         count("broken"),
     ]
 

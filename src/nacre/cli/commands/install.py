@@ -14,7 +14,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.agents import PROFILES
 from nacre.cli.errors import NotFound, UsageProblem
-from nacre.cli.options import F, combine, form_option, global_options, yes_option
+from nacre.cli.options import F, combine, command, form_option, yes_option
 from nacre.cli.ui.output import Column, print_items, put, say
 from nacre.cli.ui.prompts import confirm
 from nacre.errors import ConfigError
@@ -93,7 +93,7 @@ class ClientRow:
     file: str
 
 
-@click.command("install")
+@command("install")
 @client_argument
 @click.option("--list", "listing", is_flag=True, help="List the clients on this machine, and end.")
 @client_options
@@ -106,8 +106,6 @@ class ClientRow:
 @click.option("--force", is_flag=True, help="Replace settings that cannot be read; the old file is kept.")
 @yes_option
 @form_option()
-@global_options
-@click.pass_obj
 def install_command(
     cli: CliContext, client: str | None, listing: bool, project: bool, server_name: str, profile: str | None,
     hooks: bool, printing: bool, guidance: bool, write_guidance: bool, verify: bool, force: bool, yes: bool,
@@ -219,10 +217,10 @@ def client_row(installer: Installer) -> ClientRow:
 
 def client_columns() -> list[Column[ClientRow]]:
     return [
-        Column("client", lambda row: row.client, lambda row: row.client, style="cyan"),
-        Column("here", lambda row: "yes" if row.present else "no", lambda row: "yes" if row.present else "no"),
-        Column("set up", lambda row: row.installed, lambda row: row.installed),
-        Column("file", lambda row: row.file, lambda row: row.file, wide=True, wraps=True),
+        Column("client", lambda row: row.client, style="cyan"),
+        Column("here", lambda row: "yes" if row.present else "no"),
+        Column("set up", lambda row: row.installed),
+        Column("file", lambda row: row.file, wide=True, wraps=True),
     ]
 
 
@@ -236,11 +234,9 @@ def client_record(row: ClientRow) -> dict[str, object]:
     }
 
 
-@click.command("uninstall")
+@command("uninstall")
 @client_argument
 @client_options
-@global_options
-@click.pass_obj
 def uninstall_command(cli: CliContext, client: str | None, project: bool, server_name: str) -> None:
     """Remove this memory from an agent's program: the server, the hooks, the guidance, and nothing else.
 

@@ -14,7 +14,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import resolve_id
-from nacre.cli.options import combine, form_option, global_options, why_option, yes_option
+from nacre.cli.options import combine, command, form_option, limit_option, moment_option, why_option, yes_option
 from nacre.cli.ui.columns import short
 from nacre.cli.ui.output import DATA, Column, json_line, one_line, print_data, print_items, put, say
 from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
@@ -33,7 +33,7 @@ from nacre.model import JournalEntry
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
-    from nacre.memory_store import MemoryStore
+    pass
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,12 +47,11 @@ class TailByDefault(click.Group):
         return super().parse_args(ctx, args)
 
 
-class EntryOptions(TypedDict):
-    about: str | None
+class EntryFilter(TypedDict):
     operation: str | None
     actor: str | None
-    since: str | None
-    until: str | None
+    since: float | None
+    until: float | None
 
 
 def entry_options(command: F) -> F:
@@ -60,8 +59,8 @@ def entry_options(command: F) -> F:
         click.option("--id", "about", metavar="ID", help="What was done to this memory."),
         click.option("--act", "operation", metavar="NAME", help="Operations of this name: remember, edit, forget, …"),
         click.option("--actor", metavar="NAME", help="What this actor did: cli, lib, mcp, …"),
-        click.option("--since", metavar="WHEN", help="Done since: 30m, 2h, 7d, 4w, or a date (UTC)."),
-        click.option("--until", metavar="WHEN", help="Done until: 7d, or a date, whose whole day counts."),
+        moment_option("--since", since, "Done since: 30m, 2h, 7d, 4w, or a date (UTC)."),
+        moment_option("--until", until, "Done until: 7d, or a date, whose whole day counts."),
     )(command)
 
 
@@ -76,39 +75,40 @@ def journal_command() -> None:
     """
 
 
-@journal_command.command("tail")
+@command("tail", journal_command)
 @click.argument("id", required=False)
-@click.option("-n", "limit", type=click.IntRange(min=0), default=20, show_default=True, help="At most; 0 for all.")
+@limit_option(20)
 @click.option("--all", "everything", is_flag=True, help="All of them, as -n 0.")
 @entry_options
 @form_option()
-@global_options
-@click.pass_obj
 def tail(
-    cli: CliContext, id: str | None, limit: int, everything: bool, form: str | None, **narrowed: Unpack[EntryOptions]
+    cli: CliContext,
+    id: str | None,
+    limit: int,
+    everything: bool,
+    about: str | None,
+    form: str | None,
+    **chosen: Unpack[EntryFilter],
 ) -> None:
     """Show the last operations, newest first, of all memories or of the one with this ID."""
-    if id is not None and narrowed["about"] is not None:
+    if id is not None and about is not None:
         raise click.UsageError("Name the memory once, as ID or with --id.")
-    narrowed["about"] = about = id if id is not None else narrowed["about"]
+    about = id if id is not None else about
     with cli.open() as store:
-        meant, chosen = entry_filter(store, narrowed, cli.now())
+        meant = resolve_id(store, about) if about is not None else None
         entries = store.journal(meant, **chosen, limit=None if everything else limit or None)
-        if about and not entries and not any(value for name, value in narrowed.items() if name != "about"):
+        if about and not entries and not any(chosen.values()):
             raise MemoryNotFound(about, store.space)
-    print_items(entries, entry_columns(cli.now()), entry_record, form)
-    if not entries:
-        say("Nothing in the journal fits." if any(narrowed.values()) else "Nothing was done here yet.")
+    empty = "Nothing in the journal fits." if about or any(chosen.values()) else "Nothing was done here yet."
+    print_items(entries, entry_columns(cli.now()), entry_record, form, empty)
 
 
 journal_command.add_command(tail, "list")
 
 
-@journal_command.command("show")
+@command("show", journal_command)
 @click.argument("batch")
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def show(cli: CliContext, batch: str, form: str | None) -> None:
     """Show one operation in full: every memory that it changed, field by field, before and after."""
     with cli.open() as store:
@@ -124,30 +124,25 @@ def show(cli: CliContext, batch: str, form: str | None) -> None:
         put("\n".join(operation_lines(entries, cli.now())))
 
 
-@journal_command.command("undo")
+@command("undo", journal_command)
 @click.argument("batch")
 @why_option
-@global_options
-@click.pass_obj
 def undo(cli: CliContext, batch: str, why: str) -> None:
     """Undo one operation, as `nacre undo BATCH` does."""
     with cli.open() as store:
         report_undo(store.undo(batch, why=why))
 
 
-@journal_command.command("export")
+@command("export", journal_command)
 @click.argument("file", default="-", metavar="[FILE|-]", type=click.Path(dir_okay=False, path_type=Path))
 @entry_options
 @click.option("--gzip", "packed", is_flag=True, help="Compress it; a FILE that ends in .gz is, without asking.")
-@global_options
-@click.pass_obj
-def export(cli: CliContext, file: Path, packed: bool, **narrowed: Unpack[EntryOptions]) -> None:
+def export(cli: CliContext, file: Path, about: str | None, packed: bool, **chosen: Unpack[EntryFilter]) -> None:
     """Write the journal as JSON lines, oldest first, to FILE or to stdout."""
     if str(file) == "-" and packed and sys.stdout.isatty():
         raise click.UsageError("A terminal cannot show what is compressed; name a FILE.")
     with cli.open() as store:
-        about, chosen = entry_filter(store, narrowed, cli.now())
-        entries = store.iterate_journal(about, **chosen)
+        entries = store.iterate_journal(resolve_id(store, about) if about is not None else None, **chosen)
         if str(file) == "-":
             write_entries(entries, sys.stdout.buffer, packed=packed)
             return
@@ -156,12 +151,10 @@ def export(cli: CliContext, file: Path, packed: bool, **narrowed: Unpack[EntryOp
     say(f"Wrote {count_of(written, 'entry', 'entries')} to {file}.")
 
 
-@journal_command.command("compact")
+@command("compact", journal_command)
 @click.option("--older-than", metavar="WHEN", help="90d, 2y or a date; the setting journal_days unless given.")
 @yes_option
 @why_option
-@global_options
-@click.pass_obj
 def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> None:
     """Delete old journal entries. The memories stay as they are."""
     now = cli.now()
@@ -170,39 +163,21 @@ def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> Non
         raise click.UsageError(
             "The setting journal_days keeps the journal for ever; say --older-than 90d, for example."
         )
-    if not yes:
-        confirm(
-            f"Delete the journal entries before {iso(now - days * DAY)}? This is for good: they can no longer "
-            "be undone, nor can the time before be asked about."
-        )
+    confirm(
+        f"Delete the journal entries before {iso(now - days * DAY)}? This is for good: they can no longer "
+        "be undone, nor can the time before be asked about.",
+        yes=yes,
+    )
     with cli.open() as store:
         dropped = store.compact(older_than_days=days, why=why)
-    say(
-        f"Dropped {count_of(dropped, 'entry', 'entries')} for good." if dropped else "The journal holds nothing so old."
-    )
-
-
-class EntryFilter(TypedDict):
-    operation: str | None
-    actor: str | None
-    since: float | None
-    until: float | None
-
-
-def entry_filter(store: MemoryStore, options: EntryOptions, now: float) -> tuple[str | None, EntryFilter]:
-    about = resolve_id(store, options["about"]) if options["about"] is not None else None
-    return about, {
-        "operation": options["operation"],
-        "actor": options["actor"],
-        "since": since(options["since"], now) if options["since"] else None,
-        "until": until(options["until"], now) if options["until"] else None,
-    }
+    done = f"Dropped {count_of(dropped, 'entry', 'entries')} for good."
+    say(done if dropped else "The journal holds nothing so old.")
 
 
 def write_entries(entries: Iterable[JournalEntry], out: IO[bytes], *, packed: bool) -> int:
     count = 0
     with gzip.GzipFile(fileobj=out, mode="wb", filename="", mtime=0) if packed else nullcontext(out) as stream:
-        for count, entry in enumerate(entries, 1):  # noqa: B007 (how many is what is told)
+        for count, entry in enumerate(entries, 1):  # noqa: B007 (the count is returned)
             stream.write(json_line(entry_record(entry)).encode())
     out.flush()
     return count
@@ -212,8 +187,8 @@ def entry_columns(now: float) -> list[Column[JournalEntry]]:
     return [
         Column("batch", lambda entry: entry.operation.batch, lambda entry: short(entry.operation.batch), style="cyan"),
         Column("when", lambda entry: iso(entry.operation.at), lambda entry: age(entry.operation.at, now)),
-        Column("actor", lambda entry: entry.operation.actor, lambda entry: entry.operation.actor),
-        Column("operation", lambda entry: entry.operation.name, lambda entry: entry.operation.name, style="magenta"),
+        Column("actor", lambda entry: entry.operation.actor),
+        Column("operation", lambda entry: entry.operation.name, style="magenta"),
         Column("memory", lambda entry: entry.memory_id, entry_subject),
         Column("what", entry_summary, lambda entry: one_line(entry_summary(entry)), wide=True),
     ]
@@ -230,27 +205,22 @@ def operation_lines(entries: list[JournalEntry], now: float) -> Iterator[str]:
         yield ""
         yield click.style(one_line(f"{entry_subject(entry)}{entry_state(entry)}"), fg="cyan")
         for name, (before, after) in field_changes(entry).items():
-            yield f"  {name.replace('_', ' ')}: {one_line(change_text(entry, before, after))}"
+            change = after if entry.before is None else before if entry.after is None else f"{before} → {after}"
+            yield f"  {name.replace('_', ' ')}: {one_line(change)}"
 
 
 def entry_state(entry: JournalEntry) -> str:
     if entry.damaged:
-        return ": what the journal told of it cannot be read"
+        return ": its journal entry cannot be read"
     if entry.before is None and entry.after is None:
         return ": its content is gone for good"
     return " came" if entry.before is None else " went" if entry.after is None else ""
 
 
-def change_text(entry: JournalEntry, before: str, after: str) -> str:
-    return after if entry.before is None else before if entry.after is None else f"{before} → {after}"
-
-
-@click.command("undo")
+@command("undo")
 @click.argument("batch", required=False)
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Undo the last N operations, all or none.")
 @why_option
-@global_options
-@click.pass_obj
 def undo_command(cli: CliContext, batch: str | None, last: int | None, why: str) -> None:
     """Undo the last operation, or the one whose BATCH `nacre journal` shows; its first characters suffice.
 
@@ -261,7 +231,6 @@ def undo_command(cli: CliContext, batch: str | None, last: int | None, why: str)
 
 
 def report_undo(undone: list[JournalEntry]) -> None:
-    for entry in undone[:LONGEST_LIST]:
-        say(f"{entry_subject(entry)} {undo_outcome(entry)}")
+    say(*(f"{entry_subject(entry)} {undo_outcome(entry)}" for entry in undone[:LONGEST_LIST]))
     if len(undone) > LONGEST_LIST:
-        say(f"and {len(undone) - LONGEST_LIST:,} more; `nacre journal` tells them all.")
+        say(f"and {len(undone) - LONGEST_LIST:,} more; `nacre journal` lists them all.")

@@ -11,26 +11,23 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import find_memories, resolve_target
-from nacre.cli.options import form_option, global_options, why_option, yes_option
+from nacre.cli.options import command, form_option, why_option, yes_option
 from nacre.cli.ui.columns import excerpt, short
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, print_rows, printable, put, say
 from nacre.cli.ui.prompts import confirm, count_of
-from nacre.cli.ui.records import edge_record
 from nacre.model import Edge, Linked, Memory
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
 
 
-@click.command("link")
+@command("link")
 @click.argument("source")
 @click.argument("target")
 @click.option("-r", "--rel", default="related", show_default=True, metavar="NAME", help="How the two are related.")
 @click.option("-w", "--weight", type=float, default=1.0, metavar="NUMBER", help="How strong the link is; 1 is plain.")
 @why_option
 @form_option("text", "tsv", "json")
-@global_options
-@click.pass_obj
 def link_command(
     cli: CliContext, source: str, target: str, rel: str, weight: float, why: str, form: str | None
 ) -> None:
@@ -65,17 +62,14 @@ def report_link(linked: Linked, other: Memory | None) -> None:
         say(f"No memory {linked.link.to!r} is here yet; the link stays until it is.")
     if not linked.new:
         say("This link exists already.")
-    for note in linked.notes:
-        say(note)
+    say(*linked.notes)
 
 
-@click.command("unlink")
+@command("unlink")
 @click.argument("source")
 @click.argument("target")
 @click.option("-r", "--rel", metavar="NAME", help="Only the link of this relation; every one unless given.")
 @why_option
-@global_options
-@click.pass_obj
 def unlink_command(cli: CliContext, source: str, target: str, rel: str | None, why: str) -> None:
     """Remove the links that lead from SOURCE to TARGET."""
     with cli.open() as store:
@@ -96,12 +90,10 @@ class Relation:
     waits_for_review: bool
 
 
-@click.command("relations")
+@command("relations")
 @click.option("--add", metavar="NAME", help="Teach the store a relation, or confirm one that waits for review.")
 @click.option("--description", default="", metavar="TEXT", help="What the added relation means.")
 @form_option()
-@global_options
-@click.pass_obj
 def relations_command(cli: CliContext, add: str | None, description: str, form: str | None) -> None:
     """List the relations that links can have, with what they mean; or add one."""
     if description and add is None:
@@ -113,28 +105,19 @@ def relations_command(cli: CliContext, add: str | None, description: str, form: 
             return
         waiting = {item.word for item in store.review(kinds="word", limit=None)}
         known = [Relation(name, meaning, name in waiting) for name, meaning in store.relations().items()]
-    print_items(known, relation_columns(), asdict, form)
-
-
-def relation_columns() -> list[Column[Relation]]:
-    return [
-        Column("relation", lambda known: known.relation, lambda known: known.relation, style="cyan"),
-        Column("waits", lambda known: "waits" if known.waits_for_review else ""),
-        Column("meaning", lambda known: known.description, relation_meaning, wide=True, wraps=True),
+    columns: list[Column[Relation]] = [
+        Column("relation", lambda each: each.relation, style="cyan"),
+        Column("waits", lambda each: "waits" if each.waits_for_review else "", only="tsv"),
+        Column("meaning", lambda each: each.description, relation_meaning, wide=True, wraps=True),
     ]
+    print_items(known, columns, asdict, form)
 
 
 def relation_meaning(known: Relation) -> str:
     return known.description + (" (new; `nacre review` confirms it)" if known.waits_for_review else "")
 
 
-@dataclass(frozen=True, slots=True)
-class WeakLink:
-    edge: Edge
-    between: str
-
-
-@click.command("prune-links")
+@command("prune-links")
 @click.option("--below", type=float, default=0.3, show_default=True, metavar="WEIGHT", help="Links lighter than this,")
 @click.option(
     "--walks", type=click.IntRange(min=0), default=0, show_default=True, help="that led somewhere so often at most."
@@ -143,8 +126,6 @@ class WeakLink:
 @yes_option
 @why_option
 @form_option()
-@global_options
-@click.pass_obj
 def prune_links_command(
     cli: CliContext, below: float, walks: int, applied: bool, yes: bool, why: str, form: str | None
 ) -> None:
@@ -154,30 +135,25 @@ def prune_links_command(
     """
     with cli.open() as store:
         edges = store.weak_links(below=below, walks=walks)
-        print_items(weak_links(store, edges), weak_link_columns(), lambda each: edge_record(each.edge), form)
-        if not edges:
-            say("No link is that weak.")
-        elif not applied:
+        print_items(edges, weak_link_columns(store), Edge._asdict, form, "No link is that weak.")
+        if edges and not applied:
             say(f"{count_of(len(edges), 'link', 'links')} would be removed; --apply does it.")
-        else:
-            if not yes:
-                confirm(f"Remove {count_of(len(edges), 'link', 'links')}? `nacre undo` can bring them back.")
+        elif edges:
+            confirm(f"Remove {count_of(len(edges), 'link', 'links')}? `nacre undo` can bring them back.", yes=yes)
             gone = store.prune_links(edges, why=why)
             say(f"Removed {count_of(gone, 'link', 'links')}; `nacre undo` brings them back.")
 
 
-def weak_links(store: MemoryStore, edges: list[Edge]) -> list[WeakLink]:
-    ids = dict.fromkeys(id for edge in edges for id in (edge.source, edge.target))
-    texts = {id: excerpt(memory) if (memory := store.get(id)) else "(not here)" for id in ids}
-    return [WeakLink(edge, f"{texts[edge.source]} → {texts[edge.target]}") for edge in edges]
+def weak_link_columns(store: MemoryStore) -> list[Column[Edge]]:
+    def text(id: str) -> str:
+        memory = store.get(id)
+        return excerpt(memory) if memory else "(not here)"
 
-
-def weak_link_columns() -> list[Column[WeakLink]]:
     return [
-        Column("source", lambda each: each.edge.source, lambda each: short(each.edge.source), style="cyan"),
-        Column("link", lambda each: each.edge.rel, lambda each: f"{each.edge.rel} →", style="magenta"),
-        Column("target", lambda each: each.edge.target, lambda each: short(each.edge.target), style="cyan"),
-        Column("weight", lambda each: f"{each.edge.weight:g}", lambda each: f"{each.edge.weight:g}", right=True),
-        Column("walks", lambda each: str(each.edge.walks), lambda each: str(each.edge.walks), right=True),
-        Column("between", None, lambda each: each.between, wide=True),
+        Column("source", lambda edge: edge.source, lambda edge: short(edge.source), style="cyan"),
+        Column("link", lambda edge: edge.rel, lambda edge: f"{edge.rel} →", style="magenta"),
+        Column("target", lambda edge: edge.target, lambda edge: short(edge.target), style="cyan"),
+        Column("weight", lambda edge: f"{edge.weight:g}", right=True),
+        Column("walks", lambda edge: str(edge.walks), right=True),
+        Column("between", lambda edge: f"{text(edge.source)} → {text(edge.target)}", wide=True, only="table"),
     ]

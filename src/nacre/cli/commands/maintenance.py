@@ -15,7 +15,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, StoreProblem
-from nacre.cli.options import form_option, global_options
+from nacre.cli.options import command, form_option
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput
@@ -52,12 +52,10 @@ def maintenance_command() -> None:
     """
 
 
-@maintenance_command.command("tick")
+@command("tick", maintenance_command)
 @click.option("--job", "jobs", type=click.Choice(list(JOBS)), multiple=True, help="Only this, due or not; repeatable.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @form_option()
-@global_options
-@click.pass_obj
 def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, form: str | None) -> None:
     """Do what is due, once. Looks after every space of the store, unless --space names one."""
     with cli.open() as store:
@@ -72,10 +70,8 @@ def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, form: str | None
         say("Nothing was due.")
 
 
-@maintenance_command.command("run")
+@command("run", maintenance_command)
 @click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Write the log to FILE, not to stderr.")
-@global_options
-@click.pass_obj
 def run(cli: CliContext, log: Path | None) -> None:
     """Do what is due from now on, in the foreground, until SIGTERM or Ctrl-C; the job under way is finished."""
     places = places_of(cli)
@@ -89,9 +85,7 @@ def run(cli: CliContext, log: Path | None) -> None:
             logging.getLogger("nacre").info("The maintenance ends.")
 
 
-@maintenance_command.command("start")
-@global_options
-@click.pass_obj
+@command("start", maintenance_command)
 def start(cli: CliContext) -> None:
     """Do what is due from now on, in the background."""
     places = places_of(cli)
@@ -110,7 +104,7 @@ def start(cli: CliContext) -> None:
     put(str(pid))
 
 
-@maintenance_command.command("stop")
+@command("stop", maintenance_command)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0),
@@ -119,8 +113,6 @@ def start(cli: CliContext) -> None:
     metavar="SECONDS",
     help="How long to wait for the job that it is at.",
 )
-@global_options
-@click.pass_obj
 def stop(cli: CliContext, timeout: float) -> None:
     """End the maintenance in the background; the job under way is finished."""
     places = places_of(cli)
@@ -135,10 +127,8 @@ def stop(cli: CliContext, timeout: float) -> None:
     say(f"The maintenance, process {process.pid}, has ended.")
 
 
-@maintenance_command.command("status")
+@command("status", maintenance_command)
 @form_option()
-@global_options
-@click.pass_obj
 def status(cli: CliContext, form: str | None) -> None:
     """Show for each job when it ran, when it is due, what it did and what went wrong, and who does it."""
     now = cli.now()
@@ -161,10 +151,8 @@ def status(cli: CliContext, form: str | None) -> None:
         say(f"The store is looked after by {holder}.")
 
 
-@maintenance_command.command("unit")
+@command("unit", maintenance_command)
 @click.argument("system", type=click.Choice(list(UNITS)), required=False)
-@global_options
-@click.pass_obj
 def unit(cli: CliContext, system: str | None) -> None:
     """Print what lets systemd or launchd keep the maintenance of this store running."""
     places = places_of(cli)
@@ -238,16 +226,16 @@ def job_lines(scheduler: MaintenanceScheduler) -> list[JobLine]:
 
 def job_columns(now: float) -> list[Column[JobLine]]:
     return [
-        Column("job", lambda line: line.job, lambda line: line.job, style="cyan"),
+        Column("job", lambda line: line.job, style="cyan"),
         Column("space", lambda line: line.space, lambda line: line.space or "(all)"),
-        Column("every", interval_text, interval_text),
+        Column("every", interval_text),
         Column("last run", lambda line: iso_or_empty(line.history.last_at), lambda line: last_run(line, now)),
         Column(
             "next", lambda line: iso_or_empty(line.next_at) if line.next_at else "", lambda line: next_run(line, now)
         ),
-        Column("runs", lambda line: str(line.history.runs)),
+        Column("runs", lambda line: str(line.history.runs), only="tsv"),
         Column("done", lambda line: str(line.history.done), lambda line: f"{line.history.done:,}", right=True),
-        Column("error", lambda line: line.history.error, lambda line: line.history.error, wide=True, wraps=True),
+        Column("error", lambda line: line.history.error, wide=True, wraps=True),
     ]
 
 
@@ -286,10 +274,10 @@ def job_record(line: JobLine, now: float) -> dict[str, object]:
 
 def result_columns() -> list[Column[JobResult]]:
     return [
-        Column("job", lambda each: each.job, lambda each: each.job, style="cyan"),
+        Column("job", lambda each: each.job, style="cyan"),
         Column("space", lambda each: each.space, lambda each: each.space or "(all)"),
         Column("done", lambda each: str(each.done), lambda each: f"{each.done:,}", right=True),
-        Column("what", result_text, result_text, wide=True, wraps=True),
+        Column("what", result_text, wide=True, wraps=True),
     ]
 
 

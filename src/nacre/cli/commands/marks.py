@@ -11,7 +11,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused
 from nacre.cli.lookup import find_memories
-from nacre.cli.options import global_options, why_option
+from nacre.cli.options import command, why_option
 from nacre.cli.ui.columns import excerpt, short
 from nacre.cli.ui.output import say
 from nacre.cli.ui.prompts import count_of
@@ -24,17 +24,15 @@ if TYPE_CHECKING:
 def mark_command(name: str, help: str, done: str) -> click.Command:
     """A command named as the method of the store that it calls."""
 
-    @click.command(name, help=help)
+    @command(name, help=help)
     @click.argument("ids", nargs=-1, required=True, metavar="ID...")
     @why_option
-    @global_options
-    @click.pass_obj
-    def command(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
+    def mark(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
         with cli.open() as store:
             method: Callable[..., list[Memory]] = getattr(store, name)
             report_marked(method(*(memory.id for memory in find_untrashed(store, ids)), why=why), done)
 
-    return command
+    return mark
 
 
 def find_untrashed(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
@@ -62,26 +60,20 @@ unpin_command = mark_command("unpin", "Let memories decay again.", "Unpinned")
 
 
 archive_command = mark_command(
-    "archive",
-    "Hide memories. With --include-archived, `list`, `recall` and `pack` look there too.",
-    "Archived",
+    "archive", "Hide memories. With --include-archived, `list`, `recall` and `pack` look there too.", "Archived"
 )
 
 
 unarchive_command = mark_command(
-    "unarchive",
-    "Take memories out of the archive, back to where they were.",
-    "Took out of the archive:",
+    "unarchive", "Take memories out of the archive, back to where they were.", "Took out of the archive:"
 )
 
 
-@click.command("tag")
+@command("tag")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @click.option("-a", "--add", metavar="TAG", multiple=True, help="Add a tag; repeat for several.")
 @click.option("-r", "--remove", metavar="TAG", multiple=True, help="Take a tag away; repeat for several.")
 @why_option
-@global_options
-@click.pass_obj
 def tag_command(cli: CliContext, ids: tuple[str, ...], add: tuple[str, ...], remove: tuple[str, ...], why: str) -> None:
     """Add tags to memories or remove some, in one operation. Their texts and vectors stay as they are."""
     if not add and not remove:
@@ -113,12 +105,10 @@ def amount_argument(_ctx: click.Context, _argument: click.Parameter, value: str)
     return (None, number) if match[1] == "=" else (number if match[1] == "+" else -number, None)
 
 
-@click.command("bump", cls=NegativeAmountCommand)
+@command("bump", cls=NegativeAmountCommand)
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @click.argument("change", callback=amount_argument, metavar="+0.2|-0.1|=0.9")
 @why_option
-@global_options
-@click.pass_obj
 def bump_command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | None, float | None], why: str) -> None:
     """Raise or lower the importance of memories, in one operation. An importance stays between 0 and 1."""
     by, to = change

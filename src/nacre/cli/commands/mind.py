@@ -11,20 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import combine, form_option, global_options
+from nacre.cli.options import command, form_option
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say, shortened
 from nacre.cli.ui.times import age
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
     from nacre.minds.cognitive import CognitiveMemory
-    from nacre.minds.records import (
-        EpisodicMemory,
-        ProceduralMemory,
-        ProspectiveMemory,
-        SemanticFact,
-        WorkingMemorySlot,
-    )
+    from nacre.minds.records import EpisodicMemory, ProceduralMemory, ProspectiveMemory, SemanticFact, WorkingMemorySlot
 
 F = TypeVar("F", bound=Callable[..., Any])
 LISTED = 400  # characters of a text in a table
@@ -35,10 +29,6 @@ Line = tuple[str, int]
 @click.group("mind")
 def mind_command() -> None:
     """Show an agent's six kinds of memory."""
-
-
-def listing_options(function: F) -> F:
-    return combine(form_option(), global_options)(function)
 
 
 def limited(default: int) -> Callable[[F], F]:
@@ -54,10 +44,9 @@ def opened(cli: CliContext, agent: str) -> Iterator[CognitiveMemory]:
         yield CognitiveMemory(agent, store=store)
 
 
-@mind_command.command("status")
+@command("status", mind_command)
 @click.argument("agent")
-@listing_options
-@click.pass_obj
+@form_option()
 def status(cli: CliContext, agent: str, form: str | None) -> None:
     """Count the memories of each kind."""
     with opened(cli, agent) as mind:
@@ -66,24 +55,23 @@ def status(cli: CliContext, agent: str, form: str | None) -> None:
         print_data(counted, form)
         return
     columns: list[Column[Line]] = [
-        Column("kind", lambda line: line[0], lambda line: line[0], style="cyan"),
+        Column("kind", lambda line: line[0], style="cyan"),
         Column("memories", lambda line: str(line[1]), lambda line: f"{line[1]:,}", right=True),
     ]
     print_items(list(counted.items()), columns, list, form)
 
 
-@mind_command.command("working")
+@command("working", mind_command)
 @click.argument("agent")
 @click.argument("task")
-@listing_options
-@click.pass_obj
+@form_option()
 def working(cli: CliContext, agent: str, task: str, form: str | None) -> None:
     """Show the working memory of a task, the most relevant first."""
     with opened(cli, agent) as mind:
         result = mind.get_working(task)
     columns: list[Column[WorkingMemorySlot]] = [
         identity(),
-        Column("kind", lambda slot: slot.slot_type, lambda slot: slot.slot_type, style="magenta"),
+        Column("kind", lambda slot: slot.slot_type, style="magenta"),
         Column("rel", lambda slot: f"{slot.relevance:g}", lambda slot: f"{slot.relevance:.2f}", right=True),
         Column("content", lambda slot: slot.content, lambda slot: shortened(slot.content, LISTED), wide=True),
     ]
@@ -92,12 +80,11 @@ def working(cli: CliContext, agent: str, task: str, form: str | None) -> None:
         say(f"There is no working memory for {task!r}.")
 
 
-@mind_command.command("episodes")
+@command("episodes", mind_command)
 @click.argument("agent")
 @limited(20)
 @click.option("--compressed", is_flag=True, help="Also list consolidated episodes.")
-@listing_options
-@click.pass_obj
+@form_option()
 def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: str | None) -> None:
     """List the agent's episodes, the latest first."""
     with opened(cli, agent) as mind:
@@ -105,9 +92,9 @@ def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: st
     now = cli.now()
     columns: list[Column[EpisodicMemory]] = [
         identity(),
-        Column("index", lambda each: str(each.temporal_index), lambda each: str(each.temporal_index), right=True),
+        Column("index", lambda each: str(each.temporal_index), right=True),
         moment(now),
-        Column("source", lambda each: each.source_label, lambda each: each.source_label, style="magenta"),
+        Column("source", lambda each: each.source_label, style="magenta"),
         Column("content", lambda each: each.content, lambda each: shortened(each.content, LISTED), wide=True),
     ]
     print_items(result, columns, record, form)
@@ -115,13 +102,12 @@ def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: st
         say(f"{agent} has no episodes.")
 
 
-@mind_command.command("facts")
+@command("facts", mind_command)
 @click.argument("agent")
 @click.argument("query", default="")
 @limited(10)
 @click.option("--native", is_flag=True, help="Search by meaning too, best answer first.")
-@listing_options
-@click.pass_obj
+@form_option()
 def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, form: str | None) -> None:
     """List the agent's facts, or those that match a query."""
     with opened(cli, agent) as mind:
@@ -129,7 +115,7 @@ def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, for
     columns: list[Column[SemanticFact]] = [
         identity(),
         Column("conf", lambda fact: f"{fact.confidence:g}", lambda fact: f"{fact.confidence:.2f}", right=True),
-        Column("concept", lambda fact: fact.concept, lambda fact: fact.concept, style="magenta"),
+        Column("concept", lambda fact: fact.concept, style="magenta"),
         Column("content", lambda fact: fact.content, lambda fact: shortened(fact.content, LISTED), wide=True),
     ]
     print_items(result, columns, record, form)
@@ -137,12 +123,11 @@ def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, for
         say(f"{agent} has no fact that matches." if query else f"{agent} has no facts.")
 
 
-@mind_command.command("procedures")
+@command("procedures", mind_command)
 @click.argument("agent")
 @click.argument("query", default="")
 @limited(5)
-@listing_options
-@click.pass_obj
+@form_option()
 def procedures(cli: CliContext, agent: str, query: str, limit: int, form: str | None) -> None:
     """List the agent's procedures, the most used first. What is listed counts as used."""
     with opened(cli, agent) as mind:
@@ -158,19 +143,18 @@ def procedures(cli: CliContext, agent: str, query: str, limit: int, form: str | 
         say(f"{agent} has no procedure that matches." if query else f"{agent} has no procedures.")
 
 
-@mind_command.command("due")
+@command("due", mind_command)
 @click.argument("agent")
 @click.argument("text")
-@listing_options
-@click.pass_obj
+@form_option()
 def due(cli: CliContext, agent: str, text: str, form: str | None) -> None:
     """Trigger the intentions whose trigger words are in a text, and list them, the most urgent first."""
     with opened(cli, agent) as mind:
         result = mind.check_triggers(text)
     columns: list[Column[ProspectiveMemory]] = [
         identity(),
-        Column("prio", lambda each: str(each.priority), lambda each: str(each.priority), right=True),
-        Column("action", lambda each: each.action_on_trigger, lambda each: each.action_on_trigger, style="magenta"),
+        Column("prio", lambda each: str(each.priority), right=True),
+        Column("action", lambda each: each.action_on_trigger, style="magenta"),
         Column("about", lambda each: each.description, lambda each: shortened(each.description, LISTED), wide=True),
     ]
     print_items(result, columns, record, form)
@@ -178,11 +162,9 @@ def due(cli: CliContext, agent: str, text: str, form: str | None) -> None:
         say("Nothing is due.")
 
 
-@mind_command.command("consolidate")
+@command("consolidate", mind_command)
 @click.argument("agent")
 @click.option("--batch-size", type=click.IntRange(min=1), default=10, show_default=True, help="Episodes to a summary.")
-@global_options
-@click.pass_obj
 def consolidate(cli: CliContext, agent: str, batch_size: int) -> None:
     """Make one memory of the oldest episodes and archive them; `nacre undo` reverts it."""
     with opened(cli, agent) as mind:
@@ -200,9 +182,7 @@ def identity() -> Column[Any]:
 
 def moment(now: float) -> Column[Any]:
     return Column(
-        "created",
-        lambda each: iso(each.created_at.timestamp()),
-        lambda each: age(each.created_at.timestamp(), now),
+        "created", lambda each: iso(each.created_at.timestamp()), lambda each: age(each.created_at.timestamp(), now)
     )
 
 

@@ -10,7 +10,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import UsageProblem
-from nacre.cli.options import Number, PlanOptions, combine, confirm_plan, days_option, plan_options, show_plan
+from nacre.cli.options import Number, PlanOptions, combine, command, confirm_plan, days_option, plan_options, show_plan
 from nacre.cli.ui.columns import ROOMY, headline, short
 from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import count_of
@@ -96,10 +96,10 @@ def score_columns(now: float) -> list[Column[Scored]]:
     return [
         Column("id", lambda each: each[0].id, lambda each: short(each[0].id), style="cyan"),
         Column("score", lambda each: f"{each[1]:.4f}", lambda each: f"{each[1]:.3f}", right=True),
-        Column("type", lambda each: each[0].type, lambda each: each[0].type, style="magenta", least_width=ROOMY),
+        Column("type", lambda each: each[0].type, style="magenta", least_width=ROOMY),
         Column("imp", lambda each: f"{each[0].importance:g}", lambda each: f"{each[0].importance:.2f}", right=True),
         Column("last used", lambda each: iso(each[0].last_accessed), lambda each: age(each[0].last_accessed, now)),
-        Column("uses", uses, uses, right=True, least_width=ROOMY),
+        Column("uses", uses, right=True, least_width=ROOMY),
         Column("text", lambda each: each[0].text, lambda each: headline(each[0]), wide=True),
     ]
 
@@ -113,12 +113,11 @@ def score_record(each: Scored) -> dict[str, object]:
     return {**memory_record(memory), "score": round(score, 6)}
 
 
-@click.command("prune")
+@command("prune")
 @model_options
 @min_score_option
 @protect_option
 @plan_options
-@click.pass_obj
 def prune_command(
     cli: CliContext,
     model: str | None,
@@ -152,7 +151,7 @@ def prune_command(
         say(f"{count_of(len(plan) - len(gone))} changed meanwhile, and stayed.")
 
 
-@click.command("retain")
+@command("retain")
 @click.option(
     "--max-days", type=Number(min=0), metavar="N", help="Keep none that is older. The setting retain_max_days."
 )
@@ -172,7 +171,6 @@ def prune_command(
     help="Also compress long texts unused for so long: 90d.",
 )
 @plan_options
-@click.pass_obj
 def retain_command(
     cli: CliContext,
     max_days: float | None,
@@ -256,11 +254,9 @@ def compress(store: MemoryStore, unused: float, now: float, *, applied: bool) ->
 def leaving_columns(now: float) -> list[Column[Leaving]]:
     return [
         Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
-        Column("to", leaving_outcome, leaving_outcome),
-        Column("why", lambda each: each.why, lambda each: each.why),
-        Column(
-            "type", lambda each: each.memory.type, lambda each: each.memory.type, style="magenta", least_width=ROOMY
-        ),
+        Column("to", leaving_outcome),
+        Column("why", lambda each: each.why),
+        Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
         Column("created", lambda each: iso(each.memory.created_at), lambda each: age(each.memory.created_at, now)),
         Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
     ]

@@ -8,7 +8,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
-from nacre.cli.options import FilterOptions, filter_options, form_option, global_options, scope_of, strategy_option
+from nacre.cli.options import command, filter_options, form_option, strategy_option
 from nacre.cli.ui.columns import hit_columns
 from nacre.cli.ui.output import DATA, print_data, print_items, printable, put, say
 from nacre.cli.ui.prompts import count_of
@@ -16,13 +16,16 @@ from nacre.cli.ui.records import hit_record, memory_record
 
 if TYPE_CHECKING:
     from nacre.model import Pack
+    from nacre.recall_options import RecallOptions
 
 
-@click.command("recall")
+@command("recall")
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @click.option("-k", type=click.IntRange(min=1), default=5, show_default=True, help="How many at most.")
 @strategy_option
-@click.option("--by-session", is_flag=True, help="Rank whole conversations, and show the turns that decided.")
+@click.option(
+    "--by-session", "group_by", flag_value="session", help="Rank whole conversations, and show the turns that decided."
+)
 @click.option(
     "--with-context", type=click.IntRange(min=0), default=0, metavar="N", help="Also N turns before and after."
 )
@@ -31,49 +34,32 @@ if TYPE_CHECKING:
 )
 @click.option("--asked-at", metavar="TIME", help="What 'yesterday' is counted from; now, unless given.")
 @filter_options
-@click.option("--no-touch", is_flag=True, help="Do not count this as a use of what is found.")
+@click.option(
+    "--no-touch", "touch", flag_value=False, default=True, help="Do not count this as a use of what is found."
+)
 @click.option("--explain", is_flag=True, help="Say why each one came up.")
 @form_option()
-@global_options
-@click.pass_obj
 def recall_command(
     cli: CliContext,
     words: tuple[str, ...],
     k: int,
-    strategy: str,
-    by_session: bool,
-    with_context: int,
-    min_relevance: float,
-    asked_at: str | None,
-    no_touch: bool,
+    touch: bool,
     explain: bool,
     form: str | None,
-    **narrowed: Unpack[FilterOptions],
+    **options: Unpack[RecallOptions],
 ) -> None:
     """Find the memories that answer a question, best first."""
-    now = cli.now()
     with cli.open_with_model() as store:
-        hits = store.recall(
-            " ".join(words),
-            k,
-            strategy=strategy,
-            group_by="session" if by_session else None,
-            with_context=with_context,
-            min_relevance=min_relevance,
-            asked_at=asked_at,
-            touch=not no_touch,
-            **scope_of(narrowed, now),
-        )
-    for note in hits.notes:
-        say(note)
-    print_items(hits, hit_columns(now, explain=explain), hit_record, form)
+        hits = store.recall(" ".join(words), k, touch=touch, **options)
+    say(*hits.notes)
+    print_items(hits, hit_columns(cli.now(), explain=explain), hit_record, form)
     if not hits and cli.reported_empty:
         raise click.exceptions.Exit(NotFound.exit_code)
     if not hits:
         raise NotFound("nothing found.")
 
 
-@click.command("pack")
+@command("pack")
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @click.option("-b", "--budget", type=int, default=800, show_default=True, help="Tokens that the memories may take.")
 @click.option("--max-items", type=click.IntRange(min=1), default=50, show_default=True, help="Memories at most.")
@@ -82,8 +68,6 @@ def recall_command(
 @strategy_option
 @filter_options
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def pack_command(
     cli: CliContext,
     words: tuple[str, ...],
@@ -91,34 +75,23 @@ def pack_command(
     max_items: int,
     header: str | None,
     fence: bool,
-    strategy: str,
     form: str | None,
-    **narrowed: Unpack[FilterOptions],
+    **options: Unpack[RecallOptions],
 ) -> None:
     """Fit the best memories into a token budget, ready for a prompt."""
     from nacre.recall.pack import HEADER
 
+    header = HEADER if header is None else header
     with cli.open_with_model() as store:
         packed = store.recall_pack(
-            " ".join(words),
-            token_budget=budget,
-            max_items=max_items,
-            header=HEADER if header is None else header,
-            fence=fence,
-            strategy=strategy,
-            **scope_of(narrowed, cli.now()),
+            " ".join(words), token_budget=budget, max_items=max_items, header=header, fence=fence, **options
         )
     if form in DATA:
         print_data(pack_record(packed), form)
     elif packed.text:
         put(printable(packed.text))
-    for line in (*packed.notes, summary(packed)):
-        say(line)
-
-
-def summary(packed: Pack) -> str:
     more = "; more did not fit." if packed.truncated else "."
-    return f"{count_of(len(packed))}, {packed.used_tokens} of {packed.budget} tokens{more}"
+    say(*packed.notes, f"{count_of(len(packed))}, {packed.used_tokens} of {packed.budget} tokens{more}")
 
 
 def pack_record(packed: Pack) -> dict[str, object]:

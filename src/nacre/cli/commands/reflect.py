@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Unpack, cast
 import click
 
 from nacre.cli.cli_context import ACTOR, CliContext
-from nacre.cli.options import Number, PlanOptions, confirm_plan, plan_options, show_plan
+from nacre.cli.options import Number, PlanOptions, command, confirm_plan, plan_options, show_plan
 from nacre.cli.ui.columns import group_text, short
 from nacre.cli.ui.output import DATA, Column, print_data, say
 from nacre.cli.ui.prompts import count_of, progress_line
@@ -47,7 +47,7 @@ class WatchedModel:
         raise self.fault
 
 
-@click.command("reflect")
+@command("reflect")
 @click.option(
     "--threshold", type=Number(0, 1), default=0.75, show_default=True, metavar="0-1", help="How alike a group is."
 )
@@ -69,7 +69,6 @@ class WatchedModel:
 )
 @click.option("--since", metavar="WHEN", help="Only groups with an episode created since: 7d, or a date.")
 @plan_options
-@click.pass_obj
 def reflect_command(
     cli: CliContext,
     threshold: float,
@@ -149,10 +148,10 @@ def apply_reflections(
 
 def reflection_columns(*, applied: bool) -> list[Column[Reflection]]:
     return [
-        Column("id", lambda each: each.summary.id if applied else ""),
-        Column("of", lambda each: str(len(each.sources)), lambda each: str(len(each.sources)), right=True),
+        Column("id", lambda each: each.summary.id if applied else "", only="tsv"),
+        Column("of", lambda each: str(len(each.sources)), right=True),
         Column("imp", lambda each: f"{each.summary.importance:g}", lambda each: f"{each.summary.importance:.2f}"),
-        Column("episodes", lambda each: ",".join(source.id for source in each.sources)),
+        Column("episodes", lambda each: ",".join(source.id for source in each.sources), only="tsv"),
         Column("summary", lambda each: each.summary.text, reflection_text, wide=True, wraps=True),
     ]
 
@@ -169,12 +168,11 @@ def reflection_record(each: Reflection, *, applied: bool) -> dict[str, object]:
 CLUSTER_INDENT = 23  # characters that the other columns take
 
 
-@click.command("consolidate")
+@command("consolidate")
 @click.option("--threshold", type=Number(0, 1), metavar="0-1", help="The worth that a group needs; 0.6, unless given.")
 @click.option("--similarity", type=Number(0, 1), metavar="0-1", help="How alike a group is; 0.85, unless given.")
 @click.option("--hard", is_flag=True, help="Remove the others of a group; else the one promoted supersedes them.")
 @plan_options
-@click.pass_obj
 def consolidate_command(
     cli: CliContext, threshold: float | None, similarity: float | None, hard: bool, **asked: Unpack[PlanOptions]
 ) -> None:
@@ -237,11 +235,11 @@ def consolidation_text(report: ConsolidationReport, promoted: str, ends: str) ->
 def cluster_columns() -> list[Column[MemoryCluster]]:
     return [
         Column("promoted", lambda each: each.memories[0].id, lambda each: short(each.memories[0].id), style="cyan"),
-        Column("of", lambda each: str(len(each.memories)), lambda each: str(len(each.memories)), right=True),
+        Column("of", lambda each: str(len(each.memories)), right=True),
         Column(
             "worth", lambda each: f"{each.avg_importance:.4f}", lambda each: f"{each.avg_importance:.2f}", right=True
         ),
-        Column("others", lambda each: ",".join(memory.id for memory in each.memories[1:])),
+        Column("others", lambda each: ",".join(memory.id for memory in each.memories[1:]), only="tsv"),
         Column("text", lambda each: each.memories[0].text, cluster_text, wide=True, wraps=True),
     ]
 

@@ -10,7 +10,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused
 from nacre.cli.lookup import resolve_id
-from nacre.cli.options import field_options, form_option, global_options, without_none
+from nacre.cli.options import command, field_options, form_option, without_none
 from nacre.cli.ui.output import DATA, one_line, print_data, put, say
 from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argument
 from nacre.errors import ConflictError, ConflictWarning, InvalidInput
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nacre.text.emotion import Emotion
 
 
-@click.command("remember")
+@command("remember")
 @click.argument("words", nargs=-1, metavar="TEXT|-")
 @click.option("--stdin", is_flag=True, help="Read the text from stdin, as - does.")
 @click.option("--lines", is_flag=True, help="Each line on stdin is a memory of its own.")
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     " The setting on_conflict decides unless given; --lines does not look.",
 )
 @click.option("--replaces", metavar="ID", help="The memory whose place it takes; both in one operation.")
-@global_options
-@click.pass_obj
 def remember_command(
     cli: CliContext,
     /,
@@ -115,13 +113,11 @@ def remember_each(store: MemoryStore, texts: list[str], fields: dict[str, object
         say(f"Kept {done:,} of {count_of(len(texts), 'line', 'lines')}.")
 
 
-@click.command("appraise")
+@command("appraise")
 @click.argument("words", nargs=-1, required=True, metavar="TEXT|-")
 @click.option("-t", "--type", default="semantic", show_default=True, metavar="TYPE", help="The type it would have.")
 @click.option("--role", default="", metavar="NAME", help="Who says it: user, assistant, tool, …")
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def appraise_command(cli: CliContext, words: tuple[str, ...], type: str, role: str, form: str | None) -> None:  # noqa: ARG001
     """Rate how important a text is, why, and which emotion it shows. Nothing is stored."""
     from nacre.remember.suggest import appraise

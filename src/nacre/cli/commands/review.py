@@ -13,7 +13,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import find_memories
-from nacre.cli.options import form_option, global_options, why_option
+from nacre.cli.options import command, form_option, global_options, why_option
 from nacre.cli.ui.columns import short
 from nacre.cli.ui.conflicts import both_texts, conflict_reason, is_current, item_text, short_item
 from nacre.cli.ui.output import Column, one_line, print_items, printable, put, say
@@ -64,7 +64,7 @@ def review_command(
         say("Nothing waits for a decision.")
 
 
-@review_command.command("decide")
+@command("decide", review_command)
 @click.argument("item")
 @click.argument("decision")
 @click.option(
@@ -73,8 +73,6 @@ def review_command(
 @click.option("--text", default="", metavar="TEXT", help="With `merge` of a conflict: what the two say together.")
 @stale_option
 @why_option
-@global_options
-@click.pass_obj
 def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stale_days: float, why: str) -> None:
     """Settle the ITEM that `nacre review` lists; the first characters of its id, or of both its ids, suffice.
 
@@ -114,9 +112,9 @@ def matches_item(item: ReviewItem, text: str) -> bool:
 def item_columns() -> list[Column[ReviewItem]]:
     return [
         Column("item", lambda item: item.id, lambda item: short_item(item.id), style="cyan"),
-        Column("kind", lambda item: item.kind, lambda item: item.kind, style="magenta"),
-        Column("decisions", lambda item: ",".join(item.decisions)),
-        Column("why", lambda item: item.why),
+        Column("kind", lambda item: item.kind, style="magenta"),
+        Column("decisions", lambda item: ",".join(item.decisions), only="tsv"),
+        Column("why", lambda item: item.why, only="tsv"),
         Column("what", item_text, describe_item, wide=True, wraps=True),
     ]
 
@@ -127,7 +125,7 @@ def describe_item(item: ReviewItem) -> str:
     return f"{item.conflict.kind}, {item.conflict.reason}\n{item_text(item)}"
 
 
-@click.command("conflicts")
+@command("conflicts")
 @click.argument("id", required=False)
 @click.option(
     "--threshold", type=click.FloatRange(0, 1), metavar="0-1", help="How alike two texts are that say the same."
@@ -135,8 +133,6 @@ def describe_item(item: ReviewItem) -> str:
 @click.option("--note", is_flag=True, help="Put them into the review queue.")
 @why_option
 @form_option()
-@global_options
-@click.pass_obj
 def conflicts_command(
     cli: CliContext, id: str | None, threshold: float | None, note: bool, why: str, form: str | None
 ) -> None:
@@ -162,17 +158,17 @@ def conflicts_command(
 
 def conflict_columns() -> list[Column[Conflict]]:
     return [
-        Column("kind", lambda each: each.kind, lambda each: each.kind, style="magenta"),
-        Column("reason", lambda each: each.reason, lambda each: each.reason),
-        Column("newer words", lambda each: each.words[0]),
-        Column("older words", lambda each: each.words[1]),
-        Column("words", None, deciding_words),
+        Column("kind", lambda each: each.kind, style="magenta"),
+        Column("reason", lambda each: each.reason),
+        Column("newer words", lambda each: each.words[0], only="tsv"),
+        Column("older words", lambda each: each.words[1], only="tsv"),
+        Column("words", deciding_words, only="table"),
         Column("alike", lambda each: f"{each.similarity:.3f}", lambda each: f"{each.similarity:.2f}", right=True),
-        Column("newer", lambda each: each.a.id),
-        Column("older", lambda each: each.b.id),
-        Column("newer text", lambda each: each.a.text),
-        Column("older text", lambda each: each.b.text),
-        Column("newer, older", None, both_texts, wide=True, wraps=True),
+        Column("newer", lambda each: each.a.id, only="tsv"),
+        Column("older", lambda each: each.b.id, only="tsv"),
+        Column("newer text", lambda each: each.a.text, only="tsv"),
+        Column("older text", lambda each: each.b.text, only="tsv"),
+        Column("newer, older", both_texts, wide=True, wraps=True, only="table"),
     ]
 
 
@@ -270,10 +266,7 @@ def title_line(place: str, head: str) -> str:
 
 def conflict_sides(conflict: Conflict, now: float) -> list[str]:
     newer, older = conflict.words
-    return [
-        f"  newer  {memory_text(conflict.a, now, newer)}",
-        f"  older  {memory_text(conflict.b, now, older)}",
-    ]
+    return [f"  newer  {memory_text(conflict.a, now, newer)}", f"  older  {memory_text(conflict.b, now, older)}"]
 
 
 def memory_text(memory: Memory, now: float, decisive: str = "") -> str:

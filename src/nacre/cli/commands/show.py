@@ -11,15 +11,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import find_memory_at
-from nacre.cli.options import (
-    FilterOptions,
-    as_of_option,
-    filter_options,
-    form_option,
-    global_options,
-    scope_of,
-    valid_at_option,
-)
+from nacre.cli.options import TimeOptions, command, filter_options, form_option, limit_option, time_options
 from nacre.cli.ui.columns import excerpt, memory_columns, short
 from nacre.cli.ui.conflicts import is_current
 from nacre.cli.ui.output import (
@@ -34,7 +26,7 @@ from nacre.cli.ui.output import (
     say,
     shortened,
 )
-from nacre.cli.ui.records import TIMES, edge_record, entry_record, entry_summary, memory_record
+from nacre.cli.ui.records import TIMES, entry_record, entry_summary, memory_record
 from nacre.cli.ui.times import age
 from nacre.engine.remember import CONFLICTS
 from nacre.memory_store import MemoryStore
@@ -69,28 +61,23 @@ class MemoryDetails:
         return [id for id in noted if id in self.near and is_current(self.near[id])] if is_current(self.memory) else []
 
 
-@click.command("show")
+@command("show")
 @click.argument("id")
-@as_of_option
-@valid_at_option
+@time_options
 @form_option("text", "json")
-@global_options
-@click.pass_obj
-def show_command(cli: CliContext, id: str, as_of: float | None, valid_at: float | None, form: str | None) -> None:
+def show_command(cli: CliContext, id: str, form: str | None, **times: Unpack[TimeOptions]) -> None:
     """Show one memory in full, with its links and its history. The first characters of its ID suffice."""
+    as_of = times["as_of"]
     with cli.open() as store:
-        details = memory_details(store, find_memory_at(store, id, as_of, valid_at), as_of)
+        memory = find_memory_at(store, id, **times)
+        around = store.subgraph([memory.id], depth=1, as_of=as_of)
+        inward = [edge for edge in around.edges if edge.target == memory.id]
+        entries = store.journal(memory.id, until=as_of, limit=LAST_ENTRIES)
+        details = MemoryDetails(memory, list(successors(store, memory, as_of)), around.nodes, inward, entries)
     if form in DATA:
         print_data(memory_details_record(details), form)
     else:
         put("\n".join(memory_lines(details, cli.now())))
-
-
-def memory_details(store: MemoryStore, memory: Memory, as_of: float | None) -> MemoryDetails:
-    around = store.subgraph([memory.id], depth=1, as_of=as_of)
-    inward = [edge for edge in around.edges if edge.target == memory.id]
-    newer = list(successors(store, memory, as_of))
-    return MemoryDetails(memory, newer, around.nodes, inward, store.journal(memory.id, until=as_of, limit=LAST_ENTRIES))
 
 
 def successors(store: MemoryStore, memory: Memory, as_of: float | None) -> Iterator[Memory]:
@@ -104,7 +91,7 @@ def memory_details_record(details: MemoryDetails) -> dict[str, object]:
     return {
         **memory_record(details.memory),
         "chain": [newer.id for newer in details.successors],
-        "links_in": [edge_record(edge) for edge in details.inward],
+        "links_in": [edge._asdict() for edge in details.inward],
         "waits_for_review": details.waiting(),
         "journal": [entry_record(entry) for entry in details.history],
     }
@@ -113,7 +100,9 @@ def memory_details_record(details: MemoryDetails) -> dict[str, object]:
 def memory_lines(details: MemoryDetails, now: float) -> Iterator[str]:
     memory = details.memory
     yield label_line("id", memory.id)
-    yield from (label_line(name, value) for name, value in field_lines(memory, now))
+    for name in dict.fromkeys((*ALWAYS_SHOWN, *memory.to_dict())):
+        if name not in SEPARATE_FIELDS:
+            yield label_line(name.replace("_", " "), field_value(name, getattr(memory, name), now))
     for newer in details.successors:
         yield label_line("superseded by", f"{short(newer.id)}  {excerpt(newer)}")
     yield from link_lines(details)
@@ -124,7 +113,9 @@ def memory_lines(details: MemoryDetails, now: float) -> Iterator[str]:
     if details.history:
         yield ""
     for entry in details.history:
-        yield click.style(f"{short(entry.operation.batch)}  {history_line(entry, now)}", dim=True)
+        done = entry.operation
+        what = shortened(f"{age(done.at, now)}, {done.name} by {done.actor}: {entry_summary(entry)}", 100)
+        yield click.style(f"{short(done.batch)}  {what}", dim=True)
 
 
 def link_lines(details: MemoryDetails) -> Iterator[str]:
@@ -138,13 +129,6 @@ def link_lines(details: MemoryDetails) -> Iterator[str]:
             yield label_line("", f"and {len(several) - MOST_LINKS:,} more; `nacre neighbors` lists them all")
 
 
-def field_lines(memory: Memory, now: float) -> Iterator[tuple[str, str]]:
-    """What a reader always wants to know, and what else was set."""
-    for name in dict.fromkeys((*ALWAYS_SHOWN, *memory.to_dict())):
-        if name not in SEPARATE_FIELDS:
-            yield name.replace("_", " "), field_value(name, getattr(memory, name), now)
-
-
 def field_value(name: str, value: object, now: float) -> str:
     if name in TIMES and isinstance(value, float):
         return f"{iso(value)} ({age(value, now)})"
@@ -153,13 +137,6 @@ def field_value(name: str, value: object, now: float) -> str:
 
 def label_line(name: str, value: str) -> str:
     return click.style(f"{one_line(name):<16}", fg="cyan") + one_line(value)
-
-
-def history_line(entry: JournalEntry, now: float) -> str:
-    return shortened(
-        f"{age(entry.operation.at, now)}, {entry.operation.name} by {entry.operation.actor}: {entry_summary(entry)}",
-        100,
-    )
 
 
 ORDERS: dict[str, Order] = {
@@ -171,16 +148,14 @@ ORDERS: dict[str, Order] = {
 ALL = 2**53
 
 
-@click.command("list")
-@click.option("-n", "limit", type=click.IntRange(min=0), default=20, show_default=True, help="At most; 0 for all.")
+@command("list")
+@limit_option(20)
 @filter_options
 @click.option("--sort", type=click.Choice(list(ORDERS)), default="created", show_default=True, help="What comes first.")
 @click.option("--trashed", is_flag=True, help="What is in the trash.")
 @click.option("--archived", is_flag=True, help="What is in the archive.")
 @click.option("--superseded", is_flag=True, help="What newer memories replaced.")
 @form_option()
-@global_options
-@click.pass_obj
 def list_command(
     cli: CliContext,
     limit: int,
@@ -189,42 +164,29 @@ def list_command(
     archived: bool,
     superseded: bool,
     form: str | None,
-    **narrowed: Unpack[FilterOptions],
+    **scope: Unpack[Scope],
 ) -> None:
     """List the newest memories, or those you filter for."""
-    now = cli.now()
-    scope = with_hidden(scope_of(narrowed, now), trashed=trashed, archived=archived, superseded=superseded)
+    if archived:
+        scope["status"] = "archived"
+    if trashed:
+        scope |= {"status": "trashed", "include_superseded": True, "include_expired": True}
+    if superseded:
+        scope |= {"where": Filter.where(superseded_by__ne=""), "include_superseded": True}
     with cli.open() as store:
         memories = store.list_recent(limit or ALL, order=ORDERS[sort], **scope)
         total = store.count(**scope)
-    print_items(memories, memory_columns(itself, now), memory_record, form)
-    if not memories and not cli.reported_empty:
-        say("No memories here; `nacre remember TEXT` stores one.")
-    elif len(memories) < total and sys.stdout.isatty():
+    empty = "" if cli.reported_empty else "No memories here; `nacre remember TEXT` stores one."
+    print_items(memories, memory_columns(lambda memory: memory, cli.now()), memory_record, form, empty)
+    if 0 < len(memories) < total and sys.stdout.isatty():
         say(f"{len(memories)} of {total}; -n 0 lists them all.")
-
-
-def with_hidden(scope: Scope, *, trashed: bool, archived: bool, superseded: bool) -> Scope:
-    if archived:
-        scope = {**scope, "status": "archived"}
-    if trashed:
-        scope = {**scope, "status": "trashed", "include_superseded": True, "include_expired": True}
-    if superseded:
-        scope = {**scope, "where": Filter.where(superseded_by__ne=""), "include_superseded": True}
-    return scope
-
-
-def itself(memory: Memory) -> Memory:
-    return memory
 
 
 StatsLine = tuple[str, str]
 
 
-@click.command("stats")
+@command("stats")
 @form_option()
-@global_options
-@click.pass_obj
 def stats_command(cli: CliContext, form: str | None) -> None:
     """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
     with cli.open() as store:
@@ -233,8 +195,8 @@ def stats_command(cli: CliContext, form: str | None) -> None:
         print_data(asdict(counted), form)
         return
     columns: list[Column[StatsLine]] = [
-        Column("what", lambda line: line[0], lambda line: line[0], style="cyan"),
-        Column("count", lambda line: line[1], lambda line: line[1]),
+        Column("what", lambda line: line[0], style="cyan"),
+        Column("count", lambda line: line[1]),
     ]
     drawn = chosen_form(form) == "table"
     print_items(stats_totals(counted) if drawn else stats_lines(counted), columns, list, form)

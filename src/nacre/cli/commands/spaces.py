@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import dry_run_option, form_option, global_options, why_option, yes_option
+from nacre.cli.options import command, dry_run_option, form_option, why_option, yes_option
+from nacre.cli.ui.columns import count_column
 from nacre.cli.ui.output import Column, print_items, say
 from nacre.cli.ui.prompts import confirm_by_name, count_of
 from nacre.errors import SpaceNotFound
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from nacre.recall_options import Scope
 
 
+EMPTY_STORE = "The store is empty; `nacre remember TEXT` stores a first memory."
+
+
 @click.group("space")
 def space_command() -> None:
     """Create, copy, rename or delete a space.
@@ -26,30 +30,30 @@ def space_command() -> None:
     """
 
 
-@space_command.command("list")
+@command("list", space_command)
 @form_option()
-@global_options
-@click.pass_obj
 def list_command(cli: CliContext, form: str | None) -> None:
     """List the spaces, the empty ones that were created too, with what they are for."""
     with cli.open() as store:
         notes = store.space_notes()
     columns: list[Column[SpaceNote]] = [
-        Column("space", lambda note: note.name, lambda note: note.name, style="cyan"),
-        Column("memories", lambda note: str(note.memories), lambda note: f"{note.memories:,}", right=True),
-        Column("description", lambda note: note.description, lambda note: note.description, wide=True),
+        Column("space", lambda note: note.name, style="cyan"),
+        count_column("memories", lambda note: note.memories),
+        Column("description", lambda note: note.description, wide=True),
     ]
-    print_items(notes, columns, space_record, form)
-    if not notes:
-        say("The store is empty; `nacre remember TEXT` keeps a first memory.")
+    print_items(
+        notes,
+        columns,
+        lambda note: {"space": note.name, "memories": note.memories, "description": note.description},
+        form,
+        EMPTY_STORE,
+    )
 
 
-@space_command.command("create")
+@command("create", space_command)
 @click.argument("name")
 @click.option("-d", "--description", default="", metavar="TEXT", help="What the space is for.")
 @why_option
-@global_options
-@click.pass_obj
 def create(cli: CliContext, name: str, description: str, why: str) -> None:
     """Note a space and what it is for. A space that nobody noted begins with its first memory."""
     with cli.open_or_make() as store:
@@ -57,13 +61,11 @@ def create(cli: CliContext, name: str, description: str, why: str) -> None:
     say(f"The space {name} is noted; --space {name} works in it." if made else f"The space {name} is noted already.")
 
 
-@space_command.command("copy")
+@command("copy", space_command)
 @click.argument("source")
 @click.argument("target")
 @dry_run_option
 @why_option
-@global_options
-@click.pass_obj
 def copy(cli: CliContext, source: str, target: str, dry_run: bool, why: str) -> None:
     """Bring the memories of SOURCE into TARGET too, with their fields, links and vectors; its trash stays behind.
 
@@ -81,13 +83,11 @@ def copy(cli: CliContext, source: str, target: str, dry_run: bool, why: str) -> 
             say(f"`nacre --space {target} undo` takes it back.")
 
 
-@space_command.command("rename")
+@command("rename", space_command)
 @click.argument("old")
 @click.argument("new")
 @dry_run_option
 @why_option
-@global_options
-@click.pass_obj
 def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None:
     """Rename the space OLD, with its journal and its vocabulary, to NEW.
 
@@ -104,14 +104,12 @@ def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None
         say(f"The settings still name {old}; `nacre config list --changed` shows where.")
 
 
-@space_command.command("delete")
+@command("delete", space_command)
 @click.argument("name")
 @click.option("--purge", is_flag=True, help="Delete it for good, its trash too, instead of moving it to the trash.")
 @dry_run_option
 @yes_option
 @why_option
-@global_options
-@click.pass_obj
 def delete(cli: CliContext, name: str, purge: bool, dry_run: bool, yes: bool, why: str) -> None:
     """Move all memories of a space to its trash, or with --purge delete them for good. Asks for the name again."""
     with open_space(cli, name) as store:
@@ -120,9 +118,8 @@ def delete(cli: CliContext, name: str, purge: bool, dry_run: bool, yes: bool, wh
         if dry_run:
             say(f"{count_of(total)} of {name} would {deed}; nothing was changed.")
             return
-        if not yes:
-            final = "Not even `nacre undo` brings them back." if purge else "`nacre undo` takes it back."
-            confirm_by_name(f"{count_of(total)} of {name} will {deed}. {final}", name)
+        final = "Not even `nacre undo` brings them back." if purge else "`nacre undo` takes it back."
+        confirm_by_name(f"{count_of(total)} of {name} will {deed}. {final}", name, yes=yes)
         gone = store.delete_space(purge=purge, why=why)
     if purge:
         say(f"Deleted {count_of(gone)} of {name} for good.")
@@ -148,25 +145,17 @@ def count_memories(store: MemoryStore) -> int:
     return store.spaces().get(store.space, 0)
 
 
-def space_record(note: SpaceNote) -> dict[str, object]:
-    return {"space": note.name, "memories": note.memories, "description": note.description}
-
-
 Space = tuple[str, int]
 
 
-@click.command("spaces")
+@command("spaces")
 @form_option()
-@global_options
-@click.pass_obj
 def spaces_command(cli: CliContext, form: str | None) -> None:
     """List the spaces of the store with the number of their memories."""
     with cli.open() as store:
         spaces = list(store.spaces().items())
     columns: list[Column[Space]] = [
-        Column("space", lambda space: space[0], lambda space: space[0], style="cyan"),
-        Column("memories", lambda space: str(space[1]), lambda space: f"{space[1]:,}", right=True),
+        Column("space", lambda space: space[0], style="cyan"),
+        count_column("memories", lambda space: space[1]),
     ]
-    print_items(spaces, columns, lambda space: {"space": space[0], "memories": space[1]}, form)
-    if not spaces:
-        say("The store is empty; `nacre remember TEXT` keeps a first memory.")
+    print_items(spaces, columns, lambda space: {"space": space[0], "memories": space[1]}, form, EMPTY_STORE)

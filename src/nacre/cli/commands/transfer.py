@@ -5,17 +5,17 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused, StoreProblem
-from nacre.cli.options import form_option, global_options, why_option, yes_option
+from nacre.cli.options import F, command, created_options, form_option, why_option, yes_option
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, say
 from nacre.cli.ui.prompts import confirm, count_of, progress_line
 from nacre.errors import ImportConflict
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nacre.memory_store import MemoryStore
-    from nacre.transfer.archive import ArchiveInfo, Fault, ImportSummary
-    from nacre.transfer.export import Choice
+    from nacre.transfer.archive import ArchiveInfo, ImportSummary
 
 
 @contextmanager
@@ -44,35 +43,23 @@ def archive_file(source: str) -> Iterator[Path]:
 STREAM = "-"
 
 
-class ExportOptions(TypedDict):
-    types: tuple[str, ...]
-    tags: tuple[str, ...]
-    status: tuple[str, ...]
-    since: str | None
-    until: str | None
-    superseded: bool
-    archived: bool
-    trashed: bool
-    vectors: bool
-    redact: bool
+def include_option(what: str, help: str, *, default: bool = True) -> Callable[[F], F]:
+    return click.option(f"--{what}/--no-{what}", f"include_{what}", default=default, help=help)
 
 
-@click.command("export")
+@command("export")
 @click.argument("file", metavar="FILE|-")
 @click.option("-t", "--type", "types", metavar="TYPE", multiple=True, help="Of this type; repeat for others.")
 @click.option("-g", "--tag", "tags", metavar="TAG", multiple=True, help="With this tag; repeat for all of them.")
 @click.option("--status", metavar="NAME", multiple=True, help="Of this status: long_term, archived, …; repeat.")
-@click.option("--since", metavar="WHEN", help="Created since: 30m, 2h, 7d, 4w, or a date (UTC).")
-@click.option("--until", metavar="WHEN", help="Created until: 7d, or a date, whose whole day counts.")
-@click.option("--superseded/--no-superseded", default=True, help="Also what newer ones replaced (the default).")
-@click.option("--archived/--no-archived", default=True, help="Also what is in the archive (the default).")
-@click.option("--trashed/--no-trashed", default=False, help="Also what is in the trash (not by default).")
+@created_options
+@include_option("superseded", "Also what newer ones replaced (the default).")
+@include_option("archived", "Also what is in the archive (the default).")
+@include_option("trashed", "Also what is in the trash (not by default).", default=False)
 @click.option("--vectors/--no-vectors", default=True, help="With vectors, or smaller, to be computed again.")
 @click.option("--redact/--no-redact", default=True, help="Without what looks like a secret, or as it is kept.")
 @form_option("text", "json")
-@global_options
-@click.pass_obj
-def export_command(cli: CliContext, file: str, form: str | None, **chosen: Unpack[ExportOptions]) -> None:
+def export_command(cli: CliContext, file: str, form: str | None, **chosen: Any) -> None:
     """Write memories to FILE, oldest first: everything in the space but the trash, unless you narrow it.
 
     A name that ends in .ahkai gets AI-Houkai's form, every other our own, which keeps all that a memory has. To a file
@@ -83,40 +70,20 @@ def export_command(cli: CliContext, file: str, form: str | None, **chosen: Unpac
       nacre export lately.nacre --since 7d -t episodic --no-vectors
       nacre export - | ssh other nacre import - --yes
     """
-    from nacre.transfer.export import export_archive
+    from nacre.transfer.export import Choice, export_archive
 
     if file == STREAM and sys.stdout.isatty():
         raise click.UsageError("A terminal cannot show what is packed; name a FILE.")
     if file == STREAM and form:
-        raise click.UsageError("What was written cannot be told on stdout as well; name a FILE.")
-    choice = choice_of(chosen, cli.now())
+        raise click.UsageError("The archive itself goes to stdout; name a FILE, or leave out -f.")
     with cli.open() as store, progress_line() as progress:
         out = sys.stdout.buffer if file == STREAM else Path(file)
-        done = export_archive(store, out, choice, progress=progress)
+        done = export_archive(store, out, Choice(**chosen), progress=progress)
     if form in DATA:
         print_data({**asdict(done), "path": str(done.path), "elapsed": round(done.elapsed, 3)}, form)
-        return
-    say(f"Wrote {count_of(done.count)} to {'stdout' if done.path is None else done.path}, {done.bytes:,} bytes.")
-    for note in done.notes:
-        say(note)
-
-
-def choice_of(chosen: ExportOptions, now: float) -> Choice:
-    from nacre.cli.ui.times import since, until
-    from nacre.transfer.export import Choice
-
-    return Choice(
-        types=chosen["types"],
-        tags=chosen["tags"],
-        status=chosen["status"],
-        since=since(chosen["since"], now) if chosen["since"] else None,
-        until=until(chosen["until"], now) if chosen["until"] else None,
-        include_superseded=chosen["superseded"],
-        include_archived=chosen["archived"],
-        include_trashed=chosen["trashed"],
-        vectors=chosen["vectors"],
-        redact=chosen["redact"],
-    )
+    else:
+        written = f"Wrote {count_of(done.count)} to {'stdout' if done.path is None else done.path}"
+        say(f"{written}, {done.bytes:,} bytes.", *done.notes)
 
 
 POLICIES = ("skip", "overwrite", "rename", "error", "newer")
@@ -124,18 +91,12 @@ ANNOUNCED = "Will import"  # said before the question, so that what is asked is 
 MOST_FAULTS = 10  # faults that a person reads; JSON has more of them
 
 
-# The words that choose another program's memory; `portability.foreign` has them too, and is slow to load.
+# The words that choose another program's memory; `transfer.foreign` has them too, and is slow to load.
 SOURCES = ("chroma", "ai-lessons", "amplihack", "server-memory")
 LINE_FORMATS = ("", "server-memory")  # an archive and that are read line by line
 
 
-class ImportOptions(TypedDict):
-    on_conflict: str
-    regenerate_vectors: bool
-    collections: tuple[str, ...]
-
-
-@click.command("import")
+@command("import")
 @click.argument("words", nargs=-1, required=True, metavar="[SOURCE] PATH|-")
 @click.option(
     "--on-conflict",
@@ -152,16 +113,8 @@ class ImportOptions(TypedDict):
 @form_option("text", "json")
 @yes_option
 @why_option
-@global_options
-@click.pass_obj
 def import_command(
-    cli: CliContext,
-    words: tuple[str, ...],
-    dry_run: bool,
-    form: str | None,
-    yes: bool,
-    why: str,
-    **how: Unpack[ImportOptions],
+    cli: CliContext, words: tuple[str, ...], dry_run: bool, form: str | None, yes: bool, why: str, **how: Any
 ) -> None:
     """Import the memories of a file, or of stdin for `-`, into the space in one operation, or change nothing.
 
@@ -185,12 +138,12 @@ def import_command(
         raise click.UsageError("Stdin brings the file, and nobody can be asked; add --yes or --dry-run.")
     with archive_file(file) as path, cli.open_if_made() if dry_run else cli.open_or_make(model=True) as store:
         if dry_run or not yes:
-            would = run_import(store, source, path, how, dry_run=True)
+            would = run_import(store, source, path, dry_run=True, **how)
             report_import(would, form, "Would import" if dry_run else ANNOUNCED, source)
             if dry_run:
                 return
             confirm(f"Import {file} into the space {store.space!r}? `nacre undo` takes it back.")
-        report_import(run_import(store, source, path, how, dry_run=False, why=why), form, "Imported", source)
+        report_import(run_import(store, source, path, why=why, **how), form, "Imported", source)
 
 
 def source_and_path(words: tuple[str, ...]) -> tuple[str, str]:
@@ -204,23 +157,15 @@ def source_and_path(words: tuple[str, ...]) -> tuple[str, str]:
     return words[0], words[1]
 
 
-def run_import(
-    store: MemoryStore, source: str, path: Path, how: ImportOptions, *, dry_run: bool, why: str = ""
-) -> ImportSummary:
+def run_import(store: MemoryStore, source: str, path: Path, **how: Any) -> ImportSummary:
     from nacre.transfer.import_archive import import_archive, import_foreign
 
-    policy, anew = how["on_conflict"], how["regenerate_vectors"]
     with progress_line() as progress:
         try:
-            if not source:
-                return import_archive(
-                    store, path, on_conflict=policy, regenerate_vectors=anew, dry_run=dry_run, why=why,
-                    progress=progress,
-                )  # fmt: skip
-            return import_foreign(
-                store, source, path, collections=how["collections"], on_conflict=policy, regenerate_vectors=anew,
-                dry_run=dry_run, why=why, progress=progress,
-            )  # fmt: skip
+            if source:
+                return import_foreign(store, source, path, progress=progress, **how)
+            del how["collections"]
+            return import_archive(store, path, progress=progress, **how)
         except ImportConflict as error:
             raise Refused(str(error)) from error
 
@@ -230,14 +175,6 @@ def report_import(done: ImportSummary, form: str | None, deed: str, source: str 
         print_data(asdict(done), form)
         return
     unit = "line" if source in LINE_FORMATS else "row"
-    rest = import_counts(done, unit)
-    say(f"{deed} {count_of(done.imported + done.renamed)}{'; ' if rest else ''}{rest}.")
-    report_faults(done.faults, done.errors, unit)
-    for note in done.notes:
-        say(note)
-
-
-def import_counts(done: ImportSummary, unit: str = "line") -> str:
     parts = {
         "of them under another id": done.renamed,
         "overwritten": done.overwritten,
@@ -246,65 +183,60 @@ def import_counts(done: ImportSummary, unit: str = "line") -> str:
         "to be embedded" if not done.batch else "embedded": done.vectors_regenerated,
         f"{unit}s passed over": done.errors,
     }
-    return ", ".join(f"{count:,} {what}" for what, count in parts.items() if count)
-
-
-def report_faults(faults: Sequence[Fault], errors: int, unit: str) -> None:
-    for fault in faults[:MOST_FAULTS]:
-        say(f"  {unit} {fault.line}: {fault.why}")
-    if errors > min(len(faults), MOST_FAULTS):
-        say(f"  and {errors - min(len(faults), MOST_FAULTS):,} more")
+    rest = ", ".join(f"{count:,} {what}" for what, count in parts.items() if count)
+    say(f"{deed} {count_of(done.imported + done.renamed)}{'; ' if rest else ''}{rest}.")
+    faults = done.faults[:MOST_FAULTS]
+    say(*(f"  {unit} {fault.line}: {fault.why}" for fault in faults))
+    if done.errors > len(faults):
+        say(f"  and {done.errors - len(faults):,} more")
+    say(*done.notes)
 
 
 Pair = tuple[str, str]
 
 
-@click.command("info")
+@command("info")
 @click.argument("file", metavar="FILE|-")
 @form_option()
-@global_options
-@click.pass_obj
 def info_command(_cli: CliContext, file: str, form: str | None) -> None:
     """Describe an archive without importing it: what it is, what it holds, and whether it is complete."""
     from nacre.transfer.read_archive import info
 
     with archive_file(file) as path, progress_line() as progress:
-        info_found = info(path, progress=progress)
+        archive = info(path, progress=progress)
     name = "stdin" if file == STREAM else file
+    columns: list[Column[Pair]] = [
+        Column("what", lambda pair: pair[0], style="cyan"),
+        Column("value", lambda pair: pair[1], wide=True, wraps=True),
+    ]
     if form in DATA:
-        print_data(info_record(info_found, name), form)
+        print_data(info_record(archive, name), form)
     else:
-        print_items(info_pairs(info_found, name), INFO_COLUMNS, lambda pair: pair, form)
-    if not info_found.intact:
-        raise StoreProblem(f"{name} is not whole: {info_found.problem}. It cannot be imported.")
+        print_items(info_pairs(archive, name), columns, lambda pair: pair, form)
+    if not archive.intact:
+        raise StoreProblem(f"{name} is not whole: {archive.problem}. It cannot be imported.")
 
 
-def info_pairs(info_found: ArchiveInfo, rendered: str) -> list[Pair]:
-    header = info_found.header
+def info_pairs(archive: ArchiveInfo, name: str) -> list[Pair]:
+    header = archive.header
     pairs = [
-        ("file", rendered),
+        ("file", name),
         ("form", f"{header.form} {header.version}"),
         ("exported", header.exported_at),
         ("space", header.space),
         ("embedder", f"{header.embedder}, {header.dimensions} dimensions" if header.dimensions else header.embedder),
-        ("memories", f"{info_found.count:,}"),
-        ("with vectors", f"{info_found.vectors:,}"),
-        ("words", f"{info_found.words:,}"),
-        ("bad lines", f"{info_found.errors:,}"),
-        ("bytes", f"{info_found.bytes:,}, unpacked {info_found.unpacked:,}"),
-        ("whole", "yes" if info_found.intact else "no"),
+        ("memories", f"{archive.count:,}"),
+        ("with vectors", f"{archive.vectors:,}"),
+        ("words", f"{archive.words:,}"),
+        ("bad lines", f"{archive.errors:,}"),
+        ("bytes", f"{archive.bytes:,}, unpacked {archive.unpacked:,}"),
+        ("whole", "yes" if archive.intact else "no"),
     ]
-    return [*pairs, *((f"type {name}", f"{count:,}") for name, count in info_found.types.items())]
+    return [*pairs, *((f"type {name}", f"{count:,}") for name, count in archive.types.items())]
 
 
-INFO_COLUMNS: list[Column[Pair]] = [
-    Column("what", lambda pair: pair[0], lambda pair: pair[0], style="cyan"),
-    Column("value", lambda pair: pair[1], lambda pair: pair[1], wide=True, wraps=True),
-]
-
-
-def info_record(info_found: ArchiveInfo, name: str) -> dict[str, object]:
-    header = info_found.header
+def info_record(archive: ArchiveInfo, name: str) -> dict[str, object]:
+    header = archive.header
     source = {"space": header.space, "embedder": header.embedder, "dimensions": header.dimensions}
     return {
         "path": name,
@@ -313,13 +245,13 @@ def info_record(info_found: ArchiveInfo, name: str) -> dict[str, object]:
         "exported_at": header.exported_at,
         "source": {**source, "count": header.count},
         "options": dict(header.options),
-        "count": info_found.count,
-        "types": dict(info_found.types),
-        "vectors": info_found.vectors,
-        "words": info_found.words,
-        "errors": info_found.errors,
-        "bytes": info_found.bytes,
-        "unpacked": info_found.unpacked,
-        "whole": info_found.intact,
-        "problem": info_found.problem,
+        "count": archive.count,
+        "types": dict(archive.types),
+        "vectors": archive.vectors,
+        "words": archive.words,
+        "errors": archive.errors,
+        "bytes": archive.bytes,
+        "unpacked": archive.unpacked,
+        "whole": archive.intact,
+        "problem": archive.problem,
     }

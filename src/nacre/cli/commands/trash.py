@@ -10,7 +10,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.marks import report_marked
 from nacre.cli.errors import NotFound, Refused
 from nacre.cli.lookup import find_memories
-from nacre.cli.options import days_option, form_option, global_options, rows_option, show_plan, why_option, yes_option
+from nacre.cli.options import command, days_option, form_option, rows_option, show_plan, why_option, yes_option
 from nacre.cli.ui.columns import excerpt, headline, short
 from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import confirm_memories, count_of
@@ -29,26 +29,40 @@ def trash_command() -> None:
     """List the trash, restore from it, or empty it for good."""
 
 
-@trash_command.command("list")
+@command("list", trash_command)
 @rows_option
 @form_option()
-@global_options
-@click.pass_obj
 def list_command(cli: CliContext, limit: int, form: str | None) -> None:
     """List what is in the trash, the last to come first, and from when on maintenance deletes it for good."""
-    days = cli.space_settings().trash_days
+    days, now = cli.space_settings().trash_days, cli.now()
     with cli.open() as store:
         memories = trashed_memories(store)
-    show_plan(memories, trashed_columns(cli.now(), days), lambda memory: trashed_record(memory, days), limit, form)
+
+    def kept_until(memory: Memory) -> float:
+        return memory.updated_at + days * DAY
+
+    def time_left(memory: Memory) -> str:
+        return "now" if kept_until(memory) <= now else age(kept_until(memory), now)
+
+    columns: list[Column[Memory]] = [
+        Column("id", lambda memory: memory.id, lambda memory: short(memory.id), style="cyan"),
+        Column("type", lambda memory: memory.type, style="magenta"),
+        Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
+        Column("kept until", lambda memory: iso(kept_until(memory)), time_left),
+        Column("text", lambda memory: memory.text, headline, wide=True),
+    ]
+
+    def record(memory: Memory) -> dict[str, object]:
+        return {**memory_record(memory), "kept_until": iso(kept_until(memory))}
+
+    show_plan(memories, columns, record, limit, form)
     if not memories:
         say("The trash is empty.")
 
 
-@trash_command.command("restore")
+@command("restore", trash_command)
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @why_option
-@global_options
-@click.pass_obj
 def restore(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
     """Restore memories from the trash, in one operation."""
     with cli.open() as store:
@@ -62,7 +76,7 @@ def restore(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
     report_marked(memories, "Restored")
 
 
-@trash_command.command("empty")
+@command("empty", trash_command)
 @click.option(
     "--older-than",
     callback=days_option,
@@ -72,8 +86,6 @@ def restore(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
 @click.option("--all", "everything", is_flag=True, help="Whatever is in the trash.")
 @yes_option
 @why_option
-@global_options
-@click.pass_obj
 def empty(cli: CliContext, older_than: float | None, everything: bool, yes: bool, why: str) -> None:
     """Delete for good what has been in the trash long enough. Nothing brings it back, not even `nacre undo`."""
     from nacre.lifecycle.retention import Trash
@@ -85,19 +97,13 @@ def empty(cli: CliContext, older_than: float | None, everything: bool, yes: bool
         trash = Trash(store, grace)
         plan = trash.plan()
         if not plan:
-            report_nothing_deleted(len(trashed_memories(store)), grace)
+            left = len(trashed_memories(store))
+            later = f"{count_of(left)} in the trash, none of them for {grace:g} days; --all takes them too."
+            say(later if left else "The trash is empty.")
             return
-        if not yes:
-            confirm_memories("Delete", plan, "This is for good: not even `nacre undo` brings it back.")
+        confirm_memories("Delete", plan, "This is for good: not even `nacre undo` brings it back.", yes=yes)
         gone = trash.apply(plan, why=why)
     say(f"Deleted {count_of(gone)} for good.")
-
-
-def report_nothing_deleted(there: int, grace: float) -> None:
-    if there:
-        say(f"{count_of(there)} in the trash, none of them for {grace:g} days; --all takes them too.")
-    else:
-        say("The trash is empty.")
 
 
 def trashed_memories(store: MemoryStore) -> list[Memory]:
@@ -106,39 +112,10 @@ def trashed_memories(store: MemoryStore) -> list[Memory]:
     return sorted((memory for memory in memories if not is_redacted(memory)), key=lambda memory: -memory.updated_at)
 
 
-def trashed_columns(now: float, days: float) -> list[Column[Memory]]:
-    return [
-        Column("id", lambda memory: memory.id, lambda memory: short(memory.id), style="cyan"),
-        Column("type", lambda memory: memory.type, lambda memory: memory.type, style="magenta"),
-        Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
-        Column(
-            "kept until",
-            lambda memory: iso(retained_until(memory, days)),
-            lambda memory: time_left(memory, days, now),
-        ),
-        Column("text", lambda memory: memory.text, headline, wide=True),
-    ]
-
-
-def retained_until(memory: Memory, days: float) -> float:
-    return memory.updated_at + days * DAY
-
-
-def time_left(memory: Memory, days: float, now: float) -> str:
-    at = retained_until(memory, days)
-    return "now" if at <= now else age(at, now)
-
-
-def trashed_record(memory: Memory, days: float) -> dict[str, object]:
-    return {**memory_record(memory), "kept_until": iso(retained_until(memory, days))}
-
-
-@click.command("forget")
+@command("forget")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @yes_option
-@click.option("--why", default="", metavar="TEXT", help="The reason, for the journal.")
-@global_options
-@click.pass_obj
+@why_option
 def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
     """Move memories to the trash, from which `nacre restore` brings them back."""
     with cli.open() as store:
@@ -146,16 +123,13 @@ def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
         if not memories:
             say("In the trash already.")
             return
-        if not yes:
-            confirm_memories("Forget", memories, "`nacre restore` can bring back what is forgotten.")
+        confirm_memories("Forget", memories, "`nacre restore` can bring back what is forgotten.", yes=yes)
         store.forget(*(memory.id for memory in memories), why=why)
     say(f"Forgot {count_of(len(memories))}; `nacre undo` takes it back, `nacre restore ID` brings one back.")
 
 
-@click.command("restore")
+@command("restore")
 @click.argument("id")
-@global_options
-@click.pass_obj
 def restore_command(cli: CliContext, id: str) -> None:
     """Restore a forgotten or superseded memory."""
     with cli.open() as store:
@@ -165,12 +139,10 @@ def restore_command(cli: CliContext, id: str) -> None:
     say(f"Restored {short(memory.id)}: {excerpt(memory)}")
 
 
-@click.command("redact")
+@command("redact")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @yes_option
 @why_option
-@global_options
-@click.pass_obj
 def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
     """Delete the content of memories for good, in the journal too, and leave a mark that something was there.
 
@@ -178,24 +150,19 @@ def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
     """
     with cli.open() as store:
         memories = find_memories(store, ids)
-        if not yes:
-            confirm_memories(
-                "Redact", memories, "This is for good: nothing brings back the content of what is redacted."
-            )
+        final = "This is for good: nothing brings back the content of what is redacted."
+        confirm_memories("Redact", memories, final, yes=yes)
         gone = store.redact(*(memory.id for memory in memories), why=why)
     say(f"Redacted {count_of(gone)} for good; copies made before, such as backups, still have the content.")
 
 
-@click.command("purge")
+@command("purge")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @yes_option
-@global_options
-@click.pass_obj
 def purge_command(cli: CliContext, ids: tuple[str, ...], yes: bool) -> None:
     """Delete memories for good, in the journal too. `nacre forget` is the gentle way."""
     with cli.open() as store:
         memories = find_memories(store, ids)
-        if not yes:
-            confirm_memories("Purge", memories, "This is for good: nothing brings back what is purged.")
+        confirm_memories("Purge", memories, "This is for good: nothing brings back what is purged.", yes=yes)
         gone = store.purge(*(memory.id for memory in memories))
     say(f"Purged {count_of(gone)} for good.")

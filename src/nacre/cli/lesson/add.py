@@ -10,7 +10,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
 from nacre.cli.lesson.common import find_lesson, lesson_options, name_lesson, open_book, print_answer, terms_option
-from nacre.cli.options import form_option, global_options, why_option, without_none
+from nacre.cli.options import command, form_option, why_option, without_none
 from nacre.cli.ui.columns import short
 from nacre.cli.ui.output import DATA, put, say
 from nacre.cli.ui.prompts import text_argument
@@ -21,15 +21,13 @@ if TYPE_CHECKING:
     from nacre.lessons.book import LessonChanges, LessonFields
 
 
-@click.command("add")
+@command("add")
 @click.option("--title", metavar="TEXT", help="What it teaches, in a few words.")
 @click.option("--content", metavar="TEXT|-", help="The lesson itself; - reads it from stdin.")
 @lesson_options
 @click.option("-i", "--interactive", is_flag=True, help="Answer questions, with completion; options are the defaults.")
 @click.option("--id", metavar="ID", help="Your own id for it.")
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def add_command(
     cli: CliContext,
     /,
@@ -82,7 +80,7 @@ def suggest_contexts(learned: Answer[Lesson]) -> None:
         say(f"Similar lessons apply in {', '.join(contexts)}; `{command}` adds this here too.")
 
 
-@click.command("edit")
+@command("edit")
 @click.argument("id")
 @click.option("--title", metavar="TEXT", help="Its new title.")
 @click.option("--content", metavar="TEXT|-", help="Its new content; - reads it from stdin.")
@@ -90,8 +88,6 @@ def suggest_contexts(learned: Answer[Lesson]) -> None:
 @terms_option("--add-tag", "add_tag", help="Add these tags to the current ones.")
 @terms_option("--remove-tag", "remove_tag", help="Remove these tags.")
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def edit_command(
     cli: CliContext,
     /,
@@ -140,12 +136,10 @@ def change_tags(book: LessonBook, lesson: Lesson, add: tuple[str, ...], remove: 
     return [tag for tag in (*current, *add) if tag not in removed]
 
 
-@click.command("delete")
+@command("delete")
 @click.argument("id")
 @why_option
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def delete_command(cli: CliContext, id: str, why: str, form: str | None) -> None:
     """Move a lesson to the trash; `nacre lesson restore` brings it back."""
     with open_book(cli) as book:
@@ -155,11 +149,9 @@ def delete_command(cli: CliContext, id: str, why: str, form: str | None) -> None
     print_answer(deleted, form, lambda _: say(outcome))
 
 
-@click.command("restore")
+@command("restore")
 @click.argument("id")
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def restore_command(cli: CliContext, id: str, form: str | None) -> None:
     """Bring a lesson back from the trash, or after another one superseded it."""
     with open_book(cli) as book:

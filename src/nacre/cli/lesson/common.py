@@ -121,29 +121,18 @@ def print_answer(answer: Answer[T], form: str | None, show: Callable[[T], None])
     if form in ENVELOPES:
         print_data(answer.to_dict(), form)
         return
-    print_warnings(answer)
+    say(*answer.warnings)
     if form in DATA:
         print_data(to_json(answer.data), form)
     else:
         show(answer.data)
 
 
-def print_list(answer: Answer[tuple[T, ...]], columns: Sequence[Column[T]], form: str | None) -> None:
+def print_list(answer: Answer[tuple[T, ...]], columns: Sequence[Column[T]], form: str | None, empty: str = "") -> None:
+    """`empty` is what to tell a person when there are no items."""
     print_answer(answer, form, lambda items: print_items(items, columns, repr, form))
-
-
-def print_warnings(answer: Answer[T]) -> None:
-    for warning in answer.warnings:
-        say(warning)
-
-
-def text_column(name: str, text: Callable[[T], str], **options: Any) -> Column[T]:
-    """The same text on a terminal and in a pipe."""
-    return Column(name, text, text, **options)
-
-
-def count_column(name: str, count: Callable[[T], int]) -> Column[T]:
-    return Column(name, lambda each: str(count(each)), lambda each: f"{count(each):,}", right=True)
+    if empty and not answer.data:
+        say(empty)
 
 
 def terms_column(name: str, terms: Callable[[T], Sequence[str]], **options: Any) -> Column[T]:
@@ -154,14 +143,11 @@ def lesson_columns(
     lesson_of: Callable[[T], Lesson], now: float, summary: Callable[[T], str] | None = None
 ) -> list[Column[T]]:
     """`summary` replaces the text under a title on a terminal."""
-
-    def default_summary(item: T) -> str:
-        return summarize(lesson_of(item))
-
+    summary = summary or (lambda item: summarize(lesson_of(item)))
     return [
         Column("id", lambda item: lesson_of(item).id, lambda item: short(lesson_of(item).id), style="cyan"),
-        text_column("confidence", lambda item: lesson_of(item).confidence, style="magenta"),
-        text_column("source", lambda item: lesson_of(item).source, least_width=ROOMY),
+        Column("confidence", lambda item: lesson_of(item).confidence, style="magenta"),
+        Column("source", lambda item: lesson_of(item).source, least_width=ROOMY),
         Column(
             "updated", lambda item: iso(lesson_of(item).updated_at), lambda item: age(lesson_of(item).updated_at, now)
         ),
@@ -171,8 +157,8 @@ def lesson_columns(
             lambda item: " ".join(lesson_of(item).tags),
             least_width=ROOMY,
         ),
-        Column("title", lambda item: lesson_of(item).title, summary or default_summary, wide=True, wraps=True),
-        Column("content", lambda item: lesson_of(item).content),
+        Column("title", lambda item: lesson_of(item).title, summary, wide=True, wraps=True),
+        Column("content", lambda item: lesson_of(item).content, only="tsv"),
     ]
 
 

@@ -20,7 +20,7 @@ from nacre.cli.lesson.common import (
     review_steps,
     summarize,
 )
-from nacre.cli.options import form_option, global_options, why_option
+from nacre.cli.options import command, form_option, why_option
 from nacre.cli.ui.columns import short
 from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import count_of
@@ -35,13 +35,11 @@ ARCHIVE = Choice("a", "archive", "archive", "Archived.")
 TRASH = Choice("t", "trash", "trash", "Moved to the trash.")
 
 
-@click.command("audit")
+@command("audit")
 @click.option("--confidence", metavar="RANGE", help="high, high- (and more), -low (and less), or 0.2-0.6.")
 @click.option("-s", "--source", metavar="NAME", help="From this source, or one under it: inferred, hearsay, …")
 @click.option("--unvalidated", is_flag=True, help="Lessons that nobody ever confirmed.")
 @form_option()
-@global_options
-@click.pass_obj
 def audit_command(
     cli: CliContext, confidence: str | None, source: str | None, unvalidated: bool, form: str | None
 ) -> None:
@@ -57,15 +55,13 @@ def audit_command(
         say("No lesson matches.")
 
 
-@click.command("review")
+@command("review")
 @click.option(
     "--stale-days", type=click.FloatRange(min=0), default=STALE_DAYS, show_default=True, metavar="N",
     help="A lesson is stale when nobody wrote or validated it for so long.",
 )  # fmt: skip
 @click.option("--list", "list_only", is_flag=True, help="List them, and ask nothing.")
 @form_option()
-@global_options
-@click.pass_obj
 def review_command(cli: CliContext, stale_days: float, list_only: bool, form: str | None) -> None:
     """List the lessons that a person should check: contradicted ones first, then stale ones.
 
@@ -80,13 +76,11 @@ def review_command(cli: CliContext, stale_days: float, list_only: bool, form: st
     say("`nacre lesson validate ID` confirms that one still holds." if due.data else "No lesson waits for review.")
 
 
-@click.command("validate")
+@command("validate")
 @click.argument("id")
 @confidence_option
 @why_option
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def validate_command(cli: CliContext, id: str, confidence: str | float | None, why: str, form: str | None) -> None:
     """Confirm that a lesson still holds, and how sure that is."""
     with open_book(cli) as book:
@@ -96,24 +90,20 @@ def validate_command(cli: CliContext, id: str, confidence: str | float | None, w
     )
 
 
-@click.command("archive")
+@command("archive")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @why_option
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def archive_command(cli: CliContext, ids: tuple[str, ...], why: str, form: str | None) -> None:
     """Hide lessons from searches without losing them; `search --include-archived` finds them."""
     with open_book(cli) as book:
         print_changed(book.archive(*full_ids(book, ids), why=why), form, "Archived")
 
 
-@click.command("unarchive")
+@command("unarchive")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @why_option
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def unarchive_command(cli: CliContext, ids: tuple[str, ...], why: str, form: str | None) -> None:
     """Take lessons out of the archive."""
     with open_book(cli) as book:
@@ -154,4 +144,4 @@ def due_columns(now: float) -> list[Column[ReviewDue]]:
     columns: list[Column[ReviewDue]] = lesson_columns(
         lambda due: due.lesson, now, lambda due: f"{summarize(due.lesson)}\n({due.why})"
     )
-    return [*columns, Column("why", lambda due: due.why)]
+    return [*columns, Column("why", lambda due: due.why, only="tsv")]

@@ -10,7 +10,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lesson.common import LEVELS, lesson_columns, open_book, print_list, summarize, terms_option
-from nacre.cli.options import combine, form_option, global_options
+from nacre.cli.options import combine, command, form_option
 from nacre.cli.ui.output import Column, say
 from nacre.lessons import LessonHit
 from nacre.lessons.recall import EXPANSIONS, STRATEGIES, LessonFilters
@@ -50,7 +50,7 @@ def limit_option(default: int | None) -> Callable[[F], F]:
     )  # fmt: skip
 
 
-@click.command("search")
+@command("search")
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @filter_options
 @click.option("--strategy", type=click.Choice(STRATEGIES), default="hybrid", show_default=True, help="How to search.")
@@ -61,8 +61,6 @@ def limit_option(default: int | None) -> Callable[[F], F]:
 )
 @click.option("--why", is_flag=True, help="Print the reasons for each result.")
 @form_option()
-@global_options
-@click.pass_obj
 def search_command(
     cli: CliContext,
     words: tuple[str, ...],
@@ -84,12 +82,10 @@ def search_command(
         raise NotFound("no lesson answers that.")
 
 
-@click.command("list")
+@command("list")
 @filter_options
 @limit_option(50)
 @form_option()
-@global_options
-@click.pass_obj
 def list_command(cli: CliContext, limit: int, form: str | None, **filters: Unpack[FilterOptions]) -> None:
     """List the newest lessons, or those that match filters."""
     with open_book(cli) as book:
@@ -121,5 +117,5 @@ def result_columns(now: float, *, why: bool) -> list[Column[LessonHit]]:
     score: Column[LessonHit] = Column(
         "score", lambda each: f"{each.score:.4f}", lambda each: f"{each.score:.3f}", right=True
     )
-    reasons: Column[LessonHit] = Column("why", lambda each: "; ".join(map(str, each.why)))
+    reasons: Column[LessonHit] = Column("why", lambda each: "; ".join(map(str, each.why)), only="tsv")
     return [id, score, *others, *([reasons] if why else [])]

@@ -19,9 +19,8 @@ from nacre.cli.lesson.common import (
     print_answer,
     print_list,
     terms_option,
-    text_column,
 )
-from nacre.cli.options import form_option, global_options, why_option
+from nacre.cli.options import command, form_option, why_option
 from nacre.cli.ui.columns import short
 from nacre.cli.ui.output import Column, printable, put, say, shortened
 from nacre.cli.ui.prompts import count_of
@@ -57,11 +56,9 @@ class LinkedLesson:
         return {**self.lesson.to_dict(), "links": links}
 
 
-@click.command("show")
+@command("show")
 @click.argument("id")
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def show_command(cli: CliContext, id: str, form: str | None) -> None:
     """Show one lesson in full, with its links. The first characters of its ID suffice."""
     with open_book(cli) as book:
@@ -117,13 +114,11 @@ def time_text(at: float | None, now: float) -> str:
     return "never" if at is None else f"{iso(at)} ({age(at, now)})"
 
 
-@click.command("related")
+@command("related")
 @click.argument("id")
 @click.option("--depth", type=click.IntRange(min=1), default=1, show_default=True, help="At most this many links away.")
 @terms_option("-r", "--relation", "relations", help="Along links of these relations only.")
 @form_option()
-@global_options
-@click.pass_obj
 def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, ...] | None, form: str | None) -> None:
     """List linked lessons, in both directions, nearest first."""
     with open_book(cli) as book:
@@ -134,14 +129,12 @@ def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, 
         say(f"No link leads from {name_lesson(lesson)} to another lesson.")
 
 
-@click.command("link")
+@command("link")
 @click.argument("source", metavar="A")
 @click.argument("target", metavar="B")
 @click.option("-r", "--relation", default="related_to", show_default=True, metavar="NAME", help="How A relates to B.")
 @why_option
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def link_command(cli: CliContext, source: str, target: str, relation: str, why: str, form: str | None) -> None:
     """Link one lesson to another: related_to, example_of, contradicts, supersedes, or a relation of your own.
 
@@ -154,14 +147,12 @@ def link_command(cli: CliContext, source: str, target: str, relation: str, why: 
     print_answer(linked, form, lambda new: say(outcome if new else "This link exists already."))
 
 
-@click.command("unlink")
+@command("unlink")
 @click.argument("source", metavar="A")
 @click.argument("target", metavar="B")
 @click.option("-r", "--relation", metavar="NAME", help="Only the link of this relation; all of them unless given.")
 @why_option
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def unlink_command(cli: CliContext, source: str, target: str, relation: str | None, why: str, form: str | None) -> None:
     """Remove the links between two lessons that lead from A to B."""
     with open_book(cli) as book:
@@ -182,6 +173,6 @@ def related_columns(now: float) -> list[Column[Related]]:
         lambda each: f"{each.relation} {ARROWS[each.direction]}",
         style="magenta",
     )
-    direction: Column[Related] = Column("direction", lambda each: each.direction)
-    depth: Column[Related] = text_column("depth", lambda each: str(each.depth), right=True)
+    direction: Column[Related] = Column("direction", lambda each: each.direction, only="tsv")
+    depth: Column[Related] = Column("depth", lambda each: str(each.depth), right=True)
     return [id, relation, direction, depth, confidence, *others]

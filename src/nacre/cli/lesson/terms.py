@@ -11,18 +11,16 @@ from nacre.cli.lesson.common import (
     LEVELS,
     UNDO,
     Step,
-    count_column,
     is_interactive,
     open_book,
     print_answer,
     print_list,
-    print_warnings,
     review_steps,
     terms_column,
     terms_option,
-    text_column,
 )
-from nacre.cli.options import form_option, global_options, why_option, yes_option
+from nacre.cli.options import command, form_option, why_option, yes_option
+from nacre.cli.ui.columns import count_column
 from nacre.cli.ui.output import DATA, Column, say
 from nacre.cli.ui.prompts import confirm as ask_confirmation
 from nacre.cli.ui.prompts import count_of
@@ -67,7 +65,7 @@ def print_outcome(answer: Answer[bool], form: str | None, outcome: str) -> None:
     print_answer(answer, form, lambda new: say(f"{outcome}; {UNDO}" if new else "That is so already."))
 
 
-@click.command("tags")
+@command("tags")
 @click.option("--counts", is_flag=True, help="With the number of lessons, most used first.")
 @click.option("--review", is_flag=True, help="Tags that seem to mean the same; on a terminal, decide each.")
 @click.option("--merge", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
@@ -80,8 +78,6 @@ def print_outcome(answer: Answer[bool], form: str | None, outcome: str) -> None:
 @yes_option
 @why_option
 @form_option()
-@global_options
-@click.pass_obj
 def tags_command(
     cli: CliContext,
     /,
@@ -135,7 +131,7 @@ def relate_tags(book: LessonBook, action: str, pair: tuple[str, str], form: str 
 def list_tags(book: LessonBook, form: str | None, *, counts: bool) -> None:
     tags = book.tags(counts=counts or form in DATA)  # these formats always have a count
     columns: list[Column[TagInfo]] = [
-        text_column("tag", lambda each: each.name, style="cyan"),
+        Column("tag", lambda each: each.name, style="cyan"),
         *([count_column("lessons", lambda each: each.count)] if counts else []),
         terms_column("also", lambda each: each.aliases),
         terms_column("synonyms", lambda each: each.synonyms),
@@ -149,13 +145,13 @@ def list_tags(book: LessonBook, form: str | None, *, counts: bool) -> None:
 def review_tags(book: LessonBook, form: str | None) -> None:
     proposals = book.review_tags()
     if proposals.data and is_interactive(form):
-        print_warnings(proposals)
+        say(*proposals.warnings)
         review_steps([tag_step(book, each) for each in proposals.data])
         return
     columns: list[Column[MergeProposal]] = [
         Column("old", lambda each: each.merge, lambda each: with_count(each, each.merge), style="cyan"),
         Column("new", lambda each: each.keep, lambda each: with_count(each, each.keep), style="cyan"),
-        text_column("why", lambda each: each.reason, wide=True, wraps=True),
+        Column("why", lambda each: each.reason, wide=True, wraps=True),
     ]
     print_list(proposals, columns, form)
     say(
@@ -184,7 +180,7 @@ def with_count(proposal: MergeProposal, name: str) -> str:
     return f"{name} ({proposal.counts.get(name, 0):,})"
 
 
-@click.command("contexts")
+@command("contexts")
 @click.option("--merge", "merged", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
 @click.option("--child", nargs=2, metavar="A PARENT", help="What applies in PARENT applies in A too.")
 @click.option("--synonym", nargs=2, metavar="A B", help="A and B are two names of one situation.")
@@ -192,8 +188,6 @@ def with_count(proposal: MergeProposal, name: str) -> str:
 @yes_option
 @why_option
 @form_option()
-@global_options
-@click.pass_obj
 def contexts_command(
     cli: CliContext, merged: Pair, child: Pair, synonym: Pair, unrelate: Pair, yes: bool, why: str, form: str | None
 ) -> None:
@@ -217,7 +211,7 @@ def contexts_command(
 def list_contexts(book: LessonBook, form: str | None) -> None:
     contexts = book.contexts()
     columns: list[Column[ContextInfo]] = [
-        text_column("context", lambda each: each.name, style="cyan"),
+        Column("context", lambda each: each.name, style="cyan"),
         count_column("applies", lambda each: each.count),
         count_column("not", lambda each: each.anti_count),
         terms_column("also", lambda each: each.aliases),
@@ -228,7 +222,7 @@ def list_contexts(book: LessonBook, form: str | None) -> None:
         say("No lesson has a context; `nacre lesson edit ID --contexts …` sets one.")
 
 
-@click.command("sources")
+@command("sources")
 @click.option("--review", is_flag=True, help="Sources that were added automatically; on a terminal, decide each.")
 @click.option("--add", metavar="NAME", help="Describe a new or existing source, with the two options below.")
 @click.option("--description", metavar="TEXT", help="How a lesson from it is known.")
@@ -240,8 +234,6 @@ def list_contexts(book: LessonBook, form: str | None) -> None:
 @yes_option
 @why_option
 @form_option()
-@global_options
-@click.pass_obj
 def sources_command(
     cli: CliContext,
     review: bool,
@@ -302,11 +294,11 @@ def list_sources(book: LessonBook, form: str | None, *, review: bool) -> None:
         review_steps([source_step(book, each) for each in sources.data])
         return
     columns: list[Column[SourceInfo]] = [
-        text_column("source", lambda each: each.name, style="cyan"),
+        Column("source", lambda each: each.name, style="cyan"),
         count_column("lessons", lambda each: each.count),
-        text_column("typical", lambda each: each.typical_confidence, style="magenta"),
-        text_column("status", source_status),
-        text_column("description", lambda each: each.description, wide=True, wraps=True),
+        Column("typical", lambda each: each.typical_confidence, style="magenta"),
+        Column("status", source_status),
+        Column("description", lambda each: each.description, wide=True, wraps=True),
     ]
     print_list(sources, columns, form)
     if review:

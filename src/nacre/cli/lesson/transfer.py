@@ -5,15 +5,14 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.lesson.common import find_lesson, open_book, print_answer, print_warnings, terms_option, text_column
-from nacre.cli.options import form_option, global_options
+from nacre.cli.lesson.common import find_lesson, open_book, print_answer, terms_option
+from nacre.cli.options import command, form_option
 from nacre.cli.ui.output import Column, escape_unsafe, print_items, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.lessons.document import FORMATS
@@ -27,7 +26,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 Row = tuple[str, str]
 
 
-@click.command("export")
+@command("export")
 @click.option("-o", "--output", "file", type=FILE, metavar="FILE", help="The file to write; stdout unless given.")
 @click.option(
     "-f", "--format", "format", type=click.Choice(FORMATS), help="Unless given, as the name of FILE ends, else json."
@@ -36,8 +35,6 @@ Row = tuple[str, str]
 @terms_option("--exclude-tags", "exclude_tags", help="No lessons with these tags, or those under them: sensitive,pii.")
 @click.option("--no-archived", is_flag=True, help="Leave out archived lessons.")
 @click.option("--no-redact", is_flag=True, help="Include what looks like secrets and personal data.")
-@global_options
-@click.pass_obj
 def export_command(
     cli: CliContext,
     file: Path | None,
@@ -67,13 +64,13 @@ def export_command(
         # Bytes, because the file is UTF-8 whatever the encoding of the terminal.
         sys.stdout.buffer.write((escape_unsafe(text) if format != "yaml" else text).encode())
         sys.stdout.buffer.flush()
-    warnings = tuple(each.replace("redact=False", "--no-redact") for each in exported.warnings)
-    print_warnings(replace(exported, warnings=warnings))
+    warnings = (each.replace("redact=False", "--no-redact") for each in exported.warnings)
+    say(*warnings)
     if file is not None:
         say(f"Wrote {count_of(exported.data, 'lesson', 'lessons')} to {file}.")
 
 
-@click.command("import")
+@command("import")
 @click.argument("file", default="-", metavar="[FILE|-]", type=FILE)
 @click.option("--dry-run", is_flag=True, help="Report what would change, and change nothing.")
 @click.option(
@@ -84,8 +81,6 @@ def export_command(
     help="Skip a lesson that exists, overwrite it, refuse the file, or overwrite it if the file's is newer.",
 )
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str, form: str | None) -> None:
     """Read lessons from a file or stdin that `nacre lesson export` wrote, in one operation."""
     from_stdin = str(file) == "-"
@@ -105,14 +100,12 @@ def print_report(report: ImportReport, *, dry_run: bool) -> None:
         say(f"Lessons: {counts}{undo}.")
 
 
-@click.command("reembed")
+@command("reembed")
 @click.option(
     "--all", "everything", is_flag=True, help="The whole store, as `nacre reindex` does; this is the default."
 )
 @click.option("--lesson", "id", metavar="ID", help="This lesson only.")
 @form_option("text", "json")
-@global_options
-@click.pass_obj
 def reembed_command(cli: CliContext, everything: bool, id: str | None, form: str | None) -> None:
     """Compute the vectors of lessons again, with the current model.
 
@@ -125,17 +118,15 @@ def reembed_command(cli: CliContext, everything: bool, id: str | None, form: str
     print_answer(done, form, lambda count: say(f"Computed the vectors of {count_of(count)} again."))
 
 
-@click.command("stats")
+@command("stats")
 @form_option()
-@global_options
-@click.pass_obj
 def stats_command(cli: CliContext, form: str | None) -> None:
     """Count lessons, tags, contexts and links, and lessons by confidence and by source."""
     with open_book(cli) as book:
         stats = book.stats()
     columns: list[Column[Row]] = [
-        text_column("what", lambda row: row[0], style="cyan"),
-        text_column("count", lambda row: row[1], right=True),
+        Column("what", lambda row: row[0], style="cyan"),
+        Column("count", lambda row: row[1], right=True),
     ]
     print_answer(stats, form, lambda counts: print_items(list(stats_rows(counts)), columns, repr, form))
 

@@ -41,10 +41,14 @@ def group_text(first: Memory, others: Sequence[Memory], beside: int) -> str:
     return "\n".join([headline(first), *lines, *more])
 
 
+def count_column(name: str, count: Callable[[T], int]) -> Column[T]:
+    return Column(name, lambda each: str(count(each)), lambda each: f"{count(each):,}", right=True)
+
+
 def memory_columns(of: Callable[[T], Memory], now: float, *, wraps: bool = False) -> list[Column[T]]:
     return [
         Column("id", lambda item: of(item).id, lambda item: short(of(item).id), style="cyan"),
-        Column("type", lambda item: of(item).type, lambda item: of(item).type, style="magenta"),
+        Column("type", lambda item: of(item).type, style="magenta"),
         Column("imp", lambda item: f"{of(item).importance:g}", lambda item: f"{of(item).importance:.2f}", right=True),
         Column("created", lambda item: iso(of(item).created_at), lambda item: age(of(item).created_at, now)),
         Column("tags", lambda item: ",".join(of(item).tags), lambda item: " ".join(of(item).tags), least_width=ROOMY),
@@ -53,17 +57,14 @@ def memory_columns(of: Callable[[T], Memory], now: float, *, wraps: bool = False
 
 
 def hit_columns(now: float, *, explain: bool) -> list[Column[Hit]]:
-    id, *others, text = memory_columns(memory_of_hit, now, wraps=True)
+    columns: list[Column[Hit]] = memory_columns(lambda hit: hit.memory, now, wraps=True)
+    id, *others, text = columns
     score: Column[Hit] = Column("score", lambda hit: f"{hit.score:.4f}", lambda hit: f"{hit.score:.2f}", right=True)
-    why: Column[Hit] = Column("why", lambda hit: "; ".join(map(str, hit.why)))
-    if explain:
-        text = replace(text, brief=hit_with_reasons)
-    return [id, score, *others, text, *([why] if explain else [])]
+    why: Column[Hit] = Column("why", lambda hit: "; ".join(map(str, hit.why)), only="tsv")
+    if not explain:
+        return [id, score, *others, text]
 
+    def with_reasons(hit: Hit) -> str:
+        return "\n".join([headline(hit.memory), *(f"  {reason}" for reason in hit.why)])
 
-def hit_with_reasons(hit: Hit) -> str:
-    return "\n".join([headline(hit.memory), *(f"  {reason}" for reason in hit.why)])
-
-
-def memory_of_hit(hit: Hit) -> Memory:
-    return hit.memory
+    return [id, score, *others, replace(text, brief=with_reasons), why]

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import click
 
@@ -23,37 +23,42 @@ UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[T]):
-    """`exact` is for programs, `brief` for people; where one is missing the column is left out of that form.
+    """`text` is for programs, and for people too where there is no `brief` one; `only` leaves out all other forms.
 
     A `wide` column takes the room that is left, over several lines where it `wraps`. A terminal of fewer than
     `least_width` characters does without the column.
     """
 
     name: str
-    exact: Callable[[T], str] | None = None
+    text: Callable[[T], str]
     brief: Callable[[T], str] | None = None
+    only: Literal["", "table", "tsv"] = ""
     style: str = ""
     wide: bool = False
     wraps: bool = False
     right: bool = False
     least_width: int = 0
 
+    def shown(self, item: T) -> str:
+        return printable((self.brief or self.text)(item))
+
 
 def print_items(
-    items: Sequence[T], columns: Sequence[Column[T]], record: Callable[[T], object], form: str | None
+    items: Sequence[T], columns: Sequence[Column[T]], record: Callable[[T], object], form: str | None, empty: str = ""
 ) -> None:
+    """`empty` is what to tell a person when there are no items."""
     chosen = chosen_form(form)
+    table = [column for column in columns if column.only != "tsv"]
     if chosen in DATA:
         print_data([record(item) for item in items], chosen)
     elif chosen == "markdown":
-        print_markdown(
-            [column.name for column in columns if column.brief],
-            ([column.brief(item) for column in columns if column.brief] for item in items),
-        )
+        print_markdown([column.name for column in table], ([each.shown(item) for each in table] for item in items))
     elif chosen == "tsv":
-        print_rows([column.exact(item) for column in columns if column.exact] for item in items)
+        print_rows([column.text(item) for column in columns if column.only != "table"] for item in items)
     elif items:
-        draw_table(items, [column for column in columns if column.brief])
+        draw_table(items, table)
+    if empty and not items:
+        say(empty)
 
 
 def chosen_form(form: str | None) -> str:
@@ -62,7 +67,7 @@ def chosen_form(form: str | None) -> str:
 
 def print_rows(rows: Iterable[Sequence[str]]) -> None:
     for row in rows:
-        sys.stdout.write("\t".join(one_field(cell) for cell in row) + "\n")
+        sys.stdout.write("\t".join(map(one_field, row)) + "\n")
 
 
 def print_data(value: object, form: str | None) -> None:
@@ -73,7 +78,7 @@ def print_data(value: object, form: str | None) -> None:
     elif form == "yaml":
         print_yaml(value)
     else:
-        print_json(value)
+        sys.stdout.write(escape_unsafe(json.dumps(value, indent=2, ensure_ascii=not writes_unicode())) + "\n")
 
 
 def print_yaml(value: object) -> None:
@@ -93,12 +98,8 @@ def print_yaml(value: object) -> None:
 
 def print_markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for row in (names, ["---"] * len(names), *rows):
-        cells = (BREAK.sub("<br>", printable(cell)).replace("|", r"\|") for cell in row)
+        cells = (BREAK.sub("<br>", cell).replace("|", r"\|") for cell in row)
         sys.stdout.write(f"| {' | '.join(cells)} |\n")
-
-
-def print_json(value: object) -> None:
-    sys.stdout.write(escape_unsafe(json.dumps(value, indent=2, ensure_ascii=not writes_unicode())) + "\n")
 
 
 def writes_unicode() -> bool:
@@ -119,9 +120,10 @@ def put(text: str) -> None:
     click.echo(text, file=sys.stdout)
 
 
-def say(message: str) -> None:
-    """A word to the person, apart from the answer itself."""
-    click.echo(printable(message), file=sys.stderr)
+def say(*messages: str) -> None:
+    """Sentences for the person, apart from the answer itself; each on a line."""
+    for message in messages:
+        click.echo(printable(message), file=sys.stderr)
 
 
 ESCAPE_SEQUENCE = re.compile(
@@ -176,7 +178,7 @@ def draw_table(items: Sequence[T], columns: Sequence[Column[T]]) -> None:
         )
     for item in items:
         # Text, not a string: a stored "[red]" is to be read, not obeyed.
-        table.add_row(*(Text(printable(column.brief(item))) for column in fitting if column.brief))
+        table.add_row(*(Text(column.shown(item)) for column in fitting))
     # Captured, because rich would end the process with a code of its own when the reader of a pipe has gone.
     with console.capture() as drawn:
         console.print(table)

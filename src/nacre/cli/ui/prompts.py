@@ -21,36 +21,37 @@ if TYPE_CHECKING:
 LONGEST_LIST = 10  # a question that scrolls away is not read
 
 
-def confirm_memories(deed: str, memories: Sequence[Memory], consequence: str) -> None:
-    """Ends the command unless the answer is yes."""
-    for memory in memories[:LONGEST_LIST]:
-        say(f"  {short(memory.id)}  {excerpt(memory)}")
+def confirm_memories(verb: str, memories: Sequence[Memory], consequence: str, *, yes: bool) -> None:
+    """Lists the memories and asks. Ends the command unless the answer is yes; with `yes` nobody is asked."""
+    if yes:
+        return
+    say(*(f"  {short(memory.id)}  {excerpt(memory)}" for memory in memories[:LONGEST_LIST]))
     if len(memories) > LONGEST_LIST:
         say(f"  and {len(memories) - LONGEST_LIST} more")
-    confirm(f"{deed} {count_of(len(memories))}? {consequence}")
+    confirm(f"{verb} {count_of(len(memories))}? {consequence}")
 
 
-def confirm(question: str) -> None:
-    """Ends the command unless the answer is yes."""
-    sys.stderr.write(f"{printable(question)} [y/N] ")
+def confirm(question: str, *, yes: bool = False) -> None:
+    """Ends the command unless the answer is yes; with `yes` nobody is asked."""
+    if not yes and read_answer(f"{question} [y/N] ").lower() not in ("y", "yes"):
+        raise UsageProblem("nothing was done.")
+
+
+def confirm_by_name(warning: str, name: str, *, yes: bool) -> None:
+    """As `confirm`, but the name must be typed: for what a hasty `y` should not do."""
+    if not yes:
+        say(warning)
+        if read_answer(f"Type {name} to go on: ") != name:
+            raise UsageProblem("nothing was done.")
+
+
+def read_answer(question: str) -> str:
+    sys.stderr.write(printable(question))
     sys.stderr.flush()
     answer = sys.stdin.readline()
     if answer == "":
         raise UsageProblem("nobody answered, and nothing was done; --yes answers ahead.")
-    if answer.strip().lower() not in ("y", "yes"):
-        raise UsageProblem("nothing was done.")
-
-
-def confirm_by_name(warning: str, name: str) -> None:
-    """Ends the command unless the name is typed: for what a hasty `y` should not do."""
-    say(warning)
-    sys.stderr.write(f"Type {printable(name)} to go on: ")
-    sys.stderr.flush()
-    answer = sys.stdin.readline()
-    if answer == "":
-        raise UsageProblem("nobody answered, and nothing was done; --yes answers ahead.")
-    if answer.strip() != name:
-        raise UsageProblem("nothing was done.")
+    return answer.strip()
 
 
 def count_of(number: int, what: str = "memory", several: str = "memories") -> str:

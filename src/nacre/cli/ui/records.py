@@ -7,23 +7,16 @@ from collections.abc import Mapping
 
 from nacre.cli.ui.columns import short
 from nacre.cli.ui.output import shortened
-from nacre.model import Conflict, Edge, Hit, JournalEntry, Memory, Operation
+from nacre.model import Conflict, Hit, JournalEntry, Memory, Operation
 from nacre.model.instants import iso
 from nacre.model.journal import MEMORY
 from nacre.model.memory import NAMES, Json, plain
 from nacre.model.review import ReviewItem
 
 TIMES = (
-    "created_at",
-    "updated_at",
-    "occurred_at",
-    "valid_from",
-    "valid_until",
-    "expires_at",
-    "last_accessed",
-    "last_validated_at",
-    "superseded_at",
-)
+    "created_at", "updated_at", "occurred_at", "valid_from", "valid_until", "expires_at", "last_accessed",
+    "last_validated_at", "superseded_at",
+)  # fmt: skip
 
 
 def memory_record(memory: Memory) -> dict[str, Json]:
@@ -32,15 +25,14 @@ def memory_record(memory: Memory) -> dict[str, Json]:
 
 
 def hit_record(hit: Hit) -> dict[str, Json]:
-    why: list[Json] = [{"signal": reason.signal, "score": reason.score, "detail": reason.detail} for reason in hit.why]
-    around: list[Json] = [memory_record(memory) for memory in hit.context]
-    fields: dict[str, Json] = {
+    return {
+        **memory_record(hit.memory),
         "score": hit.score,
         "relevance": hit.relevance,
-        "why": why,
+        "why": [{"signal": reason.signal, "score": reason.score, "detail": reason.detail} for reason in hit.why],
         "collapsed": list(hit.collapsed),
+        "context": [memory_record(memory) for memory in hit.context],
     }
-    return {**memory_record(hit.memory), **fields, "context": around}
 
 
 def entry_record(entry: JournalEntry) -> dict[str, Json]:
@@ -57,16 +49,6 @@ def entry_record(entry: JournalEntry) -> dict[str, Json]:
         "before": None if entry.before is None else with_iso_times(entry.before),
         "after": None if entry.after is None else with_iso_times(entry.after),
         "damaged": entry.damaged,
-    }
-
-
-def edge_record(edge: Edge) -> dict[str, Json]:
-    return {
-        "source": edge.source,
-        "target": edge.target,
-        "rel": edge.rel,
-        "weight": edge.weight,
-        "walks": edge.walks,
     }
 
 
@@ -135,11 +117,11 @@ def field_changes(entry: JournalEntry) -> dict[str, tuple[str, str]]:
     """Every field that the entry tells of, as it was and as it became; times, which follow from the rest, last."""
     before, after = entry.before or {}, entry.after or {}
     names = sorted(dict.fromkeys((*before, *after)), key=lambda name: name in TIMES)
-    return {name: value_pair(name, before, after) for name in names if name != "updated_at"}
-
-
-def value_pair(name: str, before: Mapping[str, Json], after: Mapping[str, Json]) -> tuple[str, str]:
-    return field_text(name, before.get(name)), field_text(name, after.get(name))
+    return {
+        name: (field_text(name, before.get(name)), field_text(name, after.get(name)))
+        for name in names
+        if name != "updated_at"
+    }
 
 
 def field_text(name: str, value: Json) -> str:

@@ -126,11 +126,7 @@ def forget(session: ToolSession, memory_id: str) -> dict[str, Json]:
 def list_recent(session: ToolSession, limit: int = 20, include_superseded: bool = False) -> list[Json]:
     memories = session.store.list_recent(limit, include_superseded=include_superseded)
     return [
-        {
-            **plain(session.store.clean(each)),
-            "created_at": each.created_at,
-            "superseded_by": each.superseded_by,
-        }
+        {**plain(session.store.clean(each)), "created_at": each.created_at, "superseded_by": each.superseded_by}
         for each in memories
     ]
 

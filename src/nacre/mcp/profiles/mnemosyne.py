@@ -62,9 +62,7 @@ def consolidate_memories(
     from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator
 
     config = ConsolidationConfig(
-        importance_threshold=importance_threshold,
-        similarity_threshold=similarity_threshold,
-        min_cluster_size=GROUPED,
+        importance_threshold=importance_threshold, similarity_threshold=similarity_threshold, min_cluster_size=GROUPED
     )
     session.progress(0, 1, "consolidating")
     report = Consolidator(session.store, config).consolidate()

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nacre.errors import InvalidInput
@@ -41,6 +41,9 @@ def test_what_is_no_time_is_refused(written: Any) -> None:
         seconds(written)
 
 
+@example(at=1e-7)
+@example(at=1774958400.1234563)
+@example(at=-1774958400.1234563)
 @given(at=st.floats(FIRST, LAST - 1))
 def test_every_admitted_time_can_be_shown_and_read_back_to_the_microsecond_and_never_earlier(at: float) -> None:
     shown = seconds(iso(seconds(at)))

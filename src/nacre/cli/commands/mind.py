@@ -17,8 +17,14 @@ from nacre.cli.ui.times import age
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
-    from nacre.minds.cognitive import CognitiveMemory
-    from nacre.minds.records import EpisodicMemory, ProceduralMemory, ProspectiveMemory, SemanticFact, WorkingMemorySlot
+    from nacre.minds.cognitive import (
+        CognitiveMemory,
+        EpisodicMemory,
+        ProceduralMemory,
+        ProspectiveMemory,
+        SemanticFact,
+        WorkingMemorySlot,
+    )
 
 F = TypeVar("F", bound=Callable[..., Any])
 LISTED = 400  # characters of a text in a table

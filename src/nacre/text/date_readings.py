@@ -141,14 +141,12 @@ def stretch(text: str) -> Stretch:
     half = 0.5 if AND_A_HALF.search(text) else 0.0
     words, unit = AND_A_HALF.sub("", text).rsplit(None, 1)
     unit = unit.removesuffix("s")
-    counts = [count_of(word) for word in JOINED_COUNTS.split(words)]
+    counts = []
+    for word in JOINED_COUNTS.split(words):
+        known = COUNTS.get(word.removeprefix("a ").removesuffix(" of"))
+        counts.append(known or (float(word), float(word)))
     low, high = min(low for low, _ in counts) + half, max(high for _, high in counts) + half
     return Stretch(low * UNITS[unit], high * UNITS[unit], unit)
-
-
-def count_of(words: str) -> tuple[float, float]:
-    known = COUNTS.get(words.removeprefix("a ").removesuffix(" of"))
-    return known or (float(words), float(words))
 
 
 # How far from the named time an «ago» may have been: about half of its unit, since people round to it.

@@ -18,7 +18,7 @@ from nacre.files import private_folder
 from nacre.lessons import Answer, Lesson, LessonBook
 from nacre.lessons.book import LessonFields, every_lesson
 from nacre.lessons.lesson import normalize_title
-from nacre.lessons.vocabulary import ALIAS_OF, PARENTS, SYNONYMS, TAG
+from nacre.lessons.vocabulary import TAG, Key
 from nacre.memory_store import MemoryStore
 from nacre.model.instants import iso
 from nacre.settings import Settings
@@ -183,9 +183,9 @@ def table_rows(book: LessonBook) -> Iterator[tuple[str, Iterable[Row]]]:
 
 def tag_relations(book: LessonBook) -> Iterator[Row]:
     for name, data in book.store.vocabulary(TAG).items():
-        if data.get(ALIAS_OF):
-            yield name, data[ALIAS_OF], "alias"
-        for key, relation in ((SYNONYMS, "synonym"), (PARENTS, "child_of")):
+        if data.get(Key.ALIAS_OF):
+            yield name, data[Key.ALIAS_OF], "alias"
+        for key, relation in ((Key.SYNONYMS, "synonym"), (Key.PARENTS, "child_of")):
             others = data.get(key)
             yield from ((name, other, relation) for other in (others if isinstance(others, list) else ()))
 

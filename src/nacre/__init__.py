@@ -38,75 +38,26 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Found when they are asked for: `import nacre` must cost nothing to a program that only might remember.
-_HOMES = {
-    "AsyncMemoryStore": "nacre.async_store",
-    "Conflict": "nacre.model",
-    "ConflictError": "nacre.errors",
-    "Consolidator": "nacre.lifecycle.consolidation",
-    "DecayEngine": "nacre.lifecycle.decay",
-    "Difference": "nacre.model",
-    "Edge": "nacre.model",
-    "ExpandSpec": "nacre.model",
-    "Filter": "nacre.model",
-    "Graph": "nacre.model",
-    "History": "nacre.model",
-    "Hit": "nacre.model",
-    "HybridWeights": "nacre.model",
-    "JournalEntry": "nacre.model",
-    "Link": "nacre.model",
-    "MaintenanceScheduler": "nacre.lifecycle.scheduler",
-    "Memory": "nacre.model",
-    "MemoryStore": "nacre.memory_store",
-    "NacreError": "nacre.errors",
-    "Neighborhood": "nacre.model",
-    "Pack": "nacre.model",
-    "PackedMemory": "nacre.model",
-    "Reason": "nacre.model",
-    "Recollection": "nacre.model",
-    "ReflectionEngine": "nacre.lifecycle.reflection",
-    "RememberResult": "nacre.model",
-    "ReviewItem": "nacre.model.review",
-    "Transition": "nacre.model",
-}
-
+# Imported on first use, so that `import nacre` costs a program nothing until it remembers something.
+_MODEL = "nacre.model"
+_HOMES = {  # of the names that are not in nacre.model
+    "AsyncMemoryStore": "nacre.async_store", "ConflictError": "nacre.errors",
+    "Consolidator": "nacre.lifecycle.consolidation", "DecayEngine": "nacre.lifecycle.decay",
+    "MaintenanceScheduler": "nacre.lifecycle.scheduler", "MemoryStore": "nacre.memory_store",
+    "NacreError": "nacre.errors", "ReflectionEngine": "nacre.lifecycle.reflection", "ReviewItem": "nacre.model.review",
+}  # fmt: skip
 __all__ = [
-    "AsyncMemoryStore",
-    "Conflict",
-    "ConflictError",
-    "Consolidator",
-    "DecayEngine",
-    "Difference",
-    "Edge",
-    "ExpandSpec",
-    "Filter",
-    "Graph",
-    "History",
-    "Hit",
-    "HybridWeights",
-    "JournalEntry",
-    "Link",
-    "MaintenanceScheduler",
-    "Memory",
-    "MemoryStore",
-    "NacreError",
-    "Neighborhood",
-    "Pack",
-    "PackedMemory",
-    "Reason",
-    "Recollection",
-    "ReflectionEngine",
-    "RememberResult",
-    "ReviewItem",
-    "Transition",
-    "__version__",
-]
+    "AsyncMemoryStore", "Conflict", "ConflictError", "Consolidator", "DecayEngine", "Difference", "Edge", "ExpandSpec",
+    "Filter", "Graph", "History", "Hit", "HybridWeights", "JournalEntry", "Link", "MaintenanceScheduler", "Memory",
+    "MemoryStore", "NacreError", "Neighborhood", "Pack", "PackedMemory", "Reason", "Recollection", "ReflectionEngine",
+    "RememberResult", "ReviewItem", "Transition", "__version__",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'nacre' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES.get(name, _MODEL)), name)
 
 
 def __dir__() -> list[str]:

@@ -69,7 +69,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.mcp.store_provider": "mcp/test_server.py",
     "nacre.mcp.tool": "mcp/test_server.py",
     "nacre.minds.mind": "minds/test_cognitive.py",
-    "nacre.minds.records": "minds/test_cognitive.py",
     "nacre.minds.tally": "minds/test_experience_store.py",
     "nacre.model.arguments": "memory_store/test_wrong_types.py",
     "nacre.model.graph": "engine/test_links.py",

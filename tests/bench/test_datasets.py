@@ -155,7 +155,7 @@ def test_no_id_of_the_dataset_reaches_the_store(tmp_path: Path, monkeypatch: pyt
         ("locomo", []),
     ],
 )
-def test_a_foreign_file_is_told_in_one_sentence(tmp_path: Path, suite: str, content: Json) -> None:
+def test_a_foreign_file_is_reported_in_one_sentence(tmp_path: Path, suite: str, content: Json) -> None:
     file = written(tmp_path, content)
     with pytest.raises(InvalidInput, match=f"data.json is not a {suite} dataset .*; use the official file.$"):
         load(suite, file)
@@ -164,19 +164,19 @@ def test_a_foreign_file_is_told_in_one_sentence(tmp_path: Path, suite: str, cont
 @pytest.mark.parametrize(
     "raw", [b"not json", b"\xff\xfe", b"\x1f\x8b broken", b"\x1f\x8b\x08\0\0\0\0\0\0\3zzzz", b"[" * 99_999]
 )
-def test_a_file_that_is_no_json_is_told_in_one_sentence(tmp_path: Path, raw: bytes) -> None:
+def test_a_file_that_is_no_json_is_reported_in_one_sentence(tmp_path: Path, raw: bytes) -> None:
     file = tmp_path / "data.json"
     file.write_bytes(raw)
     with pytest.raises(InvalidInput, match="give the official JSON file"):
         load("locomo", file)
 
 
-def test_a_file_that_is_not_there_is_told_with_its_name(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported_with_its_name(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"absent\.json cannot be read \(No such file or directory\)"):
         load("locomo", tmp_path / "absent.json")
 
 
-def test_unknown_names_are_told_with_the_nearest(tmp_path: Path) -> None:
+def test_unknown_names_are_reported_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="suite 'lokomo'; did you mean 'locomo'"):
         load("lokomo", tmp_path)
     with pytest.raises(UnknownName, match="mode 'heap'"):

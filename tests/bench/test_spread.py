@@ -36,7 +36,7 @@ def test_percentiles_are_values_that_occurred() -> None:
     assert distribution([3, 1, 2])["p50"] == 2
 
 
-def test_the_area_counts_a_tie_as_half() -> None:
+def test_the_area_counts_a_link_as_half() -> None:
     assert area([0.9, 0.5], [0.5, 0.1]) == 0.875
     assert area([0.9], [0.1]) == 1
     assert area([0.5], []) is None

@@ -73,6 +73,6 @@ def test_an_unknown_suite_names_the_nearest(nacre: CommandLine, tmp_path: Path) 
     assert result.exit_code == 2 and "did you mean 'locomo'?" in result.stderr
 
 
-def test_a_report_that_cannot_be_written_is_told_before_the_run(nacre: CommandLine, tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_written_is_reported_before_the_run(nacre: CommandLine, tmp_path: Path) -> None:
     result = nacre(*bench("locomo", tmp_path / "absent.json", "--json", str(tmp_path / "no" / "report.json")))
     assert result.exit_code == 2 and "make it first" in result.stderr

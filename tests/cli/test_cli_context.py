@@ -83,7 +83,7 @@ def test_the_first_memory_makes_the_default_store_and_says_so_once(bare: Command
     ],
     ids=" ".join,
 )
-def test_what_is_written_to_a_new_store_is_kept(bare: CommandLine, tmp_path: Path, words: list[str]) -> None:
+def test_what_is_written_to_a_new_store_is_stored(bare: CommandLine, tmp_path: Path, words: list[str]) -> None:
     file = tmp_path / "new.db"
     result = bare("--store", str(file), *words)
     assert result.exit_code == 0, result.stderr

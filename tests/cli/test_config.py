@@ -68,7 +68,7 @@ def test_a_setting_is_written_used_and_taken_out(nacre: CommandLine, own: Path) 
         ("spaces.work.xyzzy", "x", "nacre config list"),
     ],
 )
-def test_a_wrong_key_or_value_is_told_and_not_written(
+def test_a_wrong_key_or_value_is_reported_and_not_written(
     nacre: CommandLine, own: Path, key: str, value: str, sentence: str
 ) -> None:
     refused = nacre("config", "set", key, value)
@@ -77,7 +77,7 @@ def test_a_wrong_key_or_value_is_told_and_not_written(
     assert nacre("config", "get", "decay_rat").exit_code == 2
 
 
-def test_what_is_overruled_is_said(nacre: CommandLine) -> None:
+def test_a_setting_that_another_source_overrides_is_reported(nacre: CommandLine) -> None:
     assert "NACRE_EMBEDDER wins" in nacre("config", "set", "embedder", "minilm").stderr
 
 
@@ -89,7 +89,7 @@ def test_the_key_of_a_service_is_not_listed(nacre: CommandLine) -> None:
     assert nacre.ok("config", "get", "embedder_key") == secret
 
 
-def test_the_paths_are_told(nacre: CommandLine, own: Path, elsewhere: Path) -> None:
+def test_the_paths_are_reported(nacre: CommandLine, own: Path, elsewhere: Path) -> None:
     assert nacre.ok("config", "path") == str(own)
     nacre.ok("config", "set", "--project", "space", "x")
     assert nacre.json("config", "path")["project"] == str(elsewhere / ".nacre.toml")

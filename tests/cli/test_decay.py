@@ -26,7 +26,7 @@ def test_without_ids_three_examples_are_plotted(nacre: CommandLine) -> None:
     assert drawn[-1] == "·· 0.05: `nacre prune` removes what falls below"
 
 
-def test_named_memories_are_plotted_with_what_keeps_them(nacre: CommandLine) -> None:
+def test_named_memories_are_plotted_with_what_protects_them(nacre: CommandLine) -> None:
     for id in ("plain", "pinned", "tied", "rule"):
         words = ["-t", "procedural"] if id == "rule" else ["--pin"] if id == "pinned" else []
         nacre.ok("remember", f"a text that is {id}", "--id", id, *words)
@@ -103,11 +103,11 @@ def test_a_plot_is_written_to_a_file(nacre: CommandLine, tmp_path: Path) -> None
         (["zzzz"], 1, "No memory 'zzzz'"),
     ],
 )
-def test_what_cannot_be_plotted_is_told(nacre: CommandLine, words: list[str], code: int, told: str) -> None:
+def test_what_cannot_be_plotted_is_reported(nacre: CommandLine, words: list[str], code: int, told: str) -> None:
     result = nacre("decay", "plot", *words)
     assert result.exit_code == code and told in result.stderr
 
 
-def test_a_place_that_is_not_there_is_told(nacre: CommandLine) -> None:
+def test_a_place_that_is_not_there_is_reported(nacre: CommandLine) -> None:
     done = nacre.process("decay", "plot", "-o", "nowhere/fades.svg")
     assert (done.returncode, done.stderr) == (4, "nacre: No such file or directory: nowhere/fades.svg\n")

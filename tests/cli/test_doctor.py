@@ -80,13 +80,13 @@ def test_another_embedder_than_the_stores_is_a_problem_that_reindexing_mends() -
     assert all(each.level == "ok" for each in judged_vectors(WELL, ""))
 
 
-def test_what_the_backend_complains_of_is_told_word_for_word() -> None:
+def test_what_the_backend_complains_of_is_printed_word_for_word() -> None:
     ill = Health(1, 3, 3, 2, 0, 1, "bag", problems=("The vector index is short. Run it again.",))
     assert [each.says for each in judged_contents(ill)] == ["The vector index is short. Run it again."]
 
 
 @pytest.mark.parametrize(("free", "level"), [(10**12, "ok"), (10**8, "warning"), (10**6, "problem")])
-def test_little_room_on_the_disk_is_told_in_time(free: int, level: str) -> None:
+def test_little_room_on_the_disk_is_reported_in_time(free: int, level: str) -> None:
     assert [each.level for each in judged_disk(Path("store.db"), free)] == [level]
 
 

@@ -123,7 +123,7 @@ def test_undo_of_nothing_or_of_what_others_built_upon_is_refused(nacre: CommandL
     assert nacre("--space", "personal", "undo").exit_code == 3
 
 
-def test_the_journal_tells_of_all_or_of_one(filled: CommandLine) -> None:
+def test_the_journal_shows_all_memories_or_one(filled: CommandLine) -> None:
     filled.ok("edit", "one", "-i", "0.9", "--why", "it matters")
     assert [entry["act"] for entry in filled.json("journal", "one")] == ["edit", "remember"]
     assert len(filled.json("journal", "-n", "1")) == 1

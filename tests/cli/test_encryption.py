@@ -42,7 +42,7 @@ def plain(nacre: CommandLine) -> bool:
     return any(b"heliotrope" in file.read_bytes() for file in nacre.store.parent.glob("*store.db*"))
 
 
-def test_encrypting_tells_what_to_put_into_the_settings_and_what_is_not_reached(
+def test_encrypting_says_what_to_put_into_the_settings_and_what_stays_unencrypted(
     filled: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert plain(filled)
@@ -170,7 +170,7 @@ def test_a_store_that_is_open_elsewhere_keeps_its_key(
     assert len(filled.json("list")) == 2
 
 
-def test_a_traceback_tells_no_key(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_traceback_contains_no_key(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTHER", "something else")
     monkeypatch.setenv("NACRE_KEY", "env:OTHER")
     done = encrypted.process("--debug", "list")

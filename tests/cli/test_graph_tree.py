@@ -11,7 +11,7 @@ def graph(*edges: Edge, ids: str = "") -> Graph:
     return Graph({id: Memory(id, f"text of {id}") for id in names}, edges)
 
 
-def test_every_tie_is_drawn_once_and_every_memory_told_once() -> None:
+def test_every_link_and_every_memory_is_drawn_once() -> None:
     triangle = graph(Edge("a", "b", "related"), Edge("b", "c", "causes"), Edge("a", "c", "mentions"))
     assert list(tree(triangle, ["a"])) == [
         "a text of a",
@@ -21,12 +21,12 @@ def test_every_tie_is_drawn_once_and_every_memory_told_once() -> None:
     ]
 
 
-def test_two_ties_of_one_pair_are_two_branches_and_the_stronger_comes_first() -> None:
+def test_two_links_of_one_pair_are_two_branches_and_the_stronger_comes_first() -> None:
     twice = graph(Edge("a", "b", "related", 0.2), Edge("b", "a", "causes", 0.9))
     assert list(tree(twice, ["a"])) == ["a text of a", "├─ causes ← b text of b", "└─ related → b (above)"]
 
 
-def test_what_no_tie_joins_to_the_seeds_stands_by_itself() -> None:
+def test_a_memory_without_a_link_to_the_seeds_is_drawn_by_itself() -> None:
     assert list(tree(graph(ids="ab"), ["b"])) == ["b text of b", "a text of a"]
 
 

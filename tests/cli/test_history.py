@@ -35,7 +35,7 @@ def ids(found: list[dict[str, object]]) -> list[str]:
     return sorted(str(each["id"]) for each in found)
 
 
-def test_history_tells_versions_and_changes_in_one_set_of_columns(superseded: CommandLine) -> None:
+def test_history_shows_versions_and_changes_in_one_set_of_columns(superseded: CommandLine) -> None:
     superseded.ok("edit", "new", "--text", "The server runs Python 3.13")
     rows = [row.split("\t") for row in superseded.ok("history", "old").split("\n")]
     assert [row[0] for row in rows] == ["version", "version", "change", "change"]
@@ -90,12 +90,12 @@ def test_what_held_at_a_time_is_found_though_it_is_superseded(superseded: Comman
     assert superseded.json("show", "new", "--valid-at", "2026-02-01")["id"] == "old"
 
 
-def test_show_tells_since_when_and_until_when_it_held(superseded: CommandLine) -> None:
+def test_show_shows_since_when_and_until_when_it_held(superseded: CommandLine) -> None:
     assert "valid until     2026-03-01T00:00:00Z" in superseded.ok("show", "old")
     assert "valid from      2026-03-01T00:00:00Z" in superseded.ok("show", "new")
 
 
-def test_ties_are_walked_as_they_were_known_then(filled: CommandLine) -> None:
+def test_links_are_walked_as_they_were_known_then(filled: CommandLine) -> None:
     filled.ok("unlink", "new", "old")
     none = moment()
     filled.ok("link", "new", "old")
@@ -132,7 +132,7 @@ def test_a_time_that_cannot_be_asked_about_is_one_sentence(
     assert says in result.stderr
 
 
-def test_diff_tells_what_came_went_and_changed(filled: CommandLine) -> None:
+def test_diff_shows_what_came_went_and_changed(filled: CommandLine) -> None:
     then = moment()
     filled.ok("remember", "Nginx is in front", "--id", "later")
     filled.ok("edit", "old", "-i", "0.9", "--add-tag", "ops")
@@ -163,7 +163,7 @@ def test_diff_of_two_times_takes_them_in_either_order_and_days_whole(filled: Com
     assert filled.json("diff", then, then) == {"added": [], "removed": [], "changed": []}
 
 
-def test_a_past_that_was_compacted_away_is_told_as_not_there(filled: CommandLine) -> None:
+def test_a_compacted_past_is_reported_as_lost(filled: CommandLine) -> None:
     then = moment()
     filled.ok("edit", "old", "-i", "0.9")
     filled.ok("journal", "compact", "--older-than", "0d", "--yes")

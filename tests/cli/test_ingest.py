@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
     return home
 
 
-def test_a_folder_is_ingested_and_the_counts_are_told(nacre: CommandLine, folder: Path) -> None:
+def test_a_folder_is_ingested_and_the_counts_are_reported(nacre: CommandLine, folder: Path) -> None:
     result = nacre("ingest", str(folder), "--space", "me")
     assert result.exit_code == 0, result.output
     rows = [line.split("\t") for line in result.stdout.splitlines()]
@@ -45,10 +45,10 @@ def test_ingesting_twice_changes_nothing(nacre: CommandLine, folder: Path) -> No
     assert nacre.ok("journal", "--space", "me", "-f", "json") == before
 
 
-def test_a_dry_run_keeps_nothing(nacre: CommandLine, folder: Path) -> None:
+def test_a_dry_run_stores_nothing(nacre: CommandLine, folder: Path) -> None:
     result = nacre("ingest", str(folder), "--dry-run", "-f", "json")
     assert [each["new"] for each in json.loads(result.stdout)] == [1, 1, 2]
-    assert "nothing was kept (--dry-run)" in result.stderr
+    assert "nothing was stored (--dry-run)" in result.stderr
     assert nacre.ok("spaces") == ""
 
 
@@ -66,7 +66,7 @@ def test_an_ingest_can_be_taken_back(nacre: CommandLine, folder: Path) -> None:
     assert nacre.json("list") == []
 
 
-def test_what_was_left_out_is_told_with_its_reasons(nacre: CommandLine, tmp_path: Path) -> None:
+def test_what_was_left_out_is_reported_with_its_reasons(nacre: CommandLine, tmp_path: Path) -> None:
     tool = [{"type": "tool_use", "name": "Grep", "input": {"pattern": "pear"}}]
     path = write_lines(tmp_path / "x.jsonl", [turn(1, "hi"), turn(2, tool, "assistant"), turn(3, "m", isMeta=True)])
     said = nacre("ingest", str(path), "--space", "me").stderr

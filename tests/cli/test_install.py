@@ -138,7 +138,7 @@ def test_at_a_terminal_one_is_asked_before_they_are_replaced(nacre: CommandLine,
     assert code == 0 and "nacre" in servers(file)
 
 
-def test_the_list_tells_what_is_here_and_what_is_set_up(nacre: CommandLine, elsewhere: Path) -> None:
+def test_the_list_shows_what_is_here_and_what_is_set_up(nacre: CommandLine, elsewhere: Path) -> None:
     nacre.ok("install", "cursor")
     (elsewhere / ".gemini").mkdir()
     (elsewhere / ".gemini" / "settings.json").write_text("{")

@@ -27,7 +27,7 @@ def batch_of(nacre: CommandLine, act: str) -> str:
     return str(nacre.json("journal", "--act", act)[0]["batch"])
 
 
-def test_the_tail_is_meant_where_nothing_is_said(filled: CommandLine) -> None:
+def test_journal_without_a_subcommand_means_its_tail(filled: CommandLine) -> None:
     assert acts(filled.json("journal")) == ["edit", "remember", "remember"]
     assert filled.ok("journal") == filled.ok("journal", "tail")
     assert acts(filled.json("journal", "one")) == acts(filled.json("journal", "tail", "one")) == ["edit", "remember"]
@@ -89,7 +89,7 @@ def test_an_act_on_several_memories_and_words_is_shown_whole(filled: CommandLine
     assert "relation adores" in filled.ok("journal", "-n", "2", "-f", "table")
 
 
-def test_what_came_or_is_gone_for_good_is_said_so(filled: CommandLine) -> None:
+def test_the_journal_marks_what_is_new_or_gone_for_good(filled: CommandLine) -> None:
     assert "two came" in filled.ok("journal", "show", str(filled.json("journal", "two")[0]["batch"]))
     filled.ok("purge", "two", "--yes")
     assert "gone for good" in filled.ok("journal", "show", batch_of(filled, "purge"))
@@ -136,7 +136,7 @@ def test_a_blocked_undo_names_the_acts_that_block_it(filled: CommandLine) -> Non
     assert f"edit {batch_of(filled, 'edit')[:8]}" in result.stderr
 
 
-def test_undoing_a_link_tells_of_the_word_too(filled: CommandLine) -> None:
+def test_undoing_a_link_also_reports_its_relation(filled: CommandLine) -> None:
     filled.ok("link", "one", "two", "--rel", "adores")
     result = filled("undo")
     assert "one is as it was before: links" in result.stderr
@@ -175,7 +175,7 @@ def test_an_export_to_where_nothing_can_be_written_is_one_sentence(filled: Comma
     assert filled("journal", "export", str(tmp_path)).exit_code == 2
 
 
-def test_compacting_asks_drops_and_is_told(filled: CommandLine) -> None:
+def test_compacting_asks_first_and_reports_what_it_dropped(filled: CommandLine) -> None:
     refused = filled("journal", "compact", "--older-than", "0d", input="n\n")
     assert refused.exit_code == 2 and "for good" in refused.stderr
     assert "nothing so old" in filled("journal", "compact", "--older-than", "90d", "-y").stderr

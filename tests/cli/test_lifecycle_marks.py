@@ -28,7 +28,7 @@ def ids(found: list[dict[str, object]]) -> set[object]:
     return {each["id"] for each in found}
 
 
-def test_an_audit_tells_what_is_held_how_firmly_on_what_evidence(held: CommandLine) -> None:
+def test_an_audit_lists_confidence_and_source(held: CommandLine) -> None:
     assert ids(held.json("audit")) == {"firm", "middle", "weak", "event"}
     assert ids(held.json("audit", "--confidence", "high-", "--source", "inferred")) == {"firm"}
     held.ok("validate", "weak")
@@ -59,7 +59,7 @@ def test_an_audit_shows_what_has_faded_and_how_much_there_is(held: CommandLine) 
 
 
 @pytest.mark.parametrize("given", ["0.8", "firm", "0.9-0.2", "0-2", "-", "nan-1", ""])
-def test_a_range_that_is_none_is_told(held: CommandLine, given: str) -> None:
+def test_a_range_that_is_none_is_reported(held: CommandLine, given: str) -> None:
     result = held("audit", "--confidence", given)
     assert result.exit_code == 2 and "very-high, high-, 0.2-0.6" in result.stderr
 
@@ -140,7 +140,7 @@ def test_a_mark_on_what_is_not_there_or_in_the_trash_is_refused(nacre: CommandLi
     assert nacre(command).exit_code == 2
 
 
-def test_a_text_is_appraised_and_nothing_is_kept(nacre: CommandLine) -> None:
+def test_a_text_is_appraised_and_nothing_is_stored(nacre: CommandLine) -> None:
     nacre.store.unlink()
     told = nacre.ok("appraise", "Never", "deploy on Friday, I hate outages!")
     assert "instruction: Never deploy" in told and "frustrated (hate)" in told
@@ -149,9 +149,7 @@ def test_a_text_is_appraised_and_nothing_is_kept(nacre: CommandLine) -> None:
     assert found["emotion"]["quadrant"] == "excited" and found["emotion"]["words"] == ["thrilled"]
     plain = nacre.json("appraise", "harbour", "-t", "feedback")
     assert plain == {"importance": 0.75, "reasons": ["type: feedback"], "emotion": None}
-    assert "no word decides" in nacre.ok("appraise", "harbour") and "none that a word tells" in nacre.ok(
-        "appraise", "x"
-    )
+    assert "no word decides" in nacre.ok("appraise", "harbour") and "no word shows one" in nacre.ok("appraise", "x")
     assert nacre.json("appraise", "Never deploy on Friday", "--role", "tool")["importance"] == 0.6
     assert "instruction" in nacre.ok("appraise", "-", input="Always write tests.")
     assert nacre("appraise", " ").exit_code == 2

@@ -27,7 +27,7 @@ def ids(found: list[dict[str, object]]) -> list[str]:
     return [str(each["id"]) for each in found]
 
 
-def test_link_prints_the_tie_in_three_forms(filled: CommandLine) -> None:
+def test_link_prints_the_link_in_three_forms(filled: CommandLine) -> None:
     assert filled.ok("link", "api", "pg") == "api-memory\trelated\tpg-memory\t1"
     assert filled.ok("link", "api", "cat", "-f", "text") == (
         "api-memo (Flask answers requests) related → cat-memo (Tom sleeps)"
@@ -36,13 +36,13 @@ def test_link_prints_the_tie_in_three_forms(filled: CommandLine) -> None:
     assert told == {"source": "api-memory", "target": "pg-memory", "rel": "mentions", "weight": 0.5, "new": True}
 
 
-def test_the_same_tie_again_is_told_and_changes_nothing(linked: CommandLine) -> None:
+def test_adding_the_same_link_again_is_reported_and_changes_nothing(linked: CommandLine) -> None:
     result = linked("link", "api", "pg", "--rel", "depends_on")
     assert result.exit_code == 0 and "already" in result.stderr
     assert [entry["act"] for entry in linked.json("journal", "api")] == ["link", "remember"]
 
 
-def test_a_relation_that_is_nearly_known_is_told(filled: CommandLine) -> None:
+def test_a_relation_similar_to_a_known_one_is_reported(filled: CommandLine) -> None:
     assert "did you mean 'depends_on'" in filled("link", "api", "pg", "--rel", "depnds_on").stderr
 
 
@@ -225,7 +225,7 @@ def test_a_link_that_was_walked_is_not_pruned(linked: CommandLine) -> None:
     assert len(linked.json("prune-links", "--walks", "1")) == 1
 
 
-def test_show_tells_links_both_ways(linked: CommandLine) -> None:
+def test_show_lists_links_in_both_directions(linked: CommandLine) -> None:
     shown = linked.ok("show", "pg")
     assert "depends_on ←" in shown and "Flask answers requests" in shown
     assert "depends_on →" in linked.ok("show", "api")

@@ -43,7 +43,7 @@ def test_an_unknown_command_names_the_nearest(nacre: CommandLine) -> None:
     assert result.exit_code == 2 and "nacre --help" in result.stderr
 
 
-def test_the_version_is_told(nacre: CommandLine) -> None:
+def test_the_version_is_printed(nacre: CommandLine) -> None:
     assert nacre.new_interpreter("--version").stdout.startswith("nacre ")
 
 

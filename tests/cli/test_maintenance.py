@@ -95,7 +95,7 @@ def test_backups_are_made_on_request(nacre: CommandLine) -> None:
     assert nacre.json("--store", str(made), "show", "k")["text"] == "kept"
 
 
-def test_the_status_tells_each_job(nacre: CommandLine) -> None:
+def test_the_status_shows_each_job(nacre: CommandLine) -> None:
     before = nacre.json("maintenance", "status")
     assert (before["pid"], before["lease"]) == (None, None)
     assert {each["job"] for each in before["jobs"]} == set(JOBS)

@@ -90,6 +90,6 @@ def test_episodes_are_consolidated_and_undo_takes_that_back(minded: CommandLine)
     assert len(minded.json("mind", "episodes", "planner")) == 3
 
 
-def test_a_name_that_is_none_is_told(nacre: CommandLine) -> None:
+def test_a_name_that_is_none_is_reported(nacre: CommandLine) -> None:
     result = nacre("mind", "status", "no such agent")
     assert result.exit_code == 2 and "alphanumeric" in result.stderr

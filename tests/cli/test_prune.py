@@ -98,7 +98,7 @@ def test_a_table_shows_as_much_as_a_person_reads(nacre: CommandLine) -> None:
         (["trash", "empty", "--older-than", "1d", "--all"], "one of them"),
     ],
 )
-def test_what_makes_no_sense_is_told_in_a_sentence(nacre: CommandLine, words: list[str], told: str) -> None:
+def test_what_makes_no_sense_is_reported_in_a_sentence(nacre: CommandLine, words: list[str], told: str) -> None:
     remember_faded(nacre)
     result = nacre(*words, "--apply", "-y") if words[0] != "trash" else nacre(*words, "-y")
     assert result.exit_code == 2 and told in result.stderr
@@ -108,7 +108,7 @@ def test_what_makes_no_sense_is_told_in_a_sentence(nacre: CommandLine, words: li
 @pytest.mark.parametrize(
     ("name", "value"), [("RATE", "-1"), ("RATE", "nan"), ("MODEL", "linear"), ("MIN_SCORE", "inf")]
 )
-def test_a_setting_that_makes_no_sense_is_told_too(
+def test_a_setting_that_makes_no_sense_is_reported_too(
     nacre: CommandLine, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(f"NACRE_DECAY_{name}", value)
@@ -213,7 +213,7 @@ def test_what_was_redacted_is_neither_listed_nor_restored(nacre: CommandLine) ->
     assert result.exit_code == 3 and "redacted" in result.stderr
 
 
-def test_a_long_undo_is_told_briefly(nacre: CommandLine) -> None:
+def test_a_long_undo_is_reported_briefly(nacre: CommandLine) -> None:
     remember_faded(nacre, 30)
     nacre.ok("prune", "--apply", "-y")
     told = nacre("undo").stderr.splitlines()
@@ -221,7 +221,7 @@ def test_a_long_undo_is_told_briefly(nacre: CommandLine) -> None:
 
 
 @posix
-def test_at_a_terminal_the_plan_stands_before_the_question(nacre: CommandLine) -> None:
+def test_at_a_terminal_the_plan_is_printed_before_the_question(nacre: CommandLine) -> None:
     from tests.cli.terminal import conversation
 
     remember_faded(nacre, 2)

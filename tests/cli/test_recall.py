@@ -76,7 +76,7 @@ def test_a_recall_counts_as_a_use_unless_it_says_not_to(filled: CommandLine) -> 
     assert filled.json("show", "tool-ruff")["access_count"] == 1
 
 
-def test_an_unknown_strategy_is_told_with_the_nearest_one(filled: CommandLine) -> None:
+def test_an_unknown_strategy_is_reported_with_the_nearest_one(filled: CommandLine) -> None:
     result = filled("recall", "x", "--strategy", "semantics")
     assert result.exit_code == 2
     assert "did you mean 'semantic'" in result.stderr
@@ -133,7 +133,7 @@ def test_an_empty_list_is_no_failure(nacre: CommandLine) -> None:
     assert "nacre remember" in result.stderr
 
 
-def test_show_takes_a_prefix_and_tells_text_ties_and_history(filled: CommandLine) -> None:
+def test_show_takes_a_prefix_and_prints_text_links_and_history(filled: CommandLine) -> None:
     filled.ok("supersede", "fact-bread", "tool-ruff", "--why", "hungry")
     old, new = filled.ok("show", "fact-b"), filled.ok("show", "tool")
     assert "superseded by" in old and "Use ruff for linting" in old

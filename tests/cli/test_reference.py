@@ -97,7 +97,7 @@ def reference() -> ModuleType:
     return module
 
 
-def test_the_page_tells_what_the_commands_are_now(reference: ModuleType) -> None:
+def test_the_reference_page_matches_the_commands(reference: ModuleType) -> None:
     written = (ROOT / "docs" / "cli.md").read_text("utf-8")
     assert written == reference.page(), "docs/cli.md is out of date; `make docs` writes it anew"
 

@@ -35,7 +35,7 @@ def remember_twins(nacre: CommandLine) -> None:
         store.remember("a dull remark", id="dull", valence=0.0, arousal=0.0, created_at=days_ago(300))
 
 
-def test_reflecting_shows_what_it_would_keep_and_keeps_nothing(nacre: CommandLine) -> None:
+def test_reflecting_shows_what_it_would_store_and_stores_nothing(nacre: CommandLine) -> None:
     remember_episodes(nacre)
     before = acts(nacre)
     plan = nacre("reflect")
@@ -53,7 +53,7 @@ def test_a_reflection_is_one_act_and_undo_takes_it_back(nacre: CommandLine, way:
     remember_episodes(nacre)
     before = acts(nacre)
     done = nacre("reflect", "--consolidate", way, "--apply", "--yes", "--why", "sunday", "-f", "json")
-    assert "Kept 1 summary; `nacre undo`" in done.stderr
+    assert "Stored 1 summary; `nacre undo`" in done.stderr
     (told,) = json.loads(done.stdout)
     (kept,) = nacre.json("list", "-t", "semantic")
     assert kept["id"] == told["summary"]["id"] and kept["tags"] == ["reflection", "ops"]
@@ -73,7 +73,7 @@ def test_only_what_removes_episodes_asks(nacre: CommandLine) -> None:
     assert "No 3 episodes are so much alike" in nacre("reflect").stderr, "what was condensed is left out"
 
 
-def test_another_model_is_told_before_anybody_is_asked(nacre: CommandLine) -> None:
+def test_another_model_is_reported_before_anybody_is_asked(nacre: CommandLine) -> None:
     remember_episodes(nacre)
     result = nacre("--embedder", "openai:other", "reflect", "--consolidate", "hard", "--apply", input="y\n")
     assert result.exit_code == 4 and "nacre reindex" in result.stderr and "remove them?" not in result.stderr
@@ -104,7 +104,7 @@ def test_how_alike_how_many_and_since_when_can_be_chosen(nacre: CommandLine) -> 
         (["consolidate", "--similarity", "nan"], "nan"),
     ],
 )
-def test_what_makes_no_sense_is_told_in_a_sentence(nacre: CommandLine, words: list[str], told: str) -> None:
+def test_what_makes_no_sense_is_reported_in_a_sentence(nacre: CommandLine, words: list[str], told: str) -> None:
     result = nacre(*words)
     assert result.exit_code == 2 and told in result.stderr and "Traceback" not in result.output
 
@@ -116,7 +116,7 @@ def test_a_language_model_writes_the_summary(nacre: CommandLine, monkeypatch: py
     assert found["summary"]["text"] == "Backups take some forty minutes."
 
 
-def test_a_language_model_that_fails_is_told_and_not_asked_again(
+def test_a_language_model_that_fails_is_reported_and_not_asked_again(
     nacre: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remember_episodes(nacre)
@@ -131,7 +131,7 @@ def test_a_language_model_that_fails_is_told_and_not_asked_again(
     assert model.asked == 1
 
 
-def test_consolidating_tells_what_has_earned_it_and_changes_nothing(nacre: CommandLine) -> None:
+def test_consolidating_lists_what_it_would_promote_and_changes_nothing(nacre: CommandLine) -> None:
     remember_twins(nacre)
     before = acts(nacre)
     plan = nacre("consolidate")

@@ -57,7 +57,7 @@ def test_a_second_call_goes_on_where_the_first_was_stopped(filled: CommandLine, 
     assert f"Reindexed {MANY:,} memories" in filled("reindex").stderr
 
 
-def test_another_embedder_is_told_to_the_settings(nacre: CommandLine) -> None:
+def test_another_embedder_than_that_of_the_settings_is_reported(nacre: CommandLine) -> None:
     with MemoryStore(nacre.store, embedder=WordBag()) as store:
         store.remember("x")
     assert "config set" not in nacre("reindex").stderr

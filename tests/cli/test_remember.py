@@ -7,7 +7,7 @@ import pytest
 from tests.command_line import CommandLine
 
 
-def test_a_text_is_kept_and_its_id_printed(nacre: CommandLine) -> None:
+def test_a_text_is_stored_and_its_id_printed(nacre: CommandLine) -> None:
     id = nacre.ok("remember", "The sea is salty")
     assert nacre.json("show", id)["text"] == "The sea is salty"
 
@@ -41,11 +41,11 @@ def test_all_of_stdin_is_one_memory(nacre: CommandLine, words: list[str]) -> Non
 def test_each_line_of_stdin_is_a_memory_where_that_is_asked(nacre: CommandLine) -> None:
     result = nacre("remember", "--lines", "-t", "episodic", input="one\n\n  \ntwo\r\n")
     assert len(result.stdout.split()) == 2
-    assert "Kept 2 memories" in result.stderr
+    assert "Stored 2 memories" in result.stderr
     assert sorted(each["text"] for each in nacre.json("list", "-t", "episodic")) == ["one", "two"]
 
 
-def test_the_same_text_again_is_kept_and_told(nacre: CommandLine) -> None:
+def test_the_same_text_again_is_stored_and_reported(nacre: CommandLine) -> None:
     first = nacre.ok("remember", "salty")
     again = nacre("remember", "salty")
     assert again.exit_code == 0
@@ -78,7 +78,7 @@ def test_the_actor_in_the_journal_is_the_command_line(nacre: CommandLine) -> Non
         (["x", "--lines"], "y", "--lines"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_as_misuse(
+def test_what_cannot_be_stored_is_refused_as_misuse(
     nacre: CommandLine, words: list[str], input: str | bytes | None, says: str
 ) -> None:
     result = nacre("remember", *words, input=input)

@@ -30,7 +30,7 @@ def live(nacre: CommandLine) -> list[str]:
 # remember --on-conflict
 
 
-def test_a_conflict_is_told_kindly_with_what_to_do(office: CommandLine) -> None:
+def test_a_conflict_is_reported_with_the_remedy(office: CommandLine) -> None:
     result = office("remember", NEW, "--id", "munich-memory")
     assert result.stdout == "munich-memory\n"
     assert "seems to update berlin-m" in result.stderr and OLD in result.stderr
@@ -39,12 +39,12 @@ def test_a_conflict_is_told_kindly_with_what_to_do(office: CommandLine) -> None:
     assert "`nacre review`" in result.stderr and "`nacre undo`" in result.stderr
 
 
-def test_what_is_ignored_is_neither_told_nor_noted(office: CommandLine) -> None:
+def test_an_ignored_conflict_is_neither_reported_nor_noted(office: CommandLine) -> None:
     assert office("remember", NEW, "--on-conflict", "ignore").stderr == ""
     assert office.json("review") == []
 
 
-def test_a_warning_is_told_as_a_sentence_and_not_noted(office: CommandLine) -> None:
+def test_a_warning_is_printed_as_a_sentence_and_not_noted(office: CommandLine) -> None:
     result = office("remember", NEW, "--on-conflict", "warn")
     assert "seems to update" in result.stderr and "nacre review" not in result.stderr
     assert "ConflictWarning" not in result.stderr
@@ -59,7 +59,7 @@ def test_a_newer_truth_can_take_the_place_of_the_older_one_at_once(office: Comma
     assert live(office) == ["berlin-memory"]
 
 
-def test_what_is_said_again_can_be_merged_and_prints_the_one_that_stands(office: CommandLine) -> None:
+def test_a_repeated_text_can_be_merged_and_the_remaining_id_is_printed(office: CommandLine) -> None:
     result = office("remember", OLD, "--on-conflict", "supersede")
     assert result.stdout == "berlin-memory\n"
     assert "Nothing was added" in result.stderr
@@ -84,14 +84,14 @@ def test_lines_are_compared_only_where_that_is_asked(office: CommandLine) -> Non
     assert office.json("review") == []
     office.ok("undo")
     result = office("remember", "--lines", "--on-conflict", "note", input=f"{NEW}\nTom sleeps\n")
-    assert "seems to update" in result.stderr and "Kept 2 of 2 lines." in result.stderr
+    assert "seems to update" in result.stderr and "Stored 2 of 2 lines." in result.stderr
     assert len(office.json("review")) == 1
 
 
-def test_a_refused_line_ends_it_and_tells_how_many_were_kept(office: CommandLine) -> None:
+def test_a_refused_line_ends_the_command_and_the_stored_lines_are_counted(office: CommandLine) -> None:
     result = office("remember", "--lines", "--on-conflict", "raise", input=f"Tom sleeps\n{NEW}\nnever read\n")
     assert result.exit_code == 3 and len(result.stdout.split()) == 1
-    assert "Kept 1 of 3 lines." in result.stderr
+    assert "Stored 1 of 3 lines." in result.stderr
     assert len(live(office)) == 2
 
 
@@ -161,7 +161,7 @@ def test_an_empty_queue_is_no_failure(nacre: CommandLine) -> None:
     assert "Nothing waits" in result.stderr
 
 
-def test_show_tells_that_something_waits(noted: CommandLine) -> None:
+def test_show_says_that_a_review_waits(noted: CommandLine) -> None:
     assert "for a decision on munich-m" in noted.ok("show", "berlin")
     assert noted.json("show", "munich")["waits_for_review"] == ["berlin-memory"]
     noted.ok("review", "decide", "munich", "keep_both")
@@ -232,7 +232,7 @@ def test_what_cannot_be_decided_is_misuse(noted: CommandLine, item: str, decisio
     assert len(noted.json("review")) == 1
 
 
-def test_a_prefix_of_several_items_is_told_as_such(noted: CommandLine) -> None:
+def test_a_prefix_of_several_items_is_reported_as_such(noted: CommandLine) -> None:
     noted.ok("remember", "The office is in Hamburg", "--id", "munich-other")
     assert len(noted.json("review", "--kind", "conflict")) > 1
     result = noted("review", "decide", "m", "newer")

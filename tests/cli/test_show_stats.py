@@ -30,7 +30,7 @@ def grown(nacre: CommandLine) -> CommandLine:
     return nacre
 
 
-def test_growth_counts_by_the_week_and_tells_the_gaps(grown: CommandLine) -> None:
+def test_growth_counts_by_the_week_and_shows_the_gaps(grown: CommandLine) -> None:
     found = grown.json("stats")
     assert list(found["growth"].values()) == [8, 0, 1]
     assert all(datetime.fromisoformat(day).replace(tzinfo=UTC).weekday() == 0 for day in found["growth"])

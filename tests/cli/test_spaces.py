@@ -57,7 +57,7 @@ def test_purging_leaves_nothing(nacre: CommandLine) -> None:
     assert "heliotrope" not in nacre.ok("journal")
 
 
-def test_a_mistyped_space_is_told(nacre: CommandLine) -> None:
+def test_a_mistyped_space_is_reported(nacre: CommandLine) -> None:
     nacre.ok("remember", "one")
     for words in (["copy", "defualt", "x"], ["rename", "defualt", "x"], ["delete", "defualt", "--yes"]):
         assert nacre("space", *words).exit_code == 1

@@ -51,7 +51,7 @@ def test_the_trash_goes_only_when_asked_for(filled: CommandLine, tmp_path: Path)
     assert filled.json("export", file, "--trashed")["count"] == 6
 
 
-def test_info_tells_what_is_in_it_in_every_form(filled: CommandLine, tmp_path: Path) -> None:
+def test_info_shows_what_is_in_it_in_every_form(filled: CommandLine, tmp_path: Path) -> None:
     file = str(tmp_path / "all.nacre")
     filled.ok("export", file)
     told = filled.json("info", file)
@@ -63,7 +63,7 @@ def test_info_tells_what_is_in_it_in_every_form(filled: CommandLine, tmp_path: P
     assert json.loads(filled.ok("info", file, "-f", "jsonl"))["count"] == 6
 
 
-def test_a_damaged_file_is_told_and_not_imported(filled: CommandLine, tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported_and_not_imported(filled: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "all.nacre"
     filled.ok("export", str(file))
     file.write_bytes(file.read_bytes()[:-30])

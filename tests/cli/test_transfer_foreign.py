@@ -48,7 +48,7 @@ def test_it_asks_and_does_nothing_without_a_yes(nacre: CommandLine, chroma: Path
     assert nacre.ok("list") == ""
 
 
-def test_json_tells_the_same(nacre: CommandLine, chroma: Path) -> None:
+def test_json_has_the_same_content(nacre: CommandLine, chroma: Path) -> None:
     told = nacre.json("import", "chroma", str(chroma), "--yes")
     assert (told["imported"], told["errors"], told["vectors_regenerated"]) == (2, 1, 0)
     assert told["batch"]

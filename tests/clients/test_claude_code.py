@@ -63,7 +63,7 @@ def test_a_program_that_moved_is_still_ours(old: str) -> None:
     assert without_hooks(text) == "{}"
 
 
-def test_one_that_stands_there_twice_is_made_one() -> None:
+def test_a_hook_that_is_there_twice_is_made_one() -> None:
     ours = {"type": "command", "command": "nacre hook stop"}
     text = json.dumps(
         {"hooks": {"Stop": [{"hooks": [ours, {"type": "command", "command": "bell"}]}, {"hooks": [ours]}]}}

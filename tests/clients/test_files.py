@@ -100,7 +100,7 @@ def test_bytes_that_are_no_text_count_as_unreadable(tmp_path: Path) -> None:
         rewrite(file, exclaimed)
 
 
-def test_what_stands_in_the_way_is_never_replaced_even_by_force(tmp_path: Path) -> None:
+def test_what_is_in_the_way_is_never_replaced_even_by_force(tmp_path: Path) -> None:
     def stuck(_text: str) -> str:
         raise CannotEdit("servers is not an object; write it as one")
 

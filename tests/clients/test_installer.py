@@ -20,7 +20,7 @@ def test_it_is_added_once_and_taken_out_again(text: str) -> None:
     assert without_guidance(after) == text
 
 
-def test_an_older_wording_is_replaced_where_it_stands() -> None:
+def test_an_older_wording_is_replaced_in_place() -> None:
     text = f"# A\n\n{BEGIN}\nold words\n{END}\n\n# B\n"
     after = with_guidance(text, "new words")
     assert after == f"# A\n\n{BEGIN}\nnew words\n{END}\n\n# B\n"

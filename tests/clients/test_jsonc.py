@@ -72,7 +72,7 @@ def test_an_entry_that_differs_is_replaced_in_its_place() -> None:
     assert after == text.replace('{"command": "old"}', '{\n      "command": "new"\n    }')
 
 
-def test_of_a_name_that_stands_twice_the_one_that_counts_is_changed_and_both_are_taken_out() -> None:
+def test_of_a_name_that_is_there_twice_the_one_that_counts_is_changed_and_both_are_taken_out() -> None:
     text = '{"mcpServers": {"nacre": {"command": "a"}, "x": 1, "nacre": {"command": "b"}}}'
     assert jsonc.put(text, PLACE, {"command": "c"}).count('"a"') == 1
     assert json.loads(jsonc.put(text, PLACE, {"command": "c"}))["mcpServers"]["nacre"] == {"command": "c"}

@@ -25,7 +25,7 @@ server.run()
 
 
 @pytest.mark.slow
-def test_a_server_that_answers_tells_its_tools(tmp_path: Path) -> None:
+def test_a_server_that_answers_shows_its_tools(tmp_path: Path) -> None:
     script = tmp_path / "server.py"
     script.write_text(SERVER)
     answer = probe(Launch(sys.executable, (str(script),), {"NACRE_STORE": "/x"}))
@@ -38,7 +38,7 @@ def test_a_command_that_is_not_there_is_one_sentence() -> None:
         probe(Launch("/no/such/nacre", ("mcp",)))
 
 
-def test_the_last_words_of_a_server_that_dies_are_told() -> None:
+def test_the_last_output_of_a_server_that_dies_is_reported() -> None:
     dying = "import sys; print('the store is locked', file=sys.stderr); sys.exit(3)"
     with pytest.raises(ConfigError, match="it said: the store is locked"):
         probe(Launch(sys.executable, ("-c", dying)))

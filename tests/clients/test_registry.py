@@ -152,7 +152,7 @@ def test_what_the_settings_say_starts_what_was_meant(client: str) -> None:
 
 
 @pytest.mark.parametrize("client", INSTALLERS)
-def test_a_server_of_another_name_stands_beside(client: str) -> None:
+def test_a_server_of_another_name_is_left_alone(client: str) -> None:
     made(client).install()
     other = made(client, server_name="second brain", space="two")
     other.install()

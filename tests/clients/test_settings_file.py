@@ -76,7 +76,7 @@ def test_what_was_set_can_be_taken_out_again(file: Path) -> None:
         ("spaces.work.store", "x", "set it for the complete store"),
     ],
 )
-def test_what_cannot_be_is_told_and_nothing_is_written(file: Path, key: str, value: str, sentence: str) -> None:
+def test_impossible_edits_are_reported_and_nothing_is_written(file: Path, key: str, value: str, sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         set_value(file, key, value)
     assert file.read_text("utf-8") == FULL

@@ -35,7 +35,7 @@ def test_what_was_there_stays_and_comes_back_when_ours_is_taken_out(text: str) -
     assert toml.take(after, PLACE) == text
 
 
-def test_a_table_that_differs_is_replaced_where_it_stands_with_what_is_in_it() -> None:
+def test_a_table_that_differs_is_replaced_in_place_with_what_is_in_it() -> None:
     text = (
         '# a\n[mcp_servers.nacre] # old\ncommand = "old"\n\n[mcp_servers.nacre.env]\nA = "1"\n\n# about b\n[b]\nx = 1\n'
     )

@@ -67,7 +67,7 @@ def test_nobody_there_is_no_answer(channel: Channel) -> None:
     channel.close()
 
 
-def test_a_file_that_tells_no_port_is_nobody(tmp_path: Path) -> None:
+def test_a_file_without_a_port_means_that_nobody_listens(tmp_path: Path) -> None:
     (tmp_path / "port").write_text("soon")
     assert ask(LoopbackChannel(tmp_path / "port"), {}, SECONDS) is None
 

@@ -261,7 +261,7 @@ def test_no_hook_works_longer_than_it_may(client: Client) -> None:
     assert "Stopped after 0.01 s" in log()
 
 
-def test_the_status_tells_what_is_captured_where(client: Client, nacre: CommandLine) -> None:
+def test_the_status_shows_what_is_captured_where(client: Client, nacre: CommandLine) -> None:
     write_lines(client.transcript, [here(client, 1, "one"), here(client, 2, "two")])
     client.call("stop")
     os.chdir(client.folder)

@@ -40,7 +40,7 @@ def asked(store: MemoryStore, prompt: str) -> str:
     return "" if found is None else found.text
 
 
-def test_a_memory_is_kept_and_found_by_its_words_until_the_model_is_there() -> None:
+def test_a_memory_is_stored_and_found_by_its_words_until_the_model_is_there() -> None:
     slow = Slow()
     with MemoryStore(":memory:", embedder=BackgroundEmbedder(slow, load="none")) as store:
         store.remember(PORT, on_conflict="ignore")

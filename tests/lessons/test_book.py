@@ -10,7 +10,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import EmbeddingMismatch, InvalidInput, LinkRefused, MemoryNotFound, SupersedeCycle, UnknownName
 from nacre.lessons import LessonBook
-from nacre.lessons.vocabulary import REVIEW
+from nacre.lessons.vocabulary import Key
 from nacre.settings import Settings
 from tests.embedders import WordBag
 from tests.lessons.factories import add_terms, learn, new_book
@@ -78,7 +78,7 @@ def test_an_unknown_source_is_created_waits_for_review_and_is_reported() -> None
     book = new_book()
     answer = book.learn("One", "text", source="Podcast")
     assert answer.data.source == "podcast"
-    assert book.store.vocabulary("source") == {"podcast": {REVIEW: True}}
+    assert book.store.vocabulary("source") == {"podcast": {Key.REVIEW: True}}
     assert "'podcast' not recognized" in answer.warnings[0]
     assert "waits for review" in answer.warnings[0]
     assert book.learn("Two", "text", source="podcast").warnings == ()

@@ -75,7 +75,7 @@ def test_rapid_reports_are_thinned_out_and_still_end_at_the_total(monkeypatch: p
     assert told == [(1.0, 100.0), (100.0, 100.0)]
 
 
-def test_slow_reports_are_all_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_reports_are_all_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(1_000, 2_000))
     told = reported([(done, 5) for done in range(1, 6)], lambda: float(next(clock)), monkeypatch)
     assert [done for done, _ in told] == [1.0, 2.0, 3.0, 4.0, 5.0]

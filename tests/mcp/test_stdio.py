@@ -152,7 +152,7 @@ def gone(pid: int) -> bool:
     return False
 
 
-def test_what_was_asked_before_the_end_is_still_kept(tmp_path: Path) -> None:
+def test_what_was_asked_before_the_end_is_still_stored(tmp_path: Path) -> None:
     """Also what the server has not read yet when the client closes its end."""
     pipe = Pipe(tmp_path / "store.db", tmp_path)
     texts = [f"The word number {number} before the end" for number in range(12)]
@@ -167,7 +167,7 @@ def test_what_was_asked_before_the_end_is_still_kept(tmp_path: Path) -> None:
     assert kept(tmp_path) == sorted(texts)
 
 
-def test_what_was_asked_is_kept_also_where_nobody_reads_the_answer(tmp_path: Path) -> None:
+def test_what_was_asked_is_stored_also_where_nobody_reads_the_answer(tmp_path: Path) -> None:
     pipe = Pipe(tmp_path / "store.db", tmp_path)
     assert pipe.process.stdout is not None
     pipe.process.stdout.close()
@@ -178,7 +178,7 @@ def test_what_was_asked_is_kept_also_where_nobody_reads_the_answer(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_a_write_that_waits_for_a_lock_when_the_client_ends_is_kept_once_it_is_free(tmp_path: Path) -> None:
+def test_a_write_that_waits_for_a_lock_when_the_client_ends_is_stored_once_it_is_free(tmp_path: Path) -> None:
     pipe = Pipe(tmp_path / "store.db", tmp_path)
     pipe.ask("tools/call", call("status"))
     writer = apsw.Connection(str(tmp_path / "store.db"))

@@ -11,8 +11,7 @@ import pytest
 
 from nacre.errors import InvalidInput, MemoryNotFound, UndoRefused, UnknownName
 from nacre.minds import cognitive as procedures
-from nacre.minds.cognitive import CAPACITY, MAX_LINKS, CognitiveMemory
-from nacre.minds.records import MemoryCategory, SemanticFact
+from nacre.minds.cognitive import CAPACITY, MAX_LINKS, CognitiveMemory, MemoryCategory, SemanticFact
 from tests.minds.cognitive_factory import MORNING, Watch, acts, mind_at
 
 WRITER = """

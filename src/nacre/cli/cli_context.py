@@ -27,7 +27,7 @@ class CliContext:
     flags: dict[str, str] = field(default_factory=dict)
     debug: bool = False
     notified: set[str] = field(default_factory=set)
-    reported_empty: bool = False  # whether the person was told that nothing is stored yet
+    reported_empty: bool = False  # whether it was said that nothing is stored yet
 
     def settings(self) -> Settings:
         from nacre.settings import settings
@@ -47,21 +47,29 @@ class CliContext:
             self.notified.add(notice)
             say(f"nacre: {notice}")
 
-    def open(self, *, any_space: bool = False) -> MemoryStore:
-        """For commands that make no store. Where the default one was not made yet, an empty one that is kept nowhere.
+    def open(self, *, model: bool = False, any_space: bool = False) -> MemoryStore:
+        """For commands that make no store. Where there is no default store yet, opens an empty one in memory.
 
-        Raises `StoreNotFound` and `SpaceNotFound` for what the options or the environment name and is not there; with
-        `any_space` a space that is not there is an empty one.
+        `model` is for what embeds: a missing model is downloaded now, with progress. Raises `StoreNotFound` and
+        `SpaceNotFound` for what the options or the environment name and is not there; with `any_space` a space that is
+        not there is an empty one.
         """
-        return self._open_made(model=False, any_space=any_space)
+        known = self.settings()
+        if not store_exists(known):
+            return self._open_empty(known)
+        if model:
+            self._obtain_model()
+        store = self._opened(known)
+        if self.names("space") and not any_space and not has_space(store):
+            from nacre.errors import SpaceNotFound
 
-    def open_with_model(self) -> MemoryStore:
-        """As `open`, for what embeds: a model that is still to be downloaded is, with progress, before a person
-        wonders."""
-        return self._open_made(model=True)
+            known_names = [note.name for note in store.space_notes()]
+            store.close()
+            raise SpaceNotFound(known.space, known_names)
+        return store
 
     def open_if_made(self) -> MemoryStore:
-        """For a dry run of what would make a store: where there is none, an empty one that is kept nowhere."""
+        """For a dry run of what would make a store: where there is none, an empty one in memory."""
         known = self.settings()
         return self._opened(known) if store_exists(known) else empty_store(known)
 
@@ -86,27 +94,11 @@ class CliContext:
             yield store
             if new_space and has_space(store):
                 near = get_close_matches(store.space, others, n=1, cutoff=SIMILAR_NAME)
-                remedy = (
-                    f" Did you mean {near[0]!r}? `nacre --space {store.space} undo` takes this back." if near else ""
-                )
-                say(f"Created the space {store.space!r}.{remedy}")
+                meant = f" Did you mean {near[0]!r}?" if near else ""
+                remedy = f" `nacre --space {store.space} undo` takes this back." if near else ""
+                say(f"Created the space {store.space!r}.{meant}{remedy}")
 
-    def _open_made(self, *, model: bool, any_space: bool = False) -> MemoryStore:
-        known = self.settings()
-        if not store_exists(known):
-            return self._not_made(known)
-        if model:
-            self._obtain_model()
-        store = self._opened(known)
-        if self.names("space") and not any_space and not has_space(store):
-            from nacre.errors import SpaceNotFound
-
-            known_names = [note.name for note in store.space_notes()]
-            store.close()
-            raise SpaceNotFound(known.space, known_names)
-        return store
-
-    def _not_made(self, known: Settings) -> MemoryStore:
+    def _open_empty(self, known: Settings) -> MemoryStore:
         from nacre.cli.ui.output import say
         from nacre.errors import StoreNotFound
         from nacre.factory import store_file
@@ -155,7 +147,7 @@ def store_exists(known: Settings) -> bool:
 
 
 def empty_store(known: Settings) -> MemoryStore:
-    """A store without memories that is kept nowhere, and so makes no file."""
+    """In memory, so that no file is made."""
     from dataclasses import replace
 
     from nacre.memory_store import MemoryStore
@@ -165,8 +157,8 @@ def empty_store(known: Settings) -> MemoryStore:
 
 
 def has_space(store: MemoryStore) -> bool:
-    """Whether the store's space holds a memory, was created, or has a journal. An agent that sees only a part of a
-    store is not told what else there is."""
+    """Whether the store's space holds a memory, was created, or has a journal. Always for an agent that sees only a
+    part of the store: it must not learn what else there is."""
     from nacre.settings import DEFAULT, PERSONAL
 
     if store.space in (DEFAULT, PERSONAL) or store.settings.scope:
@@ -185,19 +177,13 @@ def configure_logging(*, debug: bool) -> None:
         logging.getLogger("nacre").addHandler(logging.NullHandler())
         damage = logging.getLogger("nacre.damage")  # nobody else says that a record is damaged and left out
         if not damage.handlers:
-            damage.addHandler(stderr_handler())
+            import click
 
+            class Stderr(logging.Handler):
+                def emit(self, record: logging.LogRecord) -> None:
+                    click.echo(f"nacre: {record.getMessage()}", err=True)
 
-def stderr_handler() -> logging.Handler:
-    import logging
-
-    import click
-
-    class Stderr(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            click.echo(f"nacre: {record.getMessage()}", err=True)
-
-    return Stderr()
+            damage.addHandler(Stderr())
 
 
 def obtain_model() -> None:

@@ -49,7 +49,8 @@ def open_for_completion(ctx: click.Context) -> Iterator[MemoryStore | None]:
     from nacre.factory import store_file
 
     cli = ctx.find_object(CliContext) or CliContext()
-    cli.flags |= {name: value for name in ("store", "space") if (value := root_option(ctx, name))}
+    given = ctx.find_root().params
+    cli.flags |= {name: given[name] for name in ("store", "space") if given.get(name)}
     try:
         if store_file(cli.settings().store).is_file():
             with cli.open() as store:
@@ -58,11 +59,6 @@ def open_for_completion(ctx: click.Context) -> Iterator[MemoryStore | None]:
     except NacreError:
         pass
     yield None
-
-
-def root_option(ctx: click.Context, name: str) -> str:
-    value = ctx.find_root().params.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def spaces(store: MemoryStore, _incomplete: str) -> list[CompletionItem]:

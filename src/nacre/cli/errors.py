@@ -80,7 +80,8 @@ def errors_as_exit_codes(ctx: click.Context) -> Iterator[None]:
         yield
         sys.stdout.flush()
     except NacreError as error:
-        raise with_debug(ctx, error_class(error)(str(error))) from error
+        kind = next(kind for raised, kind in EXIT_CODES if isinstance(error, raised))
+        raise with_debug(ctx, kind(str(error))) from error
     except KeyboardInterrupt as error:
         raise with_debug(ctx, Interrupted("stopped.")) from error
     except BrokenPipeError:
@@ -90,10 +91,6 @@ def errors_as_exit_codes(ctx: click.Context) -> Iterator[None]:
         discard_stdout()
         reason = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
         raise with_debug(ctx, StoreProblem(reason)) from error
-
-
-def error_class(error: NacreError) -> type[CliError]:
-    return next(fault for kind, fault in EXIT_CODES if isinstance(error, kind))
 
 
 def with_debug(ctx: click.Context, fault: CliError) -> CliError:

@@ -47,51 +47,28 @@ from nacre.lessons.term_relations import (
     SYNONYM,
     TermEdits,
     add_listed,
-    aliases,
-    are_related,
-    check_alias,
-    check_different,
-    check_kind,
-    check_merge,
-    check_parent,
     filters_with,
-    known_term,
-    listed_terms,
     merge_edits,
     merge_names,
-    parents,
     remove_listed,
     rename_in_lesson,
     set_keys,
-    term_name,
     terms_of,
     warn_both_ways,
     with_builtin,
 )
-from nacre.lessons.validate_terms import (
-    ORDINAL,
-    REFERENCE,
-    TABLE_SEPARATOR,
-    Reference,
-    TermValidator,
-    references,
-    table_name,
-)
+from nacre.lessons.validate_terms import REFERENCE, TABLE_SEPARATOR, Reference, TermValidator, references, table_name
 from nacre.lessons.vocabulary import (
     CONTEXT,
     CONTRADICTS,
     DEFAULT_LEVEL,
-    DEPRECATED,
-    DESCRIPTION,
-    DISTINCT,
+    KINDS,
     LESSONS,
     RELATED,
-    REVIEW,
     SOURCE,
     SUPERSEDES,
-    SYNONYMS,
     TAG,
-    TYPICAL,
+    Key,
     Vocabulary,
     normalize,
     normalize_all,
@@ -358,16 +335,16 @@ class LessonBook(StoreUser):
         """Most used first; without `counts` by name. An alias is listed with its target, and by itself only while
         lessons still have it."""
         vocabulary = self._vocabulary(TAG)
-        used, by_target = vocabulary.counts(), aliases(vocabulary)
+        used, by_target = vocabulary.counts(), vocabulary.aliases()
         names = {name for name, term in vocabulary.terms.items() if not term.alias_of} | {*used}
         tags = [
             TagInfo(
                 name,
                 used.get(name, 0) if counts else 0,
                 by_target.get(name, ()),
-                listed_terms(vocabulary, name, SYNONYMS),
-                parents(vocabulary, name),
-                name in vocabulary.terms and bool(vocabulary.terms[name].data.get(REVIEW)),
+                vocabulary.listed(name, Key.SYNONYMS),
+                vocabulary.parents(name),
+                name in vocabulary.terms and bool(vocabulary.terms[name].data.get(Key.REVIEW)),
             )
             for name in names
         ]
@@ -376,16 +353,15 @@ class LessonBook(StoreUser):
     def know_tags(self, *names: str) -> Answer[tuple[str, ...]]:
         """Adds tags to the vocabulary, so that they give no warning; returns the new ones."""
         vocabulary = self._vocabulary(TAG)
-        new = [name for name in normalize_all(names) if term_name(TAG, name) not in vocabulary.terms]
-        self._edit_terms("know", {(TAG, name): set_keys({REVIEW: False}) for name in new})
+        new = [name for name in normalize_all(names) if vocabulary.term_name(name) not in vocabulary.terms]
+        self._edit_terms("know", {(TAG, name): set_keys({Key.REVIEW: False}) for name in new})
         return Answer(tuple(new))
 
     def alias_tag(self, alias: str, of: str) -> Answer[bool]:
         """From now on `alias` is stored and searched as `of`. False when that is already so."""
         vocabulary = self._vocabulary(TAG)
-        name, target = term_name(TAG, alias), term_name(TAG, of)
-        check_different(TAG, name, target)
-        check_alias(vocabulary, name, target)
+        name, target = vocabulary.term_name(alias), vocabulary.term_name(of)
+        vocabulary.check_alias(name, target)
         target = vocabulary.resolve(target)
         if name in vocabulary.terms and vocabulary.terms[name].alias_of == target:
             return Answer(False)
@@ -405,11 +381,14 @@ class LessonBook(StoreUser):
 
     def keep_apart(self, kind: str, name: str, other: str) -> Answer[bool]:
         """Records that the two differ, so that no review proposes to merge them again."""
-        one, two = term_name(check_kind(kind), name), term_name(kind, other)
-        check_different(kind, one, two)
-        if two in listed_terms(self._vocabulary(kind), one, DISTINCT):
+        if kind not in KINDS:
+            raise UnknownName("kind of term", kind, KINDS)
+        vocabulary = self._vocabulary(kind)
+        one, two = vocabulary.term_name(name), vocabulary.term_name(other)
+        vocabulary.check_different(one, two)
+        if two in vocabulary.listed(one, Key.DISTINCT):
             return Answer(False)
-        edits: TermEdits = {(kind, one): add_listed(DISTINCT, two), (kind, two): add_listed(DISTINCT, one)}
+        edits: TermEdits = {(kind, one): add_listed(Key.DISTINCT, two), (kind, two): add_listed(Key.DISTINCT, one)}
         self._edit_terms("keep_apart", edits)
         return Answer(True)
 
@@ -425,7 +404,7 @@ class LessonBook(StoreUser):
     def contexts(self, *, counts: bool = True) -> Answer[tuple[ContextInfo, ...]]:
         """Most used first; without `counts` by name."""
         vocabulary = self._vocabulary(CONTEXT)
-        applies, by_target = vocabulary.counts(), aliases(vocabulary)
+        applies, by_target = vocabulary.counts(), vocabulary.aliases()
         excluded = self.store.tally("anti_contexts", where=LESSONS, include_archived=True, include_superseded=True)
         names = {name for name, term in vocabulary.terms.items() if not term.alias_of} | {*applies, *excluded}
         contexts = [
@@ -434,7 +413,7 @@ class LessonBook(StoreUser):
                 applies.get(name, 0) if counts else 0,
                 excluded.get(name, 0) if counts else 0,
                 by_target.get(name, ()),
-                parents(vocabulary, name),
+                vocabulary.parents(name),
             )
             for name in names
         ]
@@ -471,29 +450,29 @@ class LessonBook(StoreUser):
     ) -> Answer[SourceInfo]:
         """Describes a new or existing source; it no longer waits for review."""
         vocabulary = self._vocabulary(SOURCE)
-        added = term_name(SOURCE, name)
+        added = vocabulary.term_name(name)
         if added in vocabulary.terms and vocabulary.terms[added].alias_of:
             raise InvalidInput(
                 f"{added!r} is an alias of {vocabulary.resolve(added)!r}; describe that one, or choose another name."
             )
         level = level_named(typical_confidence).name
-        edit = set_keys({DESCRIPTION: description.strip(), TYPICAL: level, REVIEW: None})
+        edit = set_keys({Key.DESCRIPTION: description.strip(), Key.TYPICAL: level, Key.REVIEW: None})
         self._edit_terms("source", {(SOURCE, added): edit})
         return self._source(added)
 
     def confirm_source(self, name: str) -> Answer[SourceInfo]:
         """Accepts a source that was added automatically."""
         vocabulary = self._vocabulary(SOURCE)
-        source = vocabulary.resolve(known_term(vocabulary, name))
-        typical = str(vocabulary.inherited(source, TYPICAL) or DEFAULT_LEVEL)
-        self._edit_terms("confirm_source", {(SOURCE, source): set_keys({REVIEW: None, TYPICAL: typical})})
+        source = vocabulary.resolve(vocabulary.known_name(name))
+        typical = str(vocabulary.inherited(source, Key.TYPICAL) or DEFAULT_LEVEL)
+        self._edit_terms("confirm_source", {(SOURCE, source): set_keys({Key.REVIEW: None, Key.TYPICAL: typical})})
         return self._source(source)
 
     def deprecate_source(self, name: str, deprecated: bool = True) -> Answer[SourceInfo]:
         """Lessons that name it stay as they are; a new use gets a warning."""
         vocabulary = self._vocabulary(SOURCE)
-        source = vocabulary.resolve(known_term(vocabulary, name))
-        self._edit_terms("deprecate_source", {(SOURCE, source): set_keys({DEPRECATED: deprecated})})
+        source = vocabulary.resolve(vocabulary.known_name(name))
+        self._edit_terms("deprecate_source", {(SOURCE, source): set_keys({Key.DEPRECATED: deprecated})})
         return self._source(source)
 
     def _source(self, name: str) -> Answer[SourceInfo]:
@@ -514,15 +493,17 @@ class LessonBook(StoreUser):
 
     def _merge(self, kind: str, old: str, into: str, why: str) -> Answer[int]:
         vocabulary = self._vocabulary(kind)
-        source, target = term_name(kind, old), term_name(kind, into)
-        check_merge(vocabulary, source, target)
+        source, target = vocabulary.term_name(old), vocabulary.term_name(into)
+        vocabulary.check_alias(source, target)
+        if is_under(vocabulary.resolve(target), {source}):
+            raise InvalidInput(f"{target!r} is under {source!r}; merge {target!r} into {source!r} instead.")
         lessons = {
             memory.id: memory
             for where in filters_with(kind, source)
             for memory in self.store.iterate(**every_lesson(where) | {"include_trashed": True})
         }
         if not lessons:
-            known_term(vocabulary, source)
+            vocabulary.known_name(source)
         target = vocabulary.resolve(target)
         names = {name for memory in lessons.values() for name in terms_of(kind, memory)} | {*vocabulary.terms}
         new_names = merge_names(vocabulary, source, target, names)
@@ -545,21 +526,22 @@ class LessonBook(StoreUser):
         if relation not in RELATIONS:
             raise UnknownName("relation between terms", relation, RELATIONS)
         vocabulary, key = self._vocabulary(kind), RELATIONS[relation]
-        one, two = vocabulary.resolve(term_name(kind, name)), vocabulary.resolve(term_name(kind, other))
-        check_different(kind, one, two)
-        if two in listed_terms(vocabulary, one, key):
+        one, two = (vocabulary.resolve(vocabulary.term_name(each)) for each in (name, other))
+        vocabulary.check_different(one, two)
+        if two in vocabulary.listed(one, key):
             return Answer(False)
         edits: TermEdits = {(kind, one): add_listed(key, two)}
         if relation == SYNONYM:
             edits[kind, two] = add_listed(key, one)
-        else:
-            check_parent(vocabulary, one, two)
+        elif one in vocabulary.all_parents(two):
+            raise InvalidInput(f"{two!r} is already under {one!r}; unrelate them first.")
         self._edit_terms("relate", edits)
         return Answer(True)
 
     def _unrelate(self, kind: str, name: str, other: str) -> Answer[bool]:
-        one, two = term_name(kind, name), term_name(kind, other)
-        if not are_related(self._vocabulary(kind), one, two):
+        vocabulary = self._vocabulary(kind)
+        one, two = vocabulary.term_name(name), vocabulary.term_name(other)
+        if not vocabulary.are_related(one, two):
             return Answer(False)
         self._edit_terms("unrelate", {(kind, one): remove_listed(two), (kind, two): remove_listed(one)})
         return Answer(True)
@@ -586,7 +568,7 @@ class LessonBook(StoreUser):
         last = max((each.ordinal or 0 for each in current), default=0)
         previous = next((each.ordinal for each in current if each.name == added), None)
         place = ordinal if ordinal is not None else previous if previous is not None else last + 1
-        edit = set_keys({ORDINAL: place, DESCRIPTION: description.strip()})
+        edit = set_keys({Key.ORDINAL: place, Key.DESCRIPTION: description.strip()})
         self._edit_terms("reference", {(REFERENCE, f"{table}{TABLE_SEPARATOR}{added}"): edit})
         return Answer(Reference(added, place, description.strip()))
 
@@ -762,11 +744,11 @@ def source_info(vocabulary: Vocabulary, name: str, count: int) -> SourceInfo:
     described = any(is_under(name, {each}) for each in vocabulary.terms)
     return SourceInfo(
         name,
-        str(data.get(DESCRIPTION) or ""),
-        str(vocabulary.inherited(name, TYPICAL) or DEFAULT_LEVEL),
+        str(data.get(Key.DESCRIPTION) or ""),
+        str(vocabulary.inherited(name, Key.TYPICAL) or DEFAULT_LEVEL),
         count,
-        bool(data.get(REVIEW)) or not described,
-        bool(vocabulary.inherited(name, DEPRECATED)),
+        bool(data.get(Key.REVIEW)) or not described,
+        bool(vocabulary.inherited(name, Key.DEPRECATED)),
     )
 
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 from nacre.lessons.document import FORMAT, VERSION
 from nacre.lessons.lesson import Lesson
-from nacre.lessons.term_relations import RELATION_KEYS
 from nacre.lessons.validate_terms import REFERENCE, TABLE_SEPARATOR
-from nacre.lessons.vocabulary import ALIAS_OF, CONTEXT, FIELDS, KINDS, PARENTS, SYNONYMS, TAG, Vocabulary, normalize
+from nacre.lessons.vocabulary import CONTEXT, FIELDS, KINDS, RELATION_KEYS, TAG, Key, Vocabulary, normalize
 from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.filter import ancestors, is_under
@@ -137,7 +136,7 @@ def with_relatives(vocabulary: Vocabulary, names: set[str]) -> set[str]:
     queue = list(names)
     referring: dict[str, list[str]] = {}
     for term in vocabulary.terms.values():
-        for name in (term.alias_of, *term.names(SYNONYMS)):
+        for name in (term.alias_of, *term.names(Key.SYNONYMS)):
             referring.setdefault(name, []).append(term.name)
     while queue:
         name = queue.pop()
@@ -146,7 +145,7 @@ def with_relatives(vocabulary: Vocabulary, names: set[str]) -> set[str]:
         included.add(name)
         queue += [*ancestors(name), *referring.get(name, ())]
         if own := vocabulary.terms.get(name):
-            queue += [own.alias_of, *own.names(SYNONYMS), *own.names(PARENTS)]
+            queue += [own.alias_of, *own.names(Key.SYNONYMS), *own.names(Key.PARENTS)]
     return included
 
 
@@ -157,8 +156,8 @@ def without_terms(data: Mapping[str, Json], hidden: frozenset[str]) -> Mapping[s
     for key in RELATION_KEYS:
         if isinstance(names := clean.get(key), list):
             clean[key] = [name for name in names if not is_under(str(name), set(hidden))]
-    if is_under(str(clean.get(ALIAS_OF, "")), set(hidden)):
-        del clean[ALIAS_OF]
+    if is_under(str(clean.get(Key.ALIAS_OF, "")), set(hidden)):
+        del clean[Key.ALIAS_OF]
     return clean
 
 

@@ -10,7 +10,7 @@ from nacre.engine.engine import Edit
 from nacre.errors import AccessDenied, UnknownName
 from nacre.lessons.document import import_error
 from nacre.lessons.parse import ParsedDocument
-from nacre.lessons.vocabulary import ALIAS_OF, KINDS, REVIEW, SOURCE, SUPERSEDES, Vocabulary
+from nacre.lessons.vocabulary import KINDS, SOURCE, SUPERSEDES, Key, Vocabulary
 from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.memory import LESSON, Json
@@ -113,7 +113,7 @@ class ImportPlan:
         known = {*Vocabulary(self.store, SOURCE).terms, *vocabulary[SOURCE]}
         for memory in self.written().values():
             if memory.source and not {memory.source, memory.source.partition(".")[0]} & known:
-                self.terms[SOURCE, memory.source] = set_term({REVIEW: True}, overwrite=False)
+                self.terms[SOURCE, memory.source] = set_term({Key.REVIEW: True}, overwrite=False)
         if self.terms and not self.store.may_teach:
             raise AccessDenied("The file adds terms, and this agent may not add any; ask one that may.")
 
@@ -188,10 +188,10 @@ def set_term(data: Mapping[str, Json], *, overwrite: bool) -> TermEdit:
 
 def is_alias_cycle(terms: Mapping[str, Mapping[str, Json]], name: str, data: Mapping[str, Json]) -> bool:
     seen = {name}
-    target = str(data.get(ALIAS_OF) or "")
+    target = str(data.get(Key.ALIAS_OF) or "")
     while target:
         if target in seen:
             return True
         seen.add(target)
-        target = str(terms.get(target, {}).get(ALIAS_OF) or "")
+        target = str(terms.get(target, {}).get(Key.ALIAS_OF) or "")
     return False

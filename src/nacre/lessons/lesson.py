@@ -87,14 +87,10 @@ class Lesson:
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Json]:
-        return {
-            "id": self.id, "title": self.title, "content": self.content, "confidence": self.confidence,
-            "certainty": self.certainty, "source": self.source, "source_notes": self.source_notes,
-            "tags": list(self.tags), "contexts": list(self.contexts), "anti_contexts": list(self.anti_contexts),
-            "created_at": iso(self.created_at), "updated_at": iso(self.updated_at),
-            "last_validated_at": None if self.last_validated_at is None else iso(self.last_validated_at),
-            "agent": self.agent, "archived": self.archived, "superseded_by": self.superseded_by,
-        }  # fmt: skip
+        values: dict[str, Json] = {each.name: to_json(getattr(self, each.name)) for each in fields(self)}
+        times = (self.created_at, self.updated_at, self.last_validated_at)
+        texts = (None if at is None else iso(at) for at in times)
+        return values | dict(zip(("created_at", "updated_at", "last_validated_at"), texts, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

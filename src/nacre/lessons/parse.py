@@ -10,21 +10,16 @@ from nacre.errors import InvalidInput, LinkRefused, UnknownName
 from nacre.lessons.document import import_error
 from nacre.lessons.export import LESSON_FIELDS
 from nacre.lessons.lesson import normalize_title
-from nacre.lessons.validate_terms import ORDINAL, REFERENCE, TermValidator
+from nacre.lessons.validate_terms import REFERENCE, TermValidator
 from nacre.lessons.vocabulary import (
-    ALIAS_OF,
     CONTEXT,
     DEFAULT_LEVEL,
-    DESCRIPTION,
-    DISTINCT,
     KINDS,
-    PARENTS,
     RELATED,
     RELATION_SPELLINGS,
     SOURCE,
-    SYNONYMS,
     TAG,
-    TYPICAL,
+    Key,
     Term,
     normalize,
 )
@@ -148,7 +143,7 @@ def parse_certainty(validator: TermValidator, values: Values, source: Term | Non
     """The exact certainty, unless the level was edited."""
     level, exact = values.get("confidence"), values.get("certainty")
     if exact is None:
-        typical = source.data.get(TYPICAL) if source is not None else None
+        typical = source.data.get(Key.TYPICAL) if source is not None else None
         return validator.confidence(level, str(typical or DEFAULT_LEVEL))
     certainty = float(CHECKS["confidence"]("certainty", exact))  # type: ignore[arg-type]
     if level is None or (isinstance(level, str) and level_of(certainty) == level_named(level)):
@@ -200,14 +195,14 @@ def parse_terms(store: MemoryStore, vocabulary: object) -> Iterator[tuple[tuple[
 
 
 def check_term(data: dict[str, Json]) -> dict[str, Json]:
-    for key in (ALIAS_OF, DESCRIPTION, TYPICAL):
+    for key in (Key.ALIAS_OF, Key.DESCRIPTION, Key.TYPICAL):
         storable_text(key, data.get(key) or "")
-    for key in (SYNONYMS, PARENTS, DISTINCT):
+    for key in (Key.SYNONYMS, Key.PARENTS, Key.DISTINCT):
         names_in(data, key)
-    if type(data.get(ORDINAL, 0)) is not int:
+    if type(data.get(Key.ORDINAL, 0)) is not int:
         raise InvalidInput("its ordinal is not a whole number")
-    if data.get(TYPICAL):
-        level_named(str(data[TYPICAL]))
+    if data.get(Key.TYPICAL):
+        level_named(str(data[Key.TYPICAL]))
     return data
 
 

@@ -11,7 +11,6 @@ from typing import TypedDict
 from nacre.errors import ConfigError, UnknownName
 from nacre.factory import make_language_model
 from nacre.lessons.lesson import AGENT_TAG, Lesson, LessonHit, agent_tag
-from nacre.lessons.term_relations import all_parents
 from nacre.lessons.validate_terms import TermValidator
 from nacre.lessons.vocabulary import CONTEXT, LESSONS, SOURCE, TAG, Vocabulary, normalize, normalize_all
 from nacre.memory_store import MemoryStore
@@ -98,7 +97,7 @@ def context_filter(contexts: Iterable[str] | str | None, validator: TermValidato
     vocabulary = validator.vocabulary(CONTEXT)
     names = vocabulary.resolve_all(wanted)
     # A parent by relation counts like a parent by path: `branch` in `team` is `team.branch`.
-    paths = (f"{parent}.{name}" for name in names for parent in all_parents(vocabulary, name))
+    paths = (f"{parent}.{name}" for name in names for parent in vocabulary.all_parents(name))
     here = tuple(dict.fromkeys((*(other for name in names for other in vocabulary.family(name)), *paths)))
     excluded = (*here, *(other for name in here for other in ancestors(name)))
     return Filter.where(contexts__along=here, anti_contexts__none=excluded)
@@ -118,9 +117,11 @@ class ScoreAdjustment:
 
     def _adjust(self, hit: Hit) -> LessonHit:
         memory = hit.memory
-        factors = {
+        days = max(0.0, self.now - max(memory.updated_at, memory.last_validated_at or 0.0)) / DAY
+        fresh = 0.5 ** (days / FRESHNESS_HALF_LIFE)
+        factors: dict[str, float] = {
             "superseded": SUPERSEDED_FACTOR if memory.superseded_by else 1.0,
-            "freshness": self._freshness(max(memory.updated_at, memory.last_validated_at or 0.0)),
+            "freshness": MIN_FRESHNESS + (1 - MIN_FRESHNESS) * fresh if self.freshness else 1.0,
             "agent": self.agents.get(memory.agent, 1.0),
         }
         score, why = hit.score, list(hit.why)
@@ -129,12 +130,6 @@ class ScoreAdjustment:
                 why.append(Reason(name, score * (factor - 1), f"times {factor:.2f}"))
                 score *= factor
         return LessonHit(Lesson.of(memory), score, tuple(why))
-
-    def _freshness(self, at: float) -> float:
-        if not self.freshness:
-            return 1.0
-        days = max(0.0, self.now - at) / DAY
-        return MIN_FRESHNESS + (1 - MIN_FRESHNESS) * float(0.5 ** (days / FRESHNESS_HALF_LIFE))
 
 
 def expand_query(query: str, expansion: str, validator: TermValidator) -> tuple[tuple[str, ...], tuple[str, ...]]:

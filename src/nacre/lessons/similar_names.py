@@ -148,14 +148,11 @@ def mistyped_names(heads: Iterable[str], counts: Mapping[str, int]) -> Iterator[
     seen: set[tuple[str, str]] = set()
     for name, also in islice(near_pairs(heads), MAX_CANDIDATES):
         pair = (min(name, also), max(name, also))
-        if pair not in seen and is_typo(*pair) and not both_common(*(counts.get(each, 0) for each in pair)):
+        less, more = sorted(counts.get(each, 0) for each in pair)
+        both_common = less >= COMMON and more < less * RARER
+        if pair not in seen and not both_common and is_typo(*pair):
             yield NamePair(*pair, "spelled almost alike")
         seen.add(pair)
-
-
-def both_common(one: int, other: int) -> bool:
-    less, more = sorted((one, other))
-    return less >= COMMON and more < less * RARER
 
 
 def near_pairs(names: Iterable[str]) -> Iterator[tuple[str, str]]:

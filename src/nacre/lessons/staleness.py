@@ -47,15 +47,15 @@ def contradicted_lessons(store: MemoryStore) -> Iterator[tuple[Memory, str]]:
     """Lessons that another one contradicts and nobody has validated since, each with a question."""
     edges = store.edges(rel=[CONTRADICTS])
     ids = list(dict.fromkeys(id for edge in edges for id in (edge.source, edge.target)))
-    current = {memory.id: memory for memory in store.get_many(ids) if is_current(memory)}
+    current = {
+        memory.id: memory
+        for memory in store.get_many(ids)
+        if memory.type == LESSON and memory.status not in ("trashed", "archived") and not memory.superseded_by
+    }
     for edge in edges:
         target, against = current.get(edge.target), current.get(edge.source)
         if target and against and (target.last_validated_at or 0.0) <= against.created_at:
             yield target, f"{store.clean(against).title!r} ({against.id}) contradicts it: is it still so?"
-
-
-def is_current(memory: Memory) -> bool:
-    return memory.type == LESSON and memory.status not in ("trashed", "archived") and not memory.superseded_by
 
 
 def confidence_range(text: str | None) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,6 @@ from nacre.conflicts.opposites import opposed
 from nacre.errors import EmbeddingError
 from nacre.lessons.lesson import AGENT_TAG
 from nacre.lessons.similar_names import NamePair, numbers, preference, similar_names, singular, words, words_singular
-from nacre.lessons.term_relations import is_decided
 from nacre.lessons.vocabulary import Vocabulary
 from nacre.protocols import Embedder, Vectors
 from nacre.text.grammar import base
@@ -39,7 +39,9 @@ def propose_merges(vocabulary: Vocabulary, embedder: Embedder) -> tuple[tuple[Me
     counts = {name: count for name, count in vocabulary.counts().items() if not name.startswith(AGENT_TAG)}
     counts |= {name: 0 for name in vocabulary.terms if name not in counts}
     resolved = {name: count for name, count in counts.items() if vocabulary.resolve(name) == name}
-    pairs = [*unresolved_aliases(vocabulary, counts), *similar_names(resolved)]
+    used = (name for name, count in counts.items() if count and name not in resolved)
+    unresolved = (NamePair(vocabulary.resolve(name), name, UNRESOLVED_ALIAS) for name in used)
+    pairs = [*unresolved, *similar_names(resolved)]
     by_spelling = proposals(vocabulary, pairs, counts)
     remaining = resolved.keys() - {each.merge for each in by_spelling}
     try:
@@ -49,12 +51,6 @@ def propose_merges(vocabulary: Vocabulary, embedder: Embedder) -> tuple[tuple[Me
     return proposals(vocabulary, [*pairs, *by_meaning], counts), ()
 
 
-def unresolved_aliases(vocabulary: Vocabulary, counts: Mapping[str, int]) -> Iterator[NamePair]:
-    for name, count in counts.items():
-        if count and (target := vocabulary.resolve(name)) != name:
-            yield NamePair(target, name, UNRESOLVED_ALIAS)
-
-
 def proposals(
     vocabulary: Vocabulary, pairs: Iterable[NamePair], counts: Mapping[str, int]
 ) -> tuple[MergeProposal, ...]:
@@ -62,11 +58,11 @@ def proposals(
     by_merged: dict[str, MergeProposal] = {}
     for pair in pairs:
         is_alias = pair.reason == UNRESOLVED_ALIAS
-        if not is_alias and is_decided(vocabulary, pair.one, pair.other):
+        if not is_alias and vocabulary.is_decided(pair.one, pair.other):
             continue
         ends = [final_name(by_merged, pair.one), final_name(by_merged, pair.other)]
         keep, merge = ends if is_alias else sorted(ends, key=lambda name: preference(name, counts))
-        if keep != merge and (is_alias or not is_decided(vocabulary, keep, merge)):
+        if keep != merge and (is_alias or not vocabulary.is_decided(keep, merge)):
             both = {keep: counts.get(keep, 0), merge: counts.get(merge, 0)}
             by_merged[merge] = MergeProposal(keep, merge, f"{pair.reason}; {why_keep(keep, merge, both)}", both)
     return tuple(by_merged.values())
@@ -90,7 +86,7 @@ def similar_meanings(names: Sequence[str], embedder: Embedder) -> Iterator[NameP
     compared = [name for name in names if len(name) >= MIN_LENGTH][:MAX_NAMES]
     if len(compared) < 2 or embedder.identity.startswith(NO_MEANING):
         return
-    vectors = embedder.embed([as_text(name) for name in compared])
+    vectors = embedder.embed([" ".join(re.split(r"[-_.\s]+", name)).strip() or name for name in compared])
     near = [
         (cosine, compared[row], compared[column])
         for cosine, row, column in sorted(near_rows(vectors), reverse=True)
@@ -119,10 +115,6 @@ def near_rows(vectors: Vectors) -> Iterator[tuple[float, int, int]]:
         for row, column in np.argwhere(cosines >= MIN_COSINE).tolist():
             if row < column:
                 yield round(float(cosines[row, column]), 4), start + row, start + column
-
-
-def as_text(name: str) -> str:
-    return " ".join(name.replace("-", " ").replace("_", " ").replace(".", " ").split()) or name
 
 
 def are_different(one: str, other: str) -> bool:

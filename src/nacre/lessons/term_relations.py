@@ -1,32 +1,15 @@
-"""How terms relate to each other, and the edits that relate, describe and merge them."""
+"""The edits that relate, describe and merge terms."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
 from nacre.engine.change_set import Term as Data
 from nacre.engine.change_set import TermEdit
 from nacre.engine.engine import Edit
-from nacre.errors import InvalidInput, UnknownName
-from nacre.lessons.lesson import AGENT_TAG
-from nacre.lessons.vocabulary import (
-    ALIAS_OF,
-    CONTEXT,
-    DESCRIPTION,
-    DISTINCT,
-    KINDS,
-    PARENTS,
-    SOURCE,
-    SYNONYMS,
-    TAG,
-    TYPICAL,
-    Vocabulary,
-    builtin_sources,
-    normalize,
-)
+from nacre.lessons.vocabulary import CONTEXT, RELATION_KEYS, SOURCE, TAG, Key, Vocabulary, builtin_sources
 from nacre.model import Filter, Memory
 from nacre.model.filter import is_under
 from nacre.model.memory import Json
@@ -34,107 +17,7 @@ from nacre.model.memory import Json
 Rename: TypeAlias = Callable[[str], str]
 TermEdits: TypeAlias = dict[tuple[str, str], TermEdit]
 SYNONYM, CHILD_OF = "synonym", "child_of"
-RELATIONS = {SYNONYM: SYNONYMS, CHILD_OF: PARENTS}
-RELATION_KEYS = (SYNONYMS, PARENTS, DISTINCT)  # keys of a term's data that list other terms
-
-
-# Reading relations
-
-
-def aliases(vocabulary: Vocabulary) -> dict[str, tuple[str, ...]]:
-    """The aliases of each term, by the term they resolve to."""
-    by_target: defaultdict[str, list[str]] = defaultdict(list)
-    for name, term in sorted(vocabulary.terms.items()):
-        if term.alias_of:
-            by_target[vocabulary.resolve(name)].append(name)
-    return {name: tuple(each) for name, each in by_target.items()}
-
-
-def listed_terms(vocabulary: Vocabulary, name: str, key: str) -> tuple[str, ...]:
-    return vocabulary.terms[name].names(key) if name in vocabulary.terms else ()
-
-
-def parents(vocabulary: Vocabulary, name: str) -> tuple[str, ...]:
-    """The direct parents: by its dotted path, and by its `child_of` relations."""
-    dotted = name.rpartition(".")[0]
-    return tuple(dict.fromkeys(each for each in (dotted, *listed_terms(vocabulary, name, PARENTS)) if each))
-
-
-def all_parents(vocabulary: Vocabulary, name: str) -> Iterator[str]:
-    """Parents, their parents and so on, nearest first."""
-    queue, seen = [name], {name}
-    while queue:
-        for parent in parents(vocabulary, queue.pop(0)):
-            if parent not in seen:
-                seen.add(parent)
-                queue.append(parent)
-                yield parent
-
-
-def are_related(vocabulary: Vocabulary, one: str, other: str) -> bool:
-    """Whether any relation between the two is recorded, "distinct" included."""
-    return any(
-        vocabulary.terms[a].alias_of == b or any(b in vocabulary.terms[a].names(key) for key in RELATION_KEYS)
-        for a, b in ((one, other), (other, one))
-        if a in vocabulary.terms
-    )
-
-
-def is_decided(vocabulary: Vocabulary, one: str, other: str) -> bool:
-    """Whether nobody need ask if the two mean the same: they are related, or one is under the other."""
-    return are_related(vocabulary, one, other) or is_under(one, {other}) or is_under(other, {one})
-
-
-# Checks
-
-
-def term_name(kind: str, name: str) -> str:
-    """The normalized name. Raises `InvalidInput` for an empty one, and for a tag that marks a lesson's author."""
-    term = normalize(name)
-    if not term:
-        raise InvalidInput(f"A {kind} needs a name; give a word.")
-    if kind == TAG and term.startswith(AGENT_TAG):
-        raise InvalidInput(f"{term!r} marks the author of a lesson and cannot be changed; choose another tag.")
-    return term
-
-
-def known_term(vocabulary: Vocabulary, name: str) -> str:
-    """The normalized name, aliases not resolved. Raises `InvalidInput` when it is neither described nor in use."""
-    term = normalize(name)
-    if not term or not vocabulary.known(term):
-        near = vocabulary.near(term) if term else ()
-        remedy = f"did you mean {near[0]!r}?" if near else f"`{vocabulary.kind}s` lists the known ones."
-        raise InvalidInput(f"There is no {vocabulary.kind} {name!r}; {remedy}")
-    return term
-
-
-def check_kind(kind: str) -> str:
-    if kind not in KINDS:
-        raise UnknownName("kind of term", kind, KINDS)
-    return kind
-
-
-def check_different(kind: str, name: str, other: str) -> None:
-    if name == other:
-        raise InvalidInput(f"Both names are the {kind} {name!r}; give two that differ.")
-
-
-def check_alias(vocabulary: Vocabulary, alias: str, target: str) -> None:
-    """Raises `InvalidInput` for an alias that would lead back to itself."""
-    if vocabulary.resolve(target) == alias:
-        raise InvalidInput(f"{target!r} is already an alias of {alias!r}; swap the two, or unrelate them first.")
-
-
-def check_parent(vocabulary: Vocabulary, child: str, parent: str) -> None:
-    if child in all_parents(vocabulary, parent):
-        raise InvalidInput(f"{parent!r} is already under {child!r}; unrelate them first.")
-
-
-def check_merge(vocabulary: Vocabulary, old: str, into: str) -> None:
-    check_different(vocabulary.kind, old, into)
-    check_alias(vocabulary, old, into)
-    if is_under(vocabulary.resolve(into), {old}):
-        raise InvalidInput(f"{into!r} is under {old!r}; merge {into!r} into {old!r} instead.")
+RELATIONS = {SYNONYM: Key.SYNONYMS, CHILD_OF: Key.PARENTS}
 
 
 # Edits of one term's data, applied inside the transaction
@@ -165,8 +48,8 @@ def remove_listed(other: str) -> TermEdit:
     def edit(data: Data) -> Data:
         after: dict[str, Json] = {**(data or {})}
         after |= {key: [name for name in listed_in(data, key) if name != other] for key in RELATION_KEYS}
-        if after.get(ALIAS_OF) == other:
-            del after[ALIAS_OF]
+        if after.get(Key.ALIAS_OF) == other:
+            del after[Key.ALIAS_OF]
         return without_empty(after)
 
     return edit
@@ -174,7 +57,7 @@ def remove_listed(other: str) -> TermEdit:
 
 def make_alias(target: str) -> TermEdit:
     """An alias has no other data."""
-    return lambda _: {ALIAS_OF: target}
+    return lambda _: {Key.ALIAS_OF: target}
 
 
 def rename_listed(own: str, rename: Rename) -> TermEdit:
@@ -183,8 +66,8 @@ def rename_listed(own: str, rename: Rename) -> TermEdit:
     def edit(data: Data) -> Data:
         after: dict[str, Json] = {**(data or {})}
         after |= {key: renamed(listed_in(data, key), own, rename) for key in RELATION_KEYS}
-        target = rename(str(after.pop(ALIAS_OF, "")))
-        return without_empty(after if target == own else {**after, ALIAS_OF: target})
+        target = rename(str(after.pop(Key.ALIAS_OF, "")))
+        return without_empty(after if target == own else {**after, Key.ALIAS_OF: target})
 
     return edit
 
@@ -197,7 +80,7 @@ def absorb(old: Mapping[str, Json], own: str, rename: Rename) -> TermEdit:
         relations: dict[str, Json] = {
             key: renamed((*listed_in(current, key), *listed_in(old, key)), own, rename) for key in RELATION_KEYS
         }
-        described = {key: value for key, value in old.items() if data is None or key in (DESCRIPTION, TYPICAL)}
+        described = {key: value for key, value in old.items() if data is None or key in (Key.DESCRIPTION, Key.TYPICAL)}
         return without_empty({**described, **current, **relations})
 
     return edit

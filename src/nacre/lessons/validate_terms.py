@@ -10,13 +10,10 @@ from nacre.errors import AccessDenied, InvalidInput
 from nacre.lessons.vocabulary import (
     CONTEXT,
     DEFAULT_LEVEL,
-    DEPRECATED,
-    DESCRIPTION,
     KINDS,
-    REVIEW,
     SOURCE,
     TAG,
-    TYPICAL,
+    Key,
     Vocabulary,
     check_known,
     nearest,
@@ -30,7 +27,6 @@ from nacre.model.memory import Json
 
 REFERENCE = "reference"  # the kind of term that holds table values, named by table and value: "priority:high"
 TABLE_SEPARATOR = ":"
-ORDINAL = "ordinal"
 RESERVED_TABLES = (*KINDS, "confidence", "relation", "type")  # these have a method or a field of their own
 
 
@@ -73,9 +69,9 @@ class TermValidator:
                 self.warnings.append(f"source {source!r} is used by lessons but has no description.")
             self.warnings[-1] += " It was created, and waits for review."
             self.new_sources.append(source)
-        elif vocabulary.inherited(source, DEPRECATED):
+        elif vocabulary.inherited(source, Key.DEPRECATED):
             self.warnings.append(f"source {source!r} is deprecated; choose another")
-        return source, str(vocabulary.inherited(source, TYPICAL) or DEFAULT_LEVEL)
+        return source, str(vocabulary.inherited(source, Key.TYPICAL) or DEFAULT_LEVEL)
 
     def metadata(self, metadata: Mapping[str, Json]) -> Mapping[str, Json]:
         """Spells values as their reference table does. A value that its table lacks is stored with a warning."""
@@ -105,7 +101,7 @@ class TermValidator:
             raise AccessDenied(
                 f"The source {self.new_sources[0]!r} is new, and this agent may not add terms; use a known one."
             )
-        return {(SOURCE, name): lambda data: data or {REVIEW: True} for name in self.new_sources}
+        return {(SOURCE, name): lambda data: data or {Key.REVIEW: True} for name in self.new_sources}
 
     def _warn_unknown(self, vocabulary: Vocabulary, names: Iterable[str]) -> bool:
         warnings, suggestions = check_known(vocabulary, names)
@@ -129,9 +125,9 @@ def references(store: MemoryStore, table: str) -> tuple[Reference, ...]:
     for full_name, data in store.vocabulary(REFERENCE).items():
         kind, _, name = full_name.partition(TABLE_SEPARATOR)
         if kind == table:
-            ordinal = data.get(ORDINAL)
+            ordinal = data.get(Key.ORDINAL)
             place = ordinal if isinstance(ordinal, int) else None
-            values.append(Reference(name, place, str(data.get(DESCRIPTION) or "")))
+            values.append(Reference(name, place, str(data.get(Key.DESCRIPTION) or "")))
     return tuple(sorted(values, key=lambda each: (each.ordinal is None, each.ordinal, each.name)))
 
 

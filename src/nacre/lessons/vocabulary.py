@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from nacre.errors import InvalidInput, WrongType
+from nacre.lessons.lesson import AGENT_TAG
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter
-from nacre.model.filter import ancestors
+from nacre.model.filter import ancestors, is_under
 from nacre.model.memory import LESSON, Json
 from nacre.protocols import Tallied
 
@@ -20,9 +22,6 @@ FIELDS: Mapping[str, Tallied] = {TAG: "tags", CONTEXT: "contexts", SOURCE: "sour
 LESSONS = Filter.where(type=LESSON)
 RELATED, CONTRADICTS, SUPERSEDES = "related", "contradicts", "supersedes"
 RELATION_SPELLINGS = {"related_to": RELATED, "related-to": RELATED}  # other names of relations of the store
-# Keys in a term's data.
-ALIAS_OF, SYNONYMS, PARENTS, REVIEW, DEPRECATED = "alias_of", "synonyms", "parents", "review", "deprecated"
-DESCRIPTION, TYPICAL, DISTINCT = "description", "typical_confidence", "distinct_from"
 SPACES = re.compile(r"\s+")
 MAX_ALIAS_CHAIN = 8  # ends a cycle of aliases
 MIN_SIMILARITY = 72.0  # of 100: "jra" and "jira" have 86, "js" and "css" 40
@@ -36,6 +35,17 @@ SOURCES: Mapping[str, tuple[str, str]] = {
     "hearsay": ("reported by somebody else", "low"),
 }
 DEFAULT_LEVEL = "medium"  # confidence of a lesson when neither it nor its source states one
+
+
+class Key:
+    """The keys of a term's data."""
+
+    ALIAS_OF, SYNONYMS, PARENTS, DISTINCT = "alias_of", "synonyms", "parents", "distinct_from"
+    DESCRIPTION, TYPICAL, REVIEW, DEPRECATED = "description", "typical_confidence", "review", "deprecated"
+    ORDINAL = "ordinal"
+
+
+RELATION_KEYS = (Key.SYNONYMS, Key.PARENTS, Key.DISTINCT)  # those that list other terms
 
 
 def normalize(name: str) -> str:
@@ -66,7 +76,7 @@ def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def builtin_sources() -> dict[str, dict[str, Json]]:
-    return {name: {DESCRIPTION: text, TYPICAL: typical} for name, (text, typical) in SOURCES.items()}
+    return {name: {Key.DESCRIPTION: text, Key.TYPICAL: typical} for name, (text, typical) in SOURCES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +86,7 @@ class Term:
 
     @property
     def alias_of(self) -> str:
-        return str(self.data.get(ALIAS_OF, ""))
+        return str(self.data.get(Key.ALIAS_OF, ""))
 
     def names(self, key: str) -> tuple[str, ...]:
         """The other terms that it lists under this key."""
@@ -111,26 +121,60 @@ class Vocabulary:
         members = dict.fromkeys((self.resolve(name),))
         queue = list(members)
         while queue:
-            for other in self._relatives(queue.pop()):
+            name = queue.pop()
+            for other in (*self.listed(name, Key.SYNONYMS), *self._referring.get(name, ())):
                 if other not in members:
                     members[other] = None
                     queue.append(other)
         return tuple(members)
-
-    def _relatives(self, name: str) -> Iterator[str]:
-        if name in self.terms:
-            yield from self.terms[name].names(SYNONYMS)
-        yield from self._referring.get(name, ())
 
     @cached_property
     def _referring(self) -> dict[str, list[str]]:
         """For each term, the terms that name it as alias target, synonym or parent."""
         referring: dict[str, list[str]] = {}
         for term in self.terms.values():
-            for name in dict.fromkeys((term.alias_of, *term.names(SYNONYMS), *term.names(PARENTS))):
+            for name in dict.fromkeys((term.alias_of, *term.names(Key.SYNONYMS), *term.names(Key.PARENTS))):
                 if name:
                     referring.setdefault(name, []).append(term.name)
         return referring
+
+    def listed(self, name: str, key: str) -> tuple[str, ...]:
+        """The other terms that this one lists under the key."""
+        return self.terms[name].names(key) if name in self.terms else ()
+
+    def aliases(self) -> dict[str, tuple[str, ...]]:
+        """The aliases of each term, by the term they resolve to."""
+        by_target: defaultdict[str, list[str]] = defaultdict(list)
+        for name, term in sorted(self.terms.items()):
+            if term.alias_of:
+                by_target[self.resolve(name)].append(name)
+        return {name: tuple(each) for name, each in by_target.items()}
+
+    def parents(self, name: str) -> tuple[str, ...]:
+        """The direct parents: by its dotted path, and by its `child_of` relations."""
+        return tuple(dict.fromkeys(filter(None, (name.rpartition(".")[0], *self.listed(name, Key.PARENTS)))))
+
+    def all_parents(self, name: str) -> Iterator[str]:
+        """Parents, their parents and so on, nearest first."""
+        queue, seen = [name], {name}
+        while queue:
+            for parent in self.parents(queue.pop(0)):
+                if parent not in seen:
+                    seen.add(parent)
+                    queue.append(parent)
+                    yield parent
+
+    def are_related(self, one: str, other: str) -> bool:
+        """Whether any relation between the two is recorded, "distinct" included."""
+        return any(
+            self.terms[a].alias_of == b or any(b in self.terms[a].names(key) for key in RELATION_KEYS)
+            for a, b in ((one, other), (other, one))
+            if a in self.terms
+        )
+
+    def is_decided(self, one: str, other: str) -> bool:
+        """Whether nobody need ask if the two mean the same: they are related, or one is under the other."""
+        return self.are_related(one, other) or is_under(one, {other}) or is_under(other, {one})
 
     def inherited(self, name: str, key: str) -> Json:
         """The term's own value under this key, else the nearest ancestor's: `tested.unit` inherits from `tested`."""
@@ -148,6 +192,34 @@ class Vocabulary:
 
     def known(self, name: str) -> bool:
         return name in self.terms or self.in_use(name)
+
+    def term_name(self, name: str) -> str:
+        """The normalized name. Raises `InvalidInput` for an empty one, and for a tag that marks a lesson's author."""
+        term = normalize(name)
+        if not term:
+            raise InvalidInput(f"A {self.kind} needs a name; give a word.")
+        if self.kind == TAG and term.startswith(AGENT_TAG):
+            raise InvalidInput(f"{term!r} marks the author of a lesson and cannot be changed; choose another tag.")
+        return term
+
+    def known_name(self, name: str) -> str:
+        """The normalized name, aliases not resolved. Raises `InvalidInput` when it is neither described nor in use."""
+        term = normalize(name)
+        if not term or not self.known(term):
+            near = self.near(term) if term else ()
+            remedy = f"did you mean {near[0]!r}?" if near else f"`{self.kind}s` lists the known ones."
+            raise InvalidInput(f"There is no {self.kind} {name!r}; {remedy}")
+        return term
+
+    def check_different(self, name: str, other: str) -> None:
+        if name == other:
+            raise InvalidInput(f"Both names are the {self.kind} {name!r}; give two that differ.")
+
+    def check_alias(self, alias: str, target: str) -> None:
+        """Raises `InvalidInput` for an alias that would lead back to itself."""
+        self.check_different(alias, target)
+        if self.resolve(target) == alias:
+            raise InvalidInput(f"{target!r} is already an alias of {alias!r}; swap the two, or unrelate them first.")
 
     def near(self, name: str) -> tuple[str, ...]:
         """Known terms with a similar spelling, best first."""

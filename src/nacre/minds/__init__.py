@@ -17,30 +17,15 @@ if TYPE_CHECKING:
 
 # Imported on first use, so that a program that needs one class does not load the others.
 _HOMES = {
-    "CognitiveMemory": "cognitive",
-    "CredentialScrubber": "security",
-    "Experience": "experience",
-    "ExperienceStore": "experience_store",
-    "ExperienceType": "experience",
-    "HierarchicalMemory": "knowledge",
-    "KnowledgeSubgraph": "subgraph",
-    "MemoryConnector": "connector",
-    "PatternDetector": "patterns",
+    "CognitiveMemory": "cognitive", "CredentialScrubber": "security", "Experience": "experience",
+    "ExperienceStore": "experience_store", "ExperienceType": "experience", "HierarchicalMemory": "knowledge",
+    "KnowledgeSubgraph": "subgraph", "MemoryConnector": "connector", "PatternDetector": "patterns",
     "SecureMemoryBackend": "security",
-}
-
+}  # fmt: skip
 __all__ = [
-    "CognitiveMemory",
-    "CredentialScrubber",
-    "Experience",
-    "ExperienceStore",
-    "ExperienceType",
-    "HierarchicalMemory",
-    "KnowledgeSubgraph",
-    "MemoryConnector",
-    "PatternDetector",
-    "SecureMemoryBackend",
-]
+    "CognitiveMemory", "CredentialScrubber", "Experience", "ExperienceStore", "ExperienceType", "HierarchicalMemory",
+    "KnowledgeSubgraph", "MemoryConnector", "PatternDetector", "SecureMemoryBackend",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -1,10 +1,13 @@
-"""Acts of a mind that must look before they write: what they look at cannot change before they have written."""
+"""CognitiveMemory: six kinds of memory for one agent, and the values that it returns."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import Enum
+from functools import partial
 from typing import TypeAlias
 
 from nacre.engine.change_set import ChangeSet, apply_decided
@@ -13,83 +16,17 @@ from nacre.engine.review import trashed
 from nacre.errors import InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
 from nacre.minds.mind import Mind
-from nacre.minds.records import (
-    ACTION,
-    ARCHIVED,
-    HIGHEST,
-    MODALITY,
-    ORIGINALS,
-    PENDING,
-    PREREQUISITES,
-    PRIORITY,
-    RELEVANCE,
-    RESOLVED,
-    SLOT_TYPE,
-    STATE,
-    STEPS,
-    TRIGGER,
-    TRIGGERED,
-    ConsolidatedEpisode,
-    EpisodicMemory,
-    MemoryCategory,
-    ProceduralMemory,
-    ProspectiveMemory,
-    SemanticFact,
-    SensoryItem,
-    WorkingMemorySlot,
-    int_in,
-    priority,
-    relevance,
-    text_in,
-)
 from nacre.model import Filter, Link, Memory
 from nacre.model.arguments import checks_arguments
 from nacre.model.journal import UNATTENDED
 from nacre.model.memory import Json
-from nacre.protocols import Order
 from nacre.recall_options import Scope
-from nacre.remember.validate import (
-    fraction,
-    json_object,
-    label,
-    memory_text,
-    natural_number,
-    number,
-    required_label,
-    storable_text,
-)
+from nacre.remember import validate
 from nacre.text.similarity import compute_similarity
 from nacre.text.tokens import STOP_WORDS, content_stems, stems, words
 
 KEYWORDS = 6  # of a question; the first words say what it is about
 MATCHES = 500  # best by BM25, before the caller's own order: a common word may be in half of a large store
-
-
-def find_by_words(
-    store: MemoryStore, question: str, among: Filter, limit: int = MATCHES, keywords: int = KEYWORDS
-) -> list[Memory]:
-    """Newest first. Uses the word index, so the cost grows with the matches, of which at most `limit` are read."""
-    terms = content_stems(question)[:keywords]
-    index, where = store.acting_as("").store, Filter.live(store.now()) & among
-    matches = index.by_words(store.space, terms, where, limit) if terms else []
-    memories = [memory for memory in store.get_many([match.id for match in matches]) if mentions_any(memory, terms)]
-    return sorted(memories, key=lambda memory: -memory.created_at)
-
-
-def mentions_any(memory: Memory, terms: list[str]) -> bool:
-    """The index also has tags and entities; here only the title and the text count."""
-    return not set(terms).isdisjoint(stems(f"{memory.title} {memory.text}"))
-
-
-# A turn of a conversation has a position as well, and a session that it is counted in.
-NUMBERED = Filter.where(session="", position__ge=0)
-INCLUDE_HIDDEN: Scope = {
-    "include_superseded": True,
-    "include_trashed": True,
-    "include_expired": True,
-    "include_archived": True,
-}
-NEWEST_CHECKED = 8  # of the newest, should a clock be set back by as much as these took to come about
 NO_LIMIT = 2**53
 
 
@@ -98,173 +35,258 @@ def ids_starting_with(prefix: str) -> Filter:
     return Filter.where(id__ge=prefix, id__lt=prefix[:-1] + chr(ord(prefix[-1]) + 1))
 
 
-def highest_position(store: MemoryStore, kind: str, among: Filter = NUMBERED) -> int:
-    """0 when there is none yet. Reads one page of the newest memories."""
-    newest = store.list_recent(NEWEST_CHECKED, **scope_with(INCLUDE_HIDDEN, kind, among))
-    return max((int_in(memory.metadata, HIGHEST, position_of(memory)) for memory in newest), default=0)
-
-
-def with_position(draft: Memory, so_far: int, now: float, wanted: int | None = None) -> Memory:
-    """`now` is the time inside the transaction: by then a draft may have waited while others were written, and the
-    newest memory must be the one that was written last."""
-    draft = replace(draft, created_at=now, updated_at=now, last_accessed=now)
-    if wanted is None or wanted > so_far:
-        return replace(draft, position=so_far + 1 if wanted is None else wanted)
-    return replace(draft, position=wanted, metadata={**draft.metadata, HIGHEST: so_far})
-
-
-def last_by_position(store: MemoryStore, kind: str, limit: int, scope: Scope) -> list[Memory]:
-    """Those with the highest numbers, highest first.
-
-    As a rule these are the newest. Only where numbers were given out of order are all that outrank one of the newest
-    read as well.
-    """
-    page: list[Memory] = store.list_recent(limit, **scope_with(scope, kind, NUMBERED))
-    if not page or len(page) < limit:
-        return highest_first(page)
-    lowest = min(position_of(memory) for memory in page)
-    if position_of(page[-1]) > lowest or HIGHEST in page[-1].metadata:
-        page = merge_by_id(page, list_beyond(store, kind, Filter.where(position__gt=lowest), "newest", scope))
-    return highest_first(page)[:limit]
-
-
-def first_by_position(store: MemoryStore, kind: str, limit: int, scope: Scope) -> list[Memory]:
-    """Those with the lowest numbers, lowest first."""
-    page: list[Memory] = store.list_recent(limit, order="oldest", **scope_with(scope, kind, NUMBERED))
-    if page:
-        uppermost = max(position_of(memory) for memory in page)
-        page = merge_by_id(page, list_beyond(store, kind, Filter.where(position__lt=uppermost), "oldest", scope))
-    return sorted(page, key=lambda memory: (position_of(memory), memory.created_at))[:limit]
-
-
-def list_beyond(store: MemoryStore, kind: str, bound: Filter, order: Order, scope: Scope) -> list[Memory]:
-    return store.list_recent(NO_LIMIT, order=order, **scope_with(scope, kind, NUMBERED & bound))
-
-
-def scope_with(scope: Scope, kind: str, among: Filter) -> Scope:
-    return {**scope, "type": kind, "where": among}
-
-
-def merge_by_id(page: Sequence[Memory], more: Sequence[Memory]) -> list[Memory]:
-    return list({memory.id: memory for memory in (*page, *more)}.values())
-
-
-def highest_first(memories: Sequence[Memory]) -> list[Memory]:
-    return sorted(memories, key=lambda memory: (-position_of(memory), -memory.created_at))
-
-
-def position_of(memory: Memory) -> int:
-    return memory.position or 0
-
+# Keys of the metadata that belong to the mind; the caller's own keys are beside them.
+MODALITY, SLOT_TYPE, RELEVANCE = "modality", "slot_type", "relevance"
+STEPS, PREREQUISITES = "steps", "prerequisites"
+TRIGGER, ACTION, STATE, PRIORITY = "trigger_condition", "action_on_trigger", "state", "priority"
+HIGHEST = "highest_index"  # the highest number that there was, where a later memory got a lower one
+ORIGINALS = "original_count"
 
 SENSORY, SENSORY_PREFIX = "sensory", "sen_"
 OBSERVATIONS = ids_starting_with(SENSORY_PREFIX)
 ATTENDED_TO = "attended_to"
 ATTENTION = "sensory-attention"  # the source of an episode that began as an observation
-LONGEST_TTL = 10 * 365 * 86_400.0  # seconds; what should last longer is no passing impression
-
+LONGEST_TTL = 10 * 365 * 86_400.0  # seconds; sensory memories are short-lived
 
 WORKING, SLOT_PREFIX = "working", "wrk_"
 SLOTS = ids_starting_with(SLOT_PREFIX)
 CAPACITY = 20  # slots of a task
 
-
-def check_relevance(value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InvalidInput(f"relevance is {value!r}; give a number, the higher the more relevant.")
-    return float(value)
-
-
 EPISODIC, EPISODE_PREFIX, SUMMARY_PREFIX = "episodic", "epi_", "con_"
+# Episodes are numbered by position. A turn of a conversation has a position as well, but also a session.
+NUMBERED = Filter.where(session="", position__ge=0)
+NEWEST_CHECKED = 8  # memories read for the highest number; covers a clock that was set back while they were written
+ARCHIVED = "archived"  # the status of a consolidated episode
 CONSOLIDATES = "consolidates"
 SEPARATOR = " | "  # between episodes, when there is no summarizer
-
 Summarizer: TypeAlias = Callable[[list[str]], str]
-
-
-def archived(memory: Memory) -> Memory:
-    return replace(memory, status=ARCHIVED)
-
 
 SEMANTIC, FACT_PREFIX = "semantic", "sem_"
 SIMILAR_TO, DERIVED_FROM = "similar_to", "derived_from"
 SIMILAR = 0.3  # the published threshold: the same concept, or most of the words
 RECENT, SHARING_WORDS = 50, 50  # facts that a new one is compared with: the newest, and the best by words in common
-COMPARED_TERMS = 32  # words of a new fact that others are looked for by; a text with more is no single fact
+COMPARED_TERMS = 32  # words of a new fact that others are looked for by; a longer text is no single fact
 MAX_LINKS = 10  # the strongest; more would add nothing to a walk through the graph
 RETRIEVERS = ("keyword", "native")
-
 
 PROCEDURAL, PROCEDURE_PREFIX = "procedural", "proc_"
 PROCEDURE_DERIVES_FROM = "procedure_derives_from"
 
-
-def check_texts(name: str, values: Sequence[str]) -> list[Json]:
-    if isinstance(values, str) or not isinstance(values, Sequence):
-        raise InvalidInput(f"{name} must be a list of texts, not {type(values).__name__}; write [{values!r}].")
-    return [memory_text(name, each) for each in values]
-
-
 PROSPECTIVE, INTENTION_PREFIX = "prospective", "pro_"
+PENDING, TRIGGERED, RESOLVED = "pending", "triggered", "resolved"
 INTENTIONS = ids_starting_with(INTENTION_PREFIX)
 WAITING = INTENTIONS & Filter.where(metadata__state=PENDING)
 
 
-def trigger_words(trigger: str) -> list[str]:
-    """The words that set it off, each as a context of the memory, where the store's own filter finds them."""
-    tokens = words(trigger)
-    wanted = [each for each in tokens if each not in STOP_WORDS] or tokens
-    return list(dict.fromkeys(wanted))
+class MemoryCategory(Enum):
+    SENSORY = "sensory"
+    WORKING = "working"
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+    PROCEDURAL = "procedural"
+    PROSPECTIVE = "prospective"
 
 
-def triggered(memory: Memory) -> Memory:
-    return with_state(memory, TRIGGERED)
+def utc_now() -> datetime:
+    """For values made by hand; values from the store have the store's time."""
+    return datetime.now(UTC)
 
 
-def resolved(memory: Memory) -> Memory:
-    return with_state(memory, RESOLVED)
+@dataclass(frozen=True)
+class SensoryItem:
+    node_id: str
+    modality: str
+    raw_data: str
+    observation_order: int
+    expires_at: float
+    created_at: datetime = field(default_factory=utc_now)
+
+    @classmethod
+    def of(cls, memory: Memory) -> SensoryItem:
+        return cls(
+            memory.id,
+            text_in(memory, MODALITY),
+            memory.text,
+            memory.position or 0,
+            memory.expires_at or 0.0,
+            created(memory),
+        )
 
 
-def with_state(memory: Memory, state: str) -> Memory:
-    return memory if text_in(memory, STATE) == state else replace(memory, metadata={**memory.metadata, STATE: state})
+@dataclass(frozen=True)
+class WorkingMemorySlot:
+    node_id: str
+    slot_type: str
+    content: str
+    relevance: float
+    task_id: str
+    created_at: datetime = field(default_factory=utc_now)
+
+    @classmethod
+    def of(cls, memory: Memory) -> WorkingMemorySlot:
+        return cls(
+            memory.id, text_in(memory, SLOT_TYPE), memory.text, relevance(memory), memory.session, created(memory)
+        )
 
 
-def most_urgent(memory: Memory) -> tuple[int, float]:
-    return -priority(memory), memory.created_at
+@dataclass(frozen=True)
+class EpisodicMemory:
+    """`compressed`: it was consolidated into a summary."""
+
+    node_id: str
+    content: str
+    source_label: str
+    temporal_index: int
+    compressed: bool = False
+    created_at: datetime = field(default_factory=utc_now)
+    metadata: dict[str, Json] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, memory: Memory) -> EpisodicMemory:
+        return cls(
+            memory.id,
+            memory.text,
+            memory.source,
+            memory.position or 0,
+            memory.status == ARCHIVED,
+            created(memory),
+            {key: value for key, value in memory.metadata.items() if key != HIGHEST},
+        )
+
+
+@dataclass(frozen=True)
+class SemanticFact:
+    node_id: str
+    concept: str
+    content: str
+    confidence: float
+    source_id: str = ""
+    tags: list[str] = field(default_factory=list)
+    metadata: dict[str, Json] = field(default_factory=dict)
+    created_at: datetime = field(default_factory=utc_now)
+
+    @classmethod
+    def of(cls, memory: Memory) -> SemanticFact:
+        return cls(
+            memory.id,
+            memory.title,
+            memory.text,
+            memory.confidence,
+            memory.source,
+            list(memory.tags),
+            dict(memory.metadata),
+            created(memory),
+        )
+
+
+@dataclass(frozen=True)
+class ProceduralMemory:
+    """`usage_count` is how often it had been recalled before."""
+
+    node_id: str
+    name: str
+    steps: list[str] = field(default_factory=list)
+    prerequisites: list[str] = field(default_factory=list)
+    usage_count: int = 0
+    created_at: datetime = field(default_factory=utc_now)
+
+    @classmethod
+    def of(cls, memory: Memory) -> ProceduralMemory:
+        """A memory stored as plain text is a procedure with a single step."""
+        steps = list_in(memory, STEPS) if STEPS in memory.metadata else [memory.text]
+        needed = list_in(memory, PREREQUISITES)
+        return cls(memory.id, memory.title or memory.text, steps, needed, memory.access_count, created(memory))
+
+
+@dataclass(frozen=True)
+class ProspectiveMemory:
+    """`status` goes from pending to triggered to resolved; the higher the `priority`, the sooner."""
+
+    node_id: str
+    description: str
+    trigger_condition: str
+    action_on_trigger: str
+    status: str = PENDING
+    priority: int = 1
+    created_at: datetime = field(default_factory=utc_now)
+
+    @classmethod
+    def of(cls, memory: Memory) -> ProspectiveMemory:
+        return cls(
+            memory.id,
+            memory.text,
+            text_in(memory, TRIGGER),
+            text_in(memory, ACTION),
+            text_in(memory, STATE) or PENDING,
+            int_in(memory, PRIORITY, 1),
+            created(memory),
+        )
+
+
+@dataclass(frozen=True)
+class ConsolidatedEpisode:
+    node_id: str
+    summary: str
+    original_count: int
+    created_at: datetime = field(default_factory=utc_now)
+
+    @classmethod
+    def of(cls, memory: Memory) -> ConsolidatedEpisode:
+        return cls(memory.id, memory.text, int_in(memory, ORIGINALS, 0), created(memory))
+
+
+def created(memory: Memory) -> datetime:
+    return datetime.fromtimestamp(memory.created_at, UTC)
+
+
+def relevance(memory: Memory) -> float:
+    value = memory.metadata.get(RELEVANCE)
+    return float(value) if isinstance(value, int | float) else memory.importance
+
+
+def text_in(memory: Memory, key: str) -> str:
+    value = memory.metadata.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def int_in(memory: Memory, key: str, default: int) -> int:
+    value = memory.metadata.get(key)
+    return value if isinstance(value, int) else default
+
+
+def list_in(memory: Memory, key: str) -> list[str]:
+    value = memory.metadata.get(key)
+    return [str(item) for item in value] if isinstance(value, list) else []
 
 
 @checks_arguments
 class CognitiveMemory(Mind):
-    """Everything it stores is a memory in the agent's space, which no other agent sees and every other API does. Each
-    method that writes is one operation, which `store.undo()` undoes; only expired observations are removed for good.
-    Safe to use from any number of threads and processes at once.
+    """Six kinds of memory of one agent, stored in the agent's own space, where every other API sees them too.
+
+    Each method that writes is one operation, which `store.undo()` undoes; only expired observations are removed for
+    good. Safe to use from any number of threads and processes at once.
     """
 
     def get_statistics(self) -> dict[str, int]:
         """How many memories of each kind can be seen, and in all. Consolidated episodes count as episodes."""
-        counts = {kind.value: self._count(kind.value) for kind in MemoryCategory}
+        counts = {kind.value: self.store.count(type=kind.value) for kind in MemoryCategory}
+        counts[EPISODIC] = self.store.count(type=EPISODIC, where=NUMBERED, include_archived=True)
         return {**counts, "total": sum(counts.values())}
 
-    def _count(self, kind: str) -> int:
-        if kind == EPISODIC:
-            return self.store.count(type=kind, where=NUMBERED, include_archived=True)
-        return self.store.count(type=kind)
-
     def record_sensory(self, modality: str, raw_data: str, ttl_seconds: float = 300) -> str:
-        """Hidden from the moment that it expires, and removed by `prune_expired_sensory`."""
-        lasting = number("ttl_seconds", ttl_seconds, 0, LONGEST_TTL)
+        """Stores an observation, which is hidden once it expires and removed by `prune_expired_sensory`."""
+        lasting = validate.number("ttl_seconds", ttl_seconds, 0, LONGEST_TTL)
         draft = self.store.draft(
             raw_data,
             id_prefix=SENSORY_PREFIX,
             type=SENSORY,
-            metadata={MODALITY: required_label("modality", modality)},
+            metadata={MODALITY: validate.required_label("modality", modality)},
             expires_at=self.store.now() + lasting,
         )
 
         def decide() -> ChangeSet:
-            return ChangeSet(
-                new=[with_position(draft, highest_position(self.store, SENSORY, OBSERVATIONS), self.store.now())]
-            )
+            last = highest_position(self.store, SENSORY, OBSERVATIONS)
+            return ChangeSet(new=[with_position(draft, last, self.store.now())])
 
         return self._commit("record_sensory", [draft], decide)[0].id
 
@@ -296,12 +318,12 @@ class CognitiveMemory(Mind):
     def prune_expired_sensory(self) -> int:
         """Removes what has expired, for good and in one operation; returns how many.
 
-        Raw data is short-lived by its nature and may be private: neither the trash nor the journal keeps it. `undo`
-        passes this by, as it does what maintenance removes.
+        Raw data may be private: neither the trash nor the journal keeps it. `undo` skips this operation, as it skips
+        what maintenance removes.
         """
         now = self.store.now()
         gone = OBSERVATIONS & Filter.where(expires_at__le=now)
-        ids = [memory.id for memory in self.store.list_recent(NO_LIMIT, **scope_with(INCLUDE_HIDDEN, SENSORY, gone))]
+        ids = [memory.id for memory in self.store.list_recent(NO_LIMIT, **including_hidden(SENSORY, gone))]
         engine = self.store.acting_as(self.agent_name)
         return purge(engine, self.store.space, ids, only=gone.admits, why=UNATTENDED) if ids else 0
 
@@ -313,16 +335,17 @@ class CognitiveMemory(Mind):
     WORKING_MEMORY_CAPACITY = CAPACITY
 
     def push_working(self, slot_type: str, content: str, task_id: str, relevance: float = 1.0) -> str:
-        """A full task gives up its least relevant slot, among equals the oldest, to the trash; one operation."""
-        weight = check_relevance(relevance)
-        task = required_label("task_id", task_id)
+        """One operation. When the task is full, its least relevant slot, among equals the oldest, goes to the trash."""
+        if isinstance(relevance, bool) or not isinstance(relevance, int | float) or not math.isfinite(relevance):
+            raise InvalidInput(f"relevance is {relevance!r}; give a number, the higher the more relevant.")
+        task = validate.required_label("task_id", task_id)
         draft = self.store.draft(
             content,
             id_prefix=SLOT_PREFIX,
             type=WORKING,
             session=task,
-            metadata={SLOT_TYPE: required_label("slot_type", slot_type), RELEVANCE: weight},
-            importance=min(1.0, max(0.0, weight)),
+            metadata={SLOT_TYPE: validate.required_label("slot_type", slot_type), RELEVANCE: float(relevance)},
+            importance=min(1.0, max(0.0, relevance)),
         )
 
         def decide() -> ChangeSet:
@@ -334,11 +357,11 @@ class CognitiveMemory(Mind):
 
     def get_working(self, task_id: str) -> list[WorkingMemorySlot]:
         """The most relevant first, among equals the newest."""
-        return [WorkingMemorySlot.of(memory) for memory in self._slots(required_label("task_id", task_id))]
+        return [WorkingMemorySlot.of(memory) for memory in self._slots(validate.required_label("task_id", task_id))]
 
     def clear_working(self, task_id: str) -> int:
         """Moves a task's slots to the trash, in one operation; returns how many."""
-        task = required_label("task_id", task_id)
+        task = validate.required_label("task_id", task_id)
 
         def decide() -> ChangeSet:
             return ChangeSet(edits={memory.id: trashed for memory in self._slots(task)})
@@ -357,28 +380,28 @@ class CognitiveMemory(Mind):
         metadata: Mapping[str, Json] | None = None,
     ) -> str:
         """Without an index it gets the one after the highest, whichever process wrote that."""
-        wanted = None if temporal_index is None else natural_number("temporal_index", temporal_index)
+        wanted = None if temporal_index is None else validate.natural_number("temporal_index", temporal_index)
         draft = self._episode_draft(content, source_label, metadata)
         return self._commit("store_episode", [draft], lambda: ChangeSet(new=[self._next_episode(draft, wanted)]))[0].id
 
     def get_episodes(self, limit: int = 20, include_compressed: bool = False) -> list[EpisodicMemory]:
         """By index, highest first. `include_compressed` also returns episodes that were consolidated."""
-        memories = last_by_position(self.store, EPISODIC, limit, {"include_archived": include_compressed})
+        memories = last_episodes(self.store, limit, include_archived=include_compressed)
         return [EpisodicMemory.of(memory) for memory in memories]
 
     def consolidate_episodes(self, batch_size: int = 10, summarizer: Summarizer | None = None) -> str | None:
         """Makes one memory of the oldest episodes, which are archived and stay linked to it; one operation. None when
         there are fewer than `batch_size`."""
-        if natural_number("batch_size", batch_size) < 1:
+        if validate.natural_number("batch_size", batch_size) < 1:
             raise InvalidInput("A batch of 0 episodes makes no summary; give a batch_size of 1 or more.")
         while True:
-            episodes = self._oldest(batch_size)
+            episodes = first_episodes(self.store, batch_size)
             if len(episodes) < batch_size:
                 return None
             summary = self._summary_draft(episodes, summarizer)
             if self._commit("consolidate", [summary], lambda e=episodes, s=summary: self._consolidation(e, s)):  # type: ignore[misc]
                 return summary.id
-            # Another process was quicker; its summary holds what this one would have: look again.
+            # Another process consolidated some of them first: try again with the next.
 
     def get_consolidated(self, limit: int = 20) -> list[ConsolidatedEpisode]:
         """The summaries, newest first."""
@@ -390,11 +413,8 @@ class CognitiveMemory(Mind):
         ids = [edge.target for edge in self.store.edges(out_of=[self.store.resolve_id(node_id)], rel=CONSOLIDATES)]
         return [EpisodicMemory.of(memory) for memory in sorted(self.store.get_many(ids), key=position_of)]
 
-    def _oldest(self, count: int) -> list[Memory]:
-        return first_by_position(self.store, EPISODIC, count, {})
-
     def _episode_draft(self, content: str, source_label: str, metadata: Mapping[str, Json] | None = None) -> Memory:
-        fields = json_object("metadata", {} if metadata is None else metadata)
+        fields = validate.json_object("metadata", {} if metadata is None else metadata)
         if HIGHEST in fields:
             raise InvalidInput(f"The metadata key {HIGHEST!r} belongs to the mind; give yours another name.")
         return self.store.draft(content, id_prefix=EPISODE_PREFIX, type=EPISODIC, source=source_label, metadata=fields)
@@ -423,7 +443,7 @@ class CognitiveMemory(Mind):
         now = {memory.id: memory.text for memory in self.store.get_many(ids) if live.admits(memory)}
         if any(now.get(memory.id) != memory.text for memory in episodes):
             return None
-        return ChangeSet(new=[summary], edits=dict.fromkeys(ids, archived))
+        return ChangeSet(new=[summary], edits=dict.fromkeys(ids, partial(replace, status=ARCHIVED)))
 
     def store_fact(
         self,
@@ -443,11 +463,11 @@ class CognitiveMemory(Mind):
             confidence=confidence,
             source=source_id,
             tags=() if tags is None else tags,
-            metadata=json_object("temporal_metadata", {} if temporal_metadata is None else temporal_metadata),
+            metadata=validate.json_object("temporal_metadata", {} if temporal_metadata is None else temporal_metadata),
         )
         learned = [Link(draft.source, DERIVED_FROM)] if draft.source and self.store.get(draft.source) else []
         fact = replace(draft, links=(*self._similarity_links(draft), *learned))
-        self._commit("store_fact", [fact], lambda: ChangeSet(new=[fact]))
+        self._commit("store_fact", [fact])
         return fact.id
 
     def search_facts(
@@ -459,9 +479,9 @@ class CognitiveMemory(Mind):
         """
         if retriever not in RETRIEVERS:
             raise UnknownName("retriever", retriever, RETRIEVERS)
-        least = fraction("min_confidence", min_confidence)
+        least = validate.fraction("min_confidence", min_confidence)
         memories: list[Memory]
-        if not label("query", query):
+        if not validate.label("query", query):
             memories = self.store.list_recent(limit, order="confidence", type=SEMANTIC, min_confidence=least)
         elif retriever == "native":
             memories = [hit.memory for hit in self.store.recall(query, limit, type=SEMANTIC, min_confidence=least)]
@@ -490,7 +510,7 @@ class CognitiveMemory(Mind):
         """`source_id` is the episode that taught it."""
         checked_steps = check_texts("steps", steps)
         needed = check_texts("prerequisites", () if prerequisites is None else prerequisites)
-        title, source = required_label("name", name), label("source_id", source_id)
+        title, source = validate.required_label("name", name), validate.label("source_id", source_id)
         draft = self.store.draft(
             "\n".join(f"{at}. {step}" for at, step in enumerate(checked_steps, start=1)) or title,
             id_prefix=PROCEDURE_PREFIX,
@@ -500,7 +520,7 @@ class CognitiveMemory(Mind):
             metadata={STEPS: [*checked_steps], PREREQUISITES: [*needed]},
             links=[Link(source, PROCEDURE_DERIVES_FROM)] if source and self.store.get(source) else (),
         )
-        self._commit("store_procedure", [draft], lambda: ChangeSet(new=[draft]))
+        self._commit("store_procedure", [draft])
         return draft.id
 
     def recall_procedure(self, query: str, limit: int = 5) -> list[ProceduralMemory]:
@@ -509,7 +529,7 @@ class CognitiveMemory(Mind):
 
         What is returned counts as used. A use is not an operation: it is not in the journal and cannot be undone.
         """
-        if label("query", query):
+        if validate.label("query", query):
             matches = find_by_words(self.store, query, Filter.where(type=PROCEDURAL))
             chosen = sorted(matches, key=lambda memory: (-memory.access_count, -memory.created_at))[: max(0, limit)]
         else:
@@ -529,10 +549,8 @@ class CognitiveMemory(Mind):
     def store_prospective(
         self, description: str, trigger_condition: str, action_on_trigger: str, priority: int = 1
     ) -> str:
-        trigger, action = (
-            memory_text("trigger_condition", trigger_condition),
-            memory_text("action_on_trigger", action_on_trigger),
-        )
+        trigger = validate.memory_text("trigger_condition", trigger_condition)
+        action = validate.memory_text("action_on_trigger", action_on_trigger)
         if isinstance(priority, bool) or not isinstance(priority, int):
             raise InvalidInput(f"priority is {priority!r}; give a whole number, the higher the sooner.")
         draft = self.store.draft(
@@ -541,9 +559,11 @@ class CognitiveMemory(Mind):
             type=PROSPECTIVE,
             metadata={TRIGGER: trigger, ACTION: action, STATE: PENDING, PRIORITY: priority},
         )
-        # Of the trigger as it is kept: what was a secret in it must not come back word by word.
-        waiting = replace(draft, contexts=tuple(trigger_words(text_in(draft, TRIGGER))))
-        self._commit("store_prospective", [waiting], lambda: ChangeSet(new=[waiting]))
+        # Each trigger word is a context, so that a filter finds it; the draft's trigger has its secrets redacted.
+        all_words = words(text_in(draft, TRIGGER))
+        contexts = dict.fromkeys([each for each in all_words if each not in STOP_WORDS] or all_words)
+        waiting = replace(draft, contexts=tuple(contexts))
+        self._commit("store_prospective", [waiting])
         return draft.id
 
     def check_triggers(self, content: str) -> list[ProspectiveMemory]:
@@ -552,13 +572,13 @@ class CognitiveMemory(Mind):
 
         Common words such as "the" trigger nothing, unless a trigger has no others.
         """
-        said = dict.fromkeys(words(storable_text("content", content)))
+        said = dict.fromkeys(words(validate.storable_text("content", content)))
         if not said:
             return []
 
         def decide() -> ChangeSet:
             due = self.store.list_recent(NO_LIMIT, where=WAITING & Filter.where(contexts__any=tuple(said)))
-            return ChangeSet(edits={memory.id: triggered for memory in due})
+            return ChangeSet(edits={memory.id: partial(with_state, state=TRIGGERED) for memory in due})
 
         done = sorted(self._commit("trigger", [], decide), key=most_urgent)
         return [ProspectiveMemory.of(memory) for memory in done]
@@ -570,7 +590,7 @@ class CognitiveMemory(Mind):
             memory = self.store.get(node_id)
             if memory is None or memory.type != PROSPECTIVE or memory.status == "trashed":
                 return None
-            return ChangeSet(edits={node_id: resolved})
+            return ChangeSet(edits={node_id: partial(with_state, state=RESOLVED)})
 
         return bool(self._commit("resolve", [], decide))
 
@@ -580,12 +600,91 @@ class CognitiveMemory(Mind):
         return [ProspectiveMemory.of(memory) for memory in sorted(memories, key=most_urgent)]
 
     def _commit(
-        self, name: str, drafts: Sequence[Memory], decide: Callable[[], ChangeSet | None], *, why: str = ""
+        self, name: str, drafts: Sequence[Memory], decide: Callable[[], ChangeSet | None] | None = None
     ) -> list[Memory]:
-        """One operation, decided while other writers wait; None changes nothing. Returns what is new or changed.
+        """One operation; stores the drafts, or what `decide` returns while other writers wait (None changes nothing).
+        Returns the new and changed memories.
 
-        What is embedded of the drafts is computed before: `decide` gives them back with the same words, and its edits
-        leave words alone.
+        The drafts are embedded before: `decide` must not change their text, nor that of the memories it edits.
         """
         engine = self.store.acting_as(self.agent_name)
-        return apply_decided(engine, self.store.space, name, drafts, decide, why=why)
+        return apply_decided(engine, self.store.space, name, drafts, decide or partial(ChangeSet, new=drafts))
+
+
+def find_by_words(
+    store: MemoryStore, question: str, among: Filter, limit: int = MATCHES, keywords: int = KEYWORDS
+) -> list[Memory]:
+    """Newest first. Uses the word index, so the cost grows with the matches, of which at most `limit` are read."""
+    terms = content_stems(question)[:keywords]
+    index, where = store.acting_as("").store, Filter.live(store.now()) & among
+    matches = index.by_words(store.space, terms, where, limit) if terms else []
+    memories = [
+        memory
+        for memory in store.get_many([match.id for match in matches])
+        if not set(terms).isdisjoint(stems(f"{memory.title} {memory.text}"))
+    ]
+    return sorted(memories, key=lambda memory: -memory.created_at)
+
+
+def highest_position(store: MemoryStore, kind: str, among: Filter = NUMBERED) -> int:
+    """0 when there is none yet. Reads one page of the newest memories."""
+    newest = store.list_recent(NEWEST_CHECKED, **including_hidden(kind, among))
+    return max((int_in(memory, HIGHEST, position_of(memory)) for memory in newest), default=0)
+
+
+def with_position(draft: Memory, so_far: int, now: float, wanted: int | None = None) -> Memory:
+    """`now` is the time inside the transaction: by then a draft may have waited while others were written, and the
+    newest memory must be the one that was written last."""
+    draft = replace(draft, created_at=now, updated_at=now, last_accessed=now)
+    if wanted is None or wanted > so_far:
+        return replace(draft, position=so_far + 1 if wanted is None else wanted)
+    return replace(draft, position=wanted, metadata={**draft.metadata, HIGHEST: so_far})
+
+
+def last_episodes(store: MemoryStore, limit: int, *, include_archived: bool) -> list[Memory]:
+    """Those with the highest positions, highest first.
+
+    Usually these are the newest. Only where positions were given out of order, all that are above the lowest of the
+    newest are read as well.
+    """
+    page = store.list_recent(limit, type=EPISODIC, where=NUMBERED, include_archived=include_archived)
+    if page and len(page) >= limit:
+        lowest = min(map(position_of, page))
+        if position_of(page[-1]) > lowest or HIGHEST in page[-1].metadata:
+            above = NUMBERED & Filter.where(position__gt=lowest)
+            page += store.list_recent(NO_LIMIT, type=EPISODIC, where=above, include_archived=include_archived)
+    each_once = {memory.id: memory for memory in page}.values()
+    return sorted(each_once, key=lambda memory: (-position_of(memory), -memory.created_at))[:limit]
+
+
+def first_episodes(store: MemoryStore, limit: int) -> list[Memory]:
+    """Those with the lowest positions, lowest first."""
+    page: list[Memory] = store.list_recent(limit, order="oldest", type=EPISODIC, where=NUMBERED)
+    if page:
+        below = NUMBERED & Filter.where(position__lt=max(map(position_of, page)))
+        page += store.list_recent(NO_LIMIT, order="oldest", type=EPISODIC, where=below)
+    each_once = {memory.id: memory for memory in page}.values()
+    return sorted(each_once, key=lambda memory: (position_of(memory), memory.created_at))[:limit]
+
+
+def including_hidden(kind: str, where: Filter) -> Scope:
+    hidden: Scope = {"include_superseded": True, "include_trashed": True, "include_expired": True}
+    return {**hidden, "include_archived": True, "type": kind, "where": where}
+
+
+def position_of(memory: Memory) -> int:
+    return memory.position or 0
+
+
+def check_texts(name: str, values: Sequence[str]) -> list[Json]:
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise InvalidInput(f"{name} must be a list of texts, not {type(values).__name__}; write [{values!r}].")
+    return [validate.memory_text(name, each) for each in values]
+
+
+def with_state(memory: Memory, state: str) -> Memory:
+    return memory if text_in(memory, STATE) == state else replace(memory, metadata={**memory.metadata, STATE: state})
+
+
+def most_urgent(memory: Memory) -> tuple[int, float]:
+    return -int_in(memory, PRIORITY, 1), memory.created_at

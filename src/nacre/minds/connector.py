@@ -1,8 +1,8 @@
-"""Finds experiences by their words, newest first, and those that say the same."""
+"""MemoryConnector: stores and finds an agent's experiences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -55,22 +55,16 @@ def search_words(
         if len(ids) < POOL:
             matches = (memory for memory in store.get_many(space, ids) if has_all_terms(memory, terms))
             return sorted(matches, key=lambda memory: -memory.created_at)[:limit]
-    return [memory for memory, _ in zip(matches_in_pages(newest_first, terms), range(limit), strict=False)]
-
-
-def matches_in_pages(newest_first: NewestFirst, terms: list[str]) -> Iterator[Memory]:
+    results: list[Memory] = []
     offset, size = 0, FIRST_PAGE
-    while page := newest_first(size, offset):
-        yield from (memory for memory in page if has_all_terms(memory, terms))
+    while len(results) < limit and (page := newest_first(size, offset)):
+        results += (memory for memory in page if has_all_terms(memory, terms))
         offset, size = offset + len(page), min(2 * size, LAST_PAGE)
+    return results[:limit]
 
 
 def has_all_terms(memory: Memory, terms: list[str]) -> bool:
-    return set(terms) <= {
-        *stems(memory.title),
-        *stems(memory.text),
-        *(stem for tag in memory.tags for stem in stems(tag)),
-    }
+    return set(terms) <= {stem for text in (memory.title, memory.text, *memory.tags) for stem in stems(text)}
 
 
 def find_same_text(store: Backend, draft: Memory, live: Filter, limit: int) -> list[Memory]:
@@ -158,8 +152,10 @@ class MemoryConnector(Mind):
         limit: int = 10,
     ) -> list[Experience]:
         """Those that hold every word of the query, in any of its forms; without words all of them. Newest first."""
-        asked = EXPERIENCES if experience_type is None else type_filter(experience_type)
-        sure = asked & Filter.where(confidence__ge=fraction("min_confidence", min_confidence) or None)
+        sure = EXPERIENCES & Filter.where(
+            metadata__experience_type=None if experience_type is None else parse_type(experience_type).value,
+            confidence__ge=fraction("min_confidence", min_confidence) or None,
+        )
 
         def newest_first(limit: int, offset: int) -> list[Memory]:
             return self.store.list_recent(limit, offset=offset, where=sure)
@@ -200,11 +196,9 @@ class MemoryConnector(Mind):
         live = EXPERIENCES & Filter.live(self.store.now())
         return find_same_text(self._records, draft, live, MAX_DUPLICATES)
 
-    def _write(
-        self, draft: Memory, leaving: tuple[str, ...] = (), compressing: dict[str, Memory] | None = None
-    ) -> AddedExperience:
+    def _write(self, draft: Memory, leaving: tuple[str, ...] = (), compressing: Iterable[str] = ()) -> AddedExperience:
         self._check_quota(draft)
-        edits = dict.fromkeys(compressing or (), mark_compressed) | dict.fromkeys(leaving, trashed)
+        edits = dict.fromkeys(compressing, mark_compressed) | dict.fromkeys(leaving, trashed)
         while (settled := self._with_free_id(draft)) is not None:
             try:
                 self.store.write(OPERATION, new=[settled], edits=edits)
@@ -222,9 +216,8 @@ class MemoryConnector(Mind):
             existing = self._records.get_many(self.store.space, [draft.id])
             if not existing:
                 return draft
-            if (existing[0].title, existing[0].text, existing[0].metadata.get("experience_type")) == (
-                draft.title, draft.text, draft.metadata["experience_type"],
-            ) and existing[0].created_at == draft.created_at:  # fmt: skip
+            same = all(getattr(existing[0], name) == getattr(draft, name) for name in ("title", "text", "created_at"))
+            if same and existing[0].metadata.get(TYPE) == draft.metadata[TYPE]:
                 return None
             draft = replace(draft, id=make_id(experience, attempt))
         return draft
@@ -242,10 +235,6 @@ def folder_path(storage_path: Path | str | None) -> Path | str | None:
     if storage_path is None or str(storage_path) == IN_MEMORY:
         return storage_path
     return f"{Path(storage_path).expanduser()}/"  # the slash says that it is a folder, though it may not be there yet
-
-
-def type_filter(value: object) -> Filter:
-    return Filter.where(metadata__experience_type=parse_type(value).value)
 
 
 def mark_compressed(memory: Memory) -> Memory:

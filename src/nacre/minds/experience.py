@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -18,14 +19,8 @@ LONGEST_CONTEXT, LONGEST_OUTCOME = 500, 1000  # characters: an experience is a n
 PREFIX = "exp_"  # of every experience's id and of no other id: journal entries of experiences are recognised by it
 HASH_DIGITS = 6
 # What the memory's metadata holds besides what the caller gave, which lies under a key of its own.
-TYPE, CALLER_METADATA, COMPRESSED, EXACT, AWARE, KIND = (
-    "experience_type",
-    "given",
-    "compressed",
-    "exact",
-    "aware",
-    "kind",
-)
+TYPE, CALLER_METADATA, COMPRESSED = "experience_type", "given", "compressed"
+EXACT, AWARE, KIND = "exact", "aware", "kind"
 
 
 class ExperienceType(StrEnum):
@@ -74,16 +69,11 @@ class Experience:
         return hash(self.experience_id)
 
     def to_dict(self) -> dict[str, Json]:
-        return {
-            "experience_id": self.experience_id,
+        plain: dict[str, Json] = {
             "experience_type": self.experience_type.value,
-            "context": self.context,
-            "outcome": self.outcome,
-            "confidence": self.confidence,
             "timestamp": self.timestamp.isoformat(),
-            "metadata": dict(self.metadata),
-            "tags": list(self.tags),
         }
+        return {"experience_id": self.experience_id, **deepcopy(vars(self)), **plain}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Json]) -> Experience:
@@ -91,7 +81,7 @@ class Experience:
         missing = [name for name in ("experience_type", "context", "outcome", "confidence") if name not in data]
         if missing:
             raise InvalidInput(f"An experience needs {', '.join(missing)}; give each by its name.")
-        fields: dict[str, object] = {name: data[name] for name in NAMES if data.get(name) is not None}
+        fields: dict[str, object] = {name: data[name] for name in KINDS if data.get(name) is not None}
         fields["experience_type"] = parse_type(data["experience_type"])
         if "timestamp" in fields:
             fields["timestamp"] = read_time(fields["timestamp"])
@@ -127,15 +117,9 @@ KINDS: dict[str, type | tuple[type, ...]] = {
     "metadata": dict,
     "tags": list,
 }
-
-
-NAMES = tuple(KINDS)
 DEFAULTS: dict[str, Callable[[], object]] = {
-    "timestamp": datetime.now,
-    "experience_id": str,
-    "metadata": dict,
-    "tags": list,
-}
+    "timestamp": datetime.now, "experience_id": str, "metadata": dict, "tags": list,
+}  # fmt: skip
 
 
 def make_id(experience: Experience, attempt: int = 0) -> str:

@@ -73,14 +73,12 @@ class ExperienceStore(MemoryConnector):
         same = tuple(memory.id for memory in alike if memory.id not in (draft.id, *itself))
         if itself or (self.dedup and same):
             return AddedExperience((*itself, *same)[0], stored=False, duplicates=same)
-        if self._is_old(draft):
+        if self.auto_compress and draft.created_at < self.store.now() - COMPRESSED_AFTER_DAYS * DAY:
             draft = mark_compressed(draft)
         cleanup = self._plan_cleanup(draft)
         to_store = trashed(draft) if draft.id in cleanup.leaving else draft
         leaving = tuple(id for id in cleanup.leaving if id != draft.id)
-        done = self._write(
-            to_store, leaving, {id: memory for id, memory in cleanup.compressing.items() if id != draft.id}
-        )
+        done = self._write(to_store, leaving, [id for id in cleanup.compressing if id != draft.id])
         if done.stored:
             self._compress([*cleanup.compressing, *((done.experience_id,) if COMPRESSED in draft.metadata else ())])
         left = (*done.left, *((done.experience_id,) if to_store.status == "trashed" and done.stored else ()))
@@ -150,9 +148,6 @@ class ExperienceStore(MemoryConnector):
     def _is_expired(self, draft: Memory) -> bool:
         bound = self.max_age_days
         return bound is not None and draft.created_at < self.store.now() - bound * DAY and not protected(draft)
-
-    def _is_old(self, draft: Memory) -> bool:
-        return self.auto_compress and draft.created_at < self.store.now() - COMPRESSED_AFTER_DAYS * DAY
 
     def _compress(self, ids: Iterable[str]) -> None:
         if wanted := list(ids):

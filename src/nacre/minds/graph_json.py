@@ -1,4 +1,4 @@
-"""Reads a graph of knowledge from JSON that may be anything, and checks that it is whole before anything is done."""
+"""Exports a knowledge graph as JSON and imports it again; the JSON is checked completely before anything is written."""
 
 from __future__ import annotations
 
@@ -245,7 +245,8 @@ def export_graph(store: MemoryStore) -> dict[str, Json]:
         parts[f"{memory.type}_nodes"].append(node_to_json(memory, nodes))
         for link in memory.links:
             if link.to in nodes:
-                parts[edge_list_of(link)].append(edge_to_json(memory.id, link))
+                name = next((name for name, rel in EDGE_LISTS.items() if rel == link.rel), "other_edges")
+                parts[name].append(edge_to_json(memory.id, link))
     head: dict[str, Json] = {"agent_name": store.space, "exported_at": iso(store.now())}
     counts: dict[str, Json] = {f"{name.removesuffix('s')}_count": len(each) for name, each in parts.items()}
     return {**head, "format_version": FORMAT_VERSION, **parts, "statistics": counts}
@@ -283,10 +284,6 @@ def edge_to_json(source: str, link: Link) -> dict[str, Json]:
     return {"source_id": source, "target_id": link.to, "weight": link.weight, **flat, "metadata": data, **named}
 
 
-def edge_list_of(link: Link) -> str:
-    return next((name for name, rel in EDGE_LISTS.items() if rel == link.rel), "other_edges")
-
-
 @dataclass(slots=True)
 class ImportPlan:
     """What the import will do. `unchanged` are nodes that exist here already and stay as they are."""
@@ -322,14 +319,9 @@ class ImportPlan:
                 if id in way:
                     raise import_error(f"the node {id!r} supersedes itself in a ring")
                 way[id] = None
-                id = self.successor_of(id)
+                stored = None if id in self.nodes and id not in self.unchanged else self.store.get(id)
+                id = self.successors.get(id) or self.recorded.get(id) or (stored.superseded_by if stored else "")
             clear |= way.keys()
-
-    def successor_of(self, id: str) -> str:
-        if known := self.successors.get(id) or self.recorded.get(id):
-            return known
-        stands = None if id in self.nodes and id not in self.unchanged else self.store.get(id)
-        return stands.superseded_by if stands is not None else ""
 
     def edits(self, *, merge: bool) -> dict[str, Edit]:
         edits: dict[str, Edit] = {}
@@ -339,14 +331,21 @@ class ImportPlan:
             if id not in self.unchanged:
                 edits[id] = replace_with(self.nodes[id])
             else:
-                edits[id] = add_links(missing_links(self.nodes[id], stands), superseded=id in self.successors)
+                have = links_by_key(stands.links)
+                missing = [link for key, link in links_by_key(self.nodes[id].links).items() if key not in have]
+                edits[id] = add_links(missing, superseded=id in self.successors)
         return edits
 
 
 def import_graph(store: MemoryStore, data: Mapping[str, Json], *, merge: bool) -> dict[str, int]:
     graph = read_graph(store, data)
     held = {memory.id: memory for memory in store.get_many(list(graph.nodes))}
-    check_types(held)
+    for memory in held.values():
+        if memory.type not in KINDS:
+            raise InvalidInput(
+                f"The graph's id {memory.id!r} belongs to a memory of the type {memory.type!r} here; "
+                "import it for another agent."
+            )
     unchanged = frozenset(id for id, memory in held.items() if merge and memory.status != "trashed")
     plan = ImportPlan(store, graph, held, unchanged, dict(graph.nodes))
     plan.decide_successions()
@@ -361,20 +360,6 @@ def import_graph(store: MemoryStore, data: Mapping[str, Json], *, merge: bool) -
         "skipped": len(unchanged),
         "errors": 0,
     }
-
-
-def check_types(held: Mapping[str, Memory]) -> None:
-    for memory in held.values():
-        if memory.type not in KINDS:
-            raise InvalidInput(
-                f"The graph's id {memory.id!r} belongs to a memory of the type {memory.type!r} here; "
-                "import it for another agent."
-            )
-
-
-def missing_links(node: Memory, stands: Memory) -> list[Link]:
-    have = {(link.to, link.rel) for link in stands.links}
-    return [link for link in node.links if (link.to, link.rel) not in have]
 
 
 def links_by_key(links: Sequence[Link]) -> dict[tuple[str, str], Link]:

@@ -1,9 +1,9 @@
-"""From a question to a part of the graph: what matches, what resembles that, and what each fact was before."""
+"""HierarchicalMemory: a knowledge graph of facts and episodes, and its retrieval."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from nacre.errors import InvalidInput, UnknownName
@@ -30,9 +30,7 @@ from nacre.text.similarity import content_words
 from nacre.text.tokens import stem, stems
 
 KNOWLEDGE_RETRIEVERS = ("keyword", "native")
-NEWEST_SCANNED = (
-    500  # of the newest facts, looked through for parts of words; whole words are found however old they are
-)
+NEWEST_SCANNED = 500  # facts that are searched for parts of words; whole words are found however old the fact is
 WORD_HITS = 4  # for each fact that is wanted, from the word index
 CHAINS = (SUPERSEDES, TRANSITIONED_TO)
 LONGEST_CHAIN = 64  # steps; a value that changed more often is a series of measurements
@@ -61,7 +59,11 @@ class Retrieval:
     def facts(self) -> list[Memory]:
         if not self.query.strip() or not self.max_nodes:
             return []
-        matches = self.recalled() if self.retriever == "native" else self.matching()
+        if self.retriever == "native":
+            hits = self.store.recall(self.query, self.max_nodes, type=FACT, include_superseded=True, touch=False)
+            matches = [hit.memory for hit in hits]
+        else:
+            matches = self.matching()
         facts_by_id = {memory.id: memory for memory in matches[: self.max_nodes]}
         self.follow_chains(facts_by_id, list(facts_by_id))
         frontier = list(facts_by_id)
@@ -70,15 +72,9 @@ class Retrieval:
             self.follow_chains(facts_by_id, frontier)
         return list(facts_by_id.values())
 
-    def recalled(self) -> list[Memory]:
-        return [
-            hit.memory
-            for hit in self.store.recall(self.query, self.max_nodes, type=FACT, include_superseded=True, touch=False)
-        ]
-
     def matching(self) -> list[Memory]:
         """By words and by the name that the question is about; the surest and best matching first."""
-        wanted = keywords(self.query)
+        wanted = sorted(content_words(self.query))
         entity = entity_in(self.store, self.query)
         matches = {memory.id: memory for memory in facts_containing(self.store, wanted, self.max_nodes)}
         if entity:
@@ -90,12 +86,12 @@ class Retrieval:
         for _ in range(LONGEST_CHAIN):
             if not frontier:
                 return
-            frontier = self.add(facts_by_id, self.tied(frontier, CHAINS))
+            frontier = self.add(facts_by_id, self.linked(frontier, CHAINS))
 
     def alike(self, frontier: Sequence[str]) -> list[str]:
-        return self.tied(frontier, (SIMILAR_TO,), above=self.similarity_threshold)
+        return self.linked(frontier, (SIMILAR_TO,), above=self.similarity_threshold)
 
-    def tied(self, ids: Sequence[str], rels: Sequence[str], above: float = 0.0) -> list[str]:
+    def linked(self, ids: Sequence[str], rels: Sequence[str], above: float = 0.0) -> list[str]:
         """The other ends, in both directions, the stronger links first."""
         if not ids:
             return []
@@ -109,20 +105,12 @@ class Retrieval:
         room = self.max_nodes - len(facts_by_id)
         if not fresh or room <= 0:
             return []
-        seen = visible_facts(self.store.now())
-        matches = [memory for memory in self.store.get_many(fresh) if seen.admits(memory)][:room]
+        # Superseded facts are the history and stay visible.
+        now, hidden = self.store.now(), ("trashed", "archived")
+        visible = Filter.where(type=FACT, status__not_in=hidden, expires_at__gt_or_unset=now)
+        matches = [memory for memory in self.store.get_many(fresh) if visible.admits(memory)][:room]
         facts_by_id |= {memory.id: memory for memory in matches}
         return [memory.id for memory in matches]
-
-
-def visible_facts(now: float) -> Filter:
-    """Includes superseded facts, which are the history."""
-    return Filter.where(type=FACT, status__not_in=("trashed", "archived"), expires_at__gt_or_unset=now)
-
-
-def keywords(query: str) -> list[str]:
-    """Without common words and those of one or two letters."""
-    return sorted(content_words(query))
 
 
 def facts_containing(store: MemoryStore, wanted: Sequence[str], limit: int) -> list[Memory]:
@@ -133,14 +121,9 @@ def facts_containing(store: MemoryStore, wanted: Sequence[str], limit: int) -> l
         " ".join(wanted), WORD_HITS * limit, strategy="keyword", type=FACT, include_superseded=True, touch=False
     )
     newest = store.list_recent(NEWEST_SCANNED, type=FACT, include_superseded=True)
-    parts = [memory for memory in newest if contains_any(memory, wanted)]
+    parts = [memory for memory in newest if any(word in f"{memory.title}\n{memory.text}".casefold() for word in wanted)]
     copies = [id for hit in by_word for id in hit.collapsed]
     return [*(hit.memory for hit in by_word), *(store.get_many(copies) if copies else []), *parts]
-
-
-def contains_any(memory: Memory, wanted: Sequence[str]) -> bool:
-    lowered = f"{memory.title}\n{memory.text}".casefold()
-    return any(word in lowered for word in wanted)
 
 
 def rank(memories: Iterable[Memory], wanted: Sequence[str]) -> list[Memory]:
@@ -185,20 +168,7 @@ def facts_by_entity(store: MemoryStore, name: str, limit: int) -> list[Memory]:
     return list(facts_by_id.values())[:limit]
 
 
-def source_labels(store: MemoryStore, memories: Sequence[Memory]) -> dict[str, str]:
-    """The labels of the episodes that facts were taken from, by the episodes' ids."""
-    sources = sorted({source_of(memory) for memory in memories} - {""})
-    return {memory.id: memory.source for memory in store.get_many(sources) if memory.source} if sources else {}
-
-
-AGGREGATIONS = (
-    "count_total",
-    "count_entities",
-    "list_entities",
-    "count_concepts",
-    "list_concepts",
-    "count_by_concept",
-)
+AGGREGATIONS = ("count_total", "count_entities", "list_entities", "count_concepts", "list_concepts", "count_by_concept")
 COUNTED_LINKS = {
     SIMILAR_TO: "similar_to_edges",
     DERIVED_FROM: "derives_from_edges",
@@ -216,7 +186,9 @@ def aggregate(store: MemoryStore, kind: str, entity: str = "") -> dict[str, obje
         raise UnknownName("aggregation", kind, AGGREGATIONS)
     if kind == "count_total" and not entity:
         return {"query_type": kind, "count": store.count(type=FACT, include_superseded=True)}
-    facts = facts_about(store.iterate(type=FACT, include_superseded=True), entity.casefold().strip())
+    about = entity.casefold().strip()
+    every = store.iterate(type=FACT, include_superseded=True)
+    facts = (fact for fact in every if not about or any(about in name.casefold() for name in fact.entities))
     if kind == "count_total":
         return {"query_type": kind, "count": sum(1 for _ in facts)}
     if kind == "count_by_concept":
@@ -225,10 +197,6 @@ def aggregate(store: MemoryStore, kind: str, entity: str = "") -> dict[str, obje
     names = {name for fact in facts for name in (fact.entities[:1] if "entities" in kind else (fact.title,)) if name}
     items = {} if kind.startswith("count") else {"items": sorted(names)}
     return {"query_type": kind, "count": len(names), **items}
-
-
-def facts_about(facts: Iterator[Memory], entity: str) -> Iterator[Memory]:
-    return (fact for fact in facts if not entity or any(entity in name.casefold() for name in fact.entities))
 
 
 def statistics(store: MemoryStore) -> dict[str, int]:
@@ -329,7 +297,8 @@ class HierarchicalMemory(Mind):
     import_graph = import_from_json
 
     def _nodes(self, memories: Sequence[Memory]) -> list[KnowledgeNode]:
-        labels = source_labels(self.store, memories)
+        sources = self.store.get_many(sorted({source_of(memory) for memory in memories} - {""}))
+        labels = {episode.id: episode.source for episode in sources if episode.source}
         return [as_node(memory, labels) for memory in memories]
 
 

@@ -76,7 +76,9 @@ def draft_fact(
 ) -> Memory:
     """Checked and without secrets; a missing category is derived from the words."""
     text, about = check_text("content", content), check_text("concept", concept, empty=True)
-    known = parse_category(category) if category is not None else classify(text, about).type
+    if category is not None and category not in list(KnowledgeCategory):
+        raise UnknownName("category", str(category), [each.value for each in KnowledgeCategory])
+    known = classify(text, about).type if category is None else KnowledgeCategory(category)
     name = entity_in(store, text, about)
     metadata = check_temporal_metadata(temporal)
     source = label("source_id", source_id)
@@ -158,18 +160,16 @@ def find_successions(fact: Memory, current: Sequence[Memory]) -> list[Succession
     """The fact takes the place of those before it that it contradicts. A fact that is added late has been
     superseded already, by the next of those that came after it."""
     at = temporal_index(fact.metadata)
-    conflicts = [(rival, values) for rival in current if (values := conflicting_numbers(fact, rival))]
+    conflicts: list[tuple[Memory, tuple[str, str]]] = []
+    for rival in current:
+        mine, _, theirs = number_conflict(fact.text, rival.text, fact.title, rival.title).partition(" vs ")
+        conflicts += [(rival, (mine, theirs))] if mine else []
     before = [Succession(fact, rival, values) for rival, values in conflicts if 0 < temporal_index(rival.metadata) < at]
     after = sorted(
         (each for each in conflicts if temporal_index(each[0].metadata) > at),
         key=lambda e: temporal_index(e[0].metadata),
     )
     return before + [Succession(rival, fact, values[::-1]) for rival, values in after[:1]]
-
-
-def conflicting_numbers(a: Memory, b: Memory) -> tuple[str, str] | None:
-    mine, _, theirs = number_conflict(a.text, b.text, a.title, b.title).partition(" vs ")
-    return (mine, theirs) if mine else None
 
 
 def similarity_links(fact: Memory, others: Sequence[Memory]) -> Iterator[Link]:
@@ -239,10 +239,3 @@ def check_text(name: str, value: str, *, empty: bool = False) -> str:
     if not empty and not value.strip():
         raise InvalidInput(f"The {name} cannot be empty; give some words to remember.")
     return value.strip()
-
-
-def parse_category(value: KnowledgeCategory | str) -> KnowledgeCategory:
-    known = [each.value for each in KnowledgeCategory]
-    if value not in known:
-        raise UnknownName("category", str(value), known)
-    return KnowledgeCategory(value)

@@ -1,4 +1,4 @@
-"""How much an experience has to do with the matter at hand: shared words, its kind, its confidence and its age."""
+"""How relevant an experience is to a text: by shared words, type, confidence and age."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from nacre.minds.experience import Experience, ExperienceType
+from nacre.model.instants import DAY
 from nacre.text.tokens import content_stems, stems
 
 # What was learnt weighs more than what happened.
@@ -85,17 +86,12 @@ def weigh(experience: Experience, alike: float, now: datetime | None) -> float:
         return 0.0
     alike *= TYPE_WEIGHTS.get(experience.experience_type, 1.0)
     alike *= LEAST_SURE + (1 - LEAST_SURE) * experience.confidence
-    return min(1.0, alike * recency(age_in_days(experience, now)))
+    at = datetime.now(UTC) if now is None else now  # a time without a zone is local
+    return min(1.0, alike * recency((at.timestamp() - experience.timestamp.timestamp()) / DAY))
 
 
 def recency(days: float) -> float:
     return max(RECENCY_FLOOR, 1 - (1 - RECENCY_FLOOR) * max(0.0, days) / RECENCY_DAYS)
-
-
-def age_in_days(experience: Experience, now: datetime | None) -> float:
-    """Whatever zones the two times are in; without one, local time."""
-    at = datetime.now(UTC) if now is None else now
-    return (at.timestamp() - experience.timestamp.timestamp()) / 86_400
 
 
 def retrieve_relevant_experiences(

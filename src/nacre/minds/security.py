@@ -1,4 +1,4 @@
-"""Judges a question in SQL before it is asked: whether it only reads, and what it would cost."""
+"""Access control for experiences: capabilities, scrubbing of credentials, and checks of SQL queries."""
 
 from __future__ import annotations
 
@@ -101,7 +101,12 @@ def tokenize(sql: str) -> list[Token] | None:
     """None when something is left open, or reads one way in one database and another way in the next."""
     if not isinstance(sql, str):
         raise InvalidInput(f"A query is text, not {type(sql).__name__}.")
-    return None if len(sql) > LONGEST or "\0" in sql else balanced(list(tokens_of(sql)))
+    if len(sql) > LONGEST or "\0" in sql:
+        return None
+    tokens = list(tokens_of(sql))
+    signs = [token.text for token in tokens if token.kind == "sign"]
+    broken = any(token.kind == "odd" or token.depth < 0 for token in tokens)
+    return None if broken or signs.count("(") != signs.count(")") else tokens
 
 
 def tokens_of(sql: str) -> Iterator[Token]:
@@ -115,13 +120,6 @@ def tokens_of(sql: str) -> Iterator[Token]:
         doubtful = kind == "text" and f"\\{text[-1]}" in text
         yield Token("odd" if doubtful else kind, text.upper() if kind == "word" else text, depth)
         depth += text == "("
-
-
-def balanced(tokens: list[Token]) -> list[Token] | None:
-    if any(token.kind == "odd" or token.depth < 0 for token in tokens):
-        return None
-    signs = [token.text for token in tokens if token.kind == "sign"]
-    return tokens if signs.count("(") == signs.count(")") else None
 
 
 def only_reads(tokens: Sequence[Token]) -> bool:

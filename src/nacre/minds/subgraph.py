@@ -1,4 +1,4 @@
-"""Writes a subgraph of knowledge out as text for a language model: data that cannot pass for anything else."""
+"""A part of the knowledge graph: its values, and its text for a language model, in which data cannot look like ours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from nacre.model import Edge, Graph, Memory
 from nacre.model.fence import escaped
@@ -14,9 +13,6 @@ from nacre.model.instants import iso
 from nacre.model.memory import Json
 from nacre.safety.secrets import scrub
 from nacre.transfer import graph_formats
-
-if TYPE_CHECKING:
-    pass
 
 NOTHING = "No relevant knowledge found."
 MAX_RELATIONSHIPS = 20  # the strongest; weak similarities are not worth their tokens
@@ -185,6 +181,7 @@ def relation_type(relationship: str) -> str:
 def as_node(memory: Memory, labels: Mapping[str, str] | None = None) -> KnowledgeNode:
     """`labels` are the provenance labels of episodes, by id."""
     source = source_of(memory)
+    category = str(memory.metadata.get(CATEGORY, memory.type))
     metadata: dict[str, Json] = {
         key: value for key, value in memory.metadata.items() if key not in (CATEGORY, SOURCE_ID)
     }
@@ -196,7 +193,9 @@ def as_node(memory: Memory, labels: Mapping[str, str] | None = None) -> Knowledg
         metadata |= {SUPERSEDED: True, SUPERSEDED_BY: memory.superseded_by}
     return KnowledgeNode(
         node_id=memory.id,
-        category=category_of(memory),
+        category=KnowledgeCategory(str(category))
+        if category in list(KnowledgeCategory)
+        else KnowledgeCategory.SEMANTIC,
         content=memory.text,
         concept=memory.title,
         confidence=memory.confidence,
@@ -234,9 +233,3 @@ def as_memory(node: KnowledgeNode) -> Memory:
 def source_of(memory: Memory) -> str:
     tied = next((link.to for link in memory.links if link.rel == DERIVED_FROM), "")
     return tied or str(memory.metadata.get(SOURCE_ID, ""))
-
-
-def category_of(memory: Memory) -> KnowledgeCategory:
-    name = memory.metadata.get(CATEGORY, memory.type)
-    known = [each.value for each in KnowledgeCategory]
-    return KnowledgeCategory(str(name)) if name in known else KnowledgeCategory.SEMANTIC

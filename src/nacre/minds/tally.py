@@ -1,9 +1,9 @@
-"""How many experiences an agent holds and how much room they take, without reading them all again each time."""
+"""Counts an agent's experiences and their size, without reading them all each time."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import cast
@@ -16,7 +16,7 @@ from nacre.model.journal import MEMORY
 from nacre.model.memory import Json, size
 from nacre.protocols import Backend
 
-# The word in a space's own vocabulary that keeps a tally; a kind with a blank in it is none that an archive carries.
+# The term of a space's vocabulary that stores a tally; archives leave out kinds with a blank in their name.
 TERM_KIND, TERM_NAME = "experience tally", "kept"
 MAX_ENTRIES = 10_000  # entries of the journal that are read at once; beyond, all is counted anew
 SAVE_EVERY = 1_000  # entries of the journal that a process may have to read before its first answer; some 20 ms
@@ -27,7 +27,7 @@ EXPERIENCES = Filter.where(metadata__experience_type__in=tuple(ExperienceType))
 
 @dataclass(slots=True)
 class Tally:
-    """What stood when the journal's entry `seq` was written: neither in the trash nor the archive, nor superseded."""
+    """The experiences as of the journal entry `seq`; trashed, archived and superseded ones do not count."""
 
     seq: int = 0
     bytes: int = 0
@@ -39,19 +39,15 @@ class Tally:
         return self.by_type.total()
 
     def count(self, memory: Memory | None, sign: int) -> None:
-        if memory is None or not is_counted(memory):
-            return
-        self.bytes += sign * footprint(memory)
-        self.compressed += sign * bool(memory.metadata.get(COMPRESSED))
-        self.by_type[str(memory.metadata[TYPE])] += sign
+        hidden = memory is None or memory.status in ("trashed", "archived") or memory.superseded_by
+        if memory is not None and not hidden and is_experience(memory):
+            self.bytes += sign * footprint(memory)
+            self.compressed += sign * bool(memory.metadata.get(COMPRESSED))
+            self.by_type[str(memory.metadata[TYPE])] += sign
 
     def to_dict(self) -> dict[str, Json]:
         kinds = cast(Json, {name: count for name, count in self.by_type.items() if count})
         return {"seq": self.seq, "bytes": self.bytes, "compressed": self.compressed, "by_type": kinds}
-
-
-def is_counted(memory: Memory) -> bool:
-    return is_experience(memory) and memory.status not in ("trashed", "archived") and not memory.superseded_by
 
 
 def footprint(memory: Memory) -> int:
@@ -63,14 +59,14 @@ def footprint(memory: Memory) -> int:
 class Ledger:
     """Follows the journal, so the tally is right whichever process wrote.
 
-    Only what was written since is read. A tally is kept in the store now and then, so that a new process begins there;
+    Only newer journal entries are read. A tally is saved in the store now and then, from which a new process starts;
     where the journal no longer reaches back to it, or is too long or incomplete, everything is counted again.
     """
 
     store: Backend
     space: str
     known: Tally | None = None
-    unsaved: int = 0  # entries read since a tally was kept
+    unsaved: int = 0  # entries read since a tally was saved
 
     def current(self) -> Tally:
         known = self.known or self._saved()
@@ -119,7 +115,9 @@ class Ledger:
     def _count_all(self) -> Tally:
         while True:
             last = self._last_seq()
-            tally = count_all(self.store.iterate(self.space, EXPERIENCES), last)
+            tally = Tally(last)
+            for memory in self.store.iterate(self.space, EXPERIENCES):
+                tally.count(memory, 1)
             if self._last_seq() == last:
                 return tally
 
@@ -143,7 +141,7 @@ class Ledger:
                 transaction.put_term(self._kind(), TERM_NAME, tally.to_dict())
 
     def _kind(self) -> str:
-        """One that goes by the space's name, so that it goes along when the space gets another."""
+        """Contains the space's name, so that the tally follows when the space is renamed."""
         return f"{TERM_KIND}/{self.space}"
 
 
@@ -153,10 +151,3 @@ def state_before(entry: JournalEntry, after: Memory | None) -> Memory | None:
     if entry.after is None:
         return Memory.from_dict({**entry.before, "id": entry.memory_id, "space": entry.space})
     return None if after is None else set_back(after, entry.before, entry.after)
-
-
-def count_all(memories: Iterable[Memory], seq: int) -> Tally:
-    tally = Tally(seq)
-    for memory in memories:
-        tally.count(memory, 1)
-    return tally

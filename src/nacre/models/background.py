@@ -17,10 +17,6 @@ RETRY_SECONDS = 600.0  # after which a failed load is tried again: it may have b
 REMEDY = "Ask again in a few seconds for an answer by meaning too."
 
 
-def log_failure(reason: str) -> None:
-    log.warning("%s", reason)
-
-
 class BackgroundEmbedder:
     """Until the model is loaded, `embed` raises at once: texts are stored and searched by their words, and get their
     vectors later.
@@ -33,7 +29,7 @@ class BackgroundEmbedder:
         inner: Embedder,
         *,
         load: Literal["any", "local", "none"] = "any",
-        on_failure: Callable[[str], None] = log_failure,
+        on_failure: Callable[[str], None] = log.warning,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._inner = inner
@@ -68,7 +64,9 @@ class BackgroundEmbedder:
     def start(self) -> threading.Thread | None:
         """Begins to load and returns at once; the thread, or None where there is nothing to load now."""
         with self._lock:
-            if self._inner.ready or self._failed_recently() or not self._may_load():
+            failed_recently = self._failure is not None and self._clock() - self._failure[0] < RETRY_SECONDS
+            may_load = self._loads == "any" or (self._loads == "local" and is_local(self._inner))
+            if self._inner.ready or failed_recently or not may_load:
                 return None
             if self._thread is None:
                 self._thread = threading.Thread(target=self._load, name="nacre-model", daemon=True)
@@ -91,12 +89,6 @@ class BackgroundEmbedder:
         if self._failure is not None:
             raise EmbeddingError(self._failure[1])
         raise ModelUnavailable(self.identity, "it is not loaded yet", REMEDY)
-
-    def _may_load(self) -> bool:
-        return self._loads == "any" or (self._loads == "local" and is_local(self._inner))
-
-    def _failed_recently(self) -> bool:
-        return self._failure is not None and self._clock() - self._failure[0] < RETRY_SECONDS
 
     def _load(self) -> None:
         failure = None

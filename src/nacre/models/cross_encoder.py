@@ -71,18 +71,15 @@ class WordPiecePairs:
         self._room = limit - MARKERS
 
     def encode(self, query: str, texts: Sequence[str]) -> list[Pair]:
-        query_ids = self._pieces(query)
-        return [self._pair(query_ids, self._pieces(text)) for text in texts]
-
-    def _pieces(self, text: str) -> list[int]:
-        # Ids beyond the room of the pair are cut in any case, so they are not computed.
-        return self._wordpiece.encode(text, self._room + 2)[1:-1]
-
-    def _pair(self, query: list[int], text: list[int]) -> Pair:
         start, end = self._wordpiece.start, self._wordpiece.end
-        of_query, of_text = shared_room(len(query), len(text), self._room)
-        ids = [start, *query[:of_query], end, *text[:of_text], end]
-        return Pair(ids, [0] * (of_query + 2) + [1] * (of_text + 1))
+        # Ids beyond the room of the pair are cut in any case, so they are not computed.
+        query_ids, *all_ids = (self._wordpiece.encode(text, self._room + 2)[1:-1] for text in (query, *texts))
+        pairs = []
+        for ids in all_ids:
+            of_query, of_text = shared_room(len(query_ids), len(ids), self._room)
+            both = [start, *query_ids[:of_query], end, *ids[:of_text], end]
+            pairs.append(Pair(both, [0] * (of_query + 2) + [1] * (of_text + 1)))
+        return pairs
 
 
 class LibraryPairs:

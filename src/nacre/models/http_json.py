@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPMessage
+from http.client import HTTPException
 from typing import IO
 from urllib.parse import urlsplit
 
@@ -145,15 +145,7 @@ def _refusal(error: urllib.error.HTTPError) -> _Refusal:
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """The standard handler would send the key to the host that it is redirected to."""
 
-    def redirect_request(
-        self,
-        req: urllib.request.Request,  # noqa: ARG002
-        fp: IO[bytes],  # noqa: ARG002
-        code: int,  # noqa: ARG002
-        msg: str,  # noqa: ARG002
-        headers: HTTPMessage,  # noqa: ARG002
-        newurl: str,  # noqa: ARG002
-    ) -> None:
+    def redirect_request(self, *_: object) -> None:
         return None
 
 

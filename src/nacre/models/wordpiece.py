@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 UNKNOWN, START, END = "[UNK]", "[CLS]", "[SEP]"
@@ -15,15 +15,10 @@ CACHED_WORDS = 50_000  # some 10 MB; a language's working vocabulary is smaller
 
 # The blocks that BERT writes one token a character.
 IDEOGRAPHS = (
-    (0x4E00, 0x9FFF),
-    (0x3400, 0x4DBF),
-    (0x20000, 0x2A6DF),
-    (0x2A700, 0x2B73F),
-    (0x2B740, 0x2B81F),
+    (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
     (0x2B920, 0x2CEAF),  # not 0x2B820: the reference has it so
-    (0xF900, 0xFAFF),
-    (0x2F800, 0x2FA1F),
-)
+    (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
+)  # fmt: skip
 ASCII_SYMBOLS = frozenset("$+<=>^`|~")  # Unicode calls them symbols, BERT punctuation
 
 
@@ -94,68 +89,57 @@ class WordPiece:
 def words(text: str) -> Sequence[str]:
     """Lowercase words and single punctuation marks, without accents and control characters."""
     if not text.isascii():
-        text = unicodedata.normalize("NFD", text.translate(_CLEANED))
-    return text.translate(_SPACED).split()
+        text = unicodedata.normalize("NFD", text.translate(CLEANED))
+    return text.translate(FOLDED).split()
 
 
 def cased_words(text: str) -> Sequence[str]:
     """Words as they are written and single punctuation marks, without control characters."""
-    return text.translate(_SEPARATED).split()
+    return text.translate(SEPARATED).split()
 
 
-class _Cleaned(dict[int, str]):
-    """What a character becomes before accents are split off; filled as characters are met."""
+class CharacterTable(dict[int, str]):
+    """What each character becomes, for `str.translate`; filled as characters are met."""
 
-    def __missing__(self, code: int) -> str:
-        self[code] = became = self._become(chr(code))
-        return became
-
-    @staticmethod
-    def _become(character: str) -> str:
-        if character in "\t\n\r" or (character.isspace() and unicodedata.category(character) != "Cc"):
-            return " "
-        if character == "\ufffd" or unicodedata.category(character) in ("Cc", "Cf", "Co"):
-            return ""
-        if any(first <= ord(character) <= last for first, last in IDEOGRAPHS):
-            return f" {character} "
-        return character
-
-
-class _Separated(dict[int, str]):
-    """What a character becomes where case and accents count; filled as characters are met."""
+    def __init__(self, become: Callable[[str], str]) -> None:
+        self._become = become
 
     def __missing__(self, code: int) -> str:
         self[code] = became = self._become(chr(code))
         return became
 
-    @staticmethod
-    def _become(character: str) -> str:
-        cleaned = _CLEANED[ord(character)]
-        if cleaned != character:
-            return cleaned
-        if character in ASCII_SYMBOLS or unicodedata.category(character).startswith("P"):
-            return f" {character} "
-        return character
+
+def clean_character(character: str) -> str:
+    """Before accents are split off."""
+    category = unicodedata.category(character)
+    if character in "\t\n\r" or (character.isspace() and category != "Cc"):
+        return " "
+    if character == "\ufffd" or category in ("Cc", "Cf", "Co"):
+        return ""
+    if any(first <= ord(character) <= last for first, last in IDEOGRAPHS):
+        return f" {character} "
+    return character
 
 
-class _Spaced(dict[int, str]):
-    """What a character becomes after accents are split off; filled as characters are met."""
-
-    def __missing__(self, code: int) -> str:
-        self[code] = became = self._become(chr(code))
-        return became
-
-    @staticmethod
-    def _become(character: str) -> str:
-        separated = _SEPARATED[ord(character)]
-        if separated != character:
-            return separated
-        if unicodedata.category(character) == "Mn":
-            return ""
-        # One character at a time, as the reference does it: a final sigma stays a plain one.
-        return character.lower()
+def separate_character(character: str) -> str:
+    """Where case and accents count."""
+    cleaned = CLEANED[ord(character)]
+    if cleaned != character:
+        return cleaned
+    if character in ASCII_SYMBOLS or unicodedata.category(character).startswith("P"):
+        return f" {character} "
+    return character
 
 
-_CLEANED = _Cleaned()
-_SEPARATED = _Separated()
-_SPACED = _Spaced()
+def fold_character(character: str) -> str:
+    """After accents are split off."""
+    separated = SEPARATED[ord(character)]
+    if separated != character:
+        return separated
+    # One character at a time, as the reference does it: a final sigma stays a plain one.
+    return "" if unicodedata.category(character) == "Mn" else character.lower()
+
+
+CLEANED = CharacterTable(clean_character)
+SEPARATED = CharacterTable(separate_character)
+FOLDED = CharacterTable(fold_character)

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from math import log2
 
 from nacre.safety.token_rules import RULES, Rule, branches, rows
@@ -47,13 +48,14 @@ def word_share(value: str) -> float:
     common = pairs = 0
     for letters in LETTERS.findall(value.lower()):
         pairs += len(letters) - 1
-        common += sum(letters[at : at + 2] in COMMON for at in range(len(letters) - 1))
+        common += sum(first + second in COMMON for first, second in pairwise(letters))
     return common / pairs if pairs else 0.0
 
 
 def spelled_share(value: str) -> float:
     """The share of characters in pieces that read like words: of three letters and more, each pair a common one."""
-    words = [piece for piece in PIECE.findall(value) if len(piece) > 2 and word_like(piece.lower())]
+    pieces = [piece.lower() for piece in PIECE.findall(value) if len(piece) > 2]
+    words = [piece for piece in pieces if all(first + second in COMMON for first, second in pairwise(piece))]
     return sum(map(len, words)) / len(value)
 
 
@@ -61,10 +63,6 @@ def camel_case(value: str) -> bool:
     """Whether most of it are capitalized words, as in the name of a class: by chance three of them are rare."""
     words = CAPITALIZED.findall(value)
     return len(words) > 1 and 2 * sum(map(len, words)) > len(value)
-
-
-def word_like(letters: str) -> bool:
-    return all(letters[at : at + 2] in COMMON for at in range(len(letters) - 1))
 
 
 def piece_density(value: str) -> float:
@@ -171,7 +169,8 @@ def is_placeholder(secret: str, rule: Rule) -> bool:
         return False
     if rule.kind == "secret" and rule.keywords and slug(secret):  # in metadata the name alone decides
         return True
-    return CODE.fullmatch(secret) is not None and not random_parts(secret)
+    # A token of several parts with dots between them is not the name of an attribute.
+    return CODE.fullmatch(secret) is not None and not any(looks_random(part) for part in secret.split("."))
 
 
 def is_example(secret: str) -> bool:
@@ -183,11 +182,6 @@ def is_example(secret: str) -> bool:
         return True
     words = words.translate(BETWEEN_WORDS)
     return words.startswith(BEGINS) or any(said in words for said in SAID)
-
-
-def random_parts(secret: str) -> bool:
-    """A token of several parts with dots between them is no name of an attribute."""
-    return any(looks_random(part) for part in secret.split("."))
 
 
 Span = tuple[int, int, int, str]  # start, end, rank of the rule, kind
@@ -207,7 +201,7 @@ WORDED = re.compile(
     r"(?:live|prod|production|test|sandbox|secret|sk|pat|api|apikey|key|token|auth|access|rw|sat|uat|oauth|v1|v2)[_.-]"
     r"(?:[a-z][a-z0-9]{0,11}[_-]){0,2}(?P<body>[A-Za-z0-9_=+/-]{20,})"
 )
-PREFIX = re.compile(r"[a-z][a-z0-9]{0,11}[_-]|[A-Z][A-Z0-9]{1,7}[_-]")
+PREFIX = re.compile(r"\A(?:[a-z][a-z0-9]{0,11}[_-]|[A-Z][A-Z0-9]{1,7}[_-])")
 HEX_BODY = re.compile(r"[0-9a-f]{32,}")
 # Names of things that everybody may know.
 PUBLIC = re.compile(
@@ -252,15 +246,13 @@ def find_by_name(value: str, line: str) -> tuple[int, str] | None:
         if not pattern.fullmatch(value):
             continue
         match = name_pattern(rule.name).search(line)
-        if match is None or (rule.loose and (is_about_a_secret(match[0]) or names_a_thing(value))):
+        if match is None:
+            continue
+        if rule.loose and (is_about_a_secret(match[0]) or slug(value) or spelled_share(value) > MOSTLY_WORDS):
             continue
         if entropy(value) >= rule.entropy:
             return rank, rule.kind
     return None
-
-
-def names_a_thing(value: str) -> bool:
-    return slug(value) or spelled_share(value) > MOSTLY_WORDS
 
 
 @cache
@@ -290,12 +282,7 @@ def random_value(value: str) -> bool:
     parts = value.split(".")
     if "/" in value and path_like(value):
         return False
-    return any(len(part) >= SHORTEST and looks_random(without_prefix(part)) for part in parts)
-
-
-def without_prefix(part: str) -> str:
-    match = PREFIX.match(part)
-    return part[match.end() :] if match else part
+    return any(len(part) >= SHORTEST and looks_random(PREFIX.sub("", part)) for part in parts)
 
 
 def path_like(value: str) -> bool:

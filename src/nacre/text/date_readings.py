@@ -21,16 +21,9 @@ ORDINALS = (
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
 # What people mean by a count: from, to. Vague ones are wide.
 COUNTS: dict[str, tuple[float, float]] = {word: (count, count) for count, word in enumerate(NUMBERS, 1)} | {
-    "a": (1, 1),
-    "an": (1, 1),
-    "half a": (0.5, 0.5),
-    "couple": (2, 3),
-    "few": (2, 5),
-    "several": (3, 8),
-    "dozen": (12, 12),
-    "fifteen": (15, 15),
-    "twenty": (20, 20),
-}
+    "a": (1, 1), "an": (1, 1), "half a": (0.5, 0.5), "couple": (2, 3), "few": (2, 5), "several": (3, 8),
+    "dozen": (12, 12), "fifteen": (15, 15), "twenty": (20, 20),
+}  # fmt: skip
 UNITS = {
     "minute": timedelta(minutes=1),
     "hour": timedelta(hours=1),
@@ -45,22 +38,11 @@ HOURS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (16, 24), "night"
 EASTER = (0, 0)
 # (month, day), or (month, weekday, which one of the month), as in the United States.
 FEASTS: dict[str, tuple[int, ...]] = {
-    "christmas eve": (12, 24),
-    "christmas day": (12, 25),
-    "christmas": (12, 25),
-    "halloween": (10, 31),
-    "new years eve": (12, 31),
-    "new years day": (1, 1),
-    "new years": (1, 1),
-    "valentines day": (2, 14),
-    "st patricks day": (3, 17),
-    "independence day": (7, 4),
-    "thanksgiving": (11, 3, 4),
-    "labor day": (9, 0, 1),
-    "mothers day": (5, 6, 2),
-    "fathers day": (6, 6, 3),
-    "easter": EASTER,
-}
+    "christmas eve": (12, 24), "christmas day": (12, 25), "christmas": (12, 25), "halloween": (10, 31),
+    "new years eve": (12, 31), "new years day": (1, 1), "new years": (1, 1), "valentines day": (2, 14),
+    "st patricks day": (3, 17), "independence day": (7, 4), "thanksgiving": (11, 3, 4), "labor day": (9, 0, 1),
+    "mothers day": (5, 6, 2), "fathers day": (6, 6, 3), "easter": EASTER,
+}  # fmt: skip
 YEARS_AROUND = 8  # 29 February can be eight years away (1896 to 1904)
 JOINED_COUNTS = re.compile(r"\s*[-–]\s*|\s+(?:or|to)\s+")
 AND_A_HALF = re.compile(r"\s+and\s+a\s+half\b")
@@ -159,14 +141,12 @@ def stretch(text: str) -> Stretch:
     half = 0.5 if AND_A_HALF.search(text) else 0.0
     words, unit = AND_A_HALF.sub("", text).rsplit(None, 1)
     unit = unit.removesuffix("s")
-    counts = [count_of(word) for word in JOINED_COUNTS.split(words)]
+    counts = []
+    for word in JOINED_COUNTS.split(words):
+        known = COUNTS.get(word.removeprefix("a ").removesuffix(" of"))
+        counts.append(known or (float(word), float(word)))
     low, high = min(low for low, _ in counts) + half, max(high for _, high in counts) + half
     return Stretch(low * UNITS[unit], high * UNITS[unit], unit)
-
-
-def count_of(words: str) -> tuple[float, float]:
-    known = COUNTS.get(words.removeprefix("a ").removesuffix(" of"))
-    return known or (float(words), float(words))
 
 
 # How far from the named time an «ago» may have been: about half of its unit, since people round to it.
@@ -187,20 +167,12 @@ DAY_NAMES = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
 STEPS = {"last": -1, "previous": -1, "past": -1, "this past": -1, "this": 0, "current": 0, "next": 1}
 
 FIRST_THIRD, MIDDLE_THIRD, LAST_THIRD, FULL = (0.0, 1 / 3), (1 / 3, 2 / 3), (2 / 3, 1.0), (0.0, 1.0)
+BEGINNING, ENDING = (0.0, 0.25), (0.75, 1.0)  # «the end of March» is narrower than «late March»
 PARTS = {
-    "early": FIRST_THIRD,
-    "mid": MIDDLE_THIRD,
-    "middle": MIDDLE_THIRD,
-    "late": LAST_THIRD,
-    "beginning": (0.0, 0.25),  # «the end of March» is narrower than «late March»
-    "start": (0.0, 0.25),
-    "end": (0.75, 1.0),
-    "first half": (0.0, 0.5),
-    "second half": (0.5, 1.0),
-    "month": FULL,
-    "earlier": FULL,
-    "later": FULL,
-}
+    "early": FIRST_THIRD, "mid": MIDDLE_THIRD, "middle": MIDDLE_THIRD, "late": LAST_THIRD, "beginning": BEGINNING,
+    "start": BEGINNING, "end": ENDING, "first half": (0.0, 0.5), "second half": (0.5, 1.0), "month": FULL,
+    "earlier": FULL, "later": FULL,
+}  # fmt: skip
 WEEKS = {"first week": 0, "second week": 7, "third week": 14, "fourth week": 21}
 
 # Words that make a time of a name that has other meanings: «in May», «since spring», but not «may I», «with April».

@@ -226,46 +226,33 @@ def pattern(body: str) -> re.Pattern[str]:
 CENTURIES = ("19", "20")
 # In this order: what an earlier rule has read, a later one does not see.
 RULES = (
-    Rule(
-        CENTURIES,
-        r"(?<!\w-)(?P<year>(?:19|20)\d\d)(?P<sign>[-/])(?P<month>\d\d?)(?P=sign)(?P<day>\d\d?)(?!\d)",
-        read_numeric,
-    ),
+    Rule(CENTURIES, r"(?<!\w-)(?P<year>(?:19|20)\d\d)(?P<sign>[-/])(?P<month>\d\d?)(?P=sign)(?P<day>\d\d?)(?!\d)",
+        read_numeric),
     Rule(CENTURIES, r"(?<![\w/]/)(?P<month>\d\d?)/(?P<day>\d\d?)/(?P<year>(?:19|20)\d\d)(?!\d)", read_numeric),
     Rule(CENTURIES, r"(?<!\w-)(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\d-])", read_numeric),
     Rule((*MONTHS,), rf"{ON_WEEKDAY}{DATE_NUMBERS}\s+(?P<of>of\s+)?{MONTH}{OF_YEAR}", read_date),
     Rule((*MONTHS,), rf"{ON_WEEKDAY}{MONTH}\s+(?:the\s+)?{DATE_NUMBERS}{OF_YEAR}", read_date),
     Rule(("ago",), rf"(?P<stretch>{STRETCH})\s+ago\b", read_ago),
     Rule(("last", "past", "previous"), rf"(?P<which>last|past|previous)\s+(?P<stretch>{STRETCH}){NOT_OF}", read_lately),
-    Rule(
-        ("christmas", "new year", "day", "halloween", "thanksgiving", "easter"),
-        rf"(?:{WHICH})?(?P<feast>{FEAST})\b{OF_YEAR}",
-        read_feast,
-    ),
+    Rule(("christmas", "new year", "day", "halloween", "thanksgiving", "easter"),
+        rf"(?:{WHICH})?(?P<feast>{FEAST})\b{OF_YEAR}", read_feast),
     Rule(("q",), rf"{YEAR}\s+Q(?P<quarter>[1-4])\b", read_quarter),
-    Rule(
-        ("q",),
-        rf"(?:{WHICH})?(?:Q(?P<quarter>[1-4])|(?P<nth>first|second|third|fourth)\s+quarter)\b{OF_YEAR}",
-        read_quarter,
-    ),
+    Rule(("q",), rf"(?:{WHICH})?(?:Q(?P<quarter>[1-4])|(?P<nth>first|second|third|fourth)\s+quarter)\b{OF_YEAR}",
+        read_quarter),
     Rule((*SEASONS,), rf"(?:{WHICH})?{NO_TITLE}(?P<season>{either(SEASONS)})\b{OF_YEAR}", read_season),
     Rule((*DAY_NAMES,), rf"(?P<name>{either(DAY_NAMES)})\b(?:\s+{PART_OF_DAY})?", read_day),
     Rule((*HOURS,), rf"(?P<which>last|this)\s+{PART_OF_DAY}{NOT_OF}", read_day),
-    Rule(
-        ("day",),
+    Rule(("day",),
         rf"(?:{WHICH})?(?P<weekday>{WEEKDAY})\b(?!\s+(?:{either(HOURS)})s)(?:\s+{PART_OF_DAY})?"
-        r"(?:\s+(?:of\s+)?(?P<week>last|this|next)\s+week\b)?",
-        read_weekday,
-    ),
+        r"(?:\s+(?:of\s+)?(?P<week>last|this|next)\s+week\b)?", read_weekday),
     Rule(("before",), r"(?P<unit>week|weekend|month|year)\s+before\s+last\b(?!\s+\w)", read_unit_before_last),
     Rule((*MONTHS,), rf"(?:{WHICH})?{MONTH}{OF_YEAR}", read_month),
-    Rule(
-        ("week", "month", "quarter", "year"), rf"{WHICH}(?P<unit>week|weekend|month|quarter|year)\b{NOT_OF}", read_unit
-    ),
+    Rule(("week", "month", "quarter", "year"), rf"{WHICH}(?P<unit>week|weekend|month|quarter|year)\b{NOT_OF}",
+        read_unit),
     Rule(("weekend",), r"(?P<unit>weekend)\b", read_the_weekend),
     Rule(("beginning", "start"), r"(?<=the )(?P<unit>week|month|year)\b", read_the_unit),
     Rule(CENTURIES, rf"(?P<number>{BARE_YEAR})\b{COUNTED}", read_year),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

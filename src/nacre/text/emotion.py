@@ -265,7 +265,8 @@ def detect_emotion(text: str, lexicon: str = "own") -> Emotion | None:
     if not shades:
         return None
     valence, arousal = middle([shade for _, shade in shades])
-    arousal = clipped(arousal + EMPHASIS * exclamations(text))
+    exclamations = sum(len(match[0]) for match in EXCLAMATION.finditer(CODE.sub(" ", text)))
+    arousal = clipped(arousal + EMPHASIS * min(MOST_MARKS, exclamations))
     return Emotion(rounded(valence), rounded(arousal), tuple(dict.fromkeys(token.lower() for token, _ in shades)))
 
 
@@ -380,7 +381,8 @@ def clause_before(tokens: Sequence[str], place: int) -> list[str]:
 
 def strength(before: Sequence[str], word: str) -> float:
     near = [bare(token.lower()) for token in before]
-    denied = denials(near) % 2 == 1
+    denials = sum(word in DENIALS and after not in ("only", "just") for word, after in pairwise([*near, ""]))
+    denied = denials % 2 == 1
     if denied and (COMPARATIVE.match(word.lower()) or "more" in near[-1:]):
         return STRONGER  # «never been happier»
     if denied:
@@ -390,20 +392,12 @@ def strength(before: Sequence[str], word: str) -> float:
     return WEAKER if DAMPERS & set(near[-3:]) else 1.0
 
 
-def denials(near: Sequence[str]) -> int:
-    return sum(word in DENIALS and after not in ("only", "just") for word, after in pairwise([*near, ""]))
-
-
 def bare(word: str) -> str:
     return word.replace("'", "")
 
 
 def shouted(token: str) -> bool:
     return len(token) > 1 and token.isupper() and token.isalpha()
-
-
-def exclamations(text: str) -> int:
-    return min(MOST_MARKS, sum(len(match[0]) for match in EXCLAMATION.finditer(CODE.sub(" ", text))))
 
 
 def middle(shades: Sequence[Shade]) -> Shade:

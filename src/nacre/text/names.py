@@ -1,4 +1,4 @@
-"""What a capital word is when it is no name: a title, a month, the first word of any sentence."""
+"""Finds names in texts, and names that may mean the same person or thing."""
 
 from __future__ import annotations
 
@@ -123,10 +123,6 @@ def past(verb: str) -> bool:
     return irregular_past or (verb.endswith("ed") and len(verb) > LONGEST_ED_NOUN)
 
 
-def is_plain_verb(lower: str) -> bool:
-    return lower in VERBS
-
-
 SPELLING = "the same but for case, accents and signs"
 LEGAL_FORM = "the same but for the legal form"
 TITLE = "the same but for a title"
@@ -249,26 +245,19 @@ def similar_names(names: Iterable[str]) -> list[Pair]:
 
 def by_core(names: Sequence[str]) -> Iterator[Pair]:
     for first, *others in keyed(names, lambda name: [core(name)]).values():
-        pairs = (Pair(first, other, same_core(first, other)) for other in others)
-        yield from (pair for pair in pairs if pair.reason)
+        yield from (Pair(first, other, why) for other in others if (why := same_core(first, other)))
 
 
 def by_short_form(names: Sequence[str]) -> Iterator[Pair]:
     """Each short form against those names only that share its surname and what it has of the first name."""
     full = keyed(names, long_keys)
     for name in names:
-        others = full.get(short_key(parts(name)), [])
-        pairs = [pair for pair in shortened(name, others) if pair.reason] if len(others) <= MOST_COMPARED else []
+        words = parts(name)
+        others = full.get((words[0],) if len(words) == 1 else (words[0], words[-1]), [])
+        others = [other for other in others if other != name] if len(others) <= MOST_COMPARED else []
+        pairs = [Pair(other, name, why) for other in others if (why := short_for(words, parts(other)))]
         if len(pairs) <= MOST_MEANT:
             yield from pairs
-
-
-def shortened(name: str, others: Sequence[str]) -> Iterator[Pair]:
-    return (Pair(other, name, short_for(parts(name), parts(other))) for other in others if other != name)
-
-
-def short_key(words: Sequence[str]) -> tuple[str, ...]:
-    return (words[0],) if len(words) == 1 else (words[0], words[-1])
 
 
 def long_keys(name: str) -> list[tuple[str, ...]]:
@@ -450,7 +439,7 @@ def acronym(text: str) -> bool:
 def complete_run(run: Sequence[Word], after: Word | None) -> Iterator[tuple[list[Word], Word | None]]:
     """«Will Sarah come» asks about Sarah, «Will Smith came» tells of Will Smith."""
     asks = len(run) > 1 and run[0].begins and run[0].lower in AUXILIARIES and after is not None
-    named = list(run[1:] if asks and after is not None and is_plain_verb(after.lower) else run)
+    named = list(run[1:] if asks and after is not None and after.lower in VERBS else run)
     if named and not (len(named) == 1 and named[0].initial):
         yield named, after
 

@@ -1,4 +1,4 @@
-"""Numbers in a text, however they are written, and whether two texts give different ones."""
+"""How similar two texts or facts are, and whether they give different numbers."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def rerank_facts_by_query(facts: Sequence[Fact], query: str, top_k: int = 0) -> 
     A fact tells in `context` and `outcome` (or `concept` and `content`). When the question asks about time, one whose
     `metadata` dates it is preferred.
     """
-    asked, about_time = content_words(query), asks_for_time(query)
+    asked, about_time = content_words(query), ASKS_FOR_TIME.search(query) is not None
     ranked = sorted(facts, key=lambda fact: -relevance(fact, asked, about_time)) if asked else list(facts)
     return ranked[:top_k] if top_k > 0 else ranked
 
@@ -107,10 +107,6 @@ def relevance(fact: Mapping[str, object], asked: Collection[str], about_time: bo
     if not fact_words:
         return 0.0
     return len(fact_words & set(asked)) / len(asked) + (DATED_BONUS if about_time and dated(fact) else 0.0)
-
-
-def asks_for_time(query: str) -> bool:
-    return ASKS_FOR_TIME.search(query) is not None
 
 
 def dated(fact: Mapping[str, object]) -> bool:

@@ -43,7 +43,7 @@ def test_anything_else_is_refused_with_examples(given: str) -> None:
         (-3 * DAY, "in 3 d"),
     ],
 )
-def test_an_age_is_told_in_its_largest_unit(passed: float, told: str) -> None:
+def test_an_age_is_printed_in_its_largest_unit(passed: float, told: str) -> None:
     assert age(NOW - passed, NOW) == told
 
 

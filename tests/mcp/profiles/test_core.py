@@ -75,7 +75,7 @@ def test_a_memory_that_corrects_another_takes_its_place(agent: Agent) -> None:
     assert [each["id"] for each in told["versions"]] == [old, new["id"]]
 
 
-def test_a_conflict_is_told_and_can_be_settled(agent: Agent) -> None:
+def test_a_conflict_is_reported_and_can_be_settled(agent: Agent) -> None:
     first = agent.ok("remember", text="The crane lifts 40 tons")
     second = agent.ok("remember", text="The crane lifts 55 tons")
     assert [each["older"]["id"] for each in second["conflicts"]] == [first["id"]]
@@ -94,7 +94,7 @@ def test_what_is_forgotten_is_gone_and_comes_back_with_undo(agent: Agent) -> Non
     assert agent.ok("recall", query="customs shed red door", k=1)["memories"][0]["id"] == id
 
 
-def test_ties_are_made_and_taken_away(agent: Agent) -> None:
+def test_links_are_made_and_taken_away(agent: Agent) -> None:
     a, b = (agent.ok("remember", text=text)["id"] for text in ("Tugs wait at pier four", "Pier four is the deepest"))
     assert agent.ok("link", source=a, target=b, rel="depends_on") == {"rel": "depends_on", "new": True, "notes": []}
     assert not agent.ok("link", source=a, target=b, rel="depends_on")["new"]
@@ -106,7 +106,7 @@ def test_the_journal_names_the_client(agent: Agent) -> None:
     assert agent.ok("history", limit=1)["acts"][0]["actor"].startswith("mcp:")
 
 
-def test_the_status_counts_and_tells_the_model(agent: Agent, place: Path) -> None:
+def test_the_status_counts_and_shows_the_model(agent: Agent, place: Path) -> None:
     agent.ok("remember", text="The tide gauge is read at noon")
     told = agent.ok("status")
     assert told["memories"] > 0 and told["model_ready"] and told["store"] == str(place / "store.db")

@@ -75,7 +75,7 @@ def test_memories_are_pinned_archived_and_validated(agent: Agent) -> None:
     assert agent.ok("validate", id=id, confidence=0.7) == {"id": id, "confidence": 0.7}
 
 
-def test_ties_are_walked_and_drawn(agent: Agent) -> None:
+def test_links_are_walked_and_drawn(agent: Agent) -> None:
     texts = ("Sand drifts in from the bar", "The channel silts up each spring", "Dredgers are hired in May")
     a, b, c = (keep(agent, text) for text in texts)
     agent.ok("link", source=a, target=b, rel="causes")

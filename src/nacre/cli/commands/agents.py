@@ -7,18 +7,22 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import command, form_option
+from nacre.cli.ui.columns import count_column
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
 from nacre.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from mcp.server import Server
+
     from nacre.hooks.status import HookStatus
     from nacre.mcp.server import Cost
+    from nacre.mcp.store_provider import StoreProvider
 
 PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 
@@ -63,44 +67,40 @@ def mcp_command(
 def serve_stdio(cli: CliContext, profile: str) -> None:
     parent = os.getppid()
     gc.disable()  # nothing that is imported is ever garbage: a tenth of the time until a client is answered
-    from nacre.mcp.profiles import profile_named
-    from nacre.mcp.server import make_server
     from nacre.mcp.stdio import serve_stdio
-    from nacre.mcp.store_provider import StoreProvider
 
-    log_to_stderr(debug=cli.debug)
-    provider = StoreProvider(cli.settings())
-    server = make_server(profile_named(profile), provider)
+    server, provider = make_server(cli, profile)
     gc.freeze()
     gc.enable()
     if sys.stdin.isatty():
-        say("A client should start this and speak to it over stdin; Ctrl-C ends it. `nacre mcp --help` tells more.")
+        say("A client should start this and speak to it over stdin; Ctrl-C ends it. `nacre mcp --help` says more.")
     serve_stdio(server, provider, parent)
 
 
 def serve_http(cli: CliContext, profile: str, http: str, token_file: Path | None, names: Sequence[str]) -> None:
     from nacre.mcp.http import Address, load_token, make_token, serve_http
-    from nacre.mcp.profiles import profile_named
-    from nacre.mcp.server import make_server
-    from nacre.mcp.store_provider import StoreProvider
 
     place = Address.of(http)
     if token_file is None and not place.local:
         raise InvalidInput(f"{place.host} can be reached by others; arrange a token with --token-file FILE.")
     token, made = (make_token(), True) if token_file is None else load_token(token_file)
-    log_to_stderr(debug=cli.debug)
-    provider = StoreProvider(cli.settings())
-    server = make_server(profile_named(profile), provider)
+    server, provider = make_server(cli, profile)
     if made:
         say(f"Token: {token}" if token_file is None else f"A token was made and written to {token_file}.")
     serve_http(server, provider, place, token, lambda url: say(f"Serving {profile} at {url}"), names)
 
 
-def log_to_stderr(*, debug: bool) -> None:
-    """stdout belongs to the protocol. What clients do is theirs; what goes wrong here is told."""
+def make_server(cli: CliContext, profile: str) -> tuple[Server[Any], StoreProvider]:
     import logging
 
-    logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, format="%(name)s: %(message)s")
+    from nacre.mcp.profiles import profile_named
+    from nacre.mcp.server import make_server
+    from nacre.mcp.store_provider import StoreProvider
+
+    # To stderr, as stdout belongs to the protocol.
+    logging.basicConfig(level=logging.DEBUG if cli.debug else logging.WARNING, format="%(name)s: %(message)s")
+    provider = StoreProvider(cli.settings())
+    return make_server(profile_named(profile), provider), provider
 
 
 def list_tools(profile: str, form: str | None) -> None:
@@ -114,18 +114,15 @@ def list_tools(profile: str, form: str | None) -> None:
             {"profile": profile, "tools": [tool_record(each) for each in costs_of[profile]], "totals": totals}, form
         )
         return
-    print_items(costs_of[profile], tool_columns(), tool_record, form)
+    columns: list[Column[Cost]] = [
+        Column("tool", lambda cost: cost.name, style="cyan"),
+        count_column("tokens", lambda cost: cost.tokens),
+        Column("about", lambda cost: cost.about, wide=True, wraps=True),
+    ]
+    print_items(costs_of[profile], columns, tool_record, form)
     for name, tools in costs_of.items():
         total, results = sum(each.tokens for each in tools), sum(each.schema for each in tools)
         say(f"{name}: {len(tools)} tools, about {total:,} tokens, {results:,} of them for the shapes of results")
-
-
-def tool_columns() -> list[Column[Cost]]:
-    return [
-        Column("tool", lambda cost: cost.name, style="cyan"),
-        Column("tokens", lambda cost: str(cost.tokens), lambda cost: f"{cost.tokens:,}", right=True),
-        Column("about", lambda cost: cost.about, wide=True, wraps=True),
-    ]
 
 
 def tool_record(cost: Cost) -> dict[str, object]:
@@ -137,7 +134,7 @@ def hook_command() -> None:
     """Answer the hooks of a client such as Claude Code: put what is remembered before a prompt, and keep what is said.
 
     Each reads the client's JSON on stdin. Whatever goes wrong, it ends well, prints nothing and leaves a line in the
-    log. The settings hook_inject and hook_capture switch it off; `nacre hook status` tells what it does.
+    log. The settings hook_inject and hook_capture switch it off; `nacre hook status` shows what it does.
     """
 
 
@@ -167,9 +164,8 @@ def status(cli: CliContext, form: str | None) -> None:
     state = hook_status(cli.flags)
     if form in DATA:
         print_data(state.record(), form)
-        return
-    for line in status_lines(state):
-        put(line)
+    else:
+        put("\n".join(status_lines(state)))
 
 
 @command("end", hook_command)
@@ -183,18 +179,18 @@ def end(cli: CliContext) -> None:
 def status_lines(state: HookStatus) -> list[str]:
     from nacre.model.instants import iso
 
-    helper = (
-        f"process {state.helper}, model {'loaded' if state.ready else 'not loaded'}" if state.helper else "not running"
-    )
+    model = "model loaded" if state.ready else "model not loaded"
+    helper = f"process {state.helper}, {model}" if state.helper else "not running"
     injected = f"at most {state.budget:g} tokens, of relevance {state.min_relevance:g} and more"
-    lines = [
+    return [
         f"store     {state.store}",
         f"space     {state.space}",
         f"capture   {'on' if state.capture else 'off'} (hook_capture)",
         f"inject    {f'on, {injected}' if state.inject else 'off'} (hook_inject)",
         f"helper    {helper}",
         f"log       {state.log}",
+        *(
+            f"captured  {reached.turns:,} turns until {iso(reached.at)}: {path}"
+            for path, reached in state.transcripts.items()
+        ),
     ]
-    for path, reached in state.transcripts.items():
-        lines.append(f"captured  {reached.turns:,} turns until {iso(reached.at)}: {path}")
-    return lines

@@ -53,10 +53,15 @@ def list_command(cli: CliContext, form: str | None) -> None:
     """List the copies of this store, newest first, and what earlier restores left beside it."""
     from nacre.lifecycle.backups import copies
 
-    copy = copies(cli.settings())
-    print_items(copy, backup_columns(cli.now()), backup_record, form)
-    if not copy:
-        say("There are no copies yet; `nacre backup create` makes one.")
+    now = cli.now()
+    columns: list[Column[StoredCopy]] = [
+        Column("made", lambda stored: iso(stored.made_at), lambda stored: age(stored.made_at, now)),
+        Column("size", lambda stored: str(stored.bytes_on_disk), lambda stored: size(stored.bytes_on_disk), right=True),
+        Column("kind", kind, style="magenta"),
+        Column("file", lambda stored: str(stored.file), wide=True, wraps=True),
+    ]
+    empty = "There are no copies yet; `nacre backup create` makes one."
+    print_items(copies(cli.settings()), columns, backup_record, form, empty)
 
 
 @command("verify", backup_command)
@@ -64,7 +69,7 @@ def list_command(cli: CliContext, form: str | None) -> None:
 @key_option
 @form_option("text", "json")
 def verify_command(cli: CliContext, file: str, key: str | None, form: str | None) -> None:
-    """Read a copy from end to end, change nothing, and tell what it holds. Ends with code 4 when it is damaged."""
+    """Read a copy from end to end, change nothing, and say what it holds. Ends with code 4 when it is damaged."""
     configure_logging(debug=cli.debug)
     copy = verified(cli.settings(), file, key)
     if form in DATA:
@@ -89,16 +94,13 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
 
     configure_logging(debug=cli.debug)
     settings = cli.settings()
-    description = f"{copy_text(verified(settings, file, key), cli.now())}"
+    store, description = store_file(settings.store), copy_text(verified(settings, file, key), cli.now())
     if dry_run:
-        say(f"{store_file(settings.store)} would become {description}; nothing was changed.")
+        say(f"{store} would become {description}; nothing was changed.")
         return
-    if not yes:
-        confirm(
-            f"Replace {store_file(settings.store)} with {file} ({description})? The present file is kept beside it."
-        )
+    confirm(f"Replace {store} with {file} ({description})? The present file is kept beside it.", yes=yes)
     stored = restore(settings, file, cli.now(), key=key)
-    say(f"{store_file(settings.store)} is restored: {description}.")
+    say(f"{store} is restored: {description}.")
     if stored is not None:
         put(str(stored))
         say("What was there before is kept under this name; `nacre backup restore` puts it back.")
@@ -133,15 +135,6 @@ def copy_record(file: str, copy: Copy) -> dict[str, object]:
         "memories": copy.memories,
         "spaces": copy.spaces,
     }
-
-
-def backup_columns(now: float) -> list[Column[StoredCopy]]:
-    return [
-        Column("made", lambda stored: iso(stored.made_at), lambda stored: age(stored.made_at, now)),
-        Column("size", lambda stored: str(stored.bytes_on_disk), lambda stored: size(stored.bytes_on_disk), right=True),
-        Column("kind", kind, style="magenta"),
-        Column("file", lambda stored: str(stored.file), wide=True, wraps=True),
-    ]
 
 
 def kind(stored: StoredCopy) -> str:

@@ -11,6 +11,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import command, form_option
+from nacre.cli.ui.columns import count_column
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, say
 from nacre.cli.ui.prompts import progress_line
 
@@ -69,27 +70,22 @@ def print_report(report: Report, form: str | None) -> None:
     if form in DATA:
         print_data(report, form)
         return
+    from nacre.bench.metrics import MAIN
     from nacre.bench.report import rows
 
-    print_items(rows(report), columns(), asdict, form)
+    def score_column(name: str) -> Column[Row]:
+        return Column(name, lambda row: f"{row.scores[name]:.2f}", lambda row: f"{row.scores[name]:.1f}", right=True)
+
+    columns: list[Column[Row]] = [
+        Column("ranker", lambda row: row.ranker, style="cyan"),
+        Column("questions", lambda row: row.questions, style="magenta"),
+        count_column("n", lambda row: row.n),
+        *map(score_column, MAIN),
+    ]
+    print_items(rows(report), columns, asdict, form)
     say(f"{report['n']} questions of {report['suite']} ({report['mode']}, by {report['unit']}), {report['embedder']}.")
     latency = report["latency_ms"]
     say(
         f"A recall takes {latency['p50']:.1f} ms, one in twenty more than {latency['p95']:.1f};"
         f" {report['ingest_per_s']:.0f} turns are remembered a second."
     )
-
-
-def columns() -> list[Column[Row]]:
-    from nacre.bench.metrics import MAIN
-
-    return [
-        Column("ranker", lambda row: row.ranker, style="cyan"),
-        Column("questions", lambda row: row.questions, style="magenta"),
-        Column("n", lambda row: str(row.n), lambda row: f"{row.n:,}", right=True),
-        *(score_column(name) for name in MAIN),
-    ]
-
-
-def score_column(name: str) -> Column[Row]:
-    return Column(name, lambda row: f"{row.scores[name]:.2f}", lambda row: f"{row.scores[name]:.1f}", right=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +33,6 @@ from nacre.settings import (
 )
 
 if TYPE_CHECKING:
-    from nacre.settings import Settings
     from nacre.trust import Consent, ProjectFile
 
 OFF = "off"
@@ -71,7 +70,11 @@ def check_value(key: str, value: str) -> None:
 
         parse_duration(value)
     if key == "embedder":
-        check_embedder(value)
+        from nacre.factory import EMBEDDERS
+
+        kind, _, model = value.partition(":")
+        if value not in EMBEDDERS[:2] and not (kind in ("openai", "sentence-transformers") and model):
+            raise UnknownName("embedder", value, EMBEDDERS)
     if key in SHARES:
         from nacre.remember.validate import fraction
 
@@ -86,14 +89,6 @@ def value_text(value: object) -> str:
 
 def masked_value(key: str, value: object) -> str:
     return "(set, not shown)" if is_plain_key(key, value) else value_text(value)
-
-
-def check_embedder(value: str) -> None:
-    from nacre.factory import EMBEDDERS
-
-    kind, _, model = value.partition(":")
-    if value not in EMBEDDERS[:2] and not (kind in ("openai", "sentence-transformers") and model):
-        raise UnknownName("embedder", value, EMBEDDERS)
 
 
 SHARED_MODE = 0o644  # of a project's file, which others may read
@@ -118,15 +113,14 @@ def config_command() -> None:
 @form_option()
 def list_command(cli: CliContext, changed: bool, form: str | None) -> None:
     """List every setting with its value and its source. Keys of services are not shown."""
-    setting = [each for each in explained(cli.flags, notify=cli.notify) if not changed or each.source != "default"]
+    settings = [each for each in explained(cli.flags, notify=cli.notify) if not changed or each.source != "default"]
     columns: list[Column[Setting]] = [
         Column("key", lambda each: each.key, style="cyan"),
-        Column("value", setting_text, wide=True, wraps=True),
+        Column("value", lambda each: masked_value(each.key, each.value), wide=True, wraps=True),
         Column("source", source_of, style="magenta"),
     ]
-    print_items(setting, columns, setting_record, form)
-    if not setting:
-        say("Everything is as the program has it by default; `nacre config set KEY VALUE` changes that.")
+    empty = "Everything is as the program has it by default; `nacre config set KEY VALUE` changes that."
+    print_items(settings, columns, setting_record, form, empty)
 
 
 @command("get", config_command)
@@ -188,10 +182,8 @@ def unset_command(cli: CliContext, key: str, project: bool) -> None:
     if not unset(file, key):
         raise NotFound(f"{file} does not set {key}.")
     now = effective_settings(cli).get(key)
-    say(
-        f"{file} no longer sets {key}."
-        + (f" It is {setting_text(now) or 'empty'} now, from {now.source}." if now else "")
-    )
+    value = f" It is {masked_value(key, now.value) or 'empty'} now, from {now.source}." if now else ""
+    say(f"{file} no longer sets {key}.{value}")
 
 
 @command("path", config_command)
@@ -202,9 +194,7 @@ def path(cli: CliContext, form: str | None) -> None:  # noqa: ARG001 (every comm
     if form in DATA:
         print_data({"user": str(own), "user_exists": own.is_file(), "project": str(nearest) if nearest else None}, form)
         return
-    put(str(own))
-    if nearest is not None:
-        put(str(nearest))
+    put("\n".join(map(str, filter(None, (own, nearest)))))
     if not own.is_file():
         say("Your own file is not there yet; `nacre config set KEY VALUE` makes it.")
 
@@ -217,20 +207,16 @@ def edit(cli: CliContext, project: bool) -> None:
 
     file = chosen_file(project)
     before = file.read_text("utf-8") if file.is_file() else ""
-    after = edit_text(before, editor_of(cli), extension=".toml")
+    try:
+        editor = cli.settings().editor
+    except ConfigError:  # in the very file that is to be mended
+        editor = ""
+    after = edit_text(before, editor, extension=".toml")
     if after is None or after == before:
         say("Nothing changed.")
         return
     save_edited(file, after)
     say(f"Changed {file}.")
-
-
-def editor_of(cli: CliContext) -> str:
-    try:
-        settings: Settings = cli.settings()
-    except ConfigError:  # the very file that is to be mended
-        return ""
-    return settings.editor
 
 
 def save_edited(file: Path, text: str) -> None:
@@ -275,11 +261,7 @@ def report_overridden(cli: CliContext, key: str, file: Path) -> None:
         return  # the notice about the project's file says so
     setting = effective_settings(cli).get(key)
     if setting is not None and Path(setting.source).absolute() != file.absolute():
-        say(f"It is {setting_text(setting)} all the same: {setting.source} wins over this file.")
-
-
-def setting_text(setting: Setting) -> str:
-    return masked_value(setting.key, setting.value)
+        say(f"It is {masked_value(key, setting.value)} all the same: {setting.source} wins over this file.")
 
 
 def source_of(setting: Setting) -> str:
@@ -335,30 +317,24 @@ def give_consent(folder: Path, *, yes: bool, form: str | None) -> None:
         say(f"You trust {file} already.")
         return
     show_project_file(read, form)
-    if not yes:
-        confirm(f"Let {file} set this? Check every URL, path and program in it.")
+    confirm(f"Let {file} set this? Check every URL, path and program in it.", yes=yes)
     agree(read)
     say(f"{file} is trusted until it changes; `nacre trust --remove` withdraws that.")
 
 
 def show_project_file(read: ProjectFile, form: str | None) -> None:
+    def needs_consent(each: tuple[str, object]) -> str:
+        key, value = each
+        return "no" if key in HARMLESS and HARMLESS[key](value, read.file) else "yes"
+
     values = flat(parsed(read.content, read.file))
     columns: list[Column[tuple[str, object]]] = [
         Column("key", lambda each: each[0], style="cyan"),
         Column("value", lambda each: masked_value(*each), wide=True, wraps=True),
-        Column("needs consent", needs_consent(read), style="magenta"),
+        Column("needs consent", needs_consent, style="magenta"),
     ]
-    print_items(values, columns, lambda each: {"key": each[0], "value": masked_value(*each)}, form)
-    if not values:
-        say(f"{read.file} sets nothing.")
-
-
-def needs_consent(read: ProjectFile) -> Callable[[tuple[str, object]], str]:
-    def answer(each: tuple[str, object]) -> str:
-        key, value = each
-        return "no" if key in HARMLESS and HARMLESS[key](value, read.file) else "yes"
-
-    return answer
+    empty = f"{read.file} sets nothing."
+    print_items(values, columns, lambda each: {"key": each[0], "value": masked_value(*each)}, form, empty)
 
 
 def withdraw_consent(folder: Path) -> None:
@@ -383,8 +359,9 @@ def list_consents(form: str | None) -> None:
         Column("state", state_of),
         Column("since", lambda each: iso(each.at), lambda each: iso(each.at)[:10]),
     ]
-    print_items(
-        trusted, columns, lambda each: {"file": each.file, "state": state_of(each), "since": iso(each.at)}, form
-    )
-    if not trusted:
-        say("You trust no project's settings; `nacre trust` in a folder allows what its file sets.")
+
+    def record(each: Consent) -> dict[str, object]:
+        return {"file": each.file, "state": state_of(each), "since": iso(each.at)}
+
+    empty = "You trust no project's settings; `nacre trust` in a folder allows what its file sets."
+    print_items(trusted, columns, record, form, empty)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.commands.prune import Scored, engine_of, min_score_option, model_options, score_columns, score_record
+from nacre.cli.commands.prune import engine_of, min_score_option, model_options, score_columns, score_record
 from nacre.cli.lookup import find_memories
 from nacre.cli.options import (
     Number,
@@ -23,6 +23,7 @@ from nacre.cli.options import (
     confidence_range,
     confirm_plan,
     form_option,
+    limit_option,
     plan_options,
     positive_days_option,
     shares_option,
@@ -65,9 +66,7 @@ def decay_command() -> None:
 
 
 @command("scores", decay_command)
-@click.option(
-    "-n", "limit", type=click.IntRange(min=0), metavar="N", default=20, show_default=True, help="At most; 0 for all."
-)
+@limit_option(20)
 @click.option("--weakest", is_flag=True, help="The weakest first.")
 @model_options
 @form_option()
@@ -78,17 +77,12 @@ def scores(
     now = cli.now()
     with cli.open() as store:
         ranked = engine_of(store, store.settings, model, decay_rate).score_all(now)
-        rows = weakest_first(ranked, limit or None) if weakest else list(islice(ranked, limit or None))
+        most = limit or None
+        rows = list(reversed(deque(ranked, maxlen=most)) if weakest else islice(ranked, most))
         total = store.count()
-    print_items(rows, score_columns(now), score_record, form)
-    if not rows:
-        say("No memories here; `nacre remember TEXT` keeps one.")
-    elif len(rows) < total and sys.stdout.isatty():
+    print_items(rows, score_columns(now), score_record, form, "No memories here; `nacre remember TEXT` stores one.")
+    if 0 < len(rows) < total and sys.stdout.isatty():
         say(f"{len(rows)} of {total:,}; -n 0 lists them all.")
-
-
-def weakest_first(ranked: Iterator[Scored], limit: int | None) -> list[Scored]:
-    return list(reversed(deque(ranked, maxlen=limit)))
 
 
 @command("plot", decay_command)
@@ -126,9 +120,10 @@ def plot(
     now = cli.now()
     with cli.open() as store:
         engine = engine_of(store, store.settings, model, decay_rate, min_score)
-        memories = (
-            find_memories(store, ids) if ids else [example_memory(share, now) for share in importance or EXAMPLES]
-        )
+        memories = find_memories(store, ids) if ids else [
+            Memory("", f"importance {share:g}", importance=share, created_at=now, last_accessed=now)
+            for share in importance or EXAMPLES
+        ]  # fmt: skip
         rows = make_plot(engine, memories, now, days)
     if output is not None:
         from nacre.lifecycle.decay_curves import write
@@ -139,10 +134,6 @@ def plot(
         print_data(plot_record(rows, days), form)
     else:
         draw_plot(rows)
-
-
-def example_memory(importance: float, now: float) -> Memory:
-    return Memory("", f"importance {importance:g}", importance=importance, created_at=now, last_accessed=now)
 
 
 def make_plot(engine: DecayEngine, memories: list[Memory], now: float, days: float) -> Plot:
@@ -221,9 +212,7 @@ class AuditRow:
 @click.option("--source", metavar="NAME", help="On this evidence: inferred, hearsay, …")
 @click.option("--unvalidated", is_flag=True, help="What nobody ever confirmed.")
 @click.option("--fade", is_flag=True, help="Also what each confidence has faded to since anybody confirmed it.")
-@click.option(
-    "-n", "limit", type=click.IntRange(min=0), metavar="N", default=20, show_default=True, help="At most; 0 for all."
-)
+@limit_option(20)
 @form_option()
 def audit_command(
     cli: CliContext,
@@ -248,10 +237,14 @@ def audit_command(
         memories = audit(store, min_confidence=least, max_confidence=most, source=source, validated=validated)
         first = list(islice(memories, limit + 1 if limit else None))
         rows = list(audit_rows(store, first[: limit or None], cli.now(), fade=fade))
-    print_items(rows, audit_columns(cli.now()), audit_record, form)
-    if not rows:
-        say("No memory matches.")
-    elif len(rows) < len(first):
+    print_items(
+        rows,
+        audit_columns(cli.now()),
+        lambda each: {**memory_record(each.memory), "faded_to": each.worth},
+        form,
+        "No memory matches.",
+    )
+    if len(rows) < len(first):
         say("There are more; -n 0 lists them all.")
 
 
@@ -272,7 +265,7 @@ def audit_columns(now: float) -> list[Column[AuditRow]]:
         Column("confidence", lambda each: f"{each.memory.confidence:g}", confidence_text, right=True),
         Column("faded to", lambda each: "" if each.worth is None else f"{each.worth:.4f}", only="tsv"),
         Column("source", lambda each: each.memory.source, lambda each: each.memory.source or "(none)"),
-        Column("validated", lambda each: validated_at(each.memory), lambda each: validated_age(each.memory, now)),
+        Column("validated", lambda each: validated(each.memory), lambda each: validated(each.memory, now)),
         Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
     ]
 
@@ -281,16 +274,12 @@ def confidence_text(each: AuditRow) -> str:
     return f"{each.memory.confidence:.2f}" + ("" if each.worth is None else f" → {each.worth:.2f}")
 
 
-def validated_at(memory: Memory) -> str:
-    return "" if memory.last_validated_at is None else iso(memory.last_validated_at)
-
-
-def validated_age(memory: Memory, now: float) -> str:
-    return "never" if memory.last_validated_at is None else age(memory.last_validated_at, now)
-
-
-def audit_record(each: AuditRow) -> dict[str, object]:
-    return {**memory_record(each.memory), "faded_to": each.worth}
+def validated(memory: Memory, now: float | None = None) -> str:
+    """When it was last confirmed: the time, or with `now` how long ago that is."""
+    at = memory.last_validated_at
+    if at is None:
+        return "" if now is None else "never"
+    return iso(at) if now is None else age(at, now)
 
 
 @command("fade")
@@ -315,7 +304,13 @@ def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]
     with cli.open() as store:
         decay = ConfidenceDecay(store, half_life)
         plan = sorted(decay.plan(now), key=lambda each: each.confidence)
-        show_plan(plan, fade_columns(now), fade_record, asked["limit"], asked["form"])
+        show_plan(
+            plan,
+            fade_columns(now),
+            lambda each: {**memory_record(each.memory), "faded_to": round(each.confidence, 4)},
+            asked["limit"],
+            asked["form"],
+        )
         if not plan:
             say("Nothing is noticeably less certain.")
         elif confirm_plan(asked, f"{count_of(len(plan), 'memory is', 'memories are')} less certain now"):
@@ -332,17 +327,6 @@ def fade_columns(now: float) -> list[Column[FadedConfidence]]:
         Column(
             "confidence", lambda each: f"{each.memory.confidence:.2f} → {each.confidence:.2f}", right=True, only="table"
         ),
-        Column("confirmed", lambda each: confirmed_text(each, None), lambda each: confirmed_text(each, now)),
+        Column("confirmed", lambda each: validated(each.memory), lambda each: validated(each.memory, now)),
         Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
     ]
-
-
-def confirmed_text(each: FadedConfidence, now: float | None) -> str:
-    at = each.memory.last_validated_at
-    if at is None:
-        return "" if now is None else "never"
-    return iso(at) if now is None else age(at, now)
-
-
-def fade_record(each: FadedConfidence) -> dict[str, object]:
-    return {**memory_record(each.memory), "faded_to": round(each.confidence, 4)}

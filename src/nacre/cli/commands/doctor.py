@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,8 +43,7 @@ def doctor_command(ctx: click.Context, fix: bool, form: str | None) -> None:
         print_data([{"check": each.check, "level": each.level, "says": each.says} for each in findings], form)
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNBROKEN
-        for finding in findings:
-            put(finding_line(finding, width))
+        put("\n".join(finding_line(finding, width) for finding in findings))
     if any(finding.level == "problem" for finding in findings):
         ctx.exit(StoreProblem.exit_code)
 
@@ -87,15 +87,14 @@ def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
     configure_logging(debug=cli.debug)
     try:
         if said := repair(cli.settings(), findings, cli.now()):
-            for sentence in said:
-                say(sentence)
+            say(*said)
             findings = examine_store(cli)
         if not any(finding.mended_by in ("reindex", "catch_up") for finding in findings):
             return findings
-        with cli.open_with_model() as store, progress_line() as progress:
+        with cli.open(model=True) as store, progress_line() as progress:
             say(f"Indexed {count_of(mend(store, findings, progress))} again.")
     except NacreError as error:
-        say(f"Could not be mended now: {error}")  # what is left is told below, with the rest
+        say(f"Could not be mended now: {error}")  # what is left is listed below, with the rest
     return examine_store(cli)
 
 
@@ -115,7 +114,7 @@ def reindex_command(cli: CliContext, restart: bool) -> None:
 
     Stopped half-way, it goes on where it ended when it is called again; until then what waits is found by its words.
     """
-    with cli.open_with_model() as store, progress_line() as progress:
+    with cli.open(model=True) as store, progress_line() as progress:
         done = store.reindex(restart=restart, progress=progress)
         identity = store.embedder.identity
     say(f"Reindexed {count_of(done)} with {identity}.")
@@ -138,7 +137,7 @@ def status(form: str | None) -> None:
 
     status = provision.status()
     if form in DATA:
-        print_data(model_record(status), form)
+        print_data({**asdict(status), "path": str(status.path)}, form)
     elif status.installed:
         put(model_text(status))
     if not status.installed:
@@ -158,14 +157,3 @@ def install() -> None:
 
 def model_text(status: ModelStatus) -> str:
     return f"The model is installed in {status.path} ({status.variant}, {status.size_bytes / 1e6:.0f} MB)."
-
-
-def model_record(status: ModelStatus) -> dict[str, object]:
-    return {
-        "installed": status.installed,
-        "path": str(status.path),
-        "variant": status.variant,
-        "size_bytes": status.size_bytes,
-        "worst_cosine": status.worst_cosine,
-        "source": status.source,
-    }

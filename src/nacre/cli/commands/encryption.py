@@ -12,7 +12,7 @@ from nacre.cli.errors import Refused, UsageProblem
 from nacre.cli.options import command, yes_option
 from nacre.cli.ui.output import say
 from nacre.cli.ui.prompts import confirm
-from nacre.factory import key_named, make_access, open_backend
+from nacre.factory import is_encrypted, key_named, make_access, make_key_file, open_backend, rekey_store, store_file
 from nacre.settings import KEY_FILE, Settings
 
 SETTING = "NACRE_KEY"
@@ -38,7 +38,7 @@ def new_key_setting(named: str | None, new_file: str | None, known: str, option:
 
 
 def with_absolute_path(setting: str) -> str:
-    """A path from here is told as one from anywhere: it goes into the settings."""
+    """The setting is read from any folder, so a relative path is made absolute."""
     name = setting.removeprefix(KEY_FILE)
     return setting if name in (setting, "") else KEY_FILE + str(Path(name).expanduser().absolute())
 
@@ -51,11 +51,17 @@ def check_opens(settings: Settings) -> None:
     open_backend(settings.store, settings).close()
 
 
-def report_key_setting(setting: str, settings: Settings) -> None:
+def give_key(settings: Settings, before: str, setting: str, new_file: str | None) -> None:
+    """Makes the key file where one is wanted, and encrypts the store with the key that `setting` names."""
+    if new_file:
+        make_key_file(new_file)
+    rekey_store(settings.store, before, setting)
+    say(f"{store_file(settings.store)} has another key." if before else f"Encrypted {store_file(settings.store)}.")
     if with_absolute_path(settings.key) == setting:
         say("The setting `key` names the key already.")
     else:
         say(f"Now put  key = '{setting}'  into the settings, or set {SETTING}; and keep a copy of the key elsewhere.")
+    report_old_backups(plain=not before)
 
 
 def check_no_mirror(settings: Settings) -> None:
@@ -84,8 +90,6 @@ def encrypt_command(cli: CliContext, key: str | None, new_key_file: str | None, 
     A passphrase is a key, and so are 64 hex digits, which open faster. Without a key that is named here, the one of
     the setting is taken.
     """
-    from nacre.factory import is_encrypted, make_key_file, rekey_store, store_file
-
     settings = cli.settings()
     file = store_file(settings.store)
     if is_encrypted(settings.store):
@@ -93,29 +97,20 @@ def encrypt_command(cli: CliContext, key: str | None, new_key_file: str | None, 
     check_opens(replace(settings, key=""))
     check_no_mirror(settings)
     setting = new_key_setting(key, new_key_file, settings.key, "--key")
-    if not yes:
-        confirm(f"Encrypt {file}? Without the key nothing in it can ever be read again.")
-    if new_key_file:
-        make_key_file(new_key_file)
-    rekey_store(settings.store, "", setting)
-    say(f"Encrypted {file}.")
-    report_key_setting(setting, settings)
-    report_old_backups(plain=True)
+    confirm(f"Encrypt {file}? Without the key nothing in it can ever be read again.", yes=yes)
+    give_key(settings, "", setting, new_key_file)
 
 
 @command("decrypt")
 @yes_option
 def decrypt_command(cli: CliContext, yes: bool) -> None:
     """Remove the encryption of a store. The setting `key` names the key that it has."""
-    from nacre.factory import is_encrypted, rekey_store, store_file
-
     settings = cli.settings()
     file = store_file(settings.store)
     if not is_encrypted(settings.store):
         raise Refused(f"{file} is not encrypted; there is nothing to decrypt.")
     check_opens(settings)
-    if not yes:
-        confirm(f"Decrypt {file}? Whoever can read the file can then read every memory.")
+    confirm(f"Decrypt {file}? Whoever can read the file can then read every memory.", yes=yes)
     rekey_store(settings.store, settings.key, "")
     say(f"Decrypted {file}. Now take `key` out of the settings.")
     report_old_backups(plain=False)
@@ -127,19 +122,11 @@ def decrypt_command(cli: CliContext, yes: bool) -> None:
 @yes_option
 def rekey_command(cli: CliContext, new_key: str | None, new_key_file: str | None, yes: bool) -> None:
     """Change the key of an encrypted store. The setting `key` names the one that it has."""
-    from nacre.factory import is_encrypted, make_key_file, rekey_store, store_file
-
     settings = cli.settings()
     file = store_file(settings.store)
     if not is_encrypted(settings.store):
         raise Refused(f"{file} is not encrypted; `nacre encrypt` gives it its first key.")
     check_opens(settings)
     setting = new_key_setting(new_key, new_key_file, "", "--new-key")
-    if not yes:
-        confirm(f"Give {file} another key? The old one will no longer open it.")
-    if new_key_file:
-        make_key_file(new_key_file)
-    rekey_store(settings.store, settings.key, setting)
-    say(f"{file} has another key.")
-    report_key_setting(setting, settings)
-    report_old_backups(plain=False)
+    confirm(f"Give {file} another key? The old one will no longer open it.", yes=yes)
+    give_key(settings, settings.key, setting, new_key_file)

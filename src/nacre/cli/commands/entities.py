@@ -9,25 +9,20 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
-from nacre.cli.options import command, form_option, global_options, why_option
+from nacre.cli.options import command, form_option, global_options, limit_option, why_option
 from nacre.cli.ui.columns import memory_columns
 from nacre.cli.ui.output import Column, print_items, say
 from nacre.cli.ui.records import memory_record
-from nacre.model import Memory
 
 if TYPE_CHECKING:
-    from nacre.memory_store import MemoryStore
     from nacre.model.graph import Entity, EntityPair
 
 ALL = 2**53
-limit_option = click.option(
-    "-n", "limit", type=click.IntRange(min=0), default=50, show_default=True, help="At most; 0 for all."
-)
 
 
 @click.group("entities", invoke_without_command=True)
 @click.option("--suggest", is_flag=True, help="List the names that may be one instead, each pair with the reason.")
-@limit_option
+@limit_option(50)
 @form_option()
 @global_options
 @click.pass_context
@@ -38,18 +33,26 @@ def entities_command(ctx: click.Context, suggest: bool, limit: int, form: str | 
     cli: CliContext = ctx.obj
     with cli.open() as store:
         if suggest:
-            list_suggestions(store, limit, form)
+            list_suggestions(store.entity_suggestions(limit or None), form)
             return
         results = store.entities(limit or None)
-    print_items(results, columns(), asdict, form)
-    if not results:
-        say("No memory here names anybody; `nacre remember TEXT --entity NAME` does.")
+    columns: list[Column[Entity]] = [
+        Column("name", lambda each: each.name, style="cyan"),
+        Column("memories", lambda each: str(each.count)),
+        Column("also", lambda each: ", ".join(each.aliases), wide=True),
+    ]
+    empty = "No memory here names anybody; `nacre remember TEXT --entity NAME` does."
+    print_items(results, columns, asdict, form, empty)
 
 
-def list_suggestions(store: MemoryStore, limit: int, form: str | None) -> None:
-    results = store.entity_suggestions(limit or None)
-    print_items(results, pair_columns(), asdict, form)
-    say("`nacre review --kind entity` decides them." if results else "No two names here look like one.")
+def list_suggestions(pairs: list[EntityPair], form: str | None) -> None:
+    columns: list[Column[EntityPair]] = [
+        Column("name", lambda pair: pair.a, style="cyan"),
+        Column("other", lambda pair: pair.b, style="cyan"),
+        Column("why", lambda pair: pair.reason, wide=True),
+    ]
+    print_items(pairs, columns, asdict, form)
+    say("`nacre review --kind entity` decides them." if pairs else "No two names here look like one.")
 
 
 @command("merge", entities_command)
@@ -77,33 +80,12 @@ def unalias(cli: CliContext, name: str, why: str) -> None:
 
 @command("about", entities_command)
 @click.argument("name")
-@limit_option
+@limit_option(50)
 @form_option()
 def about(cli: CliContext, name: str, limit: int, form: str | None) -> None:
     """List the memories about NAME, by any of its names, newest first."""
     with cli.open() as store:
         known = store.resolve_entity(name)
         results = store.memories_about(name, limit or ALL)
-    print_items(results, memory_columns(itself, cli.now()), memory_record, form)
-    if not results:
-        say(f"No memory names {known!r}; `nacre entities` lists whom they name, `nacre recall` searches their texts.")
-
-
-def columns() -> list[Column[Entity]]:
-    return [
-        Column("name", lambda each: each.name, style="cyan"),
-        Column("memories", lambda each: str(each.count)),
-        Column("also", lambda each: ", ".join(each.aliases), wide=True),
-    ]
-
-
-def pair_columns() -> list[Column[EntityPair]]:
-    return [
-        Column("name", lambda pair: pair.a, style="cyan"),
-        Column("other", lambda pair: pair.b, style="cyan"),
-        Column("why", lambda pair: pair.reason, wide=True),
-    ]
-
-
-def itself(memory: Memory) -> Memory:
-    return memory
+    empty = f"No memory names {known!r}; `nacre entities` lists whom they name, `nacre recall` searches their texts."
+    print_items(results, memory_columns(lambda memory: memory, cli.now()), memory_record, form, empty)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from nacre.transfer.ingest.ingest import Tally
 
 NAMES = ("claude-code", "chatgpt", "claude", "jsonl", "markdown")
+COUNTS = ("new", "unchanged", "changed", "gone")  # of a tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class IngestedFile:
 @command("ingest")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(path_type=Path))
 @click.option("--format", "name", type=click.Choice(NAMES), help="The files' format; else each one tells it.")
-@click.option("--dry-run", is_flag=True, help="Say what would be kept, and keep nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what would be stored, and store nothing.")
 @click.option("--include-tools", "tools", is_flag=True, help="Also what tools were asked and answered, and thoughts.")
 @click.option("-f", "form", type=click.Choice(FORMS), help="How to print what was done.")
 def ingest_command(
@@ -43,8 +45,8 @@ def ingest_command(
     """Store conversations and notes from files: transcripts of Claude Code, exports of ChatGPT and Claude, lines
     of JSON, Markdown. Folders are walked.
 
-    What was ingested before is not kept twice, and an edited note changes its memory. Transcripts go into the space of
-    the project where they took place, unless --space names one.
+    What was ingested before is not stored twice, and an edited note changes its memory. Transcripts go into the space
+    of the project where they took place, unless --space names one.
 
     \b
       nacre ingest ~/.claude/projects
@@ -64,28 +66,20 @@ def ingest_command(
             done.append(IngestedFile(path, format.name, space, tally))
         new = sorted(set(store.spaces()) - before - {store.space})
     print_items(done, columns(), record, form)
-    for line in summary(done, dry_run=dry_run):
-        say(line)
-    for space in new:
-        say(f"Created the space {space!r}.")
+    say(*summary(done, dry_run=dry_run), *(f"Created the space {space!r}." for space in new))
 
 
 def detect_formats(paths: tuple[Path, ...], name: str | None) -> list[tuple[Path, Format]]:
     from nacre.transfer.ingest.formats import detect, files, format_named
 
     result, others = [], 0
-
-    def left_out(path: Path, reason: str) -> None:
-        say(f"{path} left out: {reason}.")
-
-    for path, named in files(paths, left_out):
+    for path, named in files(paths, lambda path, reason: say(f"{path} left out: {reason}.")):
         format = format_named(name) if name else detect(path)
         if format is not None:
             result.append((path, format))
         elif named:
-            raise InvalidInput(
-                f"{path} is in no format that is known ({', '.join(NAMES)}); --format says which one it is."
-            )
+            known = ", ".join(NAMES)
+            raise InvalidInput(f"{path} is in no format that is known ({known}); --format says which one it is.")
         else:
             others += 1
     if others:
@@ -123,55 +117,34 @@ def columns() -> list[Column[IngestedFile]]:
         Column("file", lambda each: str(each.path), lambda each: each.path.name, wide=True),
         Column("format", lambda each: each.format),
         Column("space", lambda each: each.space),
-        *map(count, ("new", "unchanged", "changed", "gone")),
-        Column("skipped", skipped, right=True),
+        *map(count, COUNTS),
+        Column("skipped", lambda each: str(each.tally.skipped.total()), right=True),
         count("broken"),
     ]
 
 
-def skipped(each: IngestedFile) -> str:
-    return str(each.tally.skipped.total())
-
-
 def record(each: IngestedFile) -> dict[str, object]:
-    tally = each.tally
-    return {
-        "file": str(each.path),
-        "format": each.format,
-        "space": each.space,
-        "new": tally.new,
-        "unchanged": tally.unchanged,
-        "changed": tally.changed,
-        "gone": tally.gone,
-        "skipped": dict(tally.skipped),
-        "broken": tally.broken,
-        "faults": tally.faults,
-    }
+    counts = {name: getattr(each.tally, name) for name in COUNTS}
+    rest = {"skipped": dict(each.tally.skipped), "broken": each.tally.broken, "faults": each.tally.faults}
+    return {"file": str(each.path), "format": each.format, "space": each.space, **counts, **rest}
 
 
 def summary(done: list[IngestedFile], *, dry_run: bool) -> list[str]:
     from nacre.remember.guard import guard_notes
 
     tallies = [each.tally for each in done]
-    new, unchanged, changed, gone = (
-        sum(getattr(tally, name) for tally in tallies) for name in ("new", "unchanged", "changed", "gone")
-    )
+    new, unchanged, changed, gone = (sum(getattr(tally, name) for tally in tallies) for name in COUNTS)
     lines = [f"{path.path}: {fault}" for path in done for fault in path.tally.faults]
     broken = sum(tally.broken for tally in tallies)
     if broken > len(lines):
         lines.append(f"and {broken - len(lines):,} more that cannot be read.")
-    reasons: dict[str, int] = {}
-    for tally in tallies:
-        for reason, count in tally.skipped.items():
-            reasons[reason] = reasons.get(reason, 0) + count
+    reasons = sum((tally.skipped for tally in tallies), Counter[str]())
     if reasons:
-        lines.append(
-            "Left out: " + ", ".join(f"{reason} ({count:,})" for reason, count in sorted(reasons.items())) + "."
-        )
+        lines.append(f"Left out: {', '.join(f'{reason} ({count:,})' for reason, count in sorted(reasons.items()))}.")
     secrets = {kind for tally in tallies for kind in tally.redacted}
     if secrets and (new or changed) and not dry_run:
         lines += guard_notes(tuple(sorted(secrets)))
     counts = f"{new:,} new, {unchanged:,} unchanged, {changed:,} changed"
     removed = f", {gone:,} gone from their notes (in the trash)" if gone else ""
-    ending = "; nothing was kept (--dry-run)." if dry_run else "."
+    ending = "; nothing was stored (--dry-run)." if dry_run else "."
     return [*lines, f"{count_of(len(done), 'file', 'files')}: {counts}{removed}{ending}"]

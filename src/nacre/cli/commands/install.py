@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from nacre.clients.claude_code import ClaudeCodeInstaller
     from nacre.clients.files import FileChange
     from nacre.clients.installer import Installer
-    from nacre.settings import Settings
 
 SERVER = "nacre"
 STORE_SETTINGS = ("key", "embedder", "embedder_url")  # without these a server might not open it, or not find in it
+
+
+client_argument = click.argument("client", metavar="CLIENT", required=False)
 
 
 def client_options(command: F) -> F:
@@ -36,21 +38,23 @@ def client_options(command: F) -> F:
     )(command)
 
 
-def client_argument(command: F) -> F:
-    return click.argument("client", metavar="CLIENT", required=False)(command)
+def make_installer(
+    cli: CliContext, client: str | None, *, project: bool, server_name: str, profile: str = ""
+) -> Installer:
+    from nacre.clients.registry import INSTALLERS, installer_for
+    from nacre.settings import settings
 
-
-def make_installer(cli: CliContext, client: str, *, project: bool, server_name: str, profile: str = "") -> Installer:
-    from nacre.clients.registry import installer_for
-
+    if client is None:
+        raise UsageProblem(f"name a client: {', '.join(INSTALLERS)}; `nacre install --list` shows which are here.")
     kind = installer_for(client)
     folder = Path.cwd() if project else None
     if folder is not None and kind.project_path(folder) is None:
         raise UsageProblem(f"{kind.title} knows no settings of a project; leave out --project.")
-    settings = installer_settings(cli, folder)
+    # A server for all projects must not take the store of the one that this command happens to be called in.
+    known = settings(cli.flags, folder=folder or Path(Path.cwd().anchor), notify=cli.notify)
     return kind(
-        store=settings.store,
-        space="" if settings.space == "default" else settings.space,
+        store=known.store,
+        space="" if known.space == "default" else known.space,
         settings_path="",
         server_name=server_name,
         extra_env=shell_environment(cli),
@@ -60,13 +64,6 @@ def make_installer(cli: CliContext, client: str, *, project: bool, server_name: 
     )
 
 
-def installer_settings(cli: CliContext, folder: Path | None) -> Settings:
-    """A server for all projects must not take the store of the one that this command happens to be called in."""
-    from nacre.settings import settings
-
-    return settings(cli.flags, folder=folder or Path(Path.cwd().anchor), notify=cli.notify)
-
-
 def shell_environment(cli: CliContext) -> Mapping[str, str]:
     """What only this shell knows, and a client that is started elsewhere would not."""
     from nacre.settings import ENVIRONMENT
@@ -74,23 +71,6 @@ def shell_environment(cli: CliContext) -> Mapping[str, str]:
     names = {ENVIRONMENT + name.upper(): name for name in STORE_SETTINGS}
     values = {variable: cli.flags.get(name) or os.environ.get(variable, "") for variable, name in names.items()}
     return {variable: value for variable, value in values.items() if value.strip()}
-
-
-def require_client(client: str | None) -> str:
-    from nacre.clients.registry import INSTALLERS
-
-    if client is None:
-        raise UsageProblem(f"name a client: {', '.join(INSTALLERS)}; `nacre install --list` tells which are here.")
-    return client
-
-
-@dataclass(frozen=True, slots=True)
-class ClientRow:
-    client: str
-    title: str
-    present: bool
-    installed: str
-    file: str
 
 
 @command("install")
@@ -125,9 +105,7 @@ def install_command(
     if listing:
         list_clients(cli, server_name, form)
         return
-    installer = make_installer(
-        cli, require_client(client), project=project, server_name=server_name, profile=profile or ""
-    )
+    installer = make_installer(cli, client, project=project, server_name=server_name, profile=profile or "")
     if hooks:
         require_hooks(installer)
     if guidance:
@@ -137,7 +115,11 @@ def install_command(
     else:
         write_settings(installer, hooks=hooks, write_guidance=write_guidance, force=force, yes=yes)
         if verify:
-            try_server(installer)
+            from nacre.clients.probe import probe
+
+            answer = probe(installer.launch_of(installer.entry() or {}))
+            tools = ", ".join(answer.tools)
+            say(f"The server answered in {answer.seconds:.1f} s with {len(answer.tools)} tools: {tools}.")
 
 
 def write_settings(installer: Installer, *, hooks: bool, write_guidance: bool, force: bool, yes: bool) -> None:
@@ -164,8 +146,9 @@ def confirm_replacement(installer: Installer, *, force: bool, yes: bool) -> Inst
                 raise
             confirm(f"{installer.path} cannot be read. Replace it? What it holds is kept beside it.")
         return replace(installer, overwrite_unparseable=True)
-    if current not in (None, installer.build_mcp_block()) and not yes:
-        confirm(f"{installer.path} has a server {installer.server_name!r} that is set up otherwise. Replace it?")
+    if current not in (None, installer.build_mcp_block()):
+        name = installer.server_name
+        confirm(f"{installer.path} has a server {name!r} that is set up otherwise. Replace it?", yes=yes)
     return replace(installer, overwrite_unparseable=force)
 
 
@@ -185,13 +168,6 @@ def show_settings(installer: Installer, *, hooks: bool) -> None:
         put(require_hooks(installer).hooks_text())
 
 
-def try_server(installer: Installer) -> None:
-    from nacre.clients.probe import probe
-
-    answer = probe(installer.launch_of(installer.entry() or {}))
-    say(f"The server answered in {answer.seconds:.1f} s with {len(answer.tools)} tools: {', '.join(answer.tools)}.")
-
-
 def require_hooks(installer: Installer) -> ClaudeCodeInstaller:
     from nacre.clients.claude_code import ClaudeCodeInstaller
 
@@ -203,34 +179,30 @@ def require_hooks(installer: Installer) -> ClaudeCodeInstaller:
 def list_clients(cli: CliContext, server_name: str, form: str | None) -> None:
     from nacre.clients.registry import INSTALLERS
 
-    rows = [client_row(make_installer(cli, client, project=False, server_name=server_name)) for client in INSTALLERS]
-    print_items(rows, client_columns(), client_record, form)
-
-
-def client_row(installer: Installer) -> ClientRow:
-    try:
-        installed = "yes" if installer.entry() is not None else "no"
-    except ConfigError:
-        installed = "unreadable"
-    return ClientRow(installer.client, installer.title, installer.is_present(), installed, str(installer.path))
-
-
-def client_columns() -> list[Column[ClientRow]]:
-    return [
-        Column("client", lambda row: row.client, style="cyan"),
-        Column("here", lambda row: "yes" if row.present else "no"),
-        Column("set up", lambda row: row.installed),
-        Column("file", lambda row: row.file, wide=True, wraps=True),
+    installers = [make_installer(cli, client, project=False, server_name=server_name) for client in INSTALLERS]
+    columns: list[Column[Installer]] = [
+        Column("client", lambda each: each.client, style="cyan"),
+        Column("here", lambda each: "yes" if each.is_present() else "no"),
+        Column("set up", set_up),
+        Column("file", lambda each: str(each.path), wide=True, wraps=True),
     ]
+    print_items(installers, columns, client_record, form)
 
 
-def client_record(row: ClientRow) -> dict[str, object]:
+def set_up(installer: Installer) -> str:
+    try:
+        return "yes" if installer.entry() is not None else "no"
+    except ConfigError:
+        return "unreadable"
+
+
+def client_record(installer: Installer) -> dict[str, object]:
     return {
-        "client": row.client,
-        "title": row.title,
-        "found": row.present,
-        "installed": row.installed,
-        "file": row.file,
+        "client": installer.client,
+        "title": installer.title,
+        "found": installer.is_present(),
+        "installed": set_up(installer),
+        "file": str(installer.path),
     }
 
 
@@ -244,13 +216,12 @@ def uninstall_command(cli: CliContext, client: str | None, project: bool, server
     """
     from nacre.clients.claude_code import ClaudeCodeInstaller
 
-    installer = make_installer(cli, require_client(client), project=project, server_name=server_name)
+    installer = make_installer(cli, client, project=project, server_name=server_name)
     removed = [("the server", installer.path)] if installer.uninstall() else []
     if isinstance(installer, ClaudeCodeInstaller) and installer.remove_hooks():
         removed.append(("the hooks", installer.hooks_path))
     if (place := installer.guidance_path()) is not None and installer.remove_guidance():
         removed.append(("the guidance", place))
-    for what, file in removed:
-        say(f"Took {what} out of {file}.")
+    say(*(f"Took {what} out of {file}." for what, file in removed))
     if not removed:
-        raise NotFound(f"{installer.path} holds no server {server_name!r}; `nacre install --list` tells more.")
+        raise NotFound(f"{installer.path} holds no server {server_name!r}; `nacre install --list` shows more.")

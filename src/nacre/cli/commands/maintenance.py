@@ -16,6 +16,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, StoreProblem
 from nacre.cli.options import command, form_option
+from nacre.cli.ui.columns import count_column
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput
@@ -62,12 +63,16 @@ def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, form: str | None
         result = scheduler_of(cli, store).tick(jobs=jobs, dry_run=dry_run)
     if result.held_by:
         raise Refused(f"another maintenance is at work ({result.held_by}); repeat when it has ended.")
-    print_items(result.results, result_columns(), result_record, form)
+    columns: list[Column[JobResult]] = [
+        Column("job", lambda each: each.job, style="cyan"),
+        Column("space", lambda each: each.space, lambda each: each.space or "(all)"),
+        count_column("done", lambda each: each.done),
+        Column("what", lambda each: each.error or each.note, wide=True, wraps=True),
+    ]
+    print_items(result.results, columns, result_record, form, "Nothing was due.")
     failed = [each for each in result.results if each.error]
     if failed:
         raise StoreProblem("; ".join(map(str, failed)))
-    if not result.results:
-        say("Nothing was due.")
 
 
 @command("run", maintenance_command)
@@ -92,10 +97,9 @@ def start(cli: CliContext) -> None:
     with cli.open_or_make() as store:
         holder = scheduler_of(cli, store).lease.holder()  # also: a store or setting that cannot be read says so here
     other = daemon.running(places.pid)
-    if holder is not None:
-        raise Refused(f"this store is looked after already, by {holder}.")
-    if other is not None:
-        raise Refused(f"this store is looked after already, by process {other.pid}.")
+    at_work = holder or (f"process {other.pid}" if other else None)
+    if at_work:
+        raise Refused(f"this store is looked after already, by {at_work}.")
     begun = places.log.stat().st_size if places.log.exists() else 0
     pid = daemon.spawn_detached([*command_line(cli), "run", "--log", str(places.log)], places.log)
     if not wait_until_started(pid, places.pid):
@@ -135,7 +139,11 @@ def status(cli: CliContext, form: str | None) -> None:
     process = daemon.running(places_of(cli).pid)
     with cli.open() as store:
         scheduler = scheduler_of(cli, store)
-        holder, lines = scheduler.lease.holder(), job_lines(scheduler)
+        holder = scheduler.lease.holder()
+        lines = [
+            JobLine(job.name, space, scheduler.every.get(job.name), history)
+            for job, space, history in scheduler.histories()
+        ]
     if form in DATA:
         print_data({
             "pid": None if process is None else process.pid,
@@ -206,45 +214,37 @@ def last_log_line(log: Path, since: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JobLine:
-    """A job as it stands; `next_at` is None where it is off, and now or earlier where it is due."""
+    """A job of one space; `every` is in seconds, None where the job is off."""
 
     job: str
     space: str
     every: float | None
     history: JobHistory
-    next_at: float | None
 
-
-def job_lines(scheduler: MaintenanceScheduler) -> list[JobLine]:
-    lines = []
-    for job, space, history in scheduler.histories():
-        every = scheduler.every.get(job.name)
-        next_at = None if every is None else 0.0 if history.last_at is None else history.last_at + every
-        lines.append(JobLine(job.name, space, every, history, next_at))
-    return lines
+    @property
+    def next_at(self) -> float | None:
+        """None where the job is off, now or earlier where it is due."""
+        if self.every is None:
+            return None
+        return 0.0 if self.history.last_at is None else self.history.last_at + self.every
 
 
 def job_columns(now: float) -> list[Column[JobLine]]:
     return [
         Column("job", lambda line: line.job, style="cyan"),
         Column("space", lambda line: line.space, lambda line: line.space or "(all)"),
-        Column("every", interval_text),
+        Column("every", lambda line: "off" if line.every is None else format_duration(line.every)),
         Column("last run", lambda line: iso_or_empty(line.history.last_at), lambda line: last_run(line, now)),
-        Column(
-            "next", lambda line: iso_or_empty(line.next_at) if line.next_at else "", lambda line: next_run(line, now)
-        ),
+        Column("next", lambda line: iso_or_empty(line.next_at), lambda line: next_run(line, now)),
         Column("runs", lambda line: str(line.history.runs), only="tsv"),
-        Column("done", lambda line: str(line.history.done), lambda line: f"{line.history.done:,}", right=True),
+        count_column("done", lambda line: line.history.done),
         Column("error", lambda line: line.history.error, wide=True, wraps=True),
     ]
 
 
-def interval_text(line: JobLine) -> str:
-    return "off" if line.every is None else format_duration(line.every)
-
-
 def iso_or_empty(at: float | None) -> str:
-    return "" if at is None else iso(at)
+    """Empty also for 0, the time of what is due and never ran."""
+    return iso(at) if at else ""
 
 
 def last_run(line: JobLine, now: float) -> str:
@@ -263,26 +263,13 @@ def job_record(line: JobLine, now: float) -> dict[str, object]:
         "space": line.space,
         "every_seconds": line.every,
         "last_run": iso_or_empty(line.history.last_at) or None,
-        "next_run": iso_or_empty(line.next_at) if line.next_at else None,
+        "next_run": iso_or_empty(line.next_at) or None,
         "due": line.next_at is not None and line.next_at <= now,
         "runs": line.history.runs,
         "done": line.history.done,
         "error": line.history.error,
         "failed_at": iso_or_empty(line.history.failed_at) or None,
     }
-
-
-def result_columns() -> list[Column[JobResult]]:
-    return [
-        Column("job", lambda each: each.job, style="cyan"),
-        Column("space", lambda each: each.space, lambda each: each.space or "(all)"),
-        Column("done", lambda each: str(each.done), lambda each: f"{each.done:,}", right=True),
-        Column("what", result_text, wide=True, wraps=True),
-    ]
-
-
-def result_text(result: JobResult) -> str:
-    return result.error or result.note
 
 
 def result_record(each: JobResult) -> dict[str, object]:

@@ -49,21 +49,14 @@ def report_marked(changed: Sequence[Memory], done: str) -> None:
         say("Nothing to do: that is so already.")
         return
     what = f"{short(changed[0].id)}: {excerpt(changed[0])}" if len(changed) == 1 else f"{count_of(len(changed))}."
-    say(f"{done} {what}")
-    say("`nacre undo` takes it back.")
+    say(f"{done} {what}", "`nacre undo` takes it back.")
 
 
 pin_command = mark_command("pin", "Protect memories from decay and limits.", "Pinned")
-
-
 unpin_command = mark_command("unpin", "Let memories decay again.", "Unpinned")
-
-
 archive_command = mark_command(
     "archive", "Hide memories. With --include-archived, `list`, `recall` and `pack` look there too.", "Archived"
 )
-
-
 unarchive_command = mark_command(
     "unarchive", "Take memories out of the archive, back to where they were.", "Took out of the archive:"
 )

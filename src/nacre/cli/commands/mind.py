@@ -12,13 +12,20 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import command, form_option
+from nacre.cli.ui.columns import count_column
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say, shortened
 from nacre.cli.ui.times import age
 from nacre.model.instants import iso
 
 if TYPE_CHECKING:
-    from nacre.minds.cognitive import CognitiveMemory
-    from nacre.minds.records import EpisodicMemory, ProceduralMemory, ProspectiveMemory, SemanticFact, WorkingMemorySlot
+    from nacre.minds.cognitive import (
+        CognitiveMemory,
+        EpisodicMemory,
+        ProceduralMemory,
+        ProspectiveMemory,
+        SemanticFact,
+        WorkingMemorySlot,
+    )
 
 F = TypeVar("F", bound=Callable[..., Any])
 LISTED = 400  # characters of a text in a table
@@ -56,7 +63,7 @@ def status(cli: CliContext, agent: str, form: str | None) -> None:
         return
     columns: list[Column[Line]] = [
         Column("kind", lambda line: line[0], style="cyan"),
-        Column("memories", lambda line: str(line[1]), lambda line: f"{line[1]:,}", right=True),
+        count_column("memories", lambda line: line[1]),
     ]
     print_items(list(counted.items()), columns, list, form)
 
@@ -75,9 +82,7 @@ def working(cli: CliContext, agent: str, task: str, form: str | None) -> None:
         Column("rel", lambda slot: f"{slot.relevance:g}", lambda slot: f"{slot.relevance:.2f}", right=True),
         Column("content", lambda slot: slot.content, lambda slot: shortened(slot.content, LISTED), wide=True),
     ]
-    print_items(result, columns, record, form)
-    if not result:
-        say(f"There is no working memory for {task!r}.")
+    print_items(result, columns, record, form, f"There is no working memory for {task!r}.")
 
 
 @command("episodes", mind_command)
@@ -93,13 +98,13 @@ def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: st
     columns: list[Column[EpisodicMemory]] = [
         identity(),
         Column("index", lambda each: str(each.temporal_index), right=True),
-        moment(now),
+        Column(
+            "created", lambda each: iso(each.created_at.timestamp()), lambda each: age(each.created_at.timestamp(), now)
+        ),
         Column("source", lambda each: each.source_label, style="magenta"),
         Column("content", lambda each: each.content, lambda each: shortened(each.content, LISTED), wide=True),
     ]
-    print_items(result, columns, record, form)
-    if not result:
-        say(f"{agent} has no episodes.")
+    print_items(result, columns, record, form, f"{agent} has no episodes.")
 
 
 @command("facts", mind_command)
@@ -118,9 +123,8 @@ def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, for
         Column("concept", lambda fact: fact.concept, style="magenta"),
         Column("content", lambda fact: fact.content, lambda fact: shortened(fact.content, LISTED), wide=True),
     ]
-    print_items(result, columns, record, form)
-    if not result:
-        say(f"{agent} has no fact that matches." if query else f"{agent} has no facts.")
+    empty = f"{agent} has no fact that matches." if query else f"{agent} has no facts."
+    print_items(result, columns, record, form, empty)
 
 
 @command("procedures", mind_command)
@@ -134,13 +138,12 @@ def procedures(cli: CliContext, agent: str, query: str, limit: int, form: str | 
         result = mind.recall_procedure(query, limit)
     columns: list[Column[ProceduralMemory]] = [
         identity(),
-        Column("uses", lambda each: str(each.usage_count), lambda each: f"{each.usage_count:,}", right=True),
+        count_column("uses", lambda each: each.usage_count),
         Column("name", lambda each: each.name, lambda each: shortened(each.name), style="magenta"),
         Column("steps", lambda each: "; ".join(each.steps), lambda each: numbered(each.steps), wide=True, wraps=True),
     ]
-    print_items(result, columns, record, form)
-    if not result:
-        say(f"{agent} has no procedure that matches." if query else f"{agent} has no procedures.")
+    empty = f"{agent} has no procedure that matches." if query else f"{agent} has no procedures."
+    print_items(result, columns, record, form, empty)
 
 
 @command("due", mind_command)
@@ -157,9 +160,7 @@ def due(cli: CliContext, agent: str, text: str, form: str | None) -> None:
         Column("action", lambda each: each.action_on_trigger, style="magenta"),
         Column("about", lambda each: each.description, lambda each: shortened(each.description, LISTED), wide=True),
     ]
-    print_items(result, columns, record, form)
-    if not result:
-        say("Nothing is due.")
+    print_items(result, columns, record, form, "Nothing is due.")
 
 
 @command("consolidate", mind_command)
@@ -180,17 +181,11 @@ def identity() -> Column[Any]:
     return Column("id", lambda each: each.node_id, lambda each: each.node_id[:ID], style="cyan")
 
 
-def moment(now: float) -> Column[Any]:
-    return Column(
-        "created", lambda each: iso(each.created_at.timestamp()), lambda each: age(each.created_at.timestamp(), now)
-    )
-
-
 def numbered(steps: list[str]) -> str:
     return "\n".join(f"{at}. {step}" for at, step in enumerate(steps, start=1))
 
 
 def record(value: Any) -> dict[str, object]:
-    """Times in ISO 8601, as everywhere at the cli."""
+    """Times in ISO 8601, as everywhere on the command line."""
     data = asdict(value)
     return {name: iso(each.timestamp()) if isinstance(each, datetime) else each for name, each in data.items()}

@@ -48,14 +48,13 @@ def model_options(command: F) -> F:
     )(command)
 
 
-def min_score_option(command: F) -> F:
-    help = "What scores less is pruned. The setting decay_min_score."
-    return click.option("--min-score", type=Number(0, 1), metavar="0-1", help=help)(command)
-
-
-def protect_option(command: F) -> F:
-    help = "Never of this type; repeat for others, '' for none. The setting decay_protect."
-    return click.option("--protect-type", "protected", metavar="TYPE", multiple=True, help=help)(command)
+min_score_option = click.option(
+    "--min-score", type=Number(0, 1), metavar="0-1", help="What scores less is pruned. The setting decay_min_score."
+)
+protect_option = click.option(
+    "--protect-type", "protected", metavar="TYPE", multiple=True,
+    help="Never of this type; repeat for others, '' for none. The setting decay_protect.",
+)  # fmt: skip
 
 
 def engine_of(
@@ -99,13 +98,9 @@ def score_columns(now: float) -> list[Column[Scored]]:
         Column("type", lambda each: each[0].type, style="magenta", least_width=ROOMY),
         Column("imp", lambda each: f"{each[0].importance:g}", lambda each: f"{each[0].importance:.2f}", right=True),
         Column("last used", lambda each: iso(each[0].last_accessed), lambda each: age(each[0].last_accessed, now)),
-        Column("uses", uses, right=True, least_width=ROOMY),
+        Column("uses", lambda each: str(each[0].access_count), right=True, least_width=ROOMY),
         Column("text", lambda each: each[0].text, lambda each: headline(each[0]), wide=True),
     ]
-
-
-def uses(each: Scored) -> str:
-    return str(each[0].access_count)
 
 
 def score_record(each: Scored) -> dict[str, object]:
@@ -141,14 +136,15 @@ def prune_command(
             say(f"Nothing scores less than {engine.min_score:g}.")
             return
         would = f"{count_of(len(plan), 'memory scores', 'memories score')} less than {engine.min_score:g}"
-        if not confirm_plan(
-            asked, would, f"Move {count_of(len(plan))} to the trash? `nacre undo` can bring all of it back."
-        ):
-            return
-        gone = engine.apply(plan, why=asked["why"])
-    say(f"Moved {count_of(len(gone))} to the trash; `nacre undo` takes it back.")
-    if len(gone) < len(plan):
-        say(f"{count_of(len(plan) - len(gone))} changed meanwhile, and stayed.")
+        question = f"Move {count_of(len(plan))} to the trash? `nacre undo` can bring all of it back."
+        if confirm_plan(asked, would, question):
+            report_moved(len(engine.apply(plan, why=asked["why"])), len(plan), " to the trash")
+
+
+def report_moved(moved: int, planned: int, where: str = "") -> None:
+    say(f"Moved {count_of(moved)}{where}; `nacre undo` takes it back.")
+    if moved < planned:
+        say(f"{count_of(planned - moved)} changed meanwhile, and stayed.")
 
 
 @command("retain")
@@ -192,7 +188,9 @@ def retain_command(
     settings, now = cli.space_settings(), cli.now()
     with cli.open() as store:
         shielded = protected_types(store, settings, protected)
-        refuse_protected(known_types(store, types), shielded)
+        for name in known_types(store, types):
+            if name in shielded:
+                raise UsageProblem(f"{name!r} is protected and never put away; --protect-type '' protects none.")
         bounds = bounds_of(settings, max_days, max_count, max_mb, outcome)
         each_type = dict.fromkeys(types, bounds)
         policy = RetentionPolicy(types=each_type, protect_types=shielded)
@@ -202,12 +200,6 @@ def retain_command(
         apply_retention(retention, plan, bounds, asked)
         if compress_older_than is not None:
             compress(store, compress_older_than, now, applied=asked["applied"])
-
-
-def refuse_protected(types: tuple[str, ...], protected: tuple[str, ...]) -> None:
-    for name in types:
-        if name in protected:
-            raise UsageProblem(f"{name!r} is protected and never put away; --protect-type '' protects none.")
 
 
 def bounds_of(
@@ -226,19 +218,11 @@ def apply_retention(retention: Retention, plan: tuple[Leaving, ...], bounds: Bou
         unbound = bounds.max_age_days is bounds.max_count is bounds.max_megabytes is None
         say("Nothing has expired, and no bound is set." if unbound else "Everything is within bounds.")
         return
-    places = " and ".join(
-        f"{count_of(number)} to the {place}" for place, number in Counter(map(leaving_outcome, plan)).items()
-    )
+    counts = Counter(each.outcome for each in plan)
+    places = " and ".join(f"{count_of(number)} to the {place}" for place, number in counts.items())
     question = f"Move {places}? `nacre undo` can bring all of it back."
     if confirm_plan(asked, f"{places} would go", question):
-        done = retention.apply(plan, why=asked["why"])
-        say(f"Moved {count_of(len(done))}; `nacre undo` takes it back.")
-        if len(done) < len(plan):
-            say(f"{count_of(len(plan) - len(done))} changed meanwhile, and stayed.")
-
-
-def leaving_outcome(each: Leaving) -> str:
-    return each.outcome
+        report_moved(len(retention.apply(plan, why=asked["why"])), len(plan))
 
 
 def compress(store: MemoryStore, unused: float, now: float, *, applied: bool) -> None:
@@ -254,7 +238,7 @@ def compress(store: MemoryStore, unused: float, now: float, *, applied: bool) ->
 def leaving_columns(now: float) -> list[Column[Leaving]]:
     return [
         Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
-        Column("to", leaving_outcome),
+        Column("to", lambda each: each.outcome),
         Column("why", lambda each: each.why),
         Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
         Column("created", lambda each: iso(each.memory.created_at), lambda each: age(each.memory.created_at, now)),

@@ -49,7 +49,7 @@ def recall_command(
     **options: Unpack[RecallOptions],
 ) -> None:
     """Find the memories that answer a question, best first."""
-    with cli.open_with_model() as store:
+    with cli.open(model=True) as store:
         hits = store.recall(" ".join(words), k, touch=touch, **options)
     say(*hits.notes)
     print_items(hits, hit_columns(cli.now(), explain=explain), hit_record, form)
@@ -82,7 +82,7 @@ def pack_command(
     from nacre.recall.pack import HEADER
 
     header = HEADER if header is None else header
-    with cli.open_with_model() as store:
+    with cli.open(model=True) as store:
         packed = store.recall_pack(
             " ".join(words), token_budget=budget, max_items=max_items, header=header, fence=fence, **options
         )

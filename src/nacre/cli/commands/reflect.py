@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Unpack, cast
 import click
 
 from nacre.cli.cli_context import ACTOR, CliContext
-from nacre.cli.options import Number, PlanOptions, command, confirm_plan, plan_options, show_plan
+from nacre.cli.options import Number, PlanOptions, command, confirm_plan, moment_option, plan_options, show_plan
 from nacre.cli.ui.columns import group_text, short
 from nacre.cli.ui.output import DATA, Column, print_data, say
 from nacre.cli.ui.prompts import count_of, progress_line
@@ -67,7 +67,7 @@ class WatchedModel:
     type=click.Choice(list(CONSOLIDATE)),
     help="Episodes stay, are superseded by the summary, or are removed. The setting reflect_consolidate (soft).",
 )
-@click.option("--since", metavar="WHEN", help="Only groups with an episode created since: 7d, or a date.")
+@moment_option("--since", moment, "Only groups with an episode created since: 7d, or a date.")
 @plan_options
 def reflect_command(
     cli: CliContext,
@@ -75,34 +75,35 @@ def reflect_command(
     min_cluster_size: int | None,
     summarizer: str | None,
     consolidate: str | None,
-    since: str | None,
+    since: float | None,
     **asked: Unpack[PlanOptions],
 ) -> None:
     """List summaries of similar episodes, and with --apply store each as a semantic memory.
 
     Episodes that were condensed before are left out.
     """
-    from nacre.lifecycle.reflection import ReflectionEngine
+    from nacre.lifecycle.reflection import ReflectionEngine, with_language_model
 
-    settings, now = cli.space_settings(), cli.now()
-    summarizer = summarizer or settings.summarizer
-    watched = configured_model(settings) if summarizer == LANGUAGE_MODEL else None
-    after = moment(since, now) if since else None
-    with cli.open_with_model() as store:
-        if asked["applied"]:
+    settings, applied = cli.space_settings(), asked["applied"]
+    writer: Summarizer | str = summarizer or settings.summarizer
+    watched = configured_model(settings) if writer == LANGUAGE_MODEL else None
+    if watched is not None:
+        writer = with_language_model(watched)
+    with cli.open(model=True) as store:
+        if applied:
             store.acting_as(ACTOR).check_embedder()  # before anybody is asked
         size = min_cluster_size or int(settings.reflect_min_cluster)
-        engine = ReflectionEngine(store, threshold, size, make_summarizer(summarizer, watched))
+        engine = ReflectionEngine(store, threshold, size, writer)
         with progress_line() as progress:
-            plan = engine.plan(now, after, progress)
-        applied = asked["applied"]
-        show_plan(
-            plan,
-            reflection_columns(applied=applied),
-            lambda each: reflection_record(each, applied=applied),
-            asked["limit"],
-            asked["form"],
-        )
+            plan = engine.plan(cli.now(), since, progress)
+        columns: list[Column[Reflection]] = [
+            Column("id", lambda each: each.summary.id if applied else "", only="tsv"),
+            Column("of", lambda each: str(len(each.sources)), right=True),
+            Column("imp", lambda each: f"{each.summary.importance:g}", lambda each: f"{each.summary.importance:.2f}"),
+            Column("episodes", lambda each: ",".join(source.id for source in each.sources), only="tsv"),
+            Column("summary", lambda each: each.summary.text, reflection_text, wide=True, wraps=True),
+        ]
+        show_plan(plan, columns, lambda each: reflection_record(each, applied=applied), asked["limit"], asked["form"])
         if watched is not None and watched.fault is not None:
             say(f"Condensed without the language model. {watched.fault}")
         waiting = store.stats().waiting_for_model
@@ -123,12 +124,6 @@ def configured_model(settings: Settings) -> WatchedModel:
     return WatchedModel(model)
 
 
-def make_summarizer(name: str, model: LanguageModel | None) -> Summarizer | str:
-    from nacre.lifecycle.reflection import with_language_model
-
-    return name if model is None else with_language_model(model)
-
-
 def apply_reflections(
     engine: ReflectionEngine, plan: tuple[Reflection, ...], consolidate: str, asked: PlanOptions
 ) -> None:
@@ -141,19 +136,9 @@ def apply_reflections(
         raise UnknownName("way to consolidate", consolidate, CONSOLIDATE)
     way = cast("Literal[False, 'soft', 'hard']", CONSOLIDATE[consolidate])
     saved = engine.apply(plan, way, why=asked["why"])
-    say(f"Kept {count_of(len(saved), 'summary', 'summaries')}; `nacre undo` takes it back.")
+    say(f"Stored {count_of(len(saved), 'summary', 'summaries')}; `nacre undo` takes it back.")
     if len(saved) < len(plan):
         say(f"{count_of(len(plan) - len(saved), 'group', 'groups')} changed meanwhile, and waits for the next time.")
-
-
-def reflection_columns(*, applied: bool) -> list[Column[Reflection]]:
-    return [
-        Column("id", lambda each: each.summary.id if applied else "", only="tsv"),
-        Column("of", lambda each: str(len(each.sources)), right=True),
-        Column("imp", lambda each: f"{each.summary.importance:g}", lambda each: f"{each.summary.importance:.2f}"),
-        Column("episodes", lambda each: ",".join(source.id for source in each.sources), only="tsv"),
-        Column("summary", lambda each: each.summary.text, reflection_text, wide=True, wraps=True),
-    ]
 
 
 def reflection_text(each: Reflection) -> str:
@@ -183,11 +168,11 @@ def consolidate_command(
     """
     from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator, report_of
 
-    config = ConsolidationConfig()
+    usual = ConsolidationConfig()
     config = replace(
-        config,
-        importance_threshold=config.importance_threshold if threshold is None else threshold,
-        similarity_threshold=config.similarity_threshold if similarity is None else similarity,
+        usual,
+        importance_threshold=usual.importance_threshold if threshold is None else threshold,
+        similarity_threshold=usual.similarity_threshold if similarity is None else similarity,
     )
     with cli.open() as store:
         engine = Consolidator(store, config, hard)
@@ -198,7 +183,21 @@ def consolidate_command(
         if asked["form"] in DATA:
             print_data({"due": due, "reason": reason, **asdict(report_of(plan, clusters))}, asked["form"])
         else:
-            show_plan(plan, cluster_columns(), asdict, asked["limit"], asked["form"])
+            columns: list[Column[MemoryCluster]] = [
+                Column(
+                    "promoted", lambda each: each.memories[0].id, lambda each: short(each.memories[0].id), style="cyan"
+                ),
+                Column("of", lambda each: str(len(each.memories)), right=True),
+                Column(
+                    "worth",
+                    lambda each: f"{each.avg_importance:.4f}",
+                    lambda each: f"{each.avg_importance:.2f}",
+                    right=True,
+                ),
+                Column("others", lambda each: ",".join(memory.id for memory in each.memories[1:]), only="tsv"),
+                Column("text", lambda each: each.memories[0].text, cluster_text, wide=True, wraps=True),
+            ]
+            show_plan(plan, columns, asdict, asked["limit"], asked["form"])
         apply_consolidation(engine, plan, clusters, asked)
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--on-conflict",
     type=click.Choice(["note", "ignore", "warn", "supersede", "raise"]),
-    help="Where it conflicts with what stands: note it for review, do not look, only warn, replace that, or refuse."
+    help="Where it conflicts with another memory: note it for review, do not look, only warn, replace that, or refuse."
     " The setting on_conflict decides unless given; --lines does not look.",
 )
 @click.option("--replaces", metavar="ID", help="The memory whose place it takes; both in one operation.")
@@ -76,15 +76,14 @@ def remember_text(
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConflictWarning)  # it is told below, in a person's words
+            warnings.simplefilter("ignore", ConflictWarning)  # reported below in plain sentences
             result = store.remember_result(text, on_conflict=policy, replaces=replaces, **cast("Fields", fields))
     except ConflictError as error:
         report_refused(error.conflicts)
         raise Refused("nothing was stored; --on-conflict note stores it beside them.") from error
     put(result.memory.id)
     report_conflicts(result, noted=policy == "note")
-    for note in result.notes:
-        say(note)
+    say(*result.notes)
 
 
 def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -> None:
@@ -94,23 +93,18 @@ def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -
             memories = store.remember_many([{**fields, "text": text} for text in texts], progress=progress)
         for memory in memories:
             put(memory.id)
-        say(f"Kept {count_of(len(memories))}.")
-    else:
-        remember_each(store, texts, fields, policy)
+        say(f"Stored {count_of(len(memories))}.")
+    else:  # line by line, each compared with those before it; a refusal ends it, and what was stored stays
+        done = 0
+        try:
+            for text in texts:
+                remember_text(store, text, fields, policy)
+                done += 1
+        finally:
+            say(f"Stored {done:,} of {count_of(len(texts), 'line', 'lines')}.")
     waiting = store.stats().waiting_for_model
     if waiting:
         say(f"{count_of(waiting)} found by words alone until the model is there; `nacre model install` gets it.")
-
-
-def remember_each(store: MemoryStore, texts: list[str], fields: dict[str, object], policy: str) -> None:
-    """Line by line, each compared with those before it; a refusal ends it, and what was kept stays."""
-    done = 0
-    try:
-        for text in texts:
-            remember_text(store, text, fields, policy)
-            done += 1
-    finally:
-        say(f"Kept {done:,} of {count_of(len(texts), 'line', 'lines')}.")
 
 
 @command("appraise")
@@ -134,28 +128,22 @@ def appraise_command(cli: CliContext, words: tuple[str, ...], type: str, role: s
 
 
 def appraisal_lines(appraisal: Appraisal, emotion: Emotion | None) -> list[str]:
-    reasons = appraisal.reasons or ("no word decides",)
-    lines = [
-        label_appraisal("importance", f"{appraisal.importance:.2f}"),
-        *(label_appraisal("because", each) for each in reasons),
-    ]
+    lines = [("importance", f"{appraisal.importance:.2f}")]
+    lines += [("because", each) for each in appraisal.reasons or ("no word decides",)]
     if emotion is None:
-        return [*lines, label_appraisal("feeling", "none that a word tells")]
-    return [
-        *lines,
-        label_appraisal("feeling", f"{emotion.quadrant} ({', '.join(emotion.words)})"),
-        label_appraisal("valence", f"{emotion.valence:+.2f}  from unpleasant, -1, to pleasant, +1"),
-        label_appraisal("arousal", f"{emotion.arousal:+.2f}  from calm, -1, to stirred up, +1"),
-    ]
-
-
-def label_appraisal(name: str, value: str) -> str:
-    return click.style(f"{name:<12}", fg="cyan") + one_line(value)
+        lines += [("feeling", "no word shows one")]
+    else:
+        lines += [
+            ("feeling", f"{emotion.quadrant} ({', '.join(emotion.words)})"),
+            ("valence", f"{emotion.valence:+.2f}  from unpleasant, -1, to pleasant, +1"),
+            ("arousal", f"{emotion.arousal:+.2f}  from calm, -1, to stirred up, +1"),
+        ]
+    return [click.style(f"{name:<12}", fg="cyan") + one_line(value) for name, value in lines]
 
 
 def appraisal_record(appraisal: Appraisal, emotion: Emotion | None) -> dict[str, object]:
-    lines = None if emotion is None else {
+    feeling = None if emotion is None else {
         "quadrant": emotion.quadrant, "valence": emotion.valence, "arousal": emotion.arousal,
         "salience": round(emotion.salience, 4), "words": list(emotion.words),
     }  # fmt: skip
-    return {"importance": appraisal.importance, "reasons": list(appraisal.reasons), "emotion": lines}
+    return {"importance": appraisal.importance, "reasons": list(appraisal.reasons), "emotion": feeling}

@@ -13,7 +13,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import find_memories
-from nacre.cli.options import command, form_option, global_options, why_option
+from nacre.cli.options import command, form_option, global_options, limit_option, why_option
 from nacre.cli.ui.columns import short
 from nacre.cli.ui.conflicts import both_texts, conflict_reason, is_current, item_text, short_item
 from nacre.cli.ui.output import Column, one_line, print_items, printable, put, say
@@ -36,7 +36,7 @@ stale_option = click.option(
 @click.group("review", invoke_without_command=True)
 @click.option("--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these; repeat for several.")
 @stale_option
-@click.option("-n", "limit", type=click.IntRange(min=0), default=50, show_default=True, help="At most; 0 for all.")
+@limit_option(50)
 @click.option("--list", "listed", is_flag=True, help="List what waits, and ask nothing.")
 @form_option()
 @global_options
@@ -54,14 +54,19 @@ def review_command(
         return
     cli: CliContext = ctx.obj
     asks = not listed and form is None and sys.stdin.isatty() and sys.stdout.isatty()
-    with cli.open_with_model() if asks else cli.open() as store:
+    with cli.open(model=asks) as store:
         items = store.review(kinds=kinds or KINDS, stale_days=stale_days, limit=limit or None)
         if asks and items:
             ask_each(store, items, cli.now())
             return
-    print_items(items, item_columns(), item_record, form)
-    if not items:
-        say("Nothing waits for a decision.")
+    columns: list[Column[ReviewItem]] = [
+        Column("item", lambda item: item.id, lambda item: short_item(item.id), style="cyan"),
+        Column("kind", lambda item: item.kind, style="magenta"),
+        Column("decisions", lambda item: ",".join(item.decisions), only="tsv"),
+        Column("why", lambda item: item.why, only="tsv"),
+        Column("what", item_text, describe_item, wide=True, wraps=True),
+    ]
+    print_items(items, columns, item_record, form, "Nothing waits for a decision.")
 
 
 @command("decide", review_command)
@@ -82,7 +87,7 @@ def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stal
       of a word         keep, merge (with --into)
       of two names      merge (--into says which name stays), distinct
     """
-    with cli.open_with_model() as store:
+    with cli.open(model=True) as store:
         matched = find_item(store, item, stale_days)
         done = store.decide(matched, decision.replace("-", "_"), into=into, text=text, why=why, stale_days=stale_days)
     say("Settled; `nacre undo` takes it back." if done else "Nothing was decided; it still waits.")
@@ -102,21 +107,8 @@ def find_item(store: MemoryStore, typed: str, stale_days: float) -> ReviewItem:
 def matches_item(item: ReviewItem, text: str) -> bool:
     """`3f2a:77b0` is a pair of two ids that begin so."""
     parts, typed = item.id.split(":"), text.split(":")
-    return (
-        text != ""
-        and all(part.startswith(start) for part, start in zip(parts, typed, strict=False))
-        and len(typed) <= len(parts)
-    )
-
-
-def item_columns() -> list[Column[ReviewItem]]:
-    return [
-        Column("item", lambda item: item.id, lambda item: short_item(item.id), style="cyan"),
-        Column("kind", lambda item: item.kind, style="magenta"),
-        Column("decisions", lambda item: ",".join(item.decisions), only="tsv"),
-        Column("why", lambda item: item.why, only="tsv"),
-        Column("what", item_text, describe_item, wide=True, wraps=True),
-    ]
+    begin = all(part.startswith(start) for part, start in zip(parts, typed, strict=False))
+    return text != "" and begin and len(typed) <= len(parts)
 
 
 def describe_item(item: ReviewItem) -> str:
@@ -140,7 +132,7 @@ def conflicts_command(
 
     Pairs that were decided before are passed over.
     """
-    with cli.open_with_model() as store:
+    with cli.open(model=True) as store:
         asked = find_memories(store, [id])[0].id if id is not None else None
         with progress_line() as progress:
             matched = store.find_conflicts(asked, threshold=threshold, progress=progress)
@@ -162,7 +154,7 @@ def conflict_columns() -> list[Column[Conflict]]:
         Column("reason", lambda each: each.reason),
         Column("newer words", lambda each: each.words[0], only="tsv"),
         Column("older words", lambda each: each.words[1], only="tsv"),
-        Column("words", deciding_words, only="table"),
+        Column("words", lambda each: "\n".join(each.words) if any(each.words) else "", only="table"),
         Column("alike", lambda each: f"{each.similarity:.3f}", lambda each: f"{each.similarity:.2f}", right=True),
         Column("newer", lambda each: each.a.id, only="tsv"),
         Column("older", lambda each: each.b.id, only="tsv"),
@@ -170,10 +162,6 @@ def conflict_columns() -> list[Column[Conflict]]:
         Column("older text", lambda each: each.b.text, only="tsv"),
         Column("newer, older", both_texts, wide=True, wraps=True, only="table"),
     ]
-
-
-def deciding_words(conflict: Conflict) -> str:
-    return "\n".join(conflict.words) if any(conflict.words) else ""
 
 
 MARGIN = " " * 9
@@ -190,6 +178,7 @@ class Choice:
     asks: str = ""
 
 
+VALIDATE = Choice("v", "validate", "validate", "It still holds.")
 SKIP = Choice("s", "skip", "skip", "Skipped; it still waits.")
 QUIT = Choice("q", "quit", "", "What is settled stays settled.")
 TRASH = Choice("t", "trash", "trash", "Moved to the trash.")
@@ -201,8 +190,8 @@ CHOICES: dict[str, tuple[Choice, ...]] = {
         Choice("m", "merge", "merge", "Merged into the newer one.", "What they say together (empty: the newer text): "),
         Choice("t", "trash one", ""),
     ),
-    "unvalidated": (Choice("v", "validate", "validate", "It still holds."), TRASH),
-    "stale": (Choice("v", "validate", "validate", "It still holds."), TRASH),
+    "unvalidated": (VALIDATE, TRASH),
+    "stale": (VALIDATE, TRASH),
     "word": (
         Choice("k", "keep", "keep", "The store keeps this relation."),
         Choice("m", "merge", "merge", "Its links have the other relation now.", "Which relation does it mean? "),
@@ -253,20 +242,20 @@ def current_item(store: MemoryStore, item: ReviewItem) -> ReviewItem | None:
 
 
 def item_lines(item: ReviewItem, now: float, place: str) -> list[str]:
-    if item.conflict is not None:
-        head = f"{item.conflict.kind}: {conflict_reason(item.conflict)} ({item.conflict.similarity:.2f} alike)"
-        return [title_line(place, head), *conflict_sides(item.conflict, now)]
-    head = f"{item.kind}: {item.why}" if item.memory is not None else item.why
-    return [title_line(place, head), *([f"  {memory_text(item.memory, now)}"] if item.memory is not None else [])]
+    conflict = item.conflict
+    if conflict is not None:
+        return [
+            title_line(place, f"{conflict.kind}: {conflict_reason(conflict)} ({conflict.similarity:.2f} alike)"),
+            f"  newer  {memory_text(conflict.a, now, conflict.words[0])}",
+            f"  older  {memory_text(conflict.b, now, conflict.words[1])}",
+        ]
+    if item.memory is not None:
+        return [title_line(place, f"{item.kind}: {item.why}"), f"  {memory_text(item.memory, now)}"]
+    return [title_line(place, item.why)]
 
 
 def title_line(place: str, head: str) -> str:
     return click.style(place, dim=True) + "  " + click.style(one_line(head), bold=True)
-
-
-def conflict_sides(conflict: Conflict, now: float) -> list[str]:
-    newer, older = conflict.words
-    return [f"  newer  {memory_text(conflict.a, now, newer)}", f"  older  {memory_text(conflict.b, now, older)}"]
 
 
 def memory_text(memory: Memory, now: float, decisive: str = "") -> str:
@@ -276,14 +265,10 @@ def memory_text(memory: Memory, now: float, decisive: str = "") -> str:
 
 def highlight(text: str, words: str) -> str:
     """The words that decided, where the text has them as they are."""
-    if not words:
+    matched = re.search(re.escape(words), text, re.IGNORECASE) if words else None
+    if not matched:
         return text
-    matched = re.search(re.escape(words), text, re.IGNORECASE)
-    return (
-        text
-        if not matched
-        else text[: matched.start()] + click.style(matched[0], fg="yellow", bold=True) + text[matched.end() :]
-    )
+    return text[: matched.start()] + click.style(matched[0], fg="yellow", bold=True) + text[matched.end() :]
 
 
 def ask_decision(item: ReviewItem) -> Choice:
@@ -301,7 +286,8 @@ def ask_choice(choices: Sequence[Choice]) -> Choice:
         write(line)
         while (typed := press_key(press)) not in keys and typed != END:
             if typed == "?":
-                write(f"?\n{choices_help(choices)}\n{line}")
+                help = (f"  {each.key}  {each.label:<12}  {each.outcome}\n" for each in choices)
+                write(f"?\n{''.join(help)}{line}")
     write(f"{typed}\n" if typed in keys else "\n")
     return keys.get(typed, QUIT)
 
@@ -316,10 +302,6 @@ def press_key(press: Callable[[], str]) -> str:
 
 def write(text: str) -> None:
     click.echo(text, file=sys.stdout, nl=False)
-
-
-def choices_help(choices: Sequence[Choice]) -> str:
-    return "\n".join(f"  {each.key}  {each.label:<12}  {each.outcome}" for each in choices)
 
 
 def ask_text(question: str) -> str | None:

@@ -48,7 +48,7 @@ def open_book(
     elif make:
         opened = cli.open_or_make(model=model)  # type: ignore[assignment]
     else:
-        opened = cli.open_with_model() if model else cli.open()
+        opened = cli.open(model=model)
     with opened as store, LessonBook(store=store) as book:
         yield book
 

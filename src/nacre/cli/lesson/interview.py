@@ -21,7 +21,7 @@ from nacre.errors import NacreError
 from nacre.lessons import LessonBook
 from nacre.lessons.lesson import AGENT_TAG, normalize_title
 from nacre.lessons.validate_terms import TermValidator
-from nacre.lessons.vocabulary import CONTEXT, DEPRECATED, DESCRIPTION, SOURCE, TAG, Vocabulary, check_known, normalize
+from nacre.lessons.vocabulary import CONTEXT, SOURCE, TAG, Key, Vocabulary, check_known, normalize
 from nacre.model.levels import LEVELS, NAMES, level_named, level_of
 
 T = TypeVar("T")
@@ -160,12 +160,12 @@ def describe_terms(vocabulary: Vocabulary) -> Iterator[tuple[str, str]]:
     counts = vocabulary.counts()
     for name in sorted({*vocabulary.terms, *counts}, key=lambda name: (-counts.get(name, 0), name)):
         term = vocabulary.terms.get(name)
-        if term is not None and term.data.get(DEPRECATED):
+        if term is not None and term.data.get(Key.DEPRECATED):
             continue
         if term is not None and term.alias_of:
             yield name, f"for {vocabulary.resolve(name)}"
         else:
-            description = str(term.data.get(DESCRIPTION, "")) if term is not None else ""
+            description = str(term.data.get(Key.DESCRIPTION, "")) if term is not None else ""
             yield name, description or f"{counts.get(name, 0):,}"
 
 

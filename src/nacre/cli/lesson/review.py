@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
 from nacre.cli.cli_context import CliContext
@@ -24,7 +26,7 @@ from nacre.cli.options import command, form_option, why_option
 from nacre.cli.ui.columns import short
 from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import count_of
-from nacre.lessons import Answer, Lesson, LessonBook
+from nacre.lessons import Answer, LessonBook
 from nacre.lessons.lesson import ReviewDue
 from nacre.lessons.staleness import STALE_DAYS
 from nacre.model.levels import LEVELS, NAMES
@@ -50,9 +52,7 @@ def audit_command(
     """
     with open_book(cli) as book:
         lessons = book.audit(confidence, source, False if unvalidated else None)
-    print_list(lessons, lesson_columns(lambda lesson: lesson, cli.now()), form)
-    if not lessons.data:
-        say("No lesson matches.")
+    print_list(lessons, lesson_columns(lambda lesson: lesson, cli.now()), form, "No lesson matches.")
 
 
 @command("review")
@@ -72,7 +72,10 @@ def review_command(cli: CliContext, stale_days: float, list_only: bool, form: st
         if due.data and not list_only and is_interactive(form):
             review_steps([review_step(book, each) for each in due.data])
             return
-    print_list(due, due_columns(cli.now()), form)
+    columns: list[Column[ReviewDue]] = lesson_columns(
+        lambda due: due.lesson, cli.now(), lambda due: f"{summarize(due.lesson)}\n({due.why})"
+    )
+    print_list(due, [*columns, Column("why", lambda due: due.why, only="tsv")], form)
     say("`nacre lesson validate ID` confirms that one still holds." if due.data else "No lesson waits for review.")
 
 
@@ -90,33 +93,27 @@ def validate_command(cli: CliContext, id: str, confidence: str | float | None, w
     )
 
 
-@command("archive")
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@why_option
-@form_option("text", "json")
-def archive_command(cli: CliContext, ids: tuple[str, ...], why: str, form: str | None) -> None:
-    """Hide lessons from searches without losing them; `search --include-archived` finds them."""
-    with open_book(cli) as book:
-        print_changed(book.archive(*full_ids(book, ids), why=why), form, "Archived")
+def mark_command(name: str, help: str, verb: str) -> click.Command:
+    """A command named as the method of the book that it calls."""
+
+    @command(name, help=help)
+    @click.argument("ids", nargs=-1, required=True, metavar="ID...")
+    @why_option
+    @form_option("text", "json")
+    def mark(cli: CliContext, ids: tuple[str, ...], why: str, form: str | None) -> None:
+        with open_book(cli) as book:
+            method: Callable[..., Answer[int]] = getattr(book, name)
+            answer = method(*dict.fromkeys(find_lesson(book, prefix).id for prefix in ids), why=why)
+        outcome = f"{verb} {count_of(answer.data, 'lesson', 'lessons')}; {UNDO}"
+        print_answer(answer, form, lambda changed: say(outcome if changed else "Nothing to do: that is so already."))
+
+    return mark
 
 
-@command("unarchive")
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@why_option
-@form_option("text", "json")
-def unarchive_command(cli: CliContext, ids: tuple[str, ...], why: str, form: str | None) -> None:
-    """Take lessons out of the archive."""
-    with open_book(cli) as book:
-        print_changed(book.unarchive(*full_ids(book, ids), why=why), form, "Took out of the archive")
-
-
-def full_ids(book: LessonBook, prefixes: tuple[str, ...]) -> list[str]:
-    return list(dict.fromkeys(find_lesson(book, prefix).id for prefix in prefixes))
-
-
-def print_changed(answer: Answer[int], form: str | None, verb: str) -> None:
-    outcome = f"{verb} {count_of(answer.data, 'lesson', 'lessons')}; {UNDO}"
-    print_answer(answer, form, lambda changed: say(outcome if changed else "Nothing to do: that is so already."))
+archive_command = mark_command(
+    "archive", "Hide lessons from searches without losing them; `search --include-archived` finds them.", "Archived"
+)
+unarchive_command = mark_command("unarchive", "Take lessons out of the archive.", "Took out of the archive")
 
 
 def review_step(book: LessonBook, due: ReviewDue) -> Step:
@@ -129,19 +126,8 @@ def review_step(book: LessonBook, due: ReviewDue) -> Step:
         if choice is ARCHIVE:
             book.archive(id)
             return f"Archived; `nacre lesson unarchive {short(id)}` brings it back."
-        level = lower_level(due.lesson) if choice is LESS else None
+        # The next level below; the lowest stays.
+        level = NAMES[max(0, LEVELS[due.lesson.confidence].ordinal - 2)] if choice is LESS else None
         return f"It holds, with {book.validate(id, level).data.confidence} confidence."
 
     return Step(due.why, (HOLDS, LESS, ARCHIVE, TRASH), apply, f"{short(id)}  {summarize(due.lesson)}")
-
-
-def lower_level(lesson: Lesson) -> str:
-    """The next level below; the lowest stays."""
-    return NAMES[max(0, LEVELS[lesson.confidence].ordinal - 2)]
-
-
-def due_columns(now: float) -> list[Column[ReviewDue]]:
-    columns: list[Column[ReviewDue]] = lesson_columns(
-        lambda due: due.lesson, now, lambda due: f"{summarize(due.lesson)}\n({due.why})"
-    )
-    return [*columns, Column("why", lambda due: due.why, only="tsv")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 import click
 
@@ -11,28 +11,20 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lesson.common import LEVELS, lesson_columns, open_book, print_list, summarize, terms_option
 from nacre.cli.options import combine, command, form_option
-from nacre.cli.ui.output import Column, say
+from nacre.cli.ui.output import Column
 from nacre.lessons import LessonHit
 from nacre.lessons.recall import EXPANSIONS, STRATEGIES, LessonFilters
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class FilterOptions(TypedDict):
-    tags: tuple[str, ...] | None
-    all_tags: bool
-    contexts: tuple[str, ...] | None
-    source: str | None
-    confidence_min: str | None
-    agent: str | None
-    include_archived: bool
-    include_superseded: bool
-
-
 def filter_options(command: F) -> F:
+    """Named as `LessonFilters`: what is given goes to the book as it is."""
     return combine(
         terms_option("-g", "--tags", "tags", help="With any of these tags, or those under them: api,git."),
-        click.option("--all-tags", is_flag=True, help="With all of the tags instead of any."),
+        click.option(
+            "--all-tags", "match", flag_value="all", default="any", help="With all of the tags instead of any."
+        ),
         terms_option("--context", "--contexts", "contexts", help="What applies in this situation."),
         click.option("-s", "--source", metavar="NAME", help="From this source, or one under it."),
         click.option("--confidence-min", metavar="LEVEL", help=f"At least this sure: {LEVELS}."),
@@ -70,12 +62,12 @@ def search_command(
     expand: str | None,
     why: bool,
     form: str | None,
-    **filters: Unpack[FilterOptions],
+    **filters: Unpack[LessonFilters],
 ) -> None:
     """Find the lessons that answer a question, best first."""
     with open_book(cli, model=True) as book:
         results = book.recall(
-            " ".join(words), limit=limit, strategy=strategy, freshness=fresh, expand=expand, **lesson_filters(filters)
+            " ".join(words), limit=limit, strategy=strategy, freshness=fresh, expand=expand, **filters
         )
     print_list(results, result_columns(cli.now(), why=why), form)
     if not results.data:
@@ -86,27 +78,13 @@ def search_command(
 @filter_options
 @limit_option(50)
 @form_option()
-def list_command(cli: CliContext, limit: int, form: str | None, **filters: Unpack[FilterOptions]) -> None:
+def list_command(cli: CliContext, limit: int, form: str | None, **filters: Unpack[LessonFilters]) -> None:
     """List the newest lessons, or those that match filters."""
     with open_book(cli) as book:
-        lessons = book.list(limit, **lesson_filters(filters))
-    print_list(lessons, lesson_columns(lambda lesson: lesson, cli.now()), form)
-    if not lessons.data:
-        filtered = any(filters.values())
-        say("No lesson matches." if filtered else "There are no lessons yet; `nacre lesson add` stores one.")
-
-
-def lesson_filters(options: FilterOptions) -> LessonFilters:
-    return {
-        "tags": options["tags"] or (),
-        "match": "all" if options["all_tags"] else "any",
-        "contexts": options["contexts"] or (),
-        "source": options["source"],
-        "confidence_min": options["confidence_min"],
-        "agent": options["agent"],
-        "include_archived": options["include_archived"],
-        "include_superseded": options["include_superseded"],
-    }
+        lessons = book.list(limit, **filters)
+    filtered = any(value for name, value in filters.items() if name != "match")
+    empty = "No lesson matches." if filtered else "There are no lessons yet; `nacre lesson add` stores one."
+    print_list(lessons, lesson_columns(lambda lesson: lesson, cli.now()), form, empty)
 
 
 def result_columns(now: float, *, why: bool) -> list[Column[LessonHit]]:

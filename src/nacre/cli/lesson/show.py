@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 
 import click
 
@@ -26,7 +26,6 @@ from nacre.cli.ui.output import Column, printable, put, say, shortened
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.times import age
 from nacre.lessons import Answer, Lesson, LessonBook, Related
-from nacre.model import Edge, Memory
 from nacre.model.instants import iso
 from nacre.model.memory import Json
 
@@ -49,11 +48,7 @@ class LinkedLesson:
     links: tuple[LessonLink, ...]
 
     def to_dict(self) -> dict[str, Json]:
-        links: list[Json] = [
-            {"relation": link.relation, "direction": link.direction, "id": link.id, "title": link.title}
-            for link in self.links
-        ]
-        return {**self.lesson.to_dict(), "links": links}
+        return {**self.lesson.to_dict(), "links": [asdict(link) for link in self.links]}
 
 
 @command("show")
@@ -71,13 +66,9 @@ def links_of(book: LessonBook, id: str) -> Iterator[LessonLink]:
     graph = book.store.subgraph([id], depth=1)
     for edge in graph.edges:
         if id in (edge.source, edge.target):
-            yield link_of(edge, id, graph.nodes)
-
-
-def link_of(edge: Edge, id: str, memories: Mapping[str, Memory]) -> LessonLink:
-    direction, other = ("out", edge.target) if edge.source == id else ("in", edge.source)
-    memory = memories.get(other)
-    return LessonLink(edge.rel, direction, other, (memory.title or shortened(memory.text)) if memory else "")
+            direction, other = ("out", edge.target) if edge.source == id else ("in", edge.source)
+            memory = graph.nodes.get(other)
+            yield LessonLink(edge.rel, direction, other, (memory.title or shortened(memory.text)) if memory else "")
 
 
 def lesson_lines(linked: LinkedLesson, now: float) -> Iterator[str]:
@@ -124,9 +115,18 @@ def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, 
     with open_book(cli) as book:
         lesson = Lesson.of(find_lesson(book, id))
         related = book.related(lesson.id, depth=depth, relations=relations)
-    print_list(related, related_columns(cli.now()), form)
-    if not related.data:
-        say(f"No link leads from {name_lesson(lesson)} to another lesson.")
+    columns: list[Column[Related]] = lesson_columns(lambda each: each.lesson, cli.now())
+    columns[1:1] = [
+        Column(
+            "relation",
+            lambda each: each.relation,
+            lambda each: f"{each.relation} {ARROWS[each.direction]}",
+            style="magenta",
+        ),
+        Column("direction", lambda each: each.direction, only="tsv"),
+        Column("depth", lambda each: str(each.depth), right=True),
+    ]
+    print_list(related, columns, form, f"No link leads from {name_lesson(lesson)} to another lesson.")
 
 
 @command("link")
@@ -162,17 +162,3 @@ def unlink_command(cli: CliContext, source: str, target: str, relation: str | No
         kind = f" of the relation {relation!r}" if relation else ""
         raise NotFound(f"no link{kind} leads from {short(a.id)} to {short(b.id)}.")
     print_answer(removed, form, lambda count: say(f"Removed {count_of(count, 'link', 'links')}; {UNDO}"))
-
-
-def related_columns(now: float) -> list[Column[Related]]:
-    columns: list[Column[Related]] = lesson_columns(lambda each: each.lesson, now)
-    id, confidence, *others = columns
-    relation: Column[Related] = Column(
-        "relation",
-        lambda each: each.relation,
-        lambda each: f"{each.relation} {ARROWS[each.direction]}",
-        style="magenta",
-    )
-    direction: Column[Related] = Column("direction", lambda each: each.direction, only="tsv")
-    depth: Column[Related] = Column("depth", lambda each: str(each.depth), right=True)
-    return [id, relation, direction, depth, confidence, *others]

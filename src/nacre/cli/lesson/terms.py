@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import click
 
 from nacre.cli.cli_context import CliContext
@@ -107,25 +110,19 @@ def tags_command(
         elif action == "merge":
             merge(book, TAG, pair, form, yes=yes, why=why)
         else:
-            relate_tags(book, action, pair, form)
+            actions: dict[str, tuple[Callable[[str, str], Answer[bool]], str]] = {
+                "alias": (book.alias_tag, "{!r} is stored as {!r} from now on"),
+                "synonym": (partial(book.relate_tags, relation="synonym"), "{!r} and {!r} are found together now"),
+                "child": (partial(book.relate_tags, relation="child_of"), "{!r} is found under {!r} now"),
+                "apart": (partial(book.keep_apart, TAG), "{!r} and {!r} are different, and nobody is asked again"),
+                "unrelate": (book.unrelate_tags, "{!r} and {!r} are unrelated now"),
+            }
+            relate, outcome = actions[action]
+            print_outcome(relate(*pair), form, outcome.format(*pair))
 
 
 def print_known(new: tuple[str, ...]) -> None:
     say(f"Added: {', '.join(new)}." if new else "They are known already.")
-
-
-def relate_tags(book: LessonBook, action: str, pair: tuple[str, str], form: str | None) -> None:
-    a, b = pair
-    if action == "alias":
-        print_outcome(book.alias_tag(a, b), form, f"{a!r} is stored as {b!r} from now on")
-    elif action == "synonym":
-        print_outcome(book.relate_tags(a, b, "synonym"), form, f"{a!r} and {b!r} are found together now")
-    elif action == "child":
-        print_outcome(book.relate_tags(a, b, "child_of"), form, f"{a!r} is found under {b!r} now")
-    elif action == "apart":
-        print_outcome(book.keep_apart(TAG, a, b), form, f"{a!r} and {b!r} are different, and nobody is asked again")
-    else:
-        print_outcome(book.unrelate_tags(a, b), form, f"{a!r} and {b!r} are unrelated now")
 
 
 def list_tags(book: LessonBook, form: str | None, *, counts: bool) -> None:
@@ -137,9 +134,7 @@ def list_tags(book: LessonBook, form: str | None, *, counts: bool) -> None:
         terms_column("synonyms", lambda each: each.synonyms),
         terms_column("under", lambda each: each.parents, wide=True),
     ]
-    print_list(tags, columns, form)
-    if not tags.data:
-        say("No lesson has a tag yet.")
+    print_list(tags, columns, form, "No lesson has a tag yet.")
 
 
 def review_tags(book: LessonBook, form: str | None) -> None:
@@ -153,12 +148,9 @@ def review_tags(book: LessonBook, form: str | None) -> None:
         Column("new", lambda each: each.keep, lambda each: with_count(each, each.keep), style="cyan"),
         Column("why", lambda each: each.reason, wide=True, wraps=True),
     ]
-    print_list(proposals, columns, form)
-    say(
-        "`nacre lesson tags --merge OLD NEW` merges two, --apart A B records that they are different."
-        if proposals.data
-        else "No two tags seem to mean the same."
-    )
+    print_list(proposals, columns, form, "No two tags seem to mean the same.")
+    if proposals.data:
+        say("`nacre lesson tags --merge OLD NEW` merges two, --apart A B records that they are different.")
 
 
 def tag_step(book: LessonBook, proposal: MergeProposal) -> Step:
@@ -181,31 +173,29 @@ def with_count(proposal: MergeProposal, name: str) -> str:
 
 
 @command("contexts")
-@click.option("--merge", "merged", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
+@click.option("--merge", nargs=2, metavar="OLD NEW", help="Replace OLD by NEW on every lesson.")
 @click.option("--child", nargs=2, metavar="A PARENT", help="What applies in PARENT applies in A too.")
 @click.option("--synonym", nargs=2, metavar="A B", help="A and B are two names of one situation.")
 @click.option("--unrelate", nargs=2, metavar="A B", help="Remove the relations between the two.")
 @yes_option
 @why_option
 @form_option()
-def contexts_command(
-    cli: CliContext, merged: Pair, child: Pair, synonym: Pair, unrelate: Pair, yes: bool, why: str, form: str | None
-) -> None:
+def contexts_command(cli: CliContext, /, yes: bool, why: str, form: str | None, **pairs: Pair) -> None:
     """List the situations that lessons apply in; merge them or relate them."""
-    action = one_action(merge=merged, child=child, synonym=synonym, unrelate=unrelate)
+    action = one_action(**pairs)
+    pair = pairs.get(action or "")
     with open_book(cli, make=action is not None) as book:
-        if merged:
-            merge(book, CONTEXT, merged, form, yes=yes, why=why)
-        elif child:
-            print_outcome(book.relate_contexts(*child, "child_of"), form, f"{child[0]!r} is under {child[1]!r} now")
-        elif synonym:
-            outcome = f"{synonym[0]!r} and {synonym[1]!r} are found together now"
-            print_outcome(book.relate_contexts(*synonym, "synonym"), form, outcome)
-        elif unrelate:
-            outcome = f"{unrelate[0]!r} and {unrelate[1]!r} are unrelated now"
-            print_outcome(book.unrelate_contexts(*unrelate), form, outcome)
-        else:
+        if pair is None:
             list_contexts(book, form)
+        elif action == "merge":
+            merge(book, CONTEXT, pair, form, yes=yes, why=why)
+        elif action == "child":
+            print_outcome(book.relate_contexts(*pair, "child_of"), form, "{!r} is under {!r} now".format(*pair))
+        elif action == "synonym":
+            outcome = "{!r} and {!r} are found together now".format(*pair)
+            print_outcome(book.relate_contexts(*pair, "synonym"), form, outcome)
+        else:
+            print_outcome(book.unrelate_contexts(*pair), form, "{!r} and {!r} are unrelated now".format(*pair))
 
 
 def list_contexts(book: LessonBook, form: str | None) -> None:
@@ -217,9 +207,7 @@ def list_contexts(book: LessonBook, form: str | None) -> None:
         terms_column("also", lambda each: each.aliases),
         terms_column("in", lambda each: each.parents, wide=True),
     ]
-    print_list(contexts, columns, form)
-    if not contexts.data:
-        say("No lesson has a context; `nacre lesson edit ID --contexts …` sets one.")
+    print_list(contexts, columns, form, "No lesson has a context; `nacre lesson edit ID --contexts …` sets one.")
 
 
 @command("sources")
@@ -300,13 +288,9 @@ def list_sources(book: LessonBook, form: str | None, *, review: bool) -> None:
         Column("status", source_status),
         Column("description", lambda each: each.description, wide=True, wraps=True),
     ]
-    print_list(sources, columns, form)
-    if review:
-        say(
-            "`nacre lesson sources --confirm NAME` accepts one, --merge OLD NEW replaces it."
-            if sources.data
-            else "No source waits for review."
-        )
+    print_list(sources, columns, form, "No source waits for review." if review else "")
+    if review and sources.data:
+        say("`nacre lesson sources --confirm NAME` accepts one, --merge OLD NEW replaces it.")
 
 
 def source_status(source: SourceInfo) -> str:

@@ -85,15 +85,11 @@ def styled(text: str, owner: int | None) -> str:
 def plot_legend(curves: Sequence[Curve], fates: Sequence[str], floor: float, *, columns: int) -> Iterator[str]:
     """`fates` say why a curve may fall below the floor; empty where it may not."""
     for number, (each, fate) in enumerate(zip(curves, fates, strict=True)):
-        numbers = figures(each, fate, floor)
+        scores = f"{each.points[0][1]:.2f} → {each.points[-1][1]:.2f}"
+        numbers = f"{scores}, {fate or falls(each, floor)}".rstrip(", ")
         label = shortened(each.label, max(16, columns - len(numbers) - 6))
         yield f"{styled('──', number)} {label}  {click.style(numbers, dim=True)}"
     yield f"{click.style('··', dim=True)} {floor:g}: `nacre prune` removes what falls below"
-
-
-def figures(each: Curve, fate: str, floor: float) -> str:
-    scores = f"{each.points[0][1]:.2f} → {each.points[-1][1]:.2f}"
-    return f"{scores}, {fate or falls(each, floor)}".rstrip(", ")
 
 
 def falls(each: Curve, floor: float) -> str:

@@ -9,7 +9,7 @@ from nacre.cli.ui.output import say
 from nacre.model import Conflict, Memory, RememberResult
 from nacre.model.review import ReviewItem
 
-# The judge's names for why it thinks so; one that is missing here is told as it is.
+# The judge's names for its reasons, as sentences; one that is missing here is printed as it is.
 REASONS = {
     "polarity": "one is for it, the other against",
     "negation_diff": "one denies the other",
@@ -43,13 +43,12 @@ def conflict_sentence(conflict: Conflict) -> str:
 
 
 def conflict_reason(conflict: Conflict) -> str:
+    """With the words that decided."""
     reason = REASONS.get(conflict.reason, conflict.reason)
-    return f"{reason}: {decided_by(conflict)}" if any(conflict.words) else reason
-
-
-def decided_by(conflict: Conflict) -> str:
     newer, older = conflict.words
-    return f"{newer!r} now, {older!r} before" if newer and older and newer != older else repr(newer or older)
+    if newer and older and newer != older:
+        return f"{reason}: {newer!r} now, {older!r} before"
+    return f"{reason}: {(newer or older)!r}" if newer or older else reason
 
 
 def remedy(result: RememberResult, *, noted: bool) -> str:
@@ -65,8 +64,7 @@ def remedy(result: RememberResult, *, noted: bool) -> str:
 
 def both_texts(conflict: Conflict) -> str:
     """The two texts, one a line."""
-    sides = (conflict.a, conflict.b)
-    return "\n".join(f"{short(memory.id)} {excerpt(memory)}" for memory in sides)
+    return "\n".join(f"{short(memory.id)} {excerpt(memory)}" for memory in (conflict.a, conflict.b))
 
 
 def report_refused(conflicts: Sequence[object]) -> None:

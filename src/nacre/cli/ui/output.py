@@ -39,7 +39,7 @@ class Column(Generic[T]):
     right: bool = False
     least_width: int = 0
 
-    def shown(self, item: T) -> str:
+    def brief_text(self, item: T) -> str:
         return printable((self.brief or self.text)(item))
 
 
@@ -52,7 +52,7 @@ def print_items(
     if chosen in DATA:
         print_data([record(item) for item in items], chosen)
     elif chosen == "markdown":
-        print_markdown([column.name for column in table], ([each.shown(item) for each in table] for item in items))
+        print_markdown([column.name for column in table], ([each.brief_text(item) for each in table] for item in items))
     elif chosen == "tsv":
         print_rows([column.text(item) for column in columns if column.only != "table"] for item in items)
     elif items:
@@ -178,7 +178,7 @@ def draw_table(items: Sequence[T], columns: Sequence[Column[T]]) -> None:
         )
     for item in items:
         # Text, not a string: a stored "[red]" is to be read, not obeyed.
-        table.add_row(*(Text(column.shown(item)) for column in fitting))
+        table.add_row(*(Text(column.brief_text(item)) for column in fitting))
     # Captured, because rich would end the process with a code of its own when the reader of a pipe has gone.
     with console.capture() as drawn:
         console.print(table)

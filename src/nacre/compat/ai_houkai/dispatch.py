@@ -9,7 +9,8 @@ from .mcp_server.server import _get_store
 from .memory_system import MemoryStore
 
 store: MemoryStore | None = None  # whoever has a store of their own puts it here
-ROUNDED = 4
+ROUNDED = 4  # decimals of a score
+RETURNED = ("id", "text", "type", "tags", "importance", "score")
 
 
 def _dispatch_tool(name: str, arguments: str | dict[str, Any]) -> str:
@@ -18,15 +19,11 @@ def _dispatch_tool(name: str, arguments: str | dict[str, Any]) -> str:
     if name == "remember":
         return as_json({"id": memory.remember(**value).id, "stored": True})
     if name == "recall":
-        return as_json({"results": [search_result(each.to_dict(), score) for each, score in memory.recall(**value)]})
+        hits = [{**each.to_dict(), "score": round(score, ROUNDED)} for each, score in memory.recall(**value)]
+        return as_json({"results": [{field: hit[field] for field in RETURNED} for hit in hits]})
     if name == "forget":
         return as_json({"deleted": memory.forget(**value)})
     return as_json({"error": f"unknown tool: {name}"})
-
-
-def search_result(memory: dict[str, Any], score: float) -> dict[str, Any]:
-    kept = ("id", "text", "type", "tags", "importance")
-    return {**{name: memory[name] for name in kept}, "score": round(score, ROUNDED)}
 
 
 def as_json(answer: dict[str, Any]) -> str:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from secrets import randbits
 from typing import Any
 
 from nacre.errors import InvalidInput, LinkRefused, MemoryNotFound, SupersedeCycle, UnknownName
@@ -16,14 +15,13 @@ from nacre.lessons.vocabulary import TAG, Vocabulary, nearest, normalize, relati
 from nacre.transfer.foreign.ai_lessons import level
 
 from .config import Config
-from .db import book_of, init_db
+from .db import book_of, init_db, ulid
 from .embeddings import embed_text as embed_text
 from .search import SearchResult as SearchResult
 from .search import graph_walk as graph_walk
 from .search import hybrid_search as hybrid_search
 from .search import keyword_search as keyword_search
 from .search import vector_search as vector_search
-from .ulid import RANDOM_BITS, ulid
 
 STRATEGIES = {"hybrid": hybrid_search, "semantic": vector_search, "keyword": keyword_search, "graph": graph_walk}
 Names = list[str] | None
@@ -82,7 +80,7 @@ def _run_migrations(config: Config | None = None) -> None:
 
 
 def _generate_id() -> str:
-    return ulid(time.time(), randbits(RANDOM_BITS))
+    return ulid(time.time())
 
 
 def add_lesson(

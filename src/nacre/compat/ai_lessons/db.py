@@ -18,7 +18,7 @@ from nacre.files import private_folder
 from nacre.lessons import Answer, Lesson, LessonBook
 from nacre.lessons.book import LessonFields, every_lesson
 from nacre.lessons.lesson import normalize_title
-from nacre.lessons.vocabulary import ALIAS_OF, PARENTS, SYNONYMS, TAG
+from nacre.lessons.vocabulary import TAG, Key
 from nacre.memory_store import MemoryStore
 from nacre.model.instants import iso
 from nacre.settings import Settings
@@ -27,10 +27,11 @@ from nacre.transfer.foreign.ai_lessons import TABLES as OLDER_TABLES
 from nacre.transfer.import_archive import import_foreign
 
 from .config import Config, get_config, settings_of
-from .ulid import RANDOM_BITS, ulid
 
 BACKUP_SUFFIX = ".before-nacre"
 LOCK_TIMEOUT = 5.0  # seconds to wait for another program that uses the file
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # of a ULID: Crockford's base 32, without letters that look like digits
+ID_LENGTH, RANDOM_BITS = 26, 80
 Row = tuple[object, ...]
 TABLES = {
     "meta": "key TEXT PRIMARY KEY, value TEXT",
@@ -45,16 +46,19 @@ TABLES = {
     "lesson_embeddings": "lesson_id TEXT PRIMARY KEY, embedding BLOB",
 }
 INDEXES = {
-    "idx_lesson_tags_tag": "lesson_tags(tag)",
-    "idx_lesson_tags_lesson": "lesson_tags(lesson_id)",
-    "idx_lesson_contexts_context": "lesson_contexts(context)",
-    "idx_edges_from": "edges(from_id)",
-    "idx_edges_to": "edges(to_id)",
-    "idx_lessons_created": "lessons(created_at)",
+    "idx_lesson_tags_tag": "lesson_tags(tag)", "idx_lesson_tags_lesson": "lesson_tags(lesson_id)",
+    "idx_lesson_contexts_context": "lesson_contexts(context)", "idx_edges_from": "edges(from_id)",
+    "idx_edges_to": "edges(to_id)", "idx_lessons_created": "lessons(created_at)",
     "idx_lessons_updated": "lessons(updated_at)",
-}
+}  # fmt: skip
 _books: dict[str, LessonBook] = {}
 _opening = threading.Lock()
+
+
+def ulid(seconds: float) -> str:
+    """An id that sorts by creation time; `seconds` since the epoch."""
+    number = (int(seconds * 1000) << RANDOM_BITS) | randbits(RANDOM_BITS)
+    return "".join(ALPHABET[number >> 5 * place & 31] for place in reversed(range(ID_LENGTH)))
 
 
 class Book(LessonBook):
@@ -66,7 +70,7 @@ class Book(LessonBook):
     def learn(
         self, title: str, content: str, *, id: str | None = None, **fields: Unpack[LessonFields]
     ) -> Answer[Lesson]:
-        return super().learn(title, content, id=id or ulid(self.store.now(), randbits(RANDOM_BITS)), **fields)
+        return super().learn(title, content, id=id or ulid(self.store.now()), **fields)
 
 
 def book_of(config: Config | None = None) -> LessonBook:
@@ -179,9 +183,9 @@ def table_rows(book: LessonBook) -> Iterator[tuple[str, Iterable[Row]]]:
 
 def tag_relations(book: LessonBook) -> Iterator[Row]:
     for name, data in book.store.vocabulary(TAG).items():
-        if data.get(ALIAS_OF):
-            yield name, data[ALIAS_OF], "alias"
-        for key, relation in ((SYNONYMS, "synonym"), (PARENTS, "child_of")):
+        if data.get(Key.ALIAS_OF):
+            yield name, data[Key.ALIAS_OF], "alias"
+        for key, relation in ((Key.SYNONYMS, "synonym"), (Key.PARENTS, "child_of")):
             others = data.get(key)
             yield from ((name, other, relation) for other in (others if isinstance(others, list) else ()))
 

@@ -9,10 +9,8 @@ from typing import Any, TypeVar, cast
 
 from nacre.compat.amplihack_memory._base import Embedding, OwnDatabase, default_path, strip_name
 from nacre.engine.change_set import ChangeSet
-from nacre.minds import records
-from nacre.minds.cognitive import CAPACITY, KEYWORDS, RECENT, SIMILAR
+from nacre.minds.cognitive import CAPACITY, KEYWORDS, PENDING, RECENT, RESOLVED, SIMILAR, TRIGGERED, SemanticFact
 from nacre.minds.cognitive import CognitiveMemory as Native
-from nacre.minds.records import PENDING, RESOLVED, TRIGGERED
 from nacre.model import Memory
 from nacre.model.memory import Json
 from nacre.text.grammar import negation_diff
@@ -56,9 +54,9 @@ class CognitiveMemory(OwnDatabase, Native):
         super().__init__(agent, self.db_path)
 
     def _commit(
-        self, name: str, drafts: Sequence[Memory], decide: Callable[[], ChangeSet | None], *, why: str = ""
+        self, name: str, drafts: Sequence[Memory], decide: Callable[[], ChangeSet | None] | None = None
     ) -> list[Memory]:
-        done = super()._commit(name, drafts, decide, why=why)
+        done = super()._commit(name, drafts, decide)
         if given_up := [memory.id for memory in done if memory.status == "trashed"]:
             self.store.purge(*given_up)
         return done
@@ -81,7 +79,7 @@ class CognitiveMemory(OwnDatabase, Native):
     check_triggers = converted_by(memory_types.ProspectiveMemory, Native.check_triggers)
     get_prospective = converted_by(memory_types.ProspectiveMemory, Native.get_prospective)
 
-    def get_all_facts(self, limit: int = 50) -> list[records.SemanticFact]:
+    def get_all_facts(self, limit: int = 50) -> list[SemanticFact]:
         """The surest first."""
         return self.search_facts("", limit)
 

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from nacre.compat.amplihack_memory._base import Mutable
-from nacre.minds import records
-from nacre.minds.records import MemoryCategory as MemoryCategory
+from nacre.minds import cognitive as records
+from nacre.minds.cognitive import MemoryCategory as MemoryCategory
 
 
 class LocalTimes(Mutable):

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,9 @@ def folded(tensors: Mapping[str, Vectors]) -> dict[str, Vectors]:
     gain, shift = _norm(tensors, "embeddings")
     for layer in range(LAYERS):
         prefix = f"encoder.layer.{layer}"
-        qkv, qkv_bias = _attention_input(tensors, f"{prefix}.attention.self")
+        inputs = [_dense(tensors, f"{prefix}.attention.self.{part}") for part in ("query", "key", "value")]
+        qkv = np.concatenate([weight for weight, _ in inputs], axis=1)
+        qkv_bias = np.concatenate([bias for _, bias in inputs])
         out, out_bias = _dense(tensors, f"{prefix}.attention.output.dense")
         parts[f"qkv_weight_{layer}"] = qkv * gain[:, None]
         parts[f"qkv_bias_{layer}"] = qkv_bias + shift @ qkv
@@ -84,11 +87,6 @@ def _norm(tensors: Mapping[str, Vectors], prefix: str) -> tuple[Vectors, Vectors
 
 def _dense(tensors: Mapping[str, Vectors], prefix: str) -> tuple[Vectors, Vectors]:
     return tensors[f"{prefix}.weight"].T, tensors[f"{prefix}.bias"]
-
-
-def _attention_input(tensors: Mapping[str, Vectors], prefix: str) -> tuple[Vectors, Vectors]:
-    parts = [_dense(tensors, f"{prefix}.{part}") for part in ("query", "key", "value")]
-    return np.concatenate([weight for weight, _ in parts], axis=1), np.concatenate([bias for _, bias in parts])
 
 
 # Ranges are fixed (calibrated by scripts/draw_minilm_graph.py), not taken from each run: a range of the run makes
@@ -195,9 +193,10 @@ def convert(safetensors: Path, tokenizer: Path, target: Path, *, source: str, pr
             for name in (GRAPH, WEIGHTS):
                 (original / name).replace(target / name)
     about = About(variant=variant, worst_cosine=round(worst, 5), source=source)
-    (target / ABOUT).write_text(json.dumps(about.as_json()), encoding="utf-8")
+    (target / ABOUT).write_text(json.dumps(asdict(about)), encoding="utf-8")
     for path in target.iterdir():
-        _flush(path)
+        with path.open("rb+") as file:
+            os.fsync(file.fileno())
     progress(STEPS, STEPS, "embedding model ready")
     return about
 
@@ -224,8 +223,3 @@ def write_weights(path: Path, variant: Variant, tensors: Mapping[str, NDArray[np
 def _write_variant(folder: Path, variant: Variant, tensors: Mapping[str, NDArray[np.generic]]) -> None:
     shutil.copyfile(Path(__file__).with_name(f"{variant}.onnx"), folder / GRAPH)
     write_weights(folder / WEIGHTS, variant, tensors)
-
-
-def _flush(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())

@@ -9,7 +9,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -107,9 +107,6 @@ class About:
     variant: Variant
     worst_cosine: float  # of the converted graph to the original, over the fixed check sentences
     source: str
-
-    def as_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def models_directory(directory: Path | None = None) -> Path:

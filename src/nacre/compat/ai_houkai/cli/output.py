@@ -55,19 +55,11 @@ def show_memories(matches: Sequence[Memory], fmt: str = "auto", scores: Sequence
         show_rows(names, [[cell(name, row[name], chosen(fmt)) for name in names] for row in rows], fmt)
 
 
-def shortened(id: str) -> str:
-    return id[:SHORT]
-
-
-def cut(text: str) -> str:
-    return text if len(text) <= COLUMN_WIDTH else text[: COLUMN_WIDTH - 1] + "…"
-
-
 READABLE: dict[str, Callable[[Any], str]] = {
-    "id": shortened,
+    "id": lambda id: id[:SHORT],
     "importance": fmt_importance,
     "created_at": fmt_age,
-    "text": cut,
+    "text": lambda text: text if len(text) <= COLUMN_WIDTH else text[: COLUMN_WIDTH - 1] + "…",
 }
 
 

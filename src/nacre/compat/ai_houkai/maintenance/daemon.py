@@ -1,4 +1,4 @@
-"""The file that tells a maintenance process, its start and its end."""
+"""Starts and stops the maintenance process, and finds it by its pid file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from pathlib import Path
 
 from nacre.files import atomic_write, private_folder
 from nacre.lifecycle import daemon
-from nacre.lifecycle import daemon as processes
 
-get_pid = daemon.get_pid
-stop_daemon = daemon.stop_daemon
+get_pid, remove_pid, stop_daemon = daemon.get_pid, daemon.remove_pid, daemon.stop_daemon
 
 
 def write_pid(pid_path: str | Path, pid: int) -> None:
@@ -19,13 +17,9 @@ def write_pid(pid_path: str | Path, pid: int) -> None:
     atomic_write(Path(pid_path), str(pid))
 
 
-def remove_pid(pid_path: str | Path) -> None:
-    daemon.remove_pid(pid_path)
-
-
 def is_alive(pid_path: str | Path) -> bool:
     pid = get_pid(pid_path)
-    return pid is not None and processes.is_alive(pid)
+    return pid is not None and daemon.is_alive(pid)
 
 
 def spawn_detached(store_path: str, collection: str, log_path: str, pid_path: str) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nacre.compat.ai_houkai.memory_system.store import MemoryStore
+from nacre.compat.ai_houkai.memory_system.store import Memory, MemoryStore
 
 from ..memory_system.decay import DecayEngine
 from ..memory_system.reflection import ReflectionEngine
@@ -66,12 +66,16 @@ class MaintenanceScheduler:
         result = TickResult()
         if self.decay_every is not None and state.next_run_at(state.last_decay_at, self.decay_every, at) <= at:
             result.ran_decay = True
-            result.decayed, result.decay_error = run_job(lambda: self._decay(at))
+            decay = DecayEngine(self.store, self.decay_rate, self.min_score, self.protect_types)
+            result.decayed, result.decay_error = run_job(lambda: decay.prune(now=at))
             if result.decay_error is None:
                 state.last_decay_at, state.total_decayed = at, state.total_decayed + result.decayed
         if self.reflect_every is not None and state.next_run_at(state.last_reflect_at, self.reflect_every, at) <= at:
             result.ran_reflect = True
-            result.reflected, result.reflect_error = run_job(self._reflect)
+            reflection = ReflectionEngine(self.store, min_cluster_size=self.min_cluster_size)
+            result.reflected, result.reflect_error = run_job(
+                lambda: reflection.reflect(dry_run=not self.reflect_apply, consolidate=self.reflect_apply)
+            )
             if result.reflect_error is None and self.reflect_apply:
                 state.last_reflect_at, state.total_reflected = at, state.total_reflected + result.reflected
         state.save(self.state_path)
@@ -83,23 +87,16 @@ class MaintenanceScheduler:
             log.info("maintenance: %s", self.tick().summary())
             stop.wait(self.tick_interval)
 
-    def _decay(self, now: float) -> int:
-        engine = DecayEngine(self.store, self.decay_rate, self.min_score, self.protect_types)
-        return len(engine.prune(now=now))
-
-    def _reflect(self) -> int:
-        engine = ReflectionEngine(self.store, min_cluster_size=self.min_cluster_size)
-        return len(engine.reflect(dry_run=not self.reflect_apply, consolidate=self.reflect_apply))
-
 
 def make_scheduler(store: MemoryStore, known: MaintenanceConfig) -> MaintenanceScheduler:
     data: dict[str, Any] = {each.name: getattr(known, each.name) for each in fields(MaintenanceScheduler)[1:]}
     return MaintenanceScheduler(store, **data)
 
 
-def run_job(job: Callable[[], int]) -> tuple[int, str | None]:
+def run_job(job: Callable[[], Sequence[Memory]]) -> tuple[int, str | None]:
+    """How many memories the job returned, or why it failed."""
     try:
-        return job(), None
+        return len(job()), None
     except Exception as error:  # whatever it is: the other job must not wait for somebody to mend this one
         log.exception("A job of the maintenance failed.")
         return 0, str(error) or type(error).__name__

@@ -46,15 +46,10 @@ def _store_of(session: ToolSession) -> MemoryStore:
 
 
 def _remember(
-    session: ToolSession,
-    text: str,
-    type: str = "semantic",
-    tags: list[str] | None = None,
-    importance: float = 0.5,
-    source: str | None = None,
-    on_conflict: Literal["ignore", "warn", "supersede", "raise"] = "ignore",
+    session: ToolSession, text: str, type: str = "semantic", tags: list[str] | None = None, importance: float = 0.5,
+    source: str | None = None, on_conflict: Literal["ignore", "warn", "supersede", "raise"] = "ignore",
     polarity: int = 0,
-) -> dict[str, Json]:
+) -> dict[str, Json]:  # fmt: skip
     handling: dict[str, Any] = {"on_conflict": on_conflict, "polarity": polarity}
     try:
         kept = _store_of(session).remember_result(text, type, tags or [], importance, source, **handling)
@@ -115,26 +110,18 @@ def _journal_tail(
 
 
 def _export(
-    session: ToolSession,
-    path: str,
-    include_vectors: bool = True,
-    include_superseded: bool = False,
-    type: str | None = None,
-    tag: str | None = None,
-    since: float | None = None,
-) -> dict[str, Json]:
+    session: ToolSession, path: str, include_vectors: bool = True, include_superseded: bool = False,
+    type: str | None = None, tag: str | None = None, since: float | None = None,
+) -> dict[str, Json]:  # fmt: skip
     types, tags = [type] if type else None, [tag] if tag else None
     data = _store_of(session).export(new_archive_path(path), include_vectors, include_superseded, types, tags, since)
     return {"path": str(data.path), "count": data.count, "bytes": data.bytes, "elapsed": data.elapsed}
 
 
 def _import(
-    session: ToolSession,
-    path: str,
-    on_conflict: Literal["skip", "overwrite", "rename", "error"] = "skip",
-    regenerate_vectors: bool = False,
-    dry_run: bool = False,
-) -> dict[str, Json]:
+    session: ToolSession, path: str, on_conflict: Literal["skip", "overwrite", "rename", "error"] = "skip",
+    regenerate_vectors: bool = False, dry_run: bool = False,
+) -> dict[str, Json]:  # fmt: skip
     try:
         data = _store_of(session).import_(path, on_conflict, regenerate_vectors, dry_run)
     except (ImportError, ImportConflictError) as error:

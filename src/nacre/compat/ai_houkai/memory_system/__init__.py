@@ -24,24 +24,7 @@ from .journal import Journal, JournalEntry
 from .reflection import ReflectionEngine
 
 __all__ = [
-    "Conflict",
-    "ConflictError",
-    "ConflictFn",
-    "DecayEngine",
-    "ExpandSpec",
-    "ExportSummary",
-    "Graph",
-    "HybridWeights",
-    "ImportConflictError",
-    "ImportSummary",
-    "Journal",
-    "JournalEntry",
-    "Link",
-    "Memory",
-    "MemoryStore",
-    "MemoryType",
-    "PackResult",
-    "PackedMemory",
-    "ReflectionEngine",
-    "RememberResult",
-]
+    "Conflict", "ConflictError", "ConflictFn", "DecayEngine", "ExpandSpec", "ExportSummary", "Graph", "HybridWeights",
+    "ImportConflictError", "ImportSummary", "Journal", "JournalEntry", "Link", "Memory", "MemoryStore", "MemoryType",
+    "PackResult", "PackedMemory", "ReflectionEngine", "RememberResult",
+]  # fmt: skip

@@ -74,15 +74,9 @@ class Journal:
             log.warning("The journal %s was not written: %s", self.path, error)
 
     def read(
-        self,
-        since: float | None = None,
-        until: float | None = None,
-        op: str | None = None,
-        actor: str | None = None,
-        memory_id: str | None = None,
-        limit: int | None = None,
-        include_archives: bool = False,
-    ) -> Iterator[JournalEntry]:
+        self, since: float | None = None, until: float | None = None, op: str | None = None, actor: str | None = None,
+        memory_id: str | None = None, limit: int | None = None, include_archives: bool = False,
+    ) -> Iterator[JournalEntry]:  # fmt: skip
         """Oldest first; a line that cannot be read is passed over."""
         matches = (
             each

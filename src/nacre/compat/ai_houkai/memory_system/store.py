@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,15 +49,10 @@ Where = Mapping[str, Any]
 Rows = dict[str, Any]
 
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {
-    "$eq": lambda value, wanted: bool(value == wanted),
-    "$ne": lambda value, wanted: bool(value != wanted),
-    "$gt": lambda value, wanted: bool(value > wanted),
-    "$gte": lambda value, wanted: bool(value >= wanted),
-    "$lt": lambda value, wanted: bool(value < wanted),
-    "$lte": lambda value, wanted: bool(value <= wanted),
-    "$in": lambda value, wanted: value in wanted,
-    "$nin": lambda value, wanted: value not in wanted,
-}
+    "$eq": operator.eq, "$ne": operator.ne, "$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt,
+    "$lte": operator.le,
+    "$in": lambda value, wanted: value in wanted, "$nin": lambda value, wanted: value not in wanted,
+}  # fmt: skip
 JOINED: dict[str, Callable[..., bool]] = {"$and": all, "$or": any}
 USUAL = ("metadatas", "documents")
 
@@ -80,13 +76,9 @@ class Collection:
         return self.native.count(include_superseded=True, include_archived=True, include_expired=True)
 
     def get(
-        self,
-        ids: Sequence[str] | str | None = None,
-        where: Where | None = None,
-        limit: int | None = None,
-        offset: int = 0,
-        include: Sequence[str] = USUAL,
-    ) -> Rows:
+        self, ids: Sequence[str] | str | None = None, where: Where | None = None, limit: int | None = None,
+        offset: int = 0, include: Sequence[str] = USUAL,
+    ) -> Rows:  # fmt: skip
         matches = [memory for memory in self._chosen(ids) if matches_where(memory.to_metadata(), where)]
         return self._rows(matches[offset:][:limit], include)
 
@@ -99,12 +91,9 @@ class Collection:
         self.native.write("remember", new=drafts)
 
     def update(
-        self,
-        ids: Sequence[str],
-        metadatas: Sequence[Where] | None = None,
-        documents: Sequence[str] | None = None,
+        self, ids: Sequence[str], metadatas: Sequence[Where] | None = None, documents: Sequence[str] | None = None,
         **_: object,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Ignores unknown ids."""
         known = {memory.id for memory in self.native.get_many(ids)}
         metas = metadatas or [{}] * len(ids)
@@ -119,13 +108,9 @@ class Collection:
             self.native.purge(*self.get(ids, where)["ids"])
 
     def query(
-        self,
-        query_texts: Sequence[str] = (),
-        n_results: int = 10,
-        where: Where | None = None,
-        include: Sequence[str] = (*USUAL, "distances"),
-        query_embeddings: Sequence[Any] | None = None,
-    ) -> Rows:
+        self, query_texts: Sequence[str] = (), n_results: int = 10, where: Where | None = None,
+        include: Sequence[str] = (*USUAL, "distances"), query_embeddings: Sequence[Any] | None = None,
+    ) -> Rows:  # fmt: skip
         """The nearest of each question; a list for each, as Chroma gives it."""
         import numpy as np
 
@@ -186,8 +171,7 @@ def edit_from(meta: Where, text: str | None) -> Callable[[NativeMemory], NativeM
         stands = Memory.of(memory)
         said = stands.text if text is None else text
         value = Memory.from_record(memory.id, said, {**stands.to_metadata(), **meta}).native(memory.space)
-        kept = {name: getattr(value, name) for name in MUTABLE}
-        return replace(memory, **kept)
+        return replace(memory, **{name: getattr(value, name) for name in MUTABLE})
 
     return changed
 
@@ -242,22 +226,12 @@ _estimate_tokens = estimated_tokens
 
 class MemoryStore:
     def __init__(
-        self,
-        path: str | Path = "./.chroma",
-        collection: str = "ai_houkai",
-        embedding_model: str = MODEL,
-        *,
-        conflict_policy: str = "ignore",
-        conflict_threshold: float = 0.80,
-        contradiction_fn: ConflictFn | None = None,
-        hybrid_weights: HybridWeights | None = None,
-        actor: str = "lib",
-        journal_enabled: bool = True,
-        journal_path: str | Path | None = None,
-        journal_rotate_mb: float = 64,
-        journal_keep_days: float = 90,
+        self, path: str | Path = "./.chroma", collection: str = "ai_houkai", embedding_model: str = MODEL, *,
+        conflict_policy: str = "ignore", conflict_threshold: float = 0.80, contradiction_fn: ConflictFn | None = None,
+        hybrid_weights: HybridWeights | None = None, actor: str = "lib", journal_enabled: bool = True,
+        journal_path: str | Path | None = None, journal_rotate_mb: float = 64, journal_keep_days: float = 90,
         embedding_fn: Embedder | Callable[..., Any] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.path, self.collection_name, self.actor = str(path), collection, actor
         self.conflict_policy, self.conflict_threshold = conflict_policy, conflict_threshold
         self.contradiction_fn, self.hybrid_weights = contradiction_fn, hybrid_weights
@@ -290,47 +264,30 @@ class MemoryStore:
         return self.collection._chosen(None)
 
     def _log(
-        self,
-        op: str,
-        memory_id: str = "",
-        *,
-        before: dict[str, Any] | None = None,
-        after: dict[str, Any] | None = None,
-        meta: dict[str, Any] | None = None,
-    ) -> None:
+        self, op: str, memory_id: str = "", *, before: dict[str, Any] | None = None,
+        after: dict[str, Any] | None = None, meta: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         if self.journal_enabled:
             entry = JournalEntry(self.native.now(), op, self.actor, memory_id, before, after, meta or {})
             self.journal.append(entry)
 
     def remember(
-        self,
-        text: str,
-        type: str = "semantic",
-        tags: Iterable[str] = (),
-        importance: float = 0.5,
-        source: str | None = None,
-        *,
-        on_conflict: str | None = None,
-        contradiction_fn: ConflictFn | None = None,
+        self, text: str, type: str = "semantic", tags: Iterable[str] = (), importance: float = 0.5,
+        source: str | None = None, *, on_conflict: str | None = None, contradiction_fn: ConflictFn | None = None,
         polarity: int = 0,
-    ) -> Memory:
+    ) -> Memory:  # fmt: skip
         handling: dict[str, Any] = {"on_conflict": on_conflict, "contradiction_fn": contradiction_fn}
         return self.remember_result(text, type, tags, importance, source, polarity=polarity, **handling).memory
 
     def remember_result(
-        self,
-        text: str,
-        type: str = "semantic",
-        tags: Iterable[str] = (),
-        importance: float = 0.5,
-        source: str | None = None,
-        *,
-        on_conflict: str | None = None,
-        contradiction_fn: ConflictFn | None = None,
+        self, text: str, type: str = "semantic", tags: Iterable[str] = (), importance: float = 0.5,
+        source: str | None = None, *, on_conflict: str | None = None, contradiction_fn: ConflictFn | None = None,
         polarity: int = 0,
-    ) -> RememberResult:
+    ) -> RememberResult:  # fmt: skip
         """As `remember`, and returns the conflicts; `raise` is decided before anything is written."""
-        policy = check_policy(on_conflict or self.conflict_policy)
+        policy = on_conflict or self.conflict_policy
+        if policy not in POLICIES:
+            raise UnknownName("conflict policy", policy, POLICIES)
         fields: dict[str, Any] = {"type": type, "tags": list(tags), "source": source or "", "polarity": polarity}
         draft = self.native.draft(text, importance=clamp(importance), **fields)
         contradicts = contradiction_fn or self.contradiction_fn
@@ -374,20 +331,10 @@ class MemoryStore:
         return self.collection.count()
 
     def recall(
-        self,
-        query: str,
-        k: int = 5,
-        type: str | None = None,
-        tag: str | None = None,
-        min_importance: float | None = None,
-        *,
-        mode: str = "semantic",
-        weights: HybridWeights | None = None,
-        overfetch: int = 4,
-        expand: ExpandSpec | None = None,
-        include_superseded: bool = False,
-        touch: bool = True,
-    ) -> list[tuple[Memory, float]]:
+        self, query: str, k: int = 5, type: str | None = None, tag: str | None = None,
+        min_importance: float | None = None, *, mode: str = "semantic", weights: HybridWeights | None = None,
+        overfetch: int = 4, expand: ExpandSpec | None = None, include_superseded: bool = False, touch: bool = True,
+    ) -> list[tuple[Memory, float]]:  # fmt: skip
         if k <= 0:
             return []
         hits = self.native.recall(
@@ -405,25 +352,20 @@ class MemoryStore:
             min_importance=min_importance,
             include_superseded=include_superseded,
         )
-        used = {memory.id: memory for memory in self.native.get_many([hit.memory.id for hit in hits])}
-        return [(with_last_use(hit.memory, used), hit.score) for hit in hits]
+        stored = {memory.id: memory for memory in self.native.get_many([hit.memory.id for hit in hits])}
+        results = [(Memory.of(hit.memory), hit.score) for hit in hits]
+        for memory, _ in results:  # with the access that the recall itself counted
+            if memory.id in stored:
+                memory.last_accessed = stored[memory.id].last_accessed
+                memory.access_count = stored[memory.id].access_count
+        return results
 
     def recall_pack(
-        self,
-        query: str,
-        *,
-        token_budget: int = 800,
-        type: str | None = None,
-        tag: str | None = None,
-        min_importance: float | None = None,
-        mode: str = "hybrid",
-        weights: HybridWeights | None = None,
-        expand: ExpandSpec | None = None,
-        include_superseded: bool = False,
-        max_items: int = 50,
-        token_counter: Callable[[str], int] | None = None,
-        header: str = HEADER,
-    ) -> PackResult:
+        self, query: str, *, token_budget: int = 800, type: str | None = None, tag: str | None = None,
+        min_importance: float | None = None, mode: str = "hybrid", weights: HybridWeights | None = None,
+        expand: ExpandSpec | None = None, include_superseded: bool = False, max_items: int = 50,
+        token_counter: Callable[[str], int] | None = None, header: str = HEADER,
+    ) -> PackResult:  # fmt: skip
         asked: dict[str, Any] = {"mode": mode, "weights": weights, "expand": expand}
         ranked = self.recall(
             query, max_items, type, tag, min_importance, include_superseded=include_superseded, **asked
@@ -508,14 +450,9 @@ class MemoryStore:
         return result
 
     def export(
-        self,
-        path: str | Path,
-        include_vectors: bool = True,
-        include_superseded: bool = False,
-        types: Iterable[str] | None = None,
-        tags: Iterable[str] | None = None,
-        since: float | None = None,
-    ) -> ExportSummary:
+        self, path: str | Path, include_vectors: bool = True, include_superseded: bool = False,
+        types: Iterable[str] | None = None, tags: Iterable[str] | None = None, since: float | None = None,
+    ) -> ExportSummary:  # fmt: skip
         choice = Choice(
             types=tuple(types or ()),
             tags=tuple(tags or ()),
@@ -533,8 +470,9 @@ class MemoryStore:
         """Raises `ImportError` for a file that cannot be taken, or whose vectors are another model's and were not
         allowed to be computed again, and `ImportConflictError`; nothing was written then."""
         try:
-            foreign = self._foreign(Archive(path)) and not regenerate_vectors
-            if foreign:
+            header = Archive(path).header
+            other_model = header.embedder not in ("", self.embedding_model)
+            if header.options.get("include_vectors", True) and other_model and not regenerate_vectors:
                 raise ImportError(f"{path} has another model's vectors; import it with regenerate_vectors=True.")
             data = import_archive(
                 self.native, path, on_conflict=on_conflict, regenerate_vectors=regenerate_vectors, dry_run=dry_run
@@ -550,10 +488,6 @@ class MemoryStore:
         faults = [(str(fault.line), fault.why) for fault in data.faults]
         counts = data.imported, data.skipped, data.overwritten, data.renamed
         return ImportSummary(*counts, faults, regenerate_vectors or data.vectors_regenerated > 0)
-
-    def _foreign(self, archive: Archive) -> bool:
-        with_vectors = archive.header.options.get("include_vectors", True)
-        return bool(with_vectors) and archive.header.embedder not in ("", self.embedding_model)
 
     def undo(self, entry: JournalEntry) -> bool:
         """False when it has no undo, or the memory has changed since."""
@@ -596,21 +530,8 @@ class MemoryStore:
         return any(each.new for each in made)
 
 
-def check_policy(name: str) -> str:
-    if name not in POLICIES:
-        raise UnknownName("conflict policy", name, POLICIES)
-    return name
-
-
 def clamp(importance: float) -> float:
     return min(1.0, max(0.0, float(importance)))
-
-
-def with_last_use(memory: NativeMemory, used: dict[str, NativeMemory]) -> Memory:
-    """With the access that the recall itself counted."""
-    rendered, now = Memory.of(memory), used.get(memory.id, memory)
-    rendered.last_accessed, rendered.access_count = now.last_accessed, now.access_count
-    return rendered
 
 
 def _bm25_score_pool(query: str, docs: Sequence[str]) -> list[float]:

@@ -133,12 +133,10 @@ class ChromaMemoryStore:
     store underneath. A search counts as a use of what it returns."""
 
     def __init__(
-        self,
-        persist_directory: str | Path | None = None,
-        embedding_model: str | Embedder | EmbedFunction | None = None,
-        settings: StorageSettings | None = None,
+        self, persist_directory: str | Path | None = None,
+        embedding_model: str | Embedder | EmbedFunction | None = None, settings: StorageSettings | None = None,
         retrieval_settings: RetrievalSettings | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         data = settings or StorageSettings()
         self.retrieval_settings = retrieval_settings or RetrievalSettings()
         self.persist_directory = Path(persist_directory or data.persist_directory)
@@ -207,16 +205,10 @@ class ChromaMemoryStore:
         return self._used(result, n_results, lambda cosine: {"relevance_distance": distance(cosine)})
 
     def search_memories_hybrid(
-        self,
-        query: str,
-        n_results: int = 10,
-        status_filter: MemoryStatus | None = None,
-        vector_weight: float | None = None,
-        bm25_weight: float | None = None,
-        use_quality_scoring: bool = True,
-        emotional_context: EmotionalContext | None = None,
-        emotion_weight: float | None = None,
-    ) -> list[Memory]:
+        self, query: str, n_results: int = 10, status_filter: MemoryStatus | None = None,
+        vector_weight: float | None = None, bm25_weight: float | None = None, use_quality_scoring: bool = True,
+        emotional_context: EmotionalContext | None = None, emotion_weight: float | None = None,
+    ) -> list[Memory]:  # fmt: skip
         """Weights that are not given are those of the retrieval settings."""
         data = self.retrieval_settings
         meaning = data.vector_weight if vector_weight is None else vector_weight
@@ -271,13 +263,9 @@ class ChromaMemoryStore:
         return [(record.id, score) for record, score in self._query(query, n_results, None, "keyword")]
 
     def _reciprocal_rank_fusion(
-        self,
-        vector_results: Scores,
-        bm25_results: Scores,
-        k: int = 60,
-        vector_weight: float = 0.5,
+        self, vector_results: Scores, bm25_results: Scores, k: int = 60, vector_weight: float = 0.5,
         bm25_weight: float = 0.5,
-    ) -> Scores:
+    ) -> Scores:  # fmt: skip
         fused: dict[str, float] = {}
         for weight, ranking in ((vector_weight, vector_results), (bm25_weight, bm25_results)):
             for rank, (id, _) in enumerate(ranking, start=1):

@@ -124,7 +124,7 @@ class InMemoryTransaction:
         self._forget_walks(space, current, {(link.to, link.rel) for link in memory.links})
         if current is None:
             space.numbered += 1
-            new = Version(memory, derived or NO_WORDS, space.numbered, space.seq)
+            new = Version(replace(memory, version=0), derived or NO_WORDS, space.numbered, space.seq)
         else:
             memory = replace(memory, version=current.memory.version)
             new = replace(current, memory=memory, derived=current.derived if derived is None else derived)
@@ -187,9 +187,8 @@ class InMemoryTransaction:
         if earlier is not current and earlier is not None:
             past.append(replace(earlier, seq_to=space.seq))
         if current is not None:
-            count = max([current.memory.version, *(each.memory.version for each in past)])
             began = current.seq_from if earlier is current else space.seq
-            counted = replace(current.memory, version=count + 1)
+            counted = replace(current.memory, version=current.memory.version + 1)
             past.append(replace(current, memory=counted, seq_from=began))
         if past:
             space.versions[id] = tuple(past)

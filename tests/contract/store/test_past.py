@@ -67,7 +67,7 @@ def test_a_memory_counts_the_journaled_writes_it_has_seen(store: Backend) -> Non
     written(store, memory("a"))
     written(store, memory("a", "edited"), memory("b"))
     assert [each.version for each in store.get_many(SPACE, ["a", "b"])] == [2, 1]
-    put(store, (memory("a", "edited"), derived("words", unit(1))))
+    put(store, (memory("a", "edited", version=7), derived("words", unit(1))))
     store.touch(SPACE, ["a"], 9.0)
     assert [each.version for each in store.get_many(SPACE, ["a"])] == [2]
     assert [each.version for each in store.at(SPACE, 1).get_many(SPACE, ["a"])] == [1]

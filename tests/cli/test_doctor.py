@@ -58,7 +58,7 @@ def test_a_lost_word_index_is_found_and_mended(nacre: CommandLine) -> None:
 
 def test_memories_that_wait_for_vectors_are_a_warning_and_fix_embeds_them(nacre: CommandLine) -> None:
     nacre.ok("remember", "x")
-    run_sql(nacre.store, "UPDATE memory SET generation = 0")
+    run_sql(nacre.store, "UPDATE content SET pending = 1")
     assert levels(nacre.json("doctor"))["vectors"] == "warning"
     assert levels(nacre.json("doctor", "--fix"))["vectors"] == "ok"
 

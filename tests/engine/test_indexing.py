@@ -113,7 +113,7 @@ def test_reindexing_mends_a_damaged_word_index(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as store:
         kept = store.remember("findable words")
         with store._store.transaction() as transaction:
-            transaction._connection.execute("DELETE FROM word")  # type: ignore[attr-defined]
+            transaction._connection.execute("INSERT INTO word(word) VALUES ('delete-all')")  # type: ignore[attr-defined]
         assert "nacre reindex" in store.health().problems[0]
         store.reindex()
         assert store.health().problems == ()

@@ -30,7 +30,8 @@ def kept(store: MemoryStore, id: str, text: str = LONG, days: float = 200, **fie
 def packed(file: Path) -> set[str]:
     """The ids whose text is kept compressed."""
     connection = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
-    found = {str(id) for (id,) in connection.execute("SELECT id FROM memory WHERE typeof(text) = 'blob'")}
+    sql = "SELECT id FROM memory JOIN version USING (key) JOIN content ON number = content WHERE typeof(text) = 'blob'"
+    found = {str(id) for (id,) in connection.execute(sql)}
     connection.close()
     return found
 

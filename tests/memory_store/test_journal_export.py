@@ -132,7 +132,7 @@ def test_a_damaged_entry_is_marked_and_counted(tmp_path: Path) -> None:
         store.remember("a", id="a")
         store.remember("b", id="b")
         with apsw.Connection(str(tmp_path / "s.db")) as file:
-            file.execute("UPDATE journal SET after = '{broken' WHERE memory_id = 'a'")
+            file.execute("UPDATE journal SET new = 99 WHERE memory_id = 'a'")
         out = io.StringIO()
         assert store.export_journal(out) == JournalExport(2, damaged=1)
         one, other = lines(out.getvalue())

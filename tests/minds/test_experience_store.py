@@ -197,10 +197,9 @@ def test_old_ones_are_flagged_take_less_room_and_read_as_before(tmp_path: Path, 
     store.add(lived("newest"))
     assert store.get_statistics()["compressed_experiences"] == 2
     assert vars(store.search("same")[0]) == vars(long)
-    (kept,) = store._records._rows(  # type: ignore[attr-defined]
-        "SELECT typeof(text) FROM memory WHERE id = ?", [long.experience_id]
-    )
-    assert kept == ("blob",)
+    with store._records._connected() as connection:  # type: ignore[attr-defined]
+        sql = "SELECT typeof(text) FROM memory JOIN version USING (key) JOIN content ON number = content WHERE id = ?"
+        assert connection.execute(sql, [long.experience_id]).fetchall() == [("blob",)]
 
 
 def test_without_auto_compress_nothing_is_flagged(path: str, clock: Clock) -> None:

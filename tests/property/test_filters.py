@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nacre.model import Filter, Memory
 from nacre.storage.sqlite import SQLiteBackend
 from tests.property.strategies import filters, from_memory, memories
-from tests.samples import put
+from tests.samples import listed, put
 
 SPACE = "here"
 
@@ -26,7 +26,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SQLiteBackend]:
 
 def fill(store: SQLiteBackend, several: list[Memory]) -> None:
     with store.transaction() as transaction:
-        for found in store.select(SPACE, Filter()):
+        for found in listed(store, SPACE):
             transaction.remove(SPACE, found.id)
     put(store, *several)
 
@@ -42,7 +42,7 @@ def test_sqlite_admits_what_the_filter_admits(
     fill(store, list(several))
     for where in asked:
         expected = [memory.id for memory in several if where.admits(memory)]
-        assert sorted(found.id for found in store.select(SPACE, where)) == expected, where
+        assert sorted(found.id for found in listed(store, SPACE, where)) == expected, where
 
 
 @pytest.mark.slow
@@ -54,4 +54,4 @@ def test_sqlite_agrees_on_conditions_made_from_the_values_themselves(
     for condition in from_memory(several[0]):
         where = Filter((condition,))
         expected = [memory.id for memory in several if where.admits(memory)]
-        assert sorted(found.id for found in store.select(SPACE, where)) == expected, where
+        assert sorted(found.id for found in listed(store, SPACE, where)) == expected, where

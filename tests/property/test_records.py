@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 
-from nacre.engine.difference import difference, has_values, set_back
 from nacre.model import Memory
+from nacre.model.difference import difference, has_values, set_back
 from nacre.storage.sqlite import SQLiteBackend
 from tests.property.strategies import memories
 from tests.samples import put
@@ -31,7 +31,7 @@ def test_a_record_survives_its_dictionary_and_json(memory: Memory) -> None:
 @given(memory=memories())
 def test_a_record_survives_the_file(store: SQLiteBackend, memory: Memory) -> None:
     put(store, memory)
-    assert store.get("here", ["m"]) == [memory]
+    assert store.get_many("here", ["m"]) == [memory]
 
 
 @given(one=memories(), other=memories())

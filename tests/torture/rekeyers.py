@@ -67,7 +67,7 @@ def wait_for_a_write(path: str, key: Key | None, before: int) -> int:
     while time.monotonic() < deadline:
         store = SQLiteBackend(Path(path), key)
         try:
-            now = store.size()
+            now = store.health().memories
         finally:
             store.close()
         if now > before:

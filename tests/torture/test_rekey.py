@@ -9,9 +9,8 @@ from random import Random
 
 import pytest
 
-from nacre.model import Filter
 from nacre.storage.sqlite import SQLiteBackend
-from tests.samples import SPACE, derived, ids, memory, put
+from tests.samples import SPACE, derived, ids, listed, memory, put
 from tests.torture.crowd import PROCESSES, Call, at_once, started
 from tests.torture.rekeyers import (
     KEYS,
@@ -68,14 +67,14 @@ def check_rounds(folder: Path, rounds: int) -> set[int]:
     path, random, key, seen = str(folder / "s.db"), Random(rounds), 0, set[int]()
     store = SQLiteBackend(Path(path))
     put(store, *((memory(f"m{number}", "x" * LETTERS), derived("word")) for number in range(TEXTS)))
-    everything = store.select(SPACE, Filter())
+    everything = listed(store, SPACE)
     store.close()
     for number in range(rounds):
         changes, moment = random.randint(0, MOST_CHANGES), random.uniform(0, LONGEST_MOMENT)
         expected = killed_while_rekeying(path, key, number, changes, moment)
         store, key = opened(path)
         assert key in expected, f"round {number}"
-        assert store.select(SPACE, Filter()) == everything, f"round {number}"
+        assert listed(store, SPACE) == everything, f"round {number}"
         assert store.health(thorough=True).problems == (), f"round {number}"
         store.close()
         assert b"SQLite format" not in (b"" if key == 0 else Path(path).read_bytes())
@@ -102,7 +101,7 @@ def check_writers(folder: Path, changes: int) -> None:
     calls += [(write_with_whatever_key, (path, f"w{number}")) for number in range(WRITERS)]
     changed, *kept = at_once(calls)
     store, _ = opened(path)
-    assert set(ids(store.select(SPACE, Filter()))) == {id for each in kept for id in each}
+    assert set(ids(listed(store, SPACE))) == {id for each in kept for id in each}
     assert len(changed) == changes and all(kept)
     assert store.health(thorough=True).problems == ()
     store.close()
@@ -123,5 +122,5 @@ def test_processes_that_create_a_store_with_a_passphrase_at_once_agree_on_its_sa
     made = at_once([(create_encrypted, (paths, f"p{number}")) for number in range(4)])
     for path in paths:
         store = SQLiteBackend(Path(path), PASSPHRASE)
-        assert sorted(ids(store.select(SPACE, Filter()))) == [name for (name,) in made]
+        assert sorted(ids(listed(store, SPACE))) == [name for (name,) in made]
         store.close()

@@ -9,9 +9,8 @@ from random import Random
 
 import pytest
 
-from nacre.model import Filter
 from nacre.storage.sqlite import SQLiteBackend
-from tests.samples import SPACE, derived, memory, put
+from tests.samples import SPACE, derived, listed, memory, put
 from tests.torture.crowd import PROCESSES, Call, at_once, started
 from tests.torture.restorers import restore_beside_writers, restore_until_killed, write_and_leave
 
@@ -35,7 +34,7 @@ def held(path: Path) -> set[str]:
     store = SQLiteBackend(path)
     try:
         assert store.health(thorough=True).problems == ()
-        return {each.id for each in store.select(SPACE, Filter())}
+        return {each.id for each in listed(store, SPACE)}
     finally:
         store.close()
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 from uuid import uuid4
 
-from nacre.engine.difference import difference, json_list
 from nacre.errors import (
     EmbeddingError,
     EmbeddingMismatch,
@@ -21,6 +20,7 @@ from nacre.errors import (
     StoreReadOnly,
 )
 from nacre.model import JournalEntry, JournalFilter, Memory, Operation
+from nacre.model.difference import images, json_list
 from nacre.model.graph import RELATIONS
 from nacre.model.memory import Json
 from nacre.protocols import Backend, Clock, Derived, Embedder, JournalSink, Progress, Transaction
@@ -62,15 +62,8 @@ class Change:
             transaction.put(self.after, self.derived)
 
     def entry(self, operation: Operation) -> JournalEntry:
-        before, after = self.before, self.after
-        return JournalEntry(
-            seq=0,
-            operation=operation,
-            space=self.subject.space,
-            memory_id=self.subject.id,
-            before=None if before is None else before.to_dict() if after is None else difference(before, after),
-            after=None if after is None else after.to_dict() if before is None else difference(after, before),
-        )
+        before, after = images(self.before, self.after)
+        return JournalEntry(0, operation, self.subject.space, self.subject.id, before, after)
 
 
 @dataclass(frozen=True, slots=True)

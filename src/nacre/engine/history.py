@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from nacre import files
-from nacre.engine.difference import JOURNALED
 from nacre.errors import HistoryLost, MemoryNotFound, StorageError
 from nacre.model import (
     Changed,
@@ -25,6 +24,7 @@ from nacre.model import (
     Memory,
     Transition,
 )
+from nacre.model.difference import JOURNALED
 from nacre.model.instants import iso
 from nacre.model.journal import to_line
 from nacre.model.memory import Json, plain

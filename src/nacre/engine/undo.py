@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nacre.engine.difference import difference, has_values, removed_memory, set_back
 from nacre.engine.engine import SPACE_NAME, UNDO, AnyChange, Change, Engine, SpaceRenamed, TermChange
 from nacre.errors import InvalidInput, UndoBlocked, UndoRefused
 from nacre.model import JournalEntry, JournalFilter, Memory, Operation
+from nacre.model.difference import difference, has_values, removed_memory, set_back
 from nacre.model.journal import MEMORY, UNATTENDED
 from nacre.protocols import Backend, Derived, Transaction
 

@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import cast
 
-from nacre.engine.difference import set_back
 from nacre.errors import AccessDenied, StorageError
 from nacre.minds.experience import COMPRESSED, PREFIX, TYPE, ExperienceType, is_experience
 from nacre.model import Filter, JournalEntry, JournalFilter, Memory
+from nacre.model.difference import set_back
 from nacre.model.journal import MEMORY
 from nacre.model.memory import Json, size
 from nacre.protocols import Backend

@@ -13,13 +13,12 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import InvalidInput, NotAStore, NotEncrypted, StorageError, StoreBusy, StoreUnreachable, WrongKey
 from nacre.model import Filter
-from nacre.storage.sqlite import Key, SQLiteBackend, connection
+from nacre.storage.sqlite import Key, SQLiteBackend, connection, schema
 from nacre.storage.sqlite import backup as rekeying
 from nacre.storage.sqlite import backup as restoring
-from nacre.storage.sqlite import connection as schema
 from nacre.storage.sqlite.backup import encrypted, rekey, restore, verify
 from nacre.storage.sqlite.connection import unlock
-from tests.samples import SPACE, derived, entry, ids, memory, put, unit
+from tests.samples import SPACE, derived, entry, ids, listed, memory, put, unit
 
 FIRST, SECOND = Key("walnut under the snow"), Key("5a" * 32)
 TOLD = "heliotrope"
@@ -47,7 +46,7 @@ def told(file: Path, key: Key | None) -> tuple[object, ...]:
     try:
         assert store.health(thorough=True).problems == ()
         return (
-            store.select(SPACE, EVERYTHING),
+            listed(store, SPACE, EVERYTHING),
             store.journal(SPACE),
             store.terms("type"),
             ids(store.by_words(SPACE, ["old"], EVERYTHING, 5)),
@@ -73,7 +72,7 @@ def test_the_new_file_is_shared_by_many_again(file: Path) -> None:
     rekey(file, None, SECOND)
     first, second = SQLiteBackend(file, SECOND), SQLiteBackend(file, SECOND)
     put(first, (memory("d"), derived("word")))
-    assert second.size() == first.size() == 3
+    assert second.health().memories == first.health().memories == 3
     assert (file.parent / "s.db-wal").exists()
     first.close()
     second.close()
@@ -220,7 +219,7 @@ def held(path: Path, key: Key | None) -> list[str]:
     store = SQLiteBackend(path, key)
     try:
         assert store.health(thorough=True).problems == ()
-        return sorted(each.id for each in store.select(SPACE, Filter()))
+        return sorted(each.id for each in listed(store, SPACE))
     finally:
         store.close()
 
@@ -261,7 +260,7 @@ def test_nothing_is_changed_while_somebody_has_the_store_open(tmp_path: Path, mo
     other = SQLiteBackend(store)
     with pytest.raises(StoreBusy):
         restore(store, copy, tmp_path / "kept.db", None, None)
-    assert [each.id for each in other.select(SPACE, Filter())] == ["now"]
+    assert [each.id for each in listed(other, SPACE)] == ["now"]
     put(other, (memory("later"), derived("later")))
     other.close()
     assert held(store, None) == ["later", "now"]

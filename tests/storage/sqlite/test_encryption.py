@@ -15,14 +15,12 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import NotAStore, NotEncrypted, PlainMirror, WeakKey, WrongKey
 from nacre.lifecycle.daemon import write_pid
-from nacre.model import Filter
 from nacre.settings import Settings
 from nacre.storage.sqlite import Key, SQLiteBackend
 from nacre.storage.sqlite import connection as key
-from nacre.storage.sqlite import connection as schema
 from nacre.storage.sqlite.backup import rekey
 from nacre.storage.sqlite.connection import derived
-from tests.samples import SPACE, ids, memory, put
+from tests.samples import SPACE, listed, memory, put
 
 RAW = Key("5a" * 32)
 WORDS = Key("walnut under the snow")
@@ -55,7 +53,7 @@ def killed_during(sql: str, file: Path, key: Key | None) -> None:
 def texts(file: Path, key: Key | None) -> list[str]:
     store = SQLiteBackend(file, key)
     try:
-        return [each.text for each in store.select(SPACE, Filter())]
+        return [each.text for each in listed(store, SPACE)]
     finally:
         store.close()
 
@@ -92,7 +90,7 @@ def test_the_drivers_own_derivation_opens_a_file_with_a_passphrase(tmp_path: Pat
     connection.pragma("cipher", "chacha20")
     connection.pragma("kdf_iter", 600_000)
     connection.pragma("key", WORDS.secret)
-    assert connection.execute("SELECT text FROM memory").fetchall() == [(TOLD,)]
+    assert connection.execute("SELECT text FROM content").fetchall() == [(TOLD,)]
     connection.close()
 
 
@@ -100,7 +98,7 @@ def test_a_passphrase_is_derived_once_a_process_and_not_for_every_thread(tmp_pat
     file = filled(tmp_path / "s.db", WORDS)
     store = SQLiteBackend(file, WORDS)
     before, found = derived.cache_info().misses, list[int]()
-    threads = [threading.Thread(target=lambda: found.append(store.size())) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: found.append(store.health().memories)) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -157,7 +155,7 @@ def test_what_a_killed_writer_left_in_the_log_outlives_a_wrong_key(
     tmp_path: Path, kept: Key | None, tried: Key | None
 ) -> None:
     file = filled(tmp_path / "s.db", kept)
-    killed_during("UPDATE memory SET text = 'changed'", file, kept)
+    killed_during("UPDATE content SET text = 'changed'", file, kept)
     assert (tmp_path / "s.db-wal").stat().st_size > 0
     with pytest.raises((WrongKey, NotEncrypted)):
         SQLiteBackend(file, tried)
@@ -170,7 +168,7 @@ def test_what_a_crash_left_to_be_rolled_back_is_rolled_back_after_a_wrong_key(
     tmp_path: Path, kept: Key | None, tried: Key | None
 ) -> None:
     file = filled(tmp_path / "s.db", kept, "as it was")
-    half = "PRAGMA journal_mode = delete; BEGIN; UPDATE memory SET text = 'half'; CREATE TABLE t(x);"
+    half = "PRAGMA journal_mode = delete; BEGIN; UPDATE content SET text = 'half'; CREATE TABLE t(x);"
     half += "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)"
     killed_during(f"{half} INSERT INTO t SELECT randomblob(3000) FROM n", file, kept)
     assert (tmp_path / "s.db-journal").stat().st_size > 0
@@ -189,22 +187,6 @@ def test_a_copy_is_encrypted_and_opens_with_the_same_key(tmp_path: Path, key: Ke
     assert texts(tmp_path / "copy.db", key) == [TOLD]
     with pytest.raises(WrongKey):
         SQLiteBackend(tmp_path / "copy.db")
-
-
-def test_an_encrypted_file_of_the_first_schema_is_brought_up_to_date(tmp_path: Path) -> None:
-    connection = apsw.Connection(str(tmp_path / "s.db"))
-    connection.pragma("cipher", "chacha20")
-    connection.pragma("kdf_iter", 600_000)
-    connection.pragma("key", WORDS.secret)
-    connection.execute(schema.FIRST)
-    connection.pragma("application_id", schema.APPLICATION_ID)
-    connection.pragma("user_version", 1)
-    connection.close()
-    store = SQLiteBackend(tmp_path / "s.db", WORDS)
-    put(store, memory("a"))
-    assert store.health(thorough=True).schema == schema.CURRENT
-    assert ids(store.select(SPACE, Filter())) == ["a"]
-    store.close()
 
 
 CRASHING = """

@@ -104,7 +104,7 @@ def listed(file: Path) -> dict[str, Memory]:
         return {memory.id: memory for memory in store.iterate(include_trashed=True)}
 
 
-@pytest.mark.parametrize("index", ["memory_created", "sqlite_autoindex_memory_1", "memory_generation"])
+@pytest.mark.parametrize("index", ["version_created", "sqlite_autoindex_memory_1", "version_key"])
 def test_an_index_that_misses_memories_is_told_and_reindexing_heals_it(
     copy: Path, sound: tuple[Path, dict[str, Memory]], index: str, tmp_path: Path
 ) -> None:
@@ -139,7 +139,9 @@ def test_a_damaged_record_is_named_once_and_left_out_and_set_aside(
     caplog: pytest.LogCaptureFixture, tmp_path: Path,
 ) -> None:  # fmt: skip
     id = sorted(sound[1])[7]
-    change(copy, f"UPDATE memory SET {column} = {value} WHERE id = '{id}'")
+    table, number = ("content", "content") if column == "text" else ("version", "row")
+    of_it = f"(SELECT {number} FROM memory JOIN version USING (key) WHERE id = '{id}' AND seq_to IS NULL)"
+    change(copy, f"UPDATE {table} SET {column} = {value} WHERE rowid = {of_it}")
     others = sound[1].keys() - {id}
     with caplog.at_level(logging.WARNING), opened(copy) as store:
         assert {memory.id for memory in store.list_recent(1000)} == others
@@ -160,7 +162,7 @@ def test_a_damaged_record_is_named_once_and_left_out_and_set_aside(
 
 
 def test_catching_up_ends_when_a_record_cannot_be_found_by_its_id(copy: Path) -> None:
-    change(copy, "UPDATE memory SET generation = 0")
+    change(copy, "UPDATE content SET pending = 1")
     damage_index(copy, "sqlite_autoindex_memory_1")
     with opened(copy) as store, pytest.raises(NacreError, match="doctor --fix"):
         store.catch_up()
@@ -208,7 +210,10 @@ def directly_readable(file: Path) -> set[str]:
         store = SQLiteBackend(file)
         connection = store._connections.get()
         bad = damaged_rows(connection)
-        rows = connection.execute("SELECT row, CAST(id AS BLOB) FROM memory NOT INDEXED").fetchall()
+        rows = connection.execute(
+            "SELECT version.row, CAST(memory.id AS BLOB) FROM version NOT INDEXED CROSS JOIN memory"
+            " ON memory.key = version.key WHERE seq_to IS NULL"
+        ).fetchall()
     except (NacreError, apsw.Error):
         return set()
     store.close()

@@ -16,7 +16,7 @@ import apsw
 from nacre.errors import InvalidInput, NotAStore, StorageError, StoreBusy, StoreDamaged, StoreUnreachable
 from nacre.files import create_private, private_folder, restrict_to_owner
 from nacre.storage.sqlite import connection as connecting
-from nacre.storage.sqlite import connection as schema
+from nacre.storage.sqlite import schema
 from nacre.storage.sqlite.connection import (
     CIPHER,
     SALT_BYTES,
@@ -333,7 +333,7 @@ def open_copy(file: Path) -> apsw.Connection:
 
 
 def describe(opened: apsw.Connection, file: Path, secret: bool) -> Copy:
-    spaces = opened.execute("SELECT space, count(*) FROM memory GROUP BY space ORDER BY space").fetchall()
+    spaces = opened.execute("SELECT name, memories FROM space WHERE memories > 0 ORDER BY name").fetchall()
     last = opened.execute("SELECT max(at) FROM journal").fetchone()
     return Copy(
         schema=schema.version(opened),

@@ -9,12 +9,13 @@ import time
 import weakref
 import zlib
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import apsw
 
@@ -23,7 +24,6 @@ from nacre.errors import (
     NacreError,
     NotAStore,
     NotEncrypted,
-    SchemaTooNew,
     StorageError,
     StoreBusy,
     StoreDamaged,
@@ -34,7 +34,7 @@ from nacre.errors import (
     WrongKey,
 )
 from nacre.files import copy_owner_write, create_private, private_folder, restrict_to_owner
-from nacre.storage.sqlite import rows as compressed
+from nacre.storage.sqlite import rows, schema
 from nacre.storage.sqlite.damage import reason
 from nacre.storage.sqlite.rows import DamagedRecord
 
@@ -149,142 +149,6 @@ def set_checkpoint_on_close(connection: apsw.Connection, *, on: bool) -> None:
 
 Step: TypeAlias = Callable[[], None]
 
-WAL = "wal"
-APPLICATION_ID = 0x4E414352  # "NACR": tells our file from any other SQLite database
-
-# Columns of `memory` have no declared type on purpose: a declared one would turn "5" into 5 in comparisons, and a
-# filter would mean one thing here and another in Python.
-FIRST = """
-CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-INSERT INTO meta VALUES ('generation', 1), ('vector_epoch', 0);
-
-CREATE TABLE memory(
-    row INTEGER PRIMARY KEY AUTOINCREMENT,
-    space, id, text, agent, title, type, source, source_notes,
-    importance, salience, confidence, polarity, trust, pinned, valence, arousal, session, position, role,
-    created_at, updated_at, occurred_at, valid_from, valid_until, expires_at, last_accessed, access_count,
-    last_validated_at, status, trashed_from, superseded_by, superseded_at,
-    lists TEXT NOT NULL,
-    generation INTEGER NOT NULL,
-    UNIQUE(space, id)
-);
-CREATE INDEX memory_created ON memory(space, created_at);
-CREATE INDEX memory_occurred ON memory(space, occurred_at) WHERE occurred_at IS NOT NULL;
-CREATE INDEX memory_session ON memory(space, session, position) WHERE session <> '';
-CREATE INDEX memory_type ON memory(space, type);
-CREATE INDEX memory_generation ON memory(generation);
-
-CREATE TABLE tag(row INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY(row, name)) WITHOUT ROWID;
-CREATE INDEX tag_name ON tag(name);
-CREATE TABLE context(
-    row INTEGER NOT NULL, applies INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY(row, applies, name)
-) WITHOUT ROWID;
-CREATE INDEX context_name ON context(name);
-CREATE TABLE link(
-    row INTEGER NOT NULL, target TEXT NOT NULL, rel TEXT NOT NULL, weight REAL NOT NULL, PRIMARY KEY(row, target, rel)
-) WITHOUT ROWID;
-CREATE INDEX link_target ON link(target);
-
-CREATE TABLE chunk(
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    row INTEGER NOT NULL, start INTEGER NOT NULL, stop INTEGER NOT NULL, digest BLOB NOT NULL, embedded INTEGER NOT NULL
-);
-CREATE INDEX chunk_row ON chunk(row);
-CREATE INDEX chunk_digest ON chunk(digest);
-
--- Vectors lie packed, up to 256 to a row: reading 100,000 takes 60 ms so, and 340 ms one by one.
-CREATE TABLE block(
-    row INTEGER PRIMARY KEY, space TEXT NOT NULL, last INTEGER NOT NULL, count INTEGER NOT NULL,
-    chunks BLOB NOT NULL, owners BLOB NOT NULL, vectors BLOB NOT NULL
-);
-CREATE UNIQUE INDEX block_last ON block(space, last, count);
--- What left the blocks, so that a process that has them in memory need not read them all again.
-CREATE TABLE removed(seq INTEGER PRIMARY KEY AUTOINCREMENT, space TEXT NOT NULL, chunk INTEGER NOT NULL);
-
-CREATE VIRTUAL TABLE word USING fts5(
-    title, text, role, tags, entities, content='', contentless_delete=1,
-    tokenize="unicode61 remove_diacritics 0 categories 'L* M* N* Co S*' tokenchars '_'"
-);
-
--- How many memories hold a stem, without reading which.
-CREATE VIRTUAL TABLE term USING fts5vocab(word, row);
-
-CREATE TABLE journal(
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, space TEXT NOT NULL, memory_id TEXT NOT NULL,
-    act TEXT NOT NULL, actor TEXT NOT NULL, at REAL NOT NULL, batch TEXT NOT NULL, why TEXT NOT NULL,
-    before TEXT, after TEXT
-);
-CREATE INDEX journal_memory ON journal(space, memory_id);
-CREATE INDEX journal_batch ON journal(batch);
-
-CREATE TABLE vocabulary(kind TEXT NOT NULL, name TEXT NOT NULL, data TEXT, PRIMARY KEY(kind, name)) WITHOUT ROWID;
-"""
-
-# Ties are counted and found by relation, chains backwards; the journal tells of words too, and may be shortened.
-SECOND = """
-ALTER TABLE link ADD COLUMN walks INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX link_rel ON link(rel);
--- Partial, and asked for in its own words: a whole one would tempt the planner away from the order of creation.
-CREATE INDEX memory_superseded ON memory(space, superseded_by) WHERE superseded_by <> '';
-
-ALTER TABLE journal ADD COLUMN kind TEXT NOT NULL DEFAULT 'memory';
-CREATE INDEX journal_space ON journal(space);
-CREATE TABLE dropped(space TEXT PRIMARY KEY, seq INTEGER NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
-"""
-
-# Damaged records that were moved aside: what could be read of each, column by column, in JSON.
-THIRD = """
-CREATE TABLE quarantine(
-    number INTEGER PRIMARY KEY, space TEXT NOT NULL, id TEXT NOT NULL, reason TEXT NOT NULL, at REAL NOT NULL,
-    columns TEXT NOT NULL
-);
-"""
-
-MIGRATIONS: tuple[str, ...] = (FIRST, SECOND, THIRD)
-CURRENT = len(MIGRATIONS)
-
-
-def version(connection: apsw.Connection) -> int:
-    return int(connection.pragma("user_version"))
-
-
-def check_ours(connection: apsw.Connection, path: Path) -> None:
-    """Refuses a foreign database before anything is written to it."""
-    with connection:  # one snapshot: another process may be creating this very store
-        application, schema = int(connection.pragma("application_id")), version(connection)
-        tables = connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
-    if application == APPLICATION_ID:
-        if schema > CURRENT:
-            raise SchemaTooNew(path, schema, CURRENT)
-        return
-    if application != 0 or schema != 0 or tables:
-        raise NotAStore(path, "it is a database of another program")
-
-
-def share(connection: apsw.Connection) -> None:
-    """In WAL mode, where an open file stays locked against being replaced; a change of key that was broken off may have
-    left another mode."""
-    if connection.pragma("journal_mode") != WAL:
-        connection.pragma("journal_mode", WAL)
-
-
-def prepare(connection: apsw.Connection, path: Path) -> None:
-    """Creates or upgrades the tables; of two processes at once, the second finds the work done."""
-    connection.pragma("journal_mode", WAL)
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        check_ours(connection, path)
-        for number in range(version(connection), CURRENT):
-            connection.execute(MIGRATIONS[number])
-        connection.pragma("application_id", APPLICATION_ID)
-        connection.pragma("user_version", CURRENT)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # a full disk has ended it already
-            connection.execute("ROLLBACK")
-        raise
-
-
 # Measured with four writers and two readers on one file: no "locked" error at 10 s, and waits of milliseconds.
 BUSY_SECONDS = 10.0
 PASSING_SECONDS = 0.5  # a question must not hang while another process imports
@@ -342,6 +206,10 @@ def io_error(path: Path, error: apsw.Error) -> StorageError:
     return StoreUnreachable(path, str(error))
 
 
+class Flushable(Protocol):
+    def flush(self) -> None: ...
+
+
 class Connections:
     """A connection for each thread, closed with its thread or all together. A forked process opens its own."""
 
@@ -353,10 +221,47 @@ class Connections:
         self._open: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._closed = False
+        self._idle = threading.Condition()
+        self._busy: Counter[int] = Counter()  # how deep each thread is in a use
+
+    @contextmanager
+    def use(self) -> Iterator[apsw.Connection]:
+        """This thread's connection; the store is not closed under it. What its transaction holds back is written."""
+        thread = threading.get_ident()
+        with self._idle:
+            self._busy[thread] += 1
+        try:
+            connection = self.get()
+            if self.writing:
+                self._local.transaction.flush()
+            yield connection
+        finally:
+            with self._idle:
+                self._busy[thread] -= 1
+                if not self._busy[thread]:
+                    del self._busy[thread]
+                    self._idle.notify_all()
+
+    @contextmanager
+    def within(self, transaction: Flushable) -> Iterator[None]:
+        self._local.transaction = transaction
+        try:
+            yield
+        finally:
+            self._local.transaction = None
+
+    @property
+    def writing(self) -> bool:
+        """Whether this thread is inside a transaction."""
+        return getattr(self._local, "transaction", None) is not None
+
+    def empty_log(self, connection: apsw.Connection) -> None:
+        """Moves the write-ahead log into the file, so that nothing of what was scrubbed is left in it."""
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def get(self) -> apsw.Connection:
         held: apsw.Connection | None = getattr(self._local, "held", None)
-        if held is not None:
+        if held is not None and not self._closed:
             return held
         if self._closed:
             raise StorageError(f"The store {self.path} is closed; open it again.")
@@ -367,12 +272,23 @@ class Connections:
         return connection
 
     def close(self) -> None:
+        """Waits for other threads that are inside a use; from now on every new use is refused."""
+        self._closed = True
+        self._wait_for_others(BUSY_SECONDS)
         with self._lock:
-            self._closed = True
             for connection in list(self._open):
                 connection.close()
             self._open.clear()
         self._local = threading.local()
+
+    def _wait_for_others(self, seconds: float) -> None:
+        own = threading.get_ident()
+        with self._idle:
+            if self._idle.wait_for(lambda: not self._busy.keys() - {own}, seconds):
+                return
+            for connection in list(self._open):
+                connection.interrupt()
+            self._idle.wait_for(lambda: not self._busy.keys() - {own}, seconds)
 
     def disown(self) -> None:
         """In a forked child: lets go of what the parent opened without a trace on the file.
@@ -437,10 +353,10 @@ class Connections:
     def _prepare_to_read(self, connection: apsw.Connection) -> None:
         connection.set_busy_timeout(round(BUSY_SECONDS * 1000))
         unlock(connection, self.path, self.key)
-        check_ours(connection, self.path)
-        if version(connection) < CURRENT:
+        schema.check_ours(connection, self.path)
+        if schema.version(connection) < schema.CURRENT:
             raise StoreReadOnly(self.path)  # it would have to be brought up to date first
-        compressed.register(connection)
+        rows.register(connection)
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
 
@@ -449,11 +365,11 @@ class Connections:
         if self.key is not None and header(connection) == NEW:
             self.key.check_strength()
         unlock(connection, self.path, self.key)
-        check_ours(connection, self.path)
-        if version(connection) < CURRENT:
-            patiently(lambda: prepare(connection, self.path))
-        patiently(lambda: share(connection))
-        compressed.register(connection)
+        schema.check_ours(connection, self.path)
+        if schema.version(connection) < schema.CURRENT:
+            patiently(lambda: schema.prepare(connection, self.path))
+        patiently(lambda: schema.share(connection))
+        rows.register(connection)
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
 

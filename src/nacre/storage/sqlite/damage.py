@@ -10,24 +10,27 @@ from typing import Any
 
 import apsw
 
-from nacre.storage.sqlite.rows import SELECTED, DamagedRecord, from_row
+from nacre.storage.sqlite.rows import RECORDS, SELECTED, DamagedRecord, from_row
 
 log = logging.getLogger("nacre.damage")
 
 PAGE = 500
 REMEDY = "Run `nacre doctor --fix`, which moves it aside."
 UNREADABLE = (DamagedRecord, UnicodeDecodeError, zlib.error, apsw.CorruptError)
-READ = f"SELECT {SELECTED} FROM main.memory WHERE memory.row"
+READ = f"SELECT {SELECTED} FROM main.{RECORDS} WHERE version.row"
 # Columns as raw bytes: a text that is not UTF-8 would make the driver refuse the whole row.
-NAME = "SELECT CAST(space AS BLOB), CAST(id AS BLOB) FROM main.memory WHERE row = ?"
+NAME = (
+    "SELECT CAST((SELECT name FROM space WHERE number = version.space) AS BLOB),"
+    " CAST((SELECT id FROM memory WHERE memory.key = version.key) AS BLOB) FROM main.version WHERE row = ?"
+)
 
 
 def damaged_rows(connection: apsw.Connection) -> dict[int, str]:
-    """The row numbers of the records that cannot be read, each with the reason.
+    """The row numbers of the versions that cannot be read, each with the reason.
 
     Raises `apsw.CorruptError` where the table itself cannot be walked.
     """
-    numbers = connection.execute("SELECT row FROM main.memory NOT INDEXED ORDER BY row").fetchall()
+    numbers = connection.execute("SELECT row FROM main.version NOT INDEXED ORDER BY row").fetchall()
     rows = [int(row) for (row,) in numbers]  # type: ignore[arg-type]
     damaged: dict[int, str] = {}
     for start in range(0, len(rows), PAGE):
@@ -83,7 +86,7 @@ def hide(connection: apsw.Connection, path: Path, known: set[int]) -> bool:
     """Hides the damaged records from this connection; False when there is none that was not hidden already.
 
     A temporary view with the table's name stands before the table: every query reads it, and no query is slower where
-    nothing is damaged. Writers name `main.memory`. `known` are the records that were named before, by any connection.
+    nothing is damaged. Writers name `main.version`. `known` are the records that were named before, by any connection.
     """
     damaged = damaged_rows(connection)
     if not damaged.keys() - hidden(connection):
@@ -94,27 +97,27 @@ def hide(connection: apsw.Connection, path: Path, known: set[int]) -> bool:
             space, id = name(connection, row)
             log.warning("The record %s (space %s) in %s is damaged and left out: %s. %s", id, space, path, why, REMEDY)
     rows = ", ".join(map(str, damaged))
-    connection.execute("DROP VIEW IF EXISTS temp.memory")
-    connection.execute(f"CREATE TEMP VIEW memory AS SELECT * FROM main.memory WHERE row NOT IN ({rows})")
+    connection.execute("DROP VIEW IF EXISTS temp.version")
+    connection.execute(f"CREATE TEMP VIEW version AS SELECT * FROM main.version WHERE row NOT IN ({rows})")
     return True
 
 
 def hidden(connection: apsw.Connection) -> set[int]:
-    if not connection.execute("SELECT 1 FROM temp.sqlite_schema WHERE name = 'memory'").fetchall():
+    if not connection.execute("SELECT 1 FROM temp.sqlite_schema WHERE name = 'version'").fetchall():
         return set()
     rows = connection.execute(
-        "SELECT row FROM main.memory NOT INDEXED EXCEPT SELECT row FROM temp.memory"
+        "SELECT row FROM main.version NOT INDEXED EXCEPT SELECT row FROM temp.version"
     ).fetchall()  # fmt: skip
     return {int(row) for (row,) in rows}  # type: ignore[arg-type]
 
 
 # What hangs on the records, with its texts: these tables are small rows that a search reads without the record.
 TEXTS = {
-    "tag": ("name",),
-    "context": ("name",),
+    "space": ("name",),
+    "label": ("field", "name"),
     "link": ("target", "rel"),
     "vocabulary": ("kind", "name", "data"),
-    "journal": ("space", "memory_id", "act", "actor", "batch", "kind"),
+    "journal": ("memory_id", "act", "actor", "batch", "kind"),
 }
 
 
@@ -139,6 +142,9 @@ def broken_structure(connection: apsw.Connection, most: int = 5) -> Iterator[str
 
 
 def check_records(connection: apsw.Connection) -> str:
-    """What is wrong with the table of memories or one of its indexes; empty when each row is in all of them."""
-    lines = [str(line) for (line,) in connection.execute("PRAGMA main.integrity_check('memory')")]
-    return "" if lines == ["ok"] else lines[0] if lines else "it cannot be examined"
+    """What is wrong with a table of records or one of its indexes; empty when each row is in all of them."""
+    for table in ("memory", "version", "content"):
+        lines = [str(line) for (line,) in connection.execute(f"PRAGMA main.integrity_check('{table}')")]
+        if lines != ["ok"]:
+            return lines[0] if lines else "it cannot be examined"
+    return ""

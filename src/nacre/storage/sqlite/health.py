@@ -9,8 +9,7 @@ from pathlib import Path
 import apsw
 
 from nacre.protocols import Health
-from nacre.storage.sqlite import connection as schema
-from nacre.storage.sqlite import damage
+from nacre.storage.sqlite import damage, schema
 from nacre.storage.sqlite.rows import only_row
 
 REINDEX = "Run `nacre reindex` to compute it again; no memory is lost."
@@ -23,7 +22,8 @@ def examine(connection: apsw.Connection, path: Path, *, thorough: bool) -> Healt
     if not thorough:
         return health
     faults = tuple(damages(connection))
-    return replace(health, problems=(*health.problems, *word_damages(connection), *faults), damage=faults)
+    counters = () if faults else tuple(miscounted(connection, health.memories))
+    return replace(health, problems=(*health.problems, *counters, *word_damages(connection), *faults), damage=faults)
 
 
 def counted(connection: apsw.Connection, path: Path) -> Health:
@@ -32,7 +32,8 @@ def counted(connection: apsw.Connection, path: Path) -> Health:
 
     embedder = connection.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
     counts = {
-        "memories": number("SELECT count(*) FROM main.memory NOT INDEXED"),
+        "memories": number("SELECT count(*) FROM main.version NOT INDEXED WHERE seq_to IS NULL"),
+        "contents": number("SELECT count(*) FROM content WHERE words IS NOT NULL"),
         "words": number("SELECT count(*) FROM word_docsize"),
         "chunks": number("SELECT count(*) FROM chunk WHERE embedded"),
         "vectors": number("SELECT sum(count) FROM block"),
@@ -42,9 +43,7 @@ def counted(connection: apsw.Connection, path: Path) -> Health:
         memories=counts["memories"],
         chunks=number("SELECT count(*) FROM chunk"),
         vectors=counts["vectors"],
-        pending=number(
-            "SELECT count(*) FROM main.memory WHERE generation < (SELECT value FROM meta WHERE key = 'generation')"
-        ),
+        pending=number("SELECT count(*) FROM content WHERE pending"),
         bytes_on_disk=sum(part.stat().st_size for part in parts(path)),
         embedder=str(embedder[0]) if embedder else "",
         problems=tuple(disagreements(counts)),
@@ -52,10 +51,20 @@ def counted(connection: apsw.Connection, path: Path) -> Health:
 
 
 def disagreements(counts: dict[str, int]) -> Iterator[str]:
-    if counts["words"] != counts["memories"]:
-        yield f"The word index holds {counts['words']} of {counts['memories']} memories. {REINDEX}"
+    if counts["words"] != counts["contents"]:
+        yield f"The word index holds {counts['words']} of {counts['contents']} texts. {REINDEX}"
     if counts["vectors"] != counts["chunks"]:
         yield f"The vector index holds {counts['vectors']} of {counts['chunks']} pieces of text. {REINDEX}"
+
+
+def miscounted(connection: apsw.Connection, memories: int) -> Iterator[str]:
+    counted, total, expiring = only_row(
+        connection,
+        "SELECT coalesce(sum(memories), 0), (SELECT coalesce(sum(n), 0) FROM counter WHERE field = ''),"
+        " (SELECT count(*) FROM main.version WHERE seq_to IS NULL AND expires_at IS NOT NULL) FROM space",
+    )
+    if not counted == memories == total + expiring:
+        yield f"The counters say {counted} memories, and there are {memories}. {REINDEX}"
 
 
 def damages(connection: apsw.Connection) -> Iterator[str]:

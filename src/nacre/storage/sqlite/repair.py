@@ -10,6 +10,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -18,8 +20,7 @@ import apsw
 
 from nacre.errors import NotAStore, StorageError, StoreBusy, StoreDamaged, WrongKey
 from nacre.files import create_private
-from nacre.storage.sqlite import connection as schema
-from nacre.storage.sqlite import damage
+from nacre.storage.sqlite import damage, rows, schema, words
 from nacre.storage.sqlite.backup import (
     BESIDE,
     UNFINISHED_REKEY,
@@ -33,12 +34,16 @@ from nacre.storage.sqlite.backup import (
     to_disk,
 )
 from nacre.storage.sqlite.connection import Connections, Key, header, is_encrypted, translated, unlock
-from nacre.storage.sqlite.rows import COLUMNS, SELECTED, DamagedRecord, from_row
-from nacre.storage.sqlite.store import SQLiteTransaction
+from nacre.storage.sqlite.rows import CONTENT, IDENTITY, RECORDS, SCALARS, SELECTED, DamagedRecord, from_row
+from nacre.storage.sqlite.transaction import links_of, names_of, recount
 
 STAMP = "%Y%m%dT%H%M%SZ"
 COPIED_AT_ONCE = 1 << 20
 MOST_PROBED = 5_000_000  # row numbers; a damaged counter may tell of many more than there can be
+VERSION = (
+    "key", "space", "seq_from", "seq_to", "content", "version", *SCALARS, "lists", "uses", "stems", "length"
+)  # fmt: skip
+VERSION_COLUMNS = ", ".join(VERSION)
 FAULTS = (apsw.Error, DamagedRecord, UnicodeDecodeError, StoreDamaged)
 
 
@@ -81,6 +86,8 @@ def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | Non
         try:
             connection.execute("REINDEX")
             aside = [set_aside(connection, row, why, now) for row, why in damage.damaged_rows(connection).items()]
+            if aside:
+                drop_orphans(connection)
             sound = not any(damage.broken_structure(connection, 1)) and not any(damage.unreadable_tables(connection))
             connection.execute("COMMIT" if sound else "ROLLBACK")
         except BaseException:
@@ -97,19 +104,33 @@ def repaired_in_place(path: Path, key: Key | None, now: float) -> Repaired | Non
 
 
 def set_aside(connection: apsw.Connection, row: int, why: str, now: float) -> str:
-    """Moves a damaged record, as far as it can be read, to the table `quarantine`; returns its name."""
+    """Moves a damaged version, as far as it can be read, to the table `quarantine`; returns the record's name."""
     space, id = damage.name(connection, row)
     quarantine(connection, space, id, why, now, raw_columns(connection, row))
-    chunks = connection.execute("SELECT id FROM chunk WHERE row = ? AND embedded", (row,)).fetchall()
+    of_it = "key IN (SELECT key FROM main.version WHERE row = ? AND seq_to IS NULL)"
+    connection.execute(f"UPDATE main.memory SET gone = key WHERE {of_it}", (row,))
+    for table in ("label", "link"):
+        connection.execute(f"DELETE FROM {table} WHERE seq_to IS NULL AND {of_it}", (row,))
+    connection.execute("DELETE FROM main.version WHERE row = ?", (row,))
+    return id
+
+
+def drop_orphans(connection: apsw.Connection) -> None:
+    """Contents that no version has, with what is derived from them; then everything is counted again."""
+    gone = "NOT IN (SELECT content FROM main.version)"
+    chunks: list[tuple[Any, ...]] = connection.execute(
+        f"SELECT space, id FROM chunk WHERE content {gone} AND embedded"
+    ).fetchall()
     if chunks:
         from nacre.storage.sqlite import vectors
 
-        vectors.remove(connection, space, [int(chunk) for (chunk,) in chunks])  # type: ignore[arg-type]
-    for table in ("tag", "context", "link", "chunk"):
-        connection.execute(f"DELETE FROM {table} WHERE row = ?", (row,))
-    connection.execute("DELETE FROM word WHERE rowid = ?", (row,))
-    connection.execute("DELETE FROM main.memory WHERE row = ?", (row,))
-    return id
+        for space in {space for space, _ in chunks}:
+            vectors.remove(connection, str(space), [id for of, id in chunks if of == space])
+    connection.execute(f"DELETE FROM chunk WHERE content {gone}")
+    connection.execute(f"DELETE FROM content WHERE number {gone}")
+    if not words.agree(connection):
+        words.rebuild(connection)
+    recount(connection)
 
 
 def quarantine(
@@ -121,19 +142,28 @@ def quarantine(
     )
 
 
+RAW = {
+    "version": "main.version WHERE row = ?",
+    "content": "content WHERE number = (SELECT content FROM main.version WHERE row = ?)",
+    "memory": "main.memory WHERE key = (SELECT key FROM main.version WHERE row = ?)",
+}
+RAW_COLUMNS = {"version": (*SCALARS, "version", "lists"), "content": CONTENT, "memory": IDENTITY}
+
+
 def raw_columns(connection: apsw.Connection, row: int) -> dict[str, object]:
-    """Each column that can be read: texts as they are, or in hex where they are none."""
+    """Each column of a version that can be read: texts as they are, or in hex where they are none."""
     columns: dict[str, object] = {}
-    for column in COLUMNS:
-        try:
-            kind, value = connection.execute(
-                f"SELECT typeof({column}), CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB)"
-                f" ELSE {column} END FROM main.memory WHERE row = ?",
-                (row,),
-            ).fetchall()[0]
-        except (apsw.Error, IndexError):
-            continue
-        columns[column] = readable(str(kind), value)
+    for table, source in RAW.items():
+        for column in RAW_COLUMNS[table]:
+            try:
+                kind, value = connection.execute(
+                    f"SELECT typeof({column}), CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB)"
+                    f" ELSE {column} END FROM {source}",
+                    (row,),
+                ).fetchall()[0]
+            except (apsw.Error, IndexError):
+                continue
+            columns[column] = readable(str(kind), value)
     return columns
 
 
@@ -214,15 +244,19 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
         old.pragma("writable_schema", "on")  # a damaged definition must not hide the other tables
         unlock(new, fresh, key)
         schema.prepare(new, fresh)
-        if not table_readable(old, "memory"):
+        if not table_readable(old, "version"):
             raise NotAStore(path, "nothing in it can be read")
+        rows.register(old)
         new.execute("BEGIN IMMEDIATE")
         carry_meta(old, new)
-        for table in ("vocabulary", "dropped", "quarantine"):
+        for table in ("vocabulary", "space", "quarantine"):
             carry_table(old, new, table)
         carry_journal(old, new)
         done = carry_memories(old, new, now)
+        rebuild_names(new)
         carry_walks(old, new)
+        words.rebuild(new)
+        recount(new)
         new.execute("COMMIT")
         return done
     finally:
@@ -293,64 +327,160 @@ def row_numbers(old: apsw.Connection, table: str, column: str, others: Sequence[
 
 
 def carry_journal(old: apsw.Connection, new: apsw.Connection) -> None:
+    """Entry by entry, from both ends and by every number that one may have."""
+    carry_table(old, new, "journal")
     columns = [str(row[1]) for row in new.execute("PRAGMA table_info(journal)").fetchall()]
-    cast = ", ".join(name if name in ("seq", "at") else f"CAST({name} AS BLOB)" for name in columns)
-    insert = ", ".join("?" if name in ("seq", "at") else "CAST(? AS TEXT)" for name in columns)
-    for number in row_numbers(old, "journal", "seq", ()):
-        for row in walk(old, f"SELECT {cast} FROM journal WHERE seq = {number}"):
-            with suppress(UnicodeDecodeError, apsw.ConstraintError):
-                for value in row:
-                    if isinstance(value, bytes):
-                        value.decode()
-                new.execute(f"INSERT OR IGNORE INTO journal VALUES ({insert})", row)
+    plain = ("space", "seq", "at", "old", "new")
+    cast = ", ".join(name if name in plain else f"CAST({name} AS BLOB)" for name in columns)
+    insert = ", ".join("?" if name in plain else "CAST(? AS TEXT)" for name in columns)
+    spaces: list[tuple[Any, ...]] = new.execute("SELECT number, seq FROM space").fetchall()
+    for space, last in spaces:
+        held = {row[0] for row in new.execute("SELECT seq FROM journal WHERE space = ?", (space,))}
+        for seq in set(range(1, min(last, MOST_PROBED) + 1)) - held:
+            for row in walk(old, f"SELECT {cast} FROM journal WHERE space = {space} AND seq = {seq}"):
+                with suppress(UnicodeDecodeError, apsw.ConstraintError):
+                    for value in row:
+                        if isinstance(value, bytes):
+                            value.decode()
+                    new.execute(f"INSERT OR IGNORE INTO journal VALUES ({insert})", row)
+        newest = new.execute("SELECT coalesce(max(seq), 0) FROM journal WHERE space = ?", (space,)).fetchall()[0][0]
+        new.execute("UPDATE space SET seq = max(seq, ?) WHERE number = ?", (newest, space))
 
 
 def carry_memories(old: apsw.Connection, new: apsw.Connection, now: float) -> Repaired:
-    names = {row[2]: row[:2] for row in walk(
-        old, "SELECT CAST(space AS BLOB), CAST(id AS BLOB), row FROM memory INDEXED BY sqlite_autoindex_memory_1"
+    """Versions whose record can be read, under the numbers that they had; words stay, vectors are pending."""
+    names = {row[0]: row[1:] for row in walk(
+        old, "SELECT key, space, CAST(id AS BLOB), gone FROM memory INDEXED BY sqlite_autoindex_memory_1"
     )}  # fmt: skip
-    others = ("SELECT DISTINCT row FROM chunk", "SELECT id FROM word_docsize", "SELECT DISTINCT row FROM tag")
-    sure = set(names)
+    others = ("SELECT row FROM version INDEXED BY version_content", "SELECT new FROM journal WHERE new IS NOT NULL")
     aside, lost = list[str](), list[str]()
-    writer = SQLiteTransaction(new)
-    for row in sorted({*row_numbers(old, "memory", "row", others), *sure}):
+    for row in row_numbers(old, "version", "row", others):
         try:
-            read = old.execute(f"SELECT {SELECTED} FROM memory WHERE row = ?", (row,)).fetchall()
-            if not read:
-                continue
-            memory = from_row(read[0])
-            writer.carry(row, memory)
-        except (apsw.Error, DamagedRecord, UnicodeDecodeError, ValueError) as error:
+            carry_version(old, new, row, names)
+        except (apsw.Error, DamagedRecord, UnicodeDecodeError, ValueError, TypeError, zlib.error) as error:
             columns = raw_columns(old, row)
             space, id = damage.name(old, row)
-            if row in names and id.startswith("row "):
-                space, id = (damage.legible(part) for part in names[row])
             if columns:
                 quarantine(new, space, id, damage.reason(error), now, columns)
                 aside.append(id)
-            elif row in sure:
+            elif not id.startswith("row "):
                 lost.append(id)
-    misplaced = carry_misplaced(old, new, writer)
-    return Repaired(tuple(id for id in aside if id not in misplaced), tuple(id for id in lost if id not in misplaced))
+    carry_misplaced(old, new, names)
+    present = "SELECT id FROM memory WHERE key IN (SELECT key FROM version WHERE seq_to IS NULL)"
+    kept = {str(id) for (id,) in new.execute(present).fetchall()}
+    missing = {damage.legible(id) for space, id, gone in names.values() if not gone} - kept - {*aside, *lost}
+    return Repaired(tuple(id for id in aside if id not in kept), (*lost, *sorted(missing)))
 
 
-def carry_misplaced(old: apsw.Connection, new: apsw.Connection, writer: SQLiteTransaction) -> set[str]:
-    """Records whose own number is damaged: a walk meets them, though no number leads to them. They get a new one."""
+def carry_version(old: apsw.Connection, new: apsw.Connection, row: int, names: dict[int, tuple[Any, ...]]) -> None:
+    legible = VERSION_COLUMNS.replace("uses", "CAST(uses AS BLOB)").replace("stems", "CAST(stems AS BLOB)")
+    found = old.execute(f"SELECT {legible} FROM version WHERE row = ?", (row,)).fetchall()
+    if found:
+        put_version(old, new, [row, *found[0]], names)
+
+
+def put_version(
+    old: apsw.Connection, new: apsw.Connection, values: Sequence[Any], names: dict[int, tuple[Any, ...]]
+) -> None:
+    """Raises what reading the record raises, where it cannot be read."""
+    version = dict(zip(("row", *VERSION), values, strict=True))
+    key, content = version["key"], version["content"]
+    identity = old.execute(f"SELECT space, gone, {', '.join(IDENTITY)} FROM memory WHERE key = ?", (key,)).fetchall()
+    if not identity and key in names:  # its row is lost; the index still has its name
+        space, id, gone = names[key]
+        identity = [(space, gone, id.decode(), 0.0, 0)]
+    texts = old.execute(f"SELECT {', '.join(CONTENT)} FROM content WHERE number = ?", (content,)).fetchall()
+    if not identity or not texts:
+        raise DamagedRecord("a part of it cannot be found")
+    (space, gone, *known), texts_of = identity[0], texts[0]
+    name = new.execute("SELECT name FROM space WHERE number = ?", (version["space"],)).fetchall()
+    if not name:
+        raise DamagedRecord("its space cannot be found")
+    scalars = [version[each] for each in (*SCALARS, "version", "lists")]
+    memory = from_row([name[0][0], *known, *texts_of, *scalars])
+    stems = next((row[0] for row in walk(old, f"SELECT words FROM content WHERE number = {content}")), None)
+    version["stems"] = damage.legible(version["stems"])
+    version["uses"] = damage.legible(version["uses"])
+    if not is_pair(version["uses"]):
+        version["uses"] = rows.as_json([memory.last_accessed, memory.access_count])
+    new.execute(
+        "INSERT OR IGNORE INTO memory(key, space, id, gone, last_accessed, access_count) VALUES (?, ?, ?, ?, ?, ?)",
+        (key, space, memory.id, gone, memory.last_accessed, memory.access_count),
+    )
+    pending = int(version["seq_to"] is None)
+    new.execute(
+        "INSERT OR IGNORE INTO content VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (content, texts_of[0], *rows.content_values(memory)[1:], stems, pending),
+    )
+    if pending:
+        new.execute("UPDATE content SET pending = 1 WHERE number = ?", (content,))
+    marks = ", ".join("?" for _ in values)
+    new.execute(f"INSERT INTO version(row, {VERSION_COLUMNS}) VALUES ({marks})", list(version.values()))
+
+
+def is_pair(uses: object) -> bool:
+    with suppress(ValueError, TypeError):
+        last_accessed, access_count = json.loads(uses)  # type: ignore[arg-type]
+        return isinstance(last_accessed, int | float) and isinstance(access_count, int)
+    return False
+
+
+def carry_misplaced(old: apsw.Connection, new: apsw.Connection, names: dict[int, tuple[Any, ...]]) -> None:
+    """Versions whose own number is damaged: a walk meets them, though no number leads to them. They get a new one."""
     pairs = ", ".join(f"typeof({name}), CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"
-                      for name in COLUMNS)  # fmt: skip
-    misplaced: set[str] = set()
+                      for name in VERSION)  # fmt: skip
     for order in ("", " ORDER BY row DESC"):
-        for row in walk(old, f"SELECT {pairs} FROM memory NOT INDEXED{order}"):
-            with suppress(UnicodeDecodeError, zlib.error, DamagedRecord, apsw.ConstraintError):
-                memory = from_row([as_text(kind, value) for kind, value in zip(row[::2], row[1::2], strict=True)])
-                known = "SELECT 1 FROM memory WHERE space = ? AND id = ?"
-                if not new.execute(known, (memory.space, memory.id)).fetchall():
-                    writer.carry(None, memory)
-                    misplaced.add(memory.id)
-    return misplaced
+        for row in walk(old, f"SELECT {pairs} FROM version NOT INDEXED{order}"):
+            with suppress(UnicodeDecodeError, zlib.error, ValueError, TypeError, apsw.Error):
+                values = [as_text(kind, value) for kind, value in zip(row[::2], row[1::2], strict=True)]
+                key, seq_from = values[VERSION.index("key")], values[VERSION.index("seq_from")]
+                known = "SELECT 1 FROM version WHERE key = ? AND seq_from = ?"
+                if not new.execute(known, (key, seq_from)).fetchall():
+                    put_version(old, new, [None, *values], names)
+
+
+def rebuild_names(new: apsw.Connection) -> None:
+    """The names and links of every version, from its lists."""
+    versions: list[tuple[Any, ...]] = new.execute(
+        f"SELECT version.key, version.space, version.seq_from, version.seq_to, version.stems, {SELECTED} FROM {RECORDS}"
+        " ORDER BY version.key, version.seq_from"
+    ).fetchall()
+    for key, found in groupby(versions, key=itemgetter(0)):
+        open_names: dict[tuple[str, ...], tuple[int, float]] = {}
+        ended_at: int | None = None
+        for _, space, seq_from, seq_to, stems, *record in found:
+            memory = from_row(record)
+            has: dict[tuple[str, ...], float] = {
+                ("label", *name): float(n) for name, n in names_of(memory, words.unpacked(stems, 2)).items()
+            }
+            has |= {("link", *name): weight for name, weight in links_of(memory).items()}
+            for name in [
+                name for name, (_, value) in open_names.items() if has.get(name) != value or ended_at != seq_from
+            ]:
+                end_name(new, space, key, name, *open_names.pop(name), ended_at)
+            open_names |= {name: (seq_from, value) for name, value in has.items() if name not in open_names}
+            ended_at = seq_to
+        for name, (seq_from, value) in open_names.items():
+            end_name(new, space, key, name, seq_from, value, ended_at)
+
+
+def end_name(
+    new: apsw.Connection, space: int, key: int, name: tuple[str, ...], seq_from: int, value: float, seq_to: int | None
+) -> None:
+    table, one, other = name
+    places = (space, one, other, key, seq_from, seq_to)
+    if table == "label":
+        new.execute("INSERT OR IGNORE INTO label VALUES (?, ?, ?, ?, ?, ?, ?)", (*places, int(value)))
+    else:
+        new.execute("INSERT OR IGNORE INTO link VALUES (?, ?, ?, ?, ?, ?, ?, 0)", (*places, value))
 
 
 def carry_walks(old: apsw.Connection, new: apsw.Connection) -> None:
-    for row, target, rel, walks in walk(old, "SELECT row, target, rel, walks FROM link WHERE walks > 0"):
+    for key, target, rel, seq_from, walks in walk(
+        old, "SELECT key, target, rel, seq_from, walks FROM link WHERE walks > 0"
+    ):
         if isinstance(walks, int):
-            new.execute("UPDATE link SET walks = ? WHERE row = ? AND target = ? AND rel = ?", (walks, row, target, rel))
+            new.execute(
+                "UPDATE link SET walks = ? WHERE key = ? AND target = ? AND rel = ? AND seq_from = ?",
+                (walks, key, target, rel, seq_from),
+            )

@@ -1,383 +1,329 @@
-"""Says a Filter in SQL, with exactly the meaning of `Filter.admits`."""
+"""Search in one state of a space: postings, nearest vectors, places and neighbours."""
 
 from __future__ import annotations
 
 import json
-import math
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import apsw
+import numpy as np
 
-from nacre.model import Condition, Filter
-from nacre.model.filter import DOTTED, LIST_FIELDS, Scalar, Value, above, check_field
-from nacre.protocols import Match, Place, Posting, Vectors
-from nacre.storage.sqlite.rows import PLAIN_TEXT, SQLValue, only_row
+from nacre.model import Filter
+from nacre.protocols import Keys, Match, Place, Vectors
+from nacre.storage.candidates import COLUMN_WEIGHTS, Posting
+from nacre.storage.sqlite import words
+from nacre.storage.sqlite.filters import AMONG, State, clause, narrowed
+from nacre.storage.sqlite.rows import fetch, only_row
 
 if TYPE_CHECKING:
     from nacre.storage.sqlite.vectors import Mirror, Numbers, SignIndex
 
-MANY = 500  # a statement takes only so many values of its own
-SPARSE = ("session", "superseded_by")  # indexed where they are set, which a bound value does not say
-ORDERS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-LISTS = {
-    "tags": "SELECT name AS value FROM tag WHERE tag.row = memory.row",
-    "contexts": "SELECT name AS value FROM context WHERE context.row = memory.row AND applies = 1",
-    "anti_contexts": "SELECT name AS value FROM context WHERE context.row = memory.row AND applies = 0",
-    "entities": "SELECT value FROM json_each(memory.lists, '$.entities')",
-    "links.to": "SELECT target AS value FROM link WHERE link.row = memory.row",
-    "links.rel": "SELECT rel AS value FROM link WHERE link.row = memory.row",
-}
-
-
-def conditions(space: str, where: Filter) -> tuple[str, list[SQLValue]]:
-    parts, values = ["memory.space = ?"], [space]
-    arguments: list[SQLValue] = list(values)
-    for condition in where.conditions:
-        part, more = said(condition)
-        parts.append(part)
-        arguments.extend(more)
-    return " AND ".join(parts), arguments
-
-
-def said(condition: Condition) -> tuple[str, list[SQLValue]]:
-    check_field(condition.field)  # again, at the last place before it is part of a statement
-    if condition.field in LIST_FIELDS:
-        return said_of_list(LISTS[condition.field], condition.op, several(condition.value))
-    column = said_field(condition.field)
-    if condition.op in ("in", "not_in"):
-        return said_membership(column, condition.op, several(condition.value))
-    if condition.op == "under":
-        return said_under(column, several(condition.value))
-    if condition.op == "unset":
-        unset = f"({column} IS NULL OR {column} = '')"
-        return (unset if condition.value else f"NOT {unset}"), []
-    value = plain(condition.value)
-    if condition.op == "eq" and condition.field in SPARSE and value:
-        return f"({column} IS ? AND {column} <> '')", [value]
-    if condition.op in ("eq", "ne"):
-        return f"{column} IS {'NOT ' if condition.op == 'ne' else ''}?", [value]
-    if condition.op == "contains":
-        return f"instr({column}, ?) > 0", [value]
-    compared = f"{column} {ORDERS[condition.op.removesuffix('_or_unset')]} ?"
-    return (f"({column} IS NULL OR {compared})" if condition.op.endswith("_or_unset") else compared), [value]
-
-
-def said_field(name: str) -> str:
-    if name == "text":
-        return PLAIN_TEXT
-    if not name.startswith("metadata."):
-        return f"memory.{name}"
-    path = f"""'$.metadata."{name.removeprefix("metadata.")}"'"""
-    plain_kind = f"json_type(memory.lists, {path}) NOT IN ('object', 'array')"
-    return f"(CASE WHEN {plain_kind} THEN json_extract(memory.lists, {path}) END)"
-
-
-def said_membership(column: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:
-    present = [value for value in wanted if value is not None]
-    among, values = ", ".join("?" for _ in present), present
-    if len(present) > MANY:
-        among, values = "SELECT value FROM json_each(?)", [json.dumps(present)]
-    inside = f"({column} IS NOT NULL AND {column} IN ({among}))"
-    if None in wanted:
-        inside = f"({inside} OR {column} IS NULL)"
-    return (inside if op == "in" else f"NOT {inside}"), [*values]
-
-
-def said_of_list(rows: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:
-    if op == "unset":
-        return f"{'NOT ' if wanted[0] else ''}EXISTS ({rows})", []
-    if op in DOTTED:
-        higher = [plain(name) for name in sorted(map(str, above(wanted)))] if op == "along" else []  # type: ignore[arg-type]
-        among, values = said_under("+value", wanted, higher)
-        return f"EXISTS (SELECT 1 FROM ({rows}) WHERE {among})", values
-    # The plus keeps a column of text from reading the number 5 as "5".
-    among = f"+value IN ({', '.join('?' for _ in wanted)})"
-    if op == "all":
-        return f"(SELECT count(DISTINCT value) FROM ({rows}) WHERE {among}) = {len(set(wanted))}", wanted
-    return f"{'NOT ' if op == 'none' else ''}EXISTS (SELECT 1 FROM ({rows}) WHERE {among})", wanted
-
-
-def said_under(
-    column: str, names: list[SQLValue], exactly: Sequence[SQLValue] = ()
-) -> tuple[str, list[SQLValue]]:  # fmt: skip
-    parts = ["0", *(f"{column} IS ?" for _ in exactly)]
-    values = list(exactly)
-    for name in names:
-        parts.append(f"{column} IS ?")
-        values.append(name)
-        if isinstance(name, str):
-            parts.append(f"({column} >= ? AND {column} < ?)")
-            values += [f"{name}.", f"{name}/"]  # the slash is the sign after the dot
-    return f"({' OR '.join(parts)})", values
-
-
-def several(value: Value) -> list[SQLValue]:
-    return [plain(item) for item in value] if isinstance(value, tuple) else [plain(value)]
-
-
-def plain(value: Value | Scalar) -> SQLValue:
-    return int(value) if isinstance(value, bool) else value  # type: ignore[return-value]
-
-
-# A title is a summary by its author; a tag and an entity are chosen words. The text is the measure.
-COLUMN_WEIGHTS = "2.0, 1.0, 1.0, 1.5, 1.0"
-# Reading a posting costs a quarter of a microsecond, and a whole one with its exact weight. The rarest stems come first
-# and are weighed; one on more memories than this tells little, however often it stands in each; and past the last
-# number reading on costs more than it tells. Measured on 5,500 turns: the same hits as without any of these limits.
+# A stem on at most so many memories is weighed by how often it is in each; a commoner one says little, however often it
+# is there. Past the second number reading on costs more than it tells, and of one stem only the newest are read.
+# Measured on 5,500 turns: the same hits as without any of these limits.
 WEIGHED = 300
-USUAL_WEIGHT = 1.0
 POSTINGS_READ = 2_000
-LEAST_RARITY = 1e-6  # what bm25() takes for a stem on more than half of the memories
+COLUMNS = ("title", "text", "role")
+STEM_WEIGHTS = {"tag_stems": COLUMN_WEIGHTS["tags"], "entity_stems": COLUMN_WEIGHTS["entities"]}
+PLACE = (
+    "version.content, memory.id, version.session, version.position, content.role, content.characters, content.asks,"
+    " coalesce(version.occurred_at, version.created_at)"
+)
 
 
-def agree(connection: apsw.Connection) -> bool:
-    """Whether the index is sound and holds exactly the memories there are."""
-    try:
-        connection.execute("INSERT INTO word(word) VALUES ('integrity-check')")
-        only = "SELECT count(*) FROM main.memory WHERE row NOT IN (SELECT id FROM word_docsize)"
-        surplus = "SELECT count(*) FROM word_docsize WHERE id NOT IN (SELECT row FROM main.memory)"
-        return not only_row(connection, only)[0] and not only_row(connection, surplus)[0]
-    except apsw.CorruptError:
-        return False
+class SQLiteIndex:
+    """One state of one space, within one snapshot. A key is the number of the content that a memory has in it."""
 
+    def __init__(self, connection: apsw.Connection, state: State, mirror: Mirror) -> None:
+        self._connection = connection
+        self._state = state
+        self._mirror = mirror
+        self._size: tuple[int, int] | None = None
 
-def empty(connection: apsw.Connection) -> None:
-    connection.execute("INSERT INTO word(word) VALUES ('delete-all')")
+    def measure(self, where: Filter) -> tuple[int, int]:
+        if where.conditions:
+            made = narrowed(self._connection, self._state, where)
+            sql = f"SELECT count(*), coalesce(sum(version.length), 0) FROM {made.joined()} WHERE {made.sql}"
+            memories, stems = only_row(self._connection, sql, *made.values)
+            return int(memories), int(stems)
+        if self._size is None:
+            sql = "SELECT memories, stems FROM space WHERE number = ?"
+            memories, stems = next(iter(fetch(self._connection, sql, (self._state.space,))), (0, 0))
+            self._size = memories, stems
+        return self._size
 
+    def postings(self, terms: Sequence[str], visible: Filter) -> dict[str, Posting]:
+        holding = self._holding(terms)
+        memories, stems = self.measure(Filter())
+        average = max(1.0, stems / max(1, memories))
+        weighed: list[str] = []
+        common: dict[str, int] = {}
+        read = 0
+        for term in sorted(holding, key=holding.__getitem__):
+            read += holding[term]
+            if holding[term] <= WEIGHED:
+                weighed.append(term)
+            elif read <= POSTINGS_READ or not (weighed or common):
+                common[term] = POSTINGS_READ
+        frequencies = self._frequencies(weighed)
+        plain = self._newest(common)
+        lengths = self._lengths({key for found in frequencies.values() for key in found}, visible)
+        if visible.conditions and plain:
+            seen = self._lengths({key for keys in plain.values() for key in keys}, visible)
+            plain = {term: [key for key in keys if key in seen] for term, keys in plain.items()}
+        made: dict[str, Posting] = {}
+        for term in terms:
+            if term in frequencies:
+                keys = sorted(key for key in frequencies[term] if key in lengths)
+                exact = len(keys) if visible.conditions or " " in term else max(holding[term], len(keys))
+                made[term] = Posting(
+                    np.array(keys, np.int64),
+                    np.array([frequencies[term][key] for key in keys], np.float32),
+                    np.array([lengths[key] for key in keys], np.float32),
+                    exact,
+                )
+            elif term in plain:
+                keys = sorted(plain[term])
+                count = len(keys) if visible.conditions else holding[term]
+                # Once, in a text of usual length: the weight of that is 1.
+                made[term] = Posting(
+                    np.array(keys, np.int64),
+                    np.ones(len(keys), np.float32),
+                    np.full(len(keys), average, np.float32),
+                    count,
+                )
+        return made
 
-def by_words(connection: apsw.Connection, space: str, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
-    if not terms or limit <= 0:
-        return []
-    clause, values = conditions(space, where)
-    # CROSS JOIN is SQLite's word for "in this order": the planner would walk the whole space instead of the matches.
-    # bm25() is lower for better matches; a Match's score is higher for better.
-    sql = (
-        f"SELECT memory.id, -bm25(word, {COLUMN_WEIGHTS}) AS score"
-        " FROM word CROSS JOIN memory ON memory.row = word.rowid"
-        f" WHERE word MATCH ? AND {clause} ORDER BY score DESC, memory.row DESC LIMIT ?"
-    )
-    asked = " OR ".join(quoted(term) for term in terms)
-    return [Match(id, score) for id, score in connection.execute(sql, (asked, *values, limit))]
+    def _holding(self, terms: Sequence[str]) -> dict[str, int]:
+        """On how many memories each is, at most: a phrase is at least as rare as its rarest word."""
+        parts = {term: term.split() for term in terms}
+        asked = json.dumps(list({stem for stems in parts.values() for stem in stems}))
+        sql = f"SELECT term, n FROM term_count WHERE space = ? AND term {AMONG}"
+        counts = dict(fetch(self._connection, sql, (self._state.space, asked)))
+        past = self._state.seq is not None  # a word may be only in what has changed since
+        smallest = {
+            term: min((counts.get(stem, int(past)) for stem in stems), default=0) for term, stems in parts.items()
+        }
+        return {term: int(n) for term, n in smallest.items() if n}
 
+    def _frequencies(self, terms: Sequence[str]) -> dict[str, dict[int, float]]:
+        """How often each term is in each memory, weighted by field."""
+        found: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
+        if not terms:
+            return found
+        simple = {words.tokens(self._state.space, term): term for term in terms if term.isascii() and term.isalnum()}
+        rows: list[tuple[Any, ...]] = self._connection.execute(
+            f"SELECT term, doc, col FROM occurrence WHERE term {AMONG}", (json.dumps(list(simple)),)
+        ).fetchall()
+        for token, key, column in rows:
+            found[simple[token]][key] += COLUMN_WEIGHTS[column]
+        for term in terms:
+            if term not in simple.values():
+                self._count_in_words(term, found[term])
+        rows = self._connection.execute(
+            "SELECT label.name, version.content, label.field, label.times FROM label CROSS JOIN version"
+            f" ON version.key = label.key AND {self._state.of('version')}"
+            f" WHERE label.space = ? AND label.field IN ('tag_stems', 'entity_stems') AND label.name {AMONG}"
+            f" AND {self._state.of('label')}",
+            (self._state.space, json.dumps([term for term in terms if " " not in term])),
+        ).fetchall()
+        for term, key, field, times in rows:
+            found[term][key] += STEM_WEIGHTS[field] * times
+        for term in (term for term in terms if " " in term):
+            self._count_in_names(term, found[term])
+        return found
 
-def quoted(term: str) -> str:
-    return '"' + term.replace('"', '""') + '"'
+    def _count_in_words(self, term: str, found: dict[int, float]) -> None:
+        """For phrases, and for signs that the index may fold: counted in the stems themselves."""
+        rows: list[tuple[Any, ...]] = self._connection.execute(
+            "SELECT number, words FROM word CROSS JOIN content ON content.number = word.rowid WHERE word MATCH ?"
+            " ORDER BY word.rowid DESC LIMIT ?",
+            (words.phrase(self._state.space, term), POSTINGS_READ),
+        ).fetchall()
+        for key, stems in rows:
+            for column, line in zip(COLUMNS, words.unpacked(stems, len(COLUMNS)), strict=True):
+                times = occurrences(term, line)
+                if times:
+                    found[key] += COLUMN_WEIGHTS[column] * times
 
+    def _count_in_names(self, phrase: str, found: dict[int, float]) -> None:
+        first = phrase.split()[0]
+        rows: list[tuple[Any, ...]] = self._connection.execute(
+            "SELECT DISTINCT version.content, version.stems FROM label CROSS JOIN version"
+            f" ON version.key = label.key AND {self._state.of('version')}"
+            " WHERE label.space = ? AND label.field IN ('tag_stems', 'entity_stems') AND label.name = ?"
+            f" AND {self._state.of('label')} LIMIT ?",
+            (self._state.space, first, POSTINGS_READ),
+        ).fetchall()
+        for key, stems in rows:
+            for weight, line in zip(STEM_WEIGHTS.values(), words.unpacked(stems, 2), strict=True):
+                times = occurrences(phrase, line)
+                if times:
+                    found[key] += weight * times
 
-def postings(connection: apsw.Connection, terms: Sequence[str]) -> dict[str, Posting]:
-    counts = occurrences(connection, terms)
-    total = int(only_row(connection, "SELECT count(*) FROM memory")[0])
-    postings: dict[str, Posting] = {}
-    read = 0
-    for term in sorted(counts, key=counts.__getitem__):
-        read += counts[term]
-        if postings and read > POSTINGS_READ:
-            break
-        posting = weighed(connection, term, total) if counts[term] <= WEIGHED else unweighed(connection, term)
-        if len(posting.keys):
-            postings[term] = posting
-    return postings
+    def _newest(self, limits: dict[str, int]) -> dict[str, list[int]]:
+        """The newest contents with each term, so many at most."""
+        found: dict[str, list[int]] = {term: [] for term in limits}
+        if not limits:
+            return found
+        one = "SELECT ? AS term, rowid FROM (SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC LIMIT ?)"
+        values = [
+            value for term, limit in limits.items() for value in (term, words.phrase(self._state.space, term), limit)
+        ]
+        rows: list[tuple[Any, ...]] = self._connection.execute(
+            " UNION ALL ".join(one for _ in limits), values
+        ).fetchall()
+        for term, key in rows:
+            found[term].append(key)
+        return found
 
+    def _lengths(self, keys: set[int], visible: Filter) -> dict[int, int]:
+        """How many stems each of the memories has that belong to the state and are visible."""
+        if not keys:
+            return {}
+        made = clause(self._state, visible, lead_contents=True)
+        rows = self._connection.execute(
+            f"SELECT version.content, version.length FROM {made.joined()} WHERE {made.sql}",
+            (json.dumps(list(keys)), *made.values),
+        ).fetchall()
+        return {int(key): int(length) for key, length in rows}  # type: ignore[arg-type]
 
-def weighed(connection: apsw.Connection, term: str, total: int) -> Posting:
-    import numpy as np
+    def nearest(self, vector: Vectors, limit: int, only: Keys | None = None) -> Keys:
+        index = self._mirror.current(self._connection, len(vector))
+        tried = max(limit, 0)
+        while True:
+            _, owners, _ = index.nearest(vector, tried, only)
+            first = np.sort(np.unique(owners, return_index=True)[1])[: max(limit, 0)]
+            if len(first) >= limit or len(owners) < tried:
+                return owners[first]
+            tried *= WIDENING  # a few long memories filled the places with their many chunks
 
-    sql = f"SELECT rowid, -bm25(word, {COLUMN_WEIGHTS}) FROM word WHERE word MATCH ?"
-    rows = connection.execute(sql, (quoted(term),)).fetchall()
-    weights = np.array([score for _, score in rows], np.float64) / counted_rarity(total, len(rows))
-    return Posting(np.array([key for key, _ in rows], np.int64), weights.astype(np.float32))
+    def cosines(self, vector: Vectors, keys: Keys) -> Vectors:
+        return self._mirror.current(self._connection, len(vector)).cosines(vector, keys)
 
+    def places(self, keys: Keys, where: Filter) -> list[Place]:
+        made = clause(self._state, where, lead_contents=True)
+        rows = self._connection.execute(
+            f"SELECT {PLACE} FROM {made.joined('memory', 'content')} WHERE {made.sql} ORDER BY version.content",
+            (json.dumps(keys.tolist()), *made.values),
+        ).fetchall()
+        return [placed(row) for row in rows]
 
-def unweighed(connection: apsw.Connection, term: str) -> Posting:
-    import numpy as np
+    def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
+        if not spots:
+            return []
+        made = clause(self._state, where)
+        asked = [(session, position - reach, position + reach) for session, position in spots]
+        rows = self._connection.execute(
+            f"WITH spot(session, first, last) AS (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))"
+            f" SELECT DISTINCT {PLACE} FROM spot CROSS JOIN {made.joined('memory', 'content')}"
+            " WHERE version.session = spot.session AND version.session <> ''"
+            f" AND version.position BETWEEN spot.first AND spot.last AND {made.sql} ORDER BY version.content",
+            (json.dumps(asked), *made.values),
+        ).fetchall()
+        return [placed(row) for row in rows]
 
-    rows = connection.execute("SELECT rowid FROM word WHERE word MATCH ?", (quoted(term),)).fetchall()
-    keys = np.fromiter((key for (key,) in rows), np.int64, len(rows))
-    return Posting(keys, np.full(len(keys), USUAL_WEIGHT, np.float32))
+    def allowed(self, where: Filter) -> Keys:
+        made = narrowed(self._connection, self._state, where)
+        sql = f"SELECT version.content FROM {made.joined()} WHERE {made.sql}"
+        rows = self._connection.execute(sql, made.values).fetchall()
+        return np.sort(np.fromiter((key for (key,) in rows), np.int64, len(rows)))
 
+    def by_vector(self, vector: Vectors, where: Filter, limit: int) -> list[Match]:
+        index = self._mirror.current(self._connection, len(vector))
+        if limit <= 0 or not index.size:
+            return []
+        tried = OVERFETCH * limit
+        matches = self._admitted(index, vector, where, tried, None)
+        only: Numbers | None = None
+        while len(matches) < limit and tried < index.size:
+            # Too few passed the filter, or a few long memories filled the places with their many chunks.
+            if only is None and len(matches) * WIDENING < limit:
+                only = self.allowed(where)  # among these alone, as many as before are enough
+            else:  # as many more as have failed so far, and some to spare
+                tried = int(tried * min(WIDENING, SPARE * limit / max(1, len(matches)))) + 1
+            matches = self._admitted(index, vector, where, tried, only)
+        return matches[:limit]
 
-def occurrences(connection: apsw.Connection, terms: Sequence[str]) -> dict[str, int]:
-    """On how many memories each stands, at most: a phrase is at least as rare as its rarest word."""
-    # A word that is not in the list counts as rare: the index folds some signs that Python leaves as they are.
-    return {term: min((number(connection, word) or 1 for word in term.split()), default=1) for term in terms}
+    def _admitted(
+        self, index: SignIndex, vector: Vectors, where: Filter, tried: int, only: Numbers | None
+    ) -> list[Match]:
+        """The best chunk of each memory that the filter admits, complete down to the worst chunk looked at."""
+        chunks, owners, cosines = index.nearest(vector, tried, only)
+        first = np.sort(np.unique(owners, return_index=True)[1])
+        made = clause(self._state, where, lead_contents=True)
+        rows: list[tuple[Any, ...]] = self._connection.execute(
+            f"SELECT version.content, memory.id FROM {made.joined('memory')} WHERE {made.sql}",
+            (json.dumps(owners[first].tolist()), *made.values),
+        ).fetchall()
+        ids = dict(rows)
+        best = [i for i in first.tolist() if int(owners[i]) in ids]
+        spans = self._spans([int(chunks[i]) for i in best])
+        return [
+            Match(ids[int(owners[i])], float(cosines[i]), spans[int(chunks[i])])
+            for i in best
+            if int(chunks[i]) in spans
+        ]
 
-
-def number(connection: apsw.Connection, word: str) -> int:
-    return int(only_row(connection, "SELECT coalesce(sum(doc), 0) FROM term WHERE term = ?", word)[0])
-
-
-def counted_rarity(total: int, holding: int) -> float:
-    """The rarity that bm25() multiplies in, so that it can be divided out again."""
-    return max(math.log((total - holding + 0.5) / (holding + 0.5)) if holding < total + 0.5 else 0.0, LEAST_RARITY)
+    def _spans(self, chunks: Sequence[int]) -> dict[int, tuple[int, int]]:
+        rows: list[tuple[Any, ...]] = self._connection.execute(
+            f"SELECT id, start, stop FROM chunk WHERE id {AMONG}", (json.dumps(list(chunks)),)
+        ).fetchall()
+        return {id: (start, stop) for id, start, stop in rows}
 
 
 # Most filters admit most memories: look at this many of the nearest before computing who is admitted at all.
 OVERFETCH = 3
 WIDENING = 4
 SPARE = 1.5
-LOOKS = 8  # a store that is written to without a pause needs two; one whose parts disagree must not be asked for ever
 
 
-def by_vector(connection: apsw.Connection, mirror: Mirror, vector: Vectors, where: Filter, limit: int) -> list[Match]:
-    matches: list[Match] = []
-    for _ in range(LOOKS):
-        index = mirror.current(connection, len(vector))
-        matches, complete = nearest(connection, mirror.space, index, vector, where, limit)
-        if complete:
-            break
-        # Someone has edited or removed, between the two readings, what the mirror still held: look again.
-    return matches
-
-
-def nearest(
-    connection: apsw.Connection, space: str, index: SignIndex, vector: Vectors, where: Filter, limit: int
-) -> tuple[list[Match], bool]:
-    """The second value is False when the file no longer holds something that the index does."""
-    if limit <= 0 or not index.size:
-        return [], True
-    tried = OVERFETCH * limit
-    matches, complete = admitted(connection, space, where, index, vector, tried, None)
-    only: Numbers | None = None
-    while complete and len(matches) < limit and tried < index.size:
-        # Too few passed the filter, or a few long memories filled the places with their many chunks.
-        if only is None and len(matches) * WIDENING < limit:
-            only = allowed(connection, space, where)  # among these alone, as many as before are enough
-        else:  # as many more as have failed so far, and some to spare
-            tried = int(tried * min(WIDENING, SPARE * limit / max(1, len(matches))))
-        matches, complete = admitted(connection, space, where, index, vector, tried, only)
-    return matches[:limit], complete
-
-
-def admitted(
-    connection: apsw.Connection, space: str, where: Filter, index: SignIndex, vector: Vectors, tried: int,
-    only: Numbers | None,
-) -> tuple[list[Match], bool]:  # fmt: skip
-    """The best chunk of each memory that the filter admits, complete down to the worst chunk looked at; and whether
-    the file holds all of them."""
-    import numpy as np
-
-    chunks, owners, cosines = index.nearest(vector, tried, only)
-    first = np.unique(owners, return_index=True)[1]
-    best = {int(owners[i]): (int(chunks[i]), float(cosines[i])) for i in np.sort(first)}
-    clause, values = conditions(space, where)
-    rows: list[tuple[Any, ...]] = connection.execute(
-        f"SELECT {clause}, memory.row, memory.id, chunk.start, chunk.stop"
-        " FROM chunk CROSS JOIN memory ON memory.row = chunk.row"
-        " WHERE chunk.id IN (SELECT value FROM json_each(?))",  # as one value, so that it is prepared once
-        (*values, json.dumps([chunk for chunk, _ in best.values()])),
-    ).fetchall()
-    known = {row: (id, (start, stop)) for fits, row, id, start, stop in rows if fits}
-    matches = [Match(known[row][0], cosine, known[row][1]) for row, (_, cosine) in best.items() if row in known]
-    return matches, len(rows) == len(best)
-
-
-def allowed(connection: apsw.Connection, space: str, where: Filter) -> Numbers:
-    import numpy as np
-
-    clause, values = conditions(space, where)
-    rows = connection.execute(f"SELECT memory.row FROM memory WHERE {clause} ORDER BY memory.row", values)
-    return np.fromiter((row for (row,) in rows), np.int64)
-
-
-PLACE = (
-    "memory.row, memory.id, memory.session, memory.position, memory.role,"
-    f" length({PLAIN_TEXT}),"
-    f" substr({PLAIN_TEXT}, -1) IN ('?', '？'), coalesce(memory.occurred_at, memory.created_at)"
-)
-
-
-def near(index: SignIndex, vector: Vectors, limit: int, only: Numbers | None) -> tuple[Numbers, Vectors]:
-    import numpy as np
-
-    tried = max(limit, 0)
-    while True:
-        _, owners, cosines = index.nearest(vector, tried, only)
-        first = np.sort(np.unique(owners, return_index=True)[1])[: max(limit, 0)]
-        if len(first) >= limit or len(owners) < tried:
-            return owners[first], cosines[first]
-        tried *= WIDENING  # a few long memories filled the places with their many chunks
-
-
-def places(connection: apsw.Connection, space: str, keys: Numbers, where: Filter) -> list[Place]:
-    clause, values = conditions(space, where)
-    rows = connection.execute(
-        # As one value, so that the statement is prepared once; the plus keeps the planner from walking the space.
-        f"SELECT {PLACE} FROM memory WHERE memory.row IN (SELECT value FROM json_each(?)) AND +{clause}"
-        " ORDER BY memory.row",
-        (json.dumps(keys.tolist()), *values),
-    )
-    return [placed(row) for row in rows.fetchall()]
-
-
-def around(
-    connection: apsw.Connection, space: str, spots: Sequence[tuple[str, int]], reach: int, where: Filter
-) -> list[Place]:
-    if not spots:
-        return []
-    clause, values = conditions(space, where)
-    asked = [(session, position - reach, position + reach) for session, position in spots]
-    rows = connection.execute(
-        f"WITH spot(session, first, last) AS (VALUES {', '.join('(?, ?, ?)' for _ in spots)})"
-        f" SELECT DISTINCT {PLACE} FROM spot CROSS JOIN memory ON memory.session = spot.session"
-        f" AND memory.position BETWEEN spot.first AND spot.last AND memory.session <> '' WHERE {clause}"
-        " ORDER BY memory.row",
-        (*(value for spot in asked for value in spot), *values),
-    )
-    return [placed(row) for row in rows.fetchall()]
+def occurrences(term: str, line: str) -> int:
+    """How often the stems of a term follow each other in a line."""
+    stems, wanted = line.split(), term.split()
+    return sum(stems[at : at + len(wanted)] == wanted for at in range(len(stems) - len(wanted) + 1)) if wanted else 0
 
 
 def placed(row: tuple[Any, ...]) -> Place:
-    return Place._make(row)
+    return Place._make((*row[:6], bool(row[6]), row[7]))
 
 
 def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
+    """Vectors already stored for exactly these texts, in any space and state."""
     from nacre.storage.sqlite import vectors
 
-    stored = {}
-    for digest in set(digests):
-        place = connection.execute(
-            "SELECT chunk.id, memory.space FROM chunk JOIN memory ON memory.row = chunk.row"
-            " WHERE chunk.digest = ? AND chunk.embedded LIMIT 1",
-            (digest,),
-        ).fetchone()
-        vector = None if place is None else vectors.one(connection, place[1], place[0])
+    stored: dict[bytes, Vectors] = {}
+    rows: list[tuple[Any, ...]] = connection.execute(
+        "SELECT unhex(wanted.value), min(chunk.id), chunk.space FROM json_each(?) AS wanted CROSS JOIN chunk"
+        " ON chunk.digest = unhex(wanted.value) WHERE chunk.embedded GROUP BY 1",
+        (json.dumps([digest.hex() for digest in set(digests)]),),
+    ).fetchall()
+    for digest, chunk, space in rows:
+        vector = vectors.one(connection, str(space), chunk)
         if vector is not None:
             stored[digest] = vector
     return stored
 
 
-def vectors_of(connection: apsw.Connection, mirror: Mirror, dimensions: int, ids: Sequence[str]) -> dict[str, Vectors]:
-    import numpy as np
-
-    rows = connection.execute(
-        "SELECT row, id FROM memory WHERE space = ? AND id IN (SELECT value FROM json_each(?)) ORDER BY row",
-        (mirror.space, json.dumps(list(ids))),
-    ).fetchall()
-    names: dict[int, str] = {int(row): str(id) for row, id in rows}  # type: ignore[arg-type]
-    by_row = mirror.current(connection, dimensions).of(np.array(list(names), np.int64))
-    return {names[row]: rows_of for row, rows_of in by_row.items()}
-
-
-def vectors_in_file(connection: apsw.Connection, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
-    """As `vectors_of`, block by block: to read a page of a large space must not load all of it."""
-    import numpy as np
-
+def vectors_of(connection: apsw.Connection, state: State, ids: Sequence[str]) -> dict[str, Vectors]:
+    """The vectors of each memory, read block by block: a page of a large space must not load all of it."""
     from nacre.storage.sqlite import vectors
 
     by_id: dict[str, list[Vectors]] = {}
     held, halves = np.empty(0, np.int64), np.empty((0, 0), np.float16)
-    with connection:  # one snapshot of the file for all that is read here
-        rows: list[tuple[Any, ...]] = connection.execute(
-            "SELECT chunk.id, memory.id FROM memory CROSS JOIN chunk ON chunk.row = memory.row"
-            " WHERE memory.space = ? AND memory.id IN (SELECT value FROM json_each(?)) AND chunk.embedded"
-            " ORDER BY chunk.id",
-            (space, json.dumps(list(ids))),
-        ).fetchall()
-        for chunk, id in rows:
-            if not len(held) or held[-1] < chunk:
-                held, halves = vectors.block_of(connection, space, chunk)
-            place = int(np.searchsorted(held, chunk))
-            if place < len(held) and held[place] == chunk:
-                by_id.setdefault(id, []).append(halves[place].astype(np.float32))
-    return {id: np.stack(rows) for id, rows in by_id.items()}
+    rows: list[tuple[Any, ...]] = connection.execute(
+        "SELECT chunk.id, memory.id FROM memory CROSS JOIN version ON version.key = memory.key"
+        " CROSS JOIN chunk ON chunk.content = version.content"
+        f" WHERE memory.space = ? AND memory.id {AMONG} AND {state.of('version')} AND chunk.embedded"
+        " ORDER BY chunk.id",
+        (state.space, json.dumps(list(ids))),
+    ).fetchall()
+    for chunk, id in rows:
+        if not len(held) or held[-1] < chunk:
+            held, halves = vectors.block_of(connection, str(state.space), chunk)
+        place = int(np.searchsorted(held, chunk))
+        if place < len(held) and held[place] == chunk:
+            by_id.setdefault(id, []).append(halves[place].astype(np.float32))
+    return {id: np.stack(found) for id, found in by_id.items()}

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from nacre.model import JournalEntry, Link, Memory
-from nacre.model.memory import NAMES, Json, plain, typed
+from nacre.model.journal import JournalEntry
+from nacre.model.memory import NAMES, Json, Link, Memory, plain, typed
 
 # Uses are not journaled: a recall between an operation and its undo must not block the undo.
 NOT_JOURNALED = ("id", "space", "last_accessed", "access_count")
 JOURNALED = tuple(name for name in NAMES if name not in NOT_JOURNALED)
 POSITION = "at"  # the position in its memory's links of a link that was added or removed
+
+
+Images = tuple[dict[str, Json] | None, dict[str, Json] | None]
+
+
+def images(before: Memory | None, after: Memory | None) -> Images:
+    """What the journal records of a change: the changed fields alone, or the whole record that came or went."""
+    if before is None or after is None:
+        return (None if before is None else before.to_dict()), (None if after is None else after.to_dict())
+    return difference(before, after), difference(after, before)
 
 
 def difference(one: Memory, other: Memory) -> dict[str, Json]:

@@ -1,0 +1,113 @@
+"""What is counted of the present state of a space, kept in the transaction that changes it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import apsw
+
+from nacre.model import Condition, Filter, Memory
+from nacre.protocols import Tallied
+from nacre.storage.sqlite.filters import State, clause
+from nacre.storage.sqlite.rows import SQLValue
+
+TOTAL = ""  # the field under which memories themselves are counted
+SCALARS: tuple[Tallied, ...] = ("type", "source", "status")
+LISTS: tuple[Tallied, ...] = ("tags", "contexts", "anti_contexts", "entities")
+SUPERSEDED = "*"  # at the end of a standing
+STANDING_FIELDS = ("status", "superseded_by", "expires_at")
+Counts = Counter[tuple[SQLValue, ...]]
+
+
+def counted(space: int, memory: Memory) -> Iterator[tuple[SQLValue, ...]]:
+    """The rows of `counter` in which the memory counts; one that expires counts in none."""
+    if memory.expires_at is not None:
+        return
+    standing = memory.status + (SUPERSEDED if memory.superseded_by else "")
+    yield space, TOTAL, standing, ""
+    yield space, "type", standing, memory.type
+    yield space, "source", standing, memory.source
+    for field in LISTS:
+        for name in dict.fromkeys(getattr(memory, field)):
+            yield space, field, standing, name
+
+
+def write(connection: apsw.Connection, counter: Counts, terms: Counts) -> None:
+    for table, columns, counts in (
+        ("counter", "space, field, standing, name", counter),
+        ("term_count", "space, term", terms),
+    ):
+        rows = [(*key, n) for key, n in sorted(counts.items(), key=str) if n]
+        if rows:
+            marks = ", ".join("?" for _ in rows[0])
+            connection.executemany(
+                f"INSERT INTO {table}({columns}, n) VALUES ({marks}) ON CONFLICT DO UPDATE SET n = n + excluded.n", rows
+            )
+        if any(n < 0 for n in counts.values()):
+            gone = " AND ".join(f"{column} = ?" for column in columns.split(", "))
+            connection.executemany(
+                f"DELETE FROM {table} WHERE {gone} AND n <= 0", [key for key, n in counts.items() if n < 0]
+            )
+
+
+def tally(connection: apsw.Connection, state: State, field: str, where: Filter) -> dict[str, int] | None:
+    """How many memories have each value, or how many there are by standing; None where no counter says it."""
+    if state.seq is not None or not all(answered(condition) for condition in where.conditions):
+        return None
+    column = TOTAL if field == "status" else field
+    counts: Counter[str] = Counter()
+    for standing, name, n in connection.execute(
+        "SELECT standing, name, n FROM counter WHERE space = ? AND field = ?", (state.space, column)
+    ).fetchall():
+        if stands(str(standing), where.conditions):
+            counts[str(standing).removesuffix(SUPERSEDED) if field == "status" else str(name)] += int(n)  # type: ignore[arg-type]
+    counts.update(expiring(connection, state, field, where))
+    return {name: n for name, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])) if n}
+
+
+def answered(condition: Condition) -> bool:
+    """Whether a standing says if a memory meets it."""
+    if condition.field == "superseded_by":
+        return (condition.op in ("eq", "ne") and condition.value == "") or condition.op == "unset"
+    if condition.field == "expires_at":
+        return condition.op == "gt_or_unset"
+    return condition.field == "status"
+
+
+def stands(standing: str, conditions: Sequence[Condition]) -> bool:
+    status, superseded = standing.removesuffix(SUPERSEDED), "x" if standing.endswith(SUPERSEDED) else ""
+    example = Memory(id="", text="", status=status, superseded_by=superseded)
+    return all(condition.admits(example) for condition in conditions)
+
+
+def expiring(connection: apsw.Connection, state: State, field: str, where: Filter) -> Iterable[str]:
+    """The values of the memories that have a time of expiry; these are few."""
+    made = clause(state, where)
+    names = "label.name FROM" if field in LISTS else f"version.{field or 'row'} FROM"
+    labels = f" CROSS JOIN label ON label.key = version.key AND label.field = '{field}' AND label.seq_to IS NULL"
+    rows = connection.execute(
+        f"SELECT {names} {made.joined()}{labels if field in LISTS else ''}"
+        f" WHERE version.expires_at IS NOT NULL AND {made.sql}",
+        made.values,
+    ).fetchall()
+    return ["" if field == TOTAL else str(name) for (name,) in rows]
+
+
+def rebuild(connection: apsw.Connection, memories: Iterable[tuple[int, Memory, frozenset[str], int]]) -> None:
+    """Counts everything again: the space's number, the memory, its stems and their total, of each present one."""
+    connection.execute("DELETE FROM counter; DELETE FROM term_count; UPDATE space SET memories = 0, stems = 0")
+    counter: Counts = Counter()
+    terms: Counts = Counter()
+    totals: Counter[int] = Counter()
+    lengths: Counter[int] = Counter()
+    for space, memory, stems, length in memories:
+        counter.update(counted(space, memory))
+        terms.update((space, stem) for stem in stems)
+        totals[space] += 1
+        lengths[space] += length
+    write(connection, counter, terms)
+    connection.executemany(
+        "UPDATE space SET memories = ?, stems = ? WHERE number = ?",
+        [(n, lengths[space], space) for space, n in totals.items()],
+    )

@@ -1,13 +1,21 @@
-"""Purged means gone from the disk."""
+"""One file that many use: what is purged leaves the disk, closing is clean, and the log stays small."""
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
+import apsw
 import pytest
 
 from nacre import MemoryStore
+from nacre.errors import NacreError
+from nacre.model import Filter
+from nacre.storage.sqlite import SQLiteBackend
+from nacre.storage.sqlite import connection as connection_module
 from tests.embedders import WordBag
+from tests.samples import SPACE, derived, memory, put, unit, written
 
 SECRET = "xyzzyplugh"
 
@@ -34,3 +42,86 @@ def test_no_byte_of_a_purged_text_is_left_in_the_files(tmp_path: Path, length: i
         assert store.health(thorough=True).problems == ()
         assert len(store.recall("fellow", k=5)) == min(5, fellows)
     assert SECRET.encode() not in bytes_of(tmp_path)
+
+
+def test_a_purge_beside_an_open_reader_says_what_remains_and_the_next_write_finishes_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as store:
+        kept = store.remember(f"{SECRET} is the word")
+        reader = apsw.Connection(str(tmp_path / "s.db"))
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM memory").fetchall()
+        began = time.monotonic()
+        assert store.purge(kept.id) == 1
+        assert time.monotonic() - began < connection_module.BUSY_SECONDS / 2
+        assert SECRET.encode() in bytes_of(tmp_path)
+        assert "still in its write-ahead log" in caplog.text
+        assert "still in its write-ahead log" in store.health().problems[0]
+        with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as other:
+            other.remember("something else")
+            assert other.health().problems
+        reader.execute("COMMIT")
+        reader.close()
+        store.remember("another thing")
+        assert SECRET.encode() not in bytes_of(tmp_path)
+        assert store.health().problems == ()
+
+
+def test_nothing_of_a_purged_space_is_left_in_any_table(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "s.db", space=SECRET, embedder=WordBag()) as store:
+        kept = store.remember(f"{SECRET} words", tags=[f"{SECRET}-tag"], entities=[f"{SECRET}-entity"])
+        store.edit(kept.id, text=f"other {SECRET} words")
+        store.link(kept.id, store.remember("another one").id)
+        store.delete_space(purge=True)
+        with store._store._connected() as connection:  # type: ignore[attr-defined]
+            number = connection.execute("SELECT number FROM space WHERE name = ?", (SECRET,)).fetchall()[0][0]
+            for table in ("memory", "version", "label", "link", "counter", "term_count", "chunk"):
+                rows = connection.execute(f"SELECT * FROM {table} WHERE space = ?", (number,)).fetchall()
+                assert rows == [], table
+            for table in ("content", "block", "word_docsize"):
+                assert connection.execute(f"SELECT * FROM {table}").fetchall() == [], table
+
+
+def test_closing_a_store_while_other_threads_read_ends_all_of_them_cleanly(tmp_path: Path) -> None:
+    store = SQLiteBackend(tmp_path / "s.db")
+    put(store, *((memory(f"m{i}", tags=("t",)), derived(f"word{i}", unit(1, i))) for i in range(300)))
+    reading, failures = threading.Barrier(4), list[BaseException]()
+
+    def read() -> None:
+        reading.wait()
+        try:
+            while True:
+                list(store.iterate(SPACE, Filter.where(tags="t")))
+                store.by_vector(SPACE, unit(1), Filter(), 5)
+        except NacreError as error:
+            assert "closed" in str(error)
+        except BaseException as error:  # noqa: BLE001 - whatever else comes is the failure
+            failures.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    reading.wait()
+    store.close()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_the_log_is_given_back_after_a_bulk_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "LOG_BYTES", 1 << 20)
+    store = SQLiteBackend(tmp_path / "s.db")
+    for batch in range(5):
+        written(store, *(memory(f"m{batch}-{i}", "long text " * 200) for i in range(100)))
+    assert (tmp_path / "s.db-wal").stat().st_size <= 1 << 20
+    store.close()
+
+
+def test_what_another_space_holds_changes_neither_rank_nor_score(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "s.db", embedder=WordBag(), clock=lambda: 1.8e9) as store:
+        store.remember_many(["The red kettle is in the kitchen", "The kettle was repaired", "A garden with a red gate"])
+        before = [(hit.memory.id, hit.score, hit.relevance) for hit in store.recall("red kettle")]
+        other = store.in_space("other")
+        other.remember_many([f"red kettle number {i}" for i in range(60)])
+        assert [(hit.memory.id, hit.score, hit.relevance) for hit in store.recall("red kettle")] == before

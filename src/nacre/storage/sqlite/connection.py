@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import threading
@@ -37,6 +38,8 @@ from nacre.files import copy_owner_write, create_private, private_folder, restri
 from nacre.storage.sqlite import rows, schema
 from nacre.storage.sqlite.damage import reason
 from nacre.storage.sqlite.rows import DamagedRecord
+
+log = logging.getLogger("nacre")
 
 # ChaCha20 with Poly1305: every page is authenticated, in the file, its log and its journal alike. Named on purpose:
 # the library's default may change, and a store must not.
@@ -153,11 +156,18 @@ Step: TypeAlias = Callable[[], None]
 BUSY_SECONDS = 10.0
 PASSING_SECONDS = 0.5  # a question must not hang while another process imports
 CACHE_KIB = 8192
+LOG_BYTES = 16 << 20  # of the write-ahead log; a bulk load leaves more, which is given back when it ends
 PRAGMAS = (
     f"cache_size=-{CACHE_KIB}",
     "temp_store=memory",
     "synchronous=full",
     "secure_delete=on",  # "fast" leaves the pages of a long purged text as they were
+    f"journal_size_limit={LOG_BYTES}",
+)
+LEFT_IN_LOG = "left_in_log"  # the key in `meta` while a purged text may be in the log
+LEFT_IN_LOG_NOTE = (
+    "what was purged is gone from the store, but still in its write-ahead log, because somebody is reading an earlier "
+    "state. The next write after that, or closing the store everywhere, removes it."
 )
 
 
@@ -206,6 +216,25 @@ def io_error(path: Path, error: apsw.Error) -> StorageError:
     return StoreUnreachable(path, str(error))
 
 
+def empty_log(connection: apsw.Connection, seconds: float) -> bool:
+    """Moves the write-ahead log into the file and cuts it to nothing; False when others need it for longer."""
+    connection.set_busy_timeout(round(seconds * 1000))
+    try:
+        busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
+        return not busy
+    except apsw.BusyError:
+        return False
+    finally:
+        connection.set_busy_timeout(round(BUSY_SECONDS * 1000))
+
+
+def log_size(path: Path) -> int:
+    try:
+        return path.with_name(path.name + "-wal").stat().st_size
+    except OSError:
+        return 0
+
+
 class Flushable(Protocol):
     def flush(self) -> None: ...
 
@@ -222,6 +251,7 @@ class Connections:
         self._lock = threading.Lock()
         self._closed = False
         self._idle = threading.Condition()
+        self._left_in_log = False
         self._busy: Counter[int] = Counter()  # how deep each thread is in a use
 
     @contextmanager
@@ -255,9 +285,27 @@ class Connections:
         """Whether this thread is inside a transaction."""
         return getattr(self._local, "transaction", None) is not None
 
-    def empty_log(self, connection: apsw.Connection) -> None:
-        """Moves the write-ahead log into the file, so that nothing of what was scrubbed is left in it."""
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    def after_commit(self, connection: apsw.Connection, *, scrubbed: bool) -> None:
+        """Keeps the write-ahead log small, and empties it of what was scrubbed.
+
+        While somebody reads an earlier state, the log has to stay: a note says so, and every later write tries again.
+        """
+        if scrubbed or self._left_in_log:
+            emptied = empty_log(connection, PASSING_SECONDS if scrubbed else 0.0)
+            if emptied and self._left_in_log:
+                connection.execute(f"DELETE FROM meta WHERE key = '{LEFT_IN_LOG}'")
+            elif not emptied and not self._left_in_log:
+                connection.execute(f"INSERT OR REPLACE INTO meta VALUES ('{LEFT_IN_LOG}', 1)")
+                log.warning("%s: %s", self.path, LEFT_IN_LOG_NOTE)
+            self._left_in_log = not emptied
+        elif log_size(self.path) > LOG_BYTES:
+            empty_log(connection, 0.0)
+
+    def note_left_in_log(self) -> None:
+        """Asks the file, when it is opened, whether a purged text was left in the log."""
+        with self.use() as connection:
+            sql = f"SELECT 1 FROM meta WHERE key = '{LEFT_IN_LOG}'"
+            self._left_in_log = bool(connection.execute(sql).fetchall())
 
     def get(self) -> apsw.Connection:
         held: apsw.Connection | None = getattr(self._local, "held", None)

@@ -56,14 +56,12 @@ class Clause:
         return "version" + (MEMORY if "memory" in needed else "") + (CONTENTS if "content" in needed else "")
 
 
-def clause(state: State, where: Filter, *, lead: str = "", lead_contents: bool = False) -> Clause:
-    """`lead` is a query for the keys that the rows are found by; `lead_contents` says that the first value is a list of
-    contents. Else all versions of the space are walked in the order asked for."""
-    made = Clause()
-    if lead:
-        made.parts.append(f"version.key IN ({lead})")
-    if lead_contents:
-        made.parts.append(f"version.content {AMONG}")
+BY_CONTENT = f"version.content {AMONG}"  # the first value of the query is a list of contents
+
+
+def clause(state: State, where: Filter, *, by: str = "") -> Clause:
+    """`by` is the condition that the versions are found by; else those of the space are walked in some order."""
+    made = Clause([by] if by else [])
     # The plus keeps the planner from the indexes that begin with the space.
     made.parts += [f"{'+' if made.parts else ''}version.space = ?", state.of("version")]
     made.values.append(state.space)
@@ -87,7 +85,7 @@ def narrowed(connection: apsw.Connection, state: State, where: Filter) -> Clause
                 best = (count, sql, values)
     if best is None:
         return clause(state, where)
-    made = clause(state, where, lead=best[1])
+    made = clause(state, where, by=f"version.key IN ({best[1]})")
     made.values = [*best[2], *made.values]
     return made
 

@@ -10,6 +10,7 @@ import apsw
 
 from nacre.protocols import Health
 from nacre.storage.sqlite import damage, schema
+from nacre.storage.sqlite.connection import LEFT_IN_LOG, LEFT_IN_LOG_NOTE
 from nacre.storage.sqlite.rows import only_row
 
 REINDEX = "Run `nacre reindex` to compute it again; no memory is lost."
@@ -31,6 +32,8 @@ def counted(connection: apsw.Connection, path: Path) -> Health:
         return int(only_row(connection, sql)[0] or 0)
 
     embedder = connection.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
+    left = connection.execute(f"SELECT 1 FROM meta WHERE key = '{LEFT_IN_LOG}'").fetchall()
+    notes = (f"Note: {LEFT_IN_LOG_NOTE}",) if left else ()
     counts = {
         "memories": number("SELECT count(*) FROM main.version NOT INDEXED WHERE seq_to IS NULL"),
         "contents": number("SELECT count(*) FROM content WHERE words IS NOT NULL"),
@@ -46,7 +49,7 @@ def counted(connection: apsw.Connection, path: Path) -> Health:
         pending=number("SELECT count(*) FROM content WHERE pending"),
         bytes_on_disk=sum(part.stat().st_size for part in parts(path)),
         embedder=str(embedder[0]) if embedder else "",
-        problems=tuple(disagreements(counts)),
+        problems=(*disagreements(counts), *notes),
     )
 
 

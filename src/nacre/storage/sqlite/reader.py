@@ -97,7 +97,7 @@ class SQLiteReader:
         check_page(limit, offset)
         after = read_cursor(cursor, order)
         columns = [f"{'memory' if name == 'last_accessed' else 'version'}.{name}" for name in ORDERS[order]]
-        columns.append("version.key")
+        columns.append("memory.key" if order == "accessed" else "version.key")
         with self._reading(space) as (connection, state):
             made = narrowed(connection, state, where)
             if after is not None:
@@ -277,9 +277,11 @@ class SQLiteReader:
     def _searching(self, space: str) -> Iterator[SQLiteIndex]:
         from nacre.storage.sqlite.search import SQLiteIndex
 
-        with self._reading(space) as (connection, state):
-            mirror = self._mirrors.get(state.space, shared=not self._connections.writing)
-            yield SQLiteIndex(connection, state, mirror)
+        with self._snapshot() as connection:
+            found = fetch(connection, "SELECT number, memories, stems FROM space WHERE name = ?", (space,))
+            number, memories, stems = found[0] if found else (NOWHERE, 0, 0)
+            mirror = self._mirrors.get(number, shared=not self._connections.writing)
+            yield SQLiteIndex(connection, State(number, self._seq), mirror, (memories, stems))
 
     def _hide_damaged(self) -> bool:
         """True when damaged records were found that were not left out before."""

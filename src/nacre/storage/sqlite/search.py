@@ -11,11 +11,11 @@ import apsw
 import numpy as np
 
 from nacre.model import Filter
-from nacre.protocols import Keys, Match, Place, Vectors
+from nacre.protocols import ALL, Keys, Match, Place, Vectors
 from nacre.storage.candidates import COLUMN_WEIGHTS, Posting
 from nacre.storage.sqlite import words
-from nacre.storage.sqlite.filters import AMONG, State, clause, narrowed
-from nacre.storage.sqlite.rows import fetch, only_row
+from nacre.storage.sqlite.filters import AMONG, BY_CONTENT, State, clause, narrowed
+from nacre.storage.sqlite.rows import as_json, fetch, only_row
 
 if TYPE_CHECKING:
     from nacre.storage.sqlite.vectors import Mirror, Numbers, SignIndex
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # Measured on 5,500 turns: the same hits as without any of these limits.
 WEIGHED = 300
 POSTINGS_READ = 2_000
-COLUMNS = ("title", "text", "role")
-STEM_WEIGHTS = {"tag_stems": COLUMN_WEIGHTS["tags"], "entity_stems": COLUMN_WEIGHTS["entities"]}
+FIELDS = ("title", "text", "role", "tag_stems", "entity_stems")  # as they are called in the tables
+FIELD_WEIGHTS = dict(zip(FIELDS, COLUMN_WEIGHTS.values(), strict=True))
 PLACE = (
     "version.content, memory.id, version.session, version.position, content.role, content.characters, content.asks,"
     " coalesce(version.occurred_at, version.created_at)"
@@ -36,11 +36,12 @@ PLACE = (
 class SQLiteIndex:
     """One state of one space, within one snapshot. A key is the number of the content that a memory has in it."""
 
-    def __init__(self, connection: apsw.Connection, state: State, mirror: Mirror) -> None:
+    def __init__(self, connection: apsw.Connection, state: State, mirror: Mirror, size: tuple[int, int]) -> None:
         self._connection = connection
         self._state = state
         self._mirror = mirror
-        self._size: tuple[int, int] | None = None
+        self._size = size  # how many memories the space has at present, and how many stems they have
+        self._signs: SignIndex | None = None
 
     def measure(self, where: Filter) -> tuple[int, int]:
         if where.conditions:
@@ -48,52 +49,32 @@ class SQLiteIndex:
             sql = f"SELECT count(*), coalesce(sum(version.length), 0) FROM {made.joined()} WHERE {made.sql}"
             memories, stems = only_row(self._connection, sql, *made.values)
             return int(memories), int(stems)
-        if self._size is None:
-            sql = "SELECT memories, stems FROM space WHERE number = ?"
-            memories, stems = next(iter(fetch(self._connection, sql, (self._state.space,))), (0, 0))
-            self._size = memories, stems
         return self._size
 
     def postings(self, terms: Sequence[str], visible: Filter) -> dict[str, Posting]:
         holding = self._holding(terms)
-        memories, stems = self.measure(Filter())
+        weighed, common = divided(holding)
+        lengths: dict[int, int] = {}
+        frequencies = self._frequencies(weighed, visible, lengths)
+        newest = self._newest(common)
+        if visible.conditions and newest:
+            keys_read = np.array([key for keys in newest.values() for key in keys], np.int64)
+            seen = {place.key for place in self.places(keys_read, visible)}
+            newest = {term: [key for key in keys if key in seen] for term, keys in newest.items()}
+        memories, stems = self.measure(ALL)
         average = max(1.0, stems / max(1, memories))
-        weighed: list[str] = []
-        common: dict[str, int] = {}
-        read = 0
-        for term in sorted(holding, key=holding.__getitem__):
-            read += holding[term]
-            if holding[term] <= WEIGHED:
-                weighed.append(term)
-            elif read <= POSTINGS_READ or not (weighed or common):
-                common[term] = POSTINGS_READ
-        frequencies = self._frequencies(weighed)
-        plain = self._newest(common)
-        lengths = self._lengths({key for found in frequencies.values() for key in found}, visible)
-        if visible.conditions and plain:
-            seen = self._lengths({key for keys in plain.values() for key in keys}, visible)
-            plain = {term: [key for key in keys if key in seen] for term, keys in plain.items()}
         made: dict[str, Posting] = {}
         for term in terms:
-            if term in frequencies:
-                keys = sorted(key for key in frequencies[term] if key in lengths)
-                exact = len(keys) if visible.conditions or " " in term else max(holding[term], len(keys))
-                made[term] = Posting(
-                    np.array(keys, np.int64),
-                    np.array([frequencies[term][key] for key in keys], np.float32),
-                    np.array([lengths[key] for key in keys], np.float32),
-                    exact,
-                )
-            elif term in plain:
-                keys = sorted(plain[term])
-                count = len(keys) if visible.conditions else holding[term]
-                # Once, in a text of usual length: the weight of that is 1.
-                made[term] = Posting(
-                    np.array(keys, np.int64),
-                    np.ones(len(keys), np.float32),
-                    np.full(len(keys), average, np.float32),
-                    count,
-                )
+            found = frequencies.get(term)
+            # Of a common term: once, in a text of usual length; the weight of that is 1.
+            keys = sorted(newest.get(term, ()) if found is None else found)
+            counted = visible.conditions or " " in term
+            made[term] = Posting(
+                np.array(keys, np.int64),
+                np.array([1.0 if found is None else found[key] for key in keys], np.float32),
+                np.array([average if found is None else lengths[key] for key in keys], np.float32),
+                len(keys) if counted else max(holding.get(term, 0), len(keys)),
+            )
         return made
 
     def _holding(self, terms: Sequence[str]) -> dict[str, int]:
@@ -102,66 +83,56 @@ class SQLiteIndex:
         asked = json.dumps(list({stem for stems in parts.values() for stem in stems}))
         sql = f"SELECT term, n FROM term_count WHERE space = ? AND term {AMONG}"
         counts = dict(fetch(self._connection, sql, (self._state.space, asked)))
-        past = self._state.seq is not None  # a word may be only in what has changed since
-        smallest = {
-            term: min((counts.get(stem, int(past)) for stem in stems), default=0) for term, stems in parts.items()
-        }
-        return {term: int(n) for term, n in smallest.items() if n}
+        past = int(self._state.seq is not None)  # a word may be only in what has changed since
+        smallest = ((term, min((counts.get(stem, past) for stem in stems), default=0)) for term, stems in parts.items())
+        return {term: int(n) for term, n in smallest if n}
 
-    def _frequencies(self, terms: Sequence[str]) -> dict[str, dict[int, float]]:
-        """How often each term is in each memory, weighted by field."""
+    def _frequencies(
+        self, terms: Sequence[str], visible: Filter, lengths: dict[int, int]
+    ) -> dict[str, dict[int, float]]:
+        """How often each term is in each memory of the state, weighted by field; adds the lengths of those."""
         found: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
         if not terms:
             return found
         simple = {words.tokens(self._state.space, term): term for term in terms if term.isascii() and term.isalnum()}
-        rows: list[tuple[Any, ...]] = self._connection.execute(
-            f"SELECT term, doc, col FROM occurrence WHERE term {AMONG}", (json.dumps(list(simple)),)
-        ).fetchall()
-        for token, key, column in rows:
-            found[simple[token]][key] += COLUMN_WEIGHTS[column]
-        for term in terms:
-            if term not in simple.values():
-                self._count_in_words(term, found[term])
-        rows = self._connection.execute(
-            "SELECT label.name, version.content, label.field, label.times FROM label CROSS JOIN version"
-            f" ON version.key = label.key AND {self._state.of('version')}"
-            f" WHERE label.space = ? AND label.field IN ('tag_stems', 'entity_stems') AND label.name {AMONG}"
-            f" AND {self._state.of('label')}",
-            (self._state.space, json.dumps([term for term in terms if " " not in term])),
-        ).fetchall()
-        for term, key, field, times in rows:
-            found[term][key] += STEM_WEIGHTS[field] * times
-        for term in (term for term in terms if " " in term):
-            self._count_in_names(term, found[term])
+        texts = clause(self._state, visible, by="version.content = occurrence.doc")
+        names = clause(self._state, visible, by="version.key = label.key")
+        rows = fetch(
+            self._connection,
+            "SELECT occurrence.term, version.content, version.length, occurrence.col, 1"
+            f" FROM occurrence CROSS JOIN {texts.joined()} WHERE occurrence.term {AMONG} AND {texts.sql}"
+            " UNION ALL SELECT label.name, version.content, version.length, label.field, label.times"
+            f" FROM label CROSS JOIN {names.joined()} WHERE label.space = ?"
+            f" AND label.field IN ('tag_stems', 'entity_stems') AND label.name {AMONG} AND {self._state.of('label')}"
+            f" AND {names.sql}",
+            (as_json(list(simple)), *texts.values, self._state.space, as_json(list(terms)), *names.values),
+        )
+        for term, key, length, field, times in rows:
+            found[simple.get(term, term)][key] += FIELD_WEIGHTS[field] * times
+            lengths[key] = length
+        for term in found.keys() - set(simple.values()):
+            self._count(term, visible, found[term], lengths)
         return found
 
-    def _count_in_words(self, term: str, found: dict[int, float]) -> None:
-        """For phrases, and for signs that the index may fold: counted in the stems themselves."""
-        rows: list[tuple[Any, ...]] = self._connection.execute(
-            "SELECT number, words FROM word CROSS JOIN content ON content.number = word.rowid WHERE word MATCH ?"
-            " ORDER BY word.rowid DESC LIMIT ?",
-            (words.phrase(self._state.space, term), POSTINGS_READ),
-        ).fetchall()
-        for key, stems in rows:
-            for column, line in zip(COLUMNS, words.unpacked(stems, len(COLUMNS)), strict=True):
-                times = occurrences(term, line)
-                if times:
-                    found[key] += COLUMN_WEIGHTS[column] * times
-
-    def _count_in_names(self, phrase: str, found: dict[int, float]) -> None:
-        first = phrase.split()[0]
-        rows: list[tuple[Any, ...]] = self._connection.execute(
-            "SELECT DISTINCT version.content, version.stems FROM label CROSS JOIN version"
-            f" ON version.key = label.key AND {self._state.of('version')}"
-            " WHERE label.space = ? AND label.field IN ('tag_stems', 'entity_stems') AND label.name = ?"
-            f" AND {self._state.of('label')} LIMIT ?",
-            (self._state.space, first, POSTINGS_READ),
-        ).fetchall()
-        for key, stems in rows:
-            for weight, line in zip(STEM_WEIGHTS.values(), words.unpacked(stems, 2), strict=True):
-                times = occurrences(phrase, line)
-                if times:
-                    found[key] += weight * times
+    def _count(self, term: str, visible: Filter, found: dict[int, float], lengths: dict[int, int]) -> None:
+        """Phrases, and signs that the index may fold, are counted in the stems themselves."""
+        texts = clause(self._state, visible, by="version.content = word.rowid")
+        names = clause(self._state, visible, by="version.key = label.key")
+        stems = "SELECT version.content, version.length, content.words, version.stems FROM"
+        rows = fetch(
+            self._connection,
+            f"SELECT * FROM ({stems} word CROSS JOIN {texts.joined('content')} WHERE word MATCH ? AND {texts.sql}"
+            f" ORDER BY word.rowid DESC LIMIT {POSTINGS_READ}) UNION SELECT * FROM ({stems}"
+            f" label CROSS JOIN {names.joined('content')} WHERE label.space = ?"
+            f" AND label.field IN ('tag_stems', 'entity_stems') AND label.name = ? AND {self._state.of('label')}"
+            f" AND {names.sql} LIMIT {POSTINGS_READ})",
+            (words.phrase(self._state.space, term), *texts.values, self._state.space, term.split()[0], *names.values),
+        )
+        for key, length, of_text, of_names in rows:
+            lines = (*words.unpacked(of_text, 3), *words.unpacked(of_names, 2))
+            pairs = zip(FIELD_WEIGHTS.values(), lines, strict=True)
+            if frequency := sum(weight * occurrences(term, line) for weight, line in pairs):
+                found[key], lengths[key] = frequency, length
 
     def _newest(self, limits: dict[str, int]) -> dict[str, list[int]]:
         """The newest contents with each term, so many at most."""
@@ -179,19 +150,13 @@ class SQLiteIndex:
             found[term].append(key)
         return found
 
-    def _lengths(self, keys: set[int], visible: Filter) -> dict[int, int]:
-        """How many stems each of the memories has that belong to the state and are visible."""
-        if not keys:
-            return {}
-        made = clause(self._state, visible, lead_contents=True)
-        rows = self._connection.execute(
-            f"SELECT version.content, version.length FROM {made.joined()} WHERE {made.sql}",
-            (json.dumps(list(keys)), *made.values),
-        ).fetchall()
-        return {int(key): int(length) for key, length in rows}  # type: ignore[arg-type]
+    def _index(self, vector: Vectors) -> SignIndex:
+        if self._signs is None:
+            self._signs = self._mirror.current(self._connection, len(vector))
+        return self._signs
 
     def nearest(self, vector: Vectors, limit: int, only: Keys | None = None) -> Keys:
-        index = self._mirror.current(self._connection, len(vector))
+        index = self._index(vector)
         tried = max(limit, 0)
         while True:
             _, owners, _ = index.nearest(vector, tried, only)
@@ -201,10 +166,10 @@ class SQLiteIndex:
             tried *= WIDENING  # a few long memories filled the places with their many chunks
 
     def cosines(self, vector: Vectors, keys: Keys) -> Vectors:
-        return self._mirror.current(self._connection, len(vector)).cosines(vector, keys)
+        return self._index(vector).cosines(vector, keys)
 
     def places(self, keys: Keys, where: Filter) -> list[Place]:
-        made = clause(self._state, where, lead_contents=True)
+        made = clause(self._state, where, by=BY_CONTENT)
         rows = self._connection.execute(
             f"SELECT {PLACE} FROM {made.joined('memory', 'content')} WHERE {made.sql} ORDER BY version.content",
             (json.dumps(keys.tolist()), *made.values),
@@ -232,7 +197,7 @@ class SQLiteIndex:
         return np.sort(np.fromiter((key for (key,) in rows), np.int64, len(rows)))
 
     def by_vector(self, vector: Vectors, where: Filter, limit: int) -> list[Match]:
-        index = self._mirror.current(self._connection, len(vector))
+        index = self._index(vector)
         if limit <= 0 or not index.size:
             return []
         tried = OVERFETCH * limit
@@ -253,7 +218,7 @@ class SQLiteIndex:
         """The best chunk of each memory that the filter admits, complete down to the worst chunk looked at."""
         chunks, owners, cosines = index.nearest(vector, tried, only)
         first = np.sort(np.unique(owners, return_index=True)[1])
-        made = clause(self._state, where, lead_contents=True)
+        made = clause(self._state, where, by=BY_CONTENT)
         rows: list[tuple[Any, ...]] = self._connection.execute(
             f"SELECT version.content, memory.id FROM {made.joined('memory')} WHERE {made.sql}",
             (json.dumps(owners[first].tolist()), *made.values),
@@ -278,6 +243,20 @@ class SQLiteIndex:
 OVERFETCH = 3
 WIDENING = 4
 SPARE = 1.5
+
+
+def divided(holding: dict[str, int]) -> tuple[list[str], dict[str, int]]:
+    """The terms that are weighed, and how much is read of those that are too common for that."""
+    weighed: list[str] = []
+    common: dict[str, int] = {}
+    read = 0
+    for term in sorted(holding, key=holding.__getitem__):
+        read += holding[term]
+        if holding[term] <= WEIGHED:
+            weighed.append(term)
+        elif read <= POSTINGS_READ or not (weighed or common):
+            common[term] = POSTINGS_READ
+    return weighed, common
 
 
 def occurrences(term: str, line: str) -> int:

@@ -48,7 +48,7 @@ class Mirrors:
 class SQLiteBackend(SQLiteReader):
     def __init__(self, path: Path, key: Key | None = None) -> None:
         super().__init__(Connections(path, key), Mirrors(), set())
-        self._connections.get()  # a store that cannot be opened says so now, not at its first use
+        self._connections.note_left_in_log()  # also, a store that cannot be opened says so now, not at its first use
 
     def at(self, space: str, seq: int) -> SQLiteReader:  # noqa: ARG002
         return SQLiteReader(self._connections, self._mirrors, self._damaged, seq)
@@ -71,8 +71,7 @@ class SQLiteBackend(SQLiteReader):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-            if transaction.scrubbed:
-                self._connections.empty_log(connection)
+            self._connections.after_commit(connection, scrubbed=transaction.scrubbed)
 
     @without_damaged
     def changes_since(self, space: str, seq: int) -> list[str]:

@@ -15,8 +15,7 @@ from nacre.storage.sqlite.rows import SQLValue
 TOTAL = ""  # the field under which memories themselves are counted
 SCALARS: tuple[Tallied, ...] = ("type", "source", "status")
 LISTS: tuple[Tallied, ...] = ("tags", "contexts", "anti_contexts", "entities")
-SUPERSEDED = "*"  # at the end of a standing
-STANDING_FIELDS = ("status", "superseded_by", "expires_at")
+SUPERSEDED = "*"  # after the status of a superseded memory
 Counts = Counter[tuple[SQLValue, ...]]
 
 
@@ -24,18 +23,18 @@ def counted(space: int, memory: Memory) -> Iterator[tuple[SQLValue, ...]]:
     """The rows of `counter` in which the memory counts; one that expires counts in none."""
     if memory.expires_at is not None:
         return
-    standing = memory.status + (SUPERSEDED if memory.superseded_by else "")
-    yield space, TOTAL, standing, ""
-    yield space, "type", standing, memory.type
-    yield space, "source", standing, memory.source
+    status = memory.status + (SUPERSEDED if memory.superseded_by else "")
+    yield space, TOTAL, status, ""
+    yield space, "type", status, memory.type
+    yield space, "source", status, memory.source
     for field in LISTS:
         for name in dict.fromkeys(getattr(memory, field)):
-            yield space, field, standing, name
+            yield space, field, status, name
 
 
 def write(connection: apsw.Connection, counter: Counts, terms: Counts) -> None:
     for table, columns, counts in (
-        ("counter", "space, field, standing, name", counter),
+        ("counter", "space, field, status, name", counter),
         ("term_count", "space, term", terms),
     ):
         rows = [(*key, n) for key, n in sorted(counts.items(), key=str) if n]
@@ -52,22 +51,22 @@ def write(connection: apsw.Connection, counter: Counts, terms: Counts) -> None:
 
 
 def tally(connection: apsw.Connection, state: State, field: str, where: Filter) -> dict[str, int] | None:
-    """How many memories have each value, or how many there are by standing; None where no counter says it."""
+    """How many memories have each value, or how many there are by status; None where no counter says it."""
     if state.seq is not None or not all(answered(condition) for condition in where.conditions):
         return None
     column = TOTAL if field == "status" else field
     counts: Counter[str] = Counter()
-    for standing, name, n in connection.execute(
-        "SELECT standing, name, n FROM counter WHERE space = ? AND field = ?", (state.space, column)
+    for status, name, n in connection.execute(
+        "SELECT status, name, n FROM counter WHERE space = ? AND field = ?", (state.space, column)
     ).fetchall():
-        if stands(str(standing), where.conditions):
-            counts[str(standing).removesuffix(SUPERSEDED) if field == "status" else str(name)] += int(n)  # type: ignore[arg-type]
+        if has_status(str(status), where.conditions):
+            counts[str(status).removesuffix(SUPERSEDED) if field == "status" else str(name)] += int(n)  # type: ignore[arg-type]
     counts.update(expiring(connection, state, field, where))
     return {name: n for name, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])) if n}
 
 
 def answered(condition: Condition) -> bool:
-    """Whether a standing says if a memory meets it."""
+    """Whether the counted status says if a memory meets it."""
     if condition.field == "superseded_by":
         return (condition.op in ("eq", "ne") and condition.value == "") or condition.op == "unset"
     if condition.field == "expires_at":
@@ -75,9 +74,9 @@ def answered(condition: Condition) -> bool:
     return condition.field == "status"
 
 
-def stands(standing: str, conditions: Sequence[Condition]) -> bool:
-    status, superseded = standing.removesuffix(SUPERSEDED), "x" if standing.endswith(SUPERSEDED) else ""
-    example = Memory(id="", text="", status=status, superseded_by=superseded)
+def has_status(counted_as: str, conditions: Sequence[Condition]) -> bool:
+    superseded = "x" if counted_as.endswith(SUPERSEDED) else ""
+    example = Memory(id="", text="", status=counted_as.removesuffix(SUPERSEDED), superseded_by=superseded)
     return all(condition.admits(example) for condition in conditions)
 
 

@@ -68,27 +68,27 @@ class SQLiteReader:
     @without_damaged
     def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
         with self._connected() as connection:
-            found = connection.execute(
+            result = connection.execute(
                 f"SELECT {SELECTED} FROM memory CROSS JOIN version ON version.key = memory.key"
                 " CROSS JOIN content ON content.number = version.content"
                 f" WHERE memory.space = (SELECT number FROM space WHERE name = ?) AND memory.id {AMONG}"
                 f" AND {State(NOWHERE, self._seq).of('version')}",
                 (space, json.dumps(list(ids))),
             ).fetchall()
-            memories = {memory.id: memory for memory in map(from_row, found)}
+            memories = {memory.id: memory for memory in map(from_row, result)}
         return [memories[id] for id in dict.fromkeys(ids) if id in memories]
 
     @without_damaged
     def ids_like(self, space: str, prefix: str, limit: int) -> list[str]:
         # A range on the unique index; the last code point stands for "everything that begins so".
         with self._reading(space) as (connection, state):
-            found = connection.execute(
+            result = connection.execute(
                 "SELECT memory.id FROM memory CROSS JOIN version ON version.key = memory.key"
                 f" WHERE memory.space = ? AND memory.id >= ? AND memory.id < ? AND {state.of('version')}"
                 " ORDER BY memory.id LIMIT ?",
                 (state.space, prefix, prefix + "\U0010ffff", limit),
             ).fetchall()
-        return [str(id) for (id,) in found]
+        return [str(id) for (id,) in result]
 
     @without_damaged
     def page(
@@ -104,15 +104,15 @@ class SQLiteReader:
                 sign = ">" if order == RISING else "<"
                 made.parts.append(f"({', '.join(columns)}) {sign} ({', '.join('?' for _ in after)})")
                 made.values += after
-            found: list[tuple[Any, ...]] = connection.execute(
+            result: list[tuple[Any, ...]] = connection.execute(
                 f"SELECT {', '.join(columns)}, {SELECTED} FROM {tables(made, order)} WHERE {made.sql} ORDER BY "
                 + ", ".join(f"{column}{'' if order == RISING else ' DESC'}" for column in columns)
                 + " LIMIT ? OFFSET ?",
                 (*made.values, limit + 1, offset),
             ).fetchall()
-            memories = [from_row(row[len(columns) :]) for row in found[:limit]]
-        more = len(found) > len(memories) > 0
-        return Page(memories, make_cursor(order, found[len(memories) - 1][: len(columns)]) if more else "")
+            memories = [from_row(row[len(columns) :]) for row in result[:limit]]
+        more = len(result) > len(memories) > 0
+        return Page(memories, make_cursor(order, result[len(memories) - 1][: len(columns)]) if more else "")
 
     def iterate(self, space: str, where: Filter) -> Iterator[Memory]:
         cursor, begun = "", False
@@ -149,18 +149,18 @@ class SQLiteReader:
                 if field in counts.LISTS
                 else ""
             )
-            found = connection.execute(
+            result = connection.execute(
                 f"SELECT count(*), {TALLIES[field]} FROM {made.joined()}{labels} WHERE {made.sql}"
                 " GROUP BY 2 ORDER BY 1 DESC, 2",
                 made.values,
             ).fetchall()
-        return {str(name): int(count) for count, name in found}  # type: ignore[arg-type]
+        return {str(name): int(count) for count, name in result}  # type: ignore[arg-type]
 
     @without_damaged
     def spaces(self) -> dict[str, int]:
         with self._connected() as connection:
-            found = connection.execute("SELECT name, memories FROM space WHERE memories > 0 ORDER BY name").fetchall()
-        return {str(space): int(count) for space, count in found}  # type: ignore[arg-type]
+            result = connection.execute("SELECT name, memories FROM space WHERE memories > 0 ORDER BY name").fetchall()
+        return {str(space): int(count) for space, count in result}  # type: ignore[arg-type]
 
     @without_damaged
     def gather(self, space: str, search: Search) -> Candidates:
@@ -207,13 +207,13 @@ class SQLiteReader:
             values.insert(0, json.dumps(list(out_of)))
         with self._reading(space) as (connection, state):
             lead = "memory" if out_of is not None else "link"
-            found: list[tuple[Any, ...]] = connection.execute(
+            result: list[tuple[Any, ...]] = connection.execute(
                 f"SELECT memory.id, link.target, link.rel, link.weight, link.walks FROM {begin}"
                 f" WHERE {' AND '.join((f'{lead}.space = ?', *parts, state.of('link')))}"
                 " ORDER BY memory.key, link.target, link.rel",
                 (state.space, *values),
             ).fetchall()
-        return [Edge(*row) for row in found]
+        return [Edge(*row) for row in result]
 
     @without_damaged
     def replaced_by(self, space: str, id: str) -> list[Memory]:
@@ -270,16 +270,16 @@ class SQLiteReader:
     @contextmanager
     def _reading(self, space: str) -> Iterator[tuple[apsw.Connection, State]]:
         with self._snapshot() as connection:
-            found = fetch(connection, "SELECT number FROM space WHERE name = ?", (space,))
-            yield connection, State(found[0][0] if found else NOWHERE, self._seq)
+            result = fetch(connection, "SELECT number FROM space WHERE name = ?", (space,))
+            yield connection, State(result[0][0] if result else NOWHERE, self._seq)
 
     @contextmanager
     def _searching(self, space: str) -> Iterator[SQLiteIndex]:
         from nacre.storage.sqlite.search import SQLiteIndex
 
         with self._snapshot() as connection:
-            found = fetch(connection, "SELECT number, memories, stems FROM space WHERE name = ?", (space,))
-            number, memories, stems = found[0] if found else (NOWHERE, 0, 0)
+            result = fetch(connection, "SELECT number, memories, stems FROM space WHERE name = ?", (space,))
+            number, memories, stems = result[0] if result else (NOWHERE, 0, 0)
             mirror = self._mirrors.get(number, shared=not self._connections.writing)
             yield SQLiteIndex(connection, State(number, self._seq), mirror, (memories, stems))
 

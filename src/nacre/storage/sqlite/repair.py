@@ -366,17 +366,17 @@ def carry_memories(old: apsw.Connection, new: apsw.Connection, now: float) -> Re
             elif not id.startswith("row "):
                 lost.append(id)
     carry_misplaced(old, new, names)
-    present = "SELECT id FROM memory WHERE key IN (SELECT key FROM version WHERE seq_to IS NULL)"
-    kept = {str(id) for (id,) in new.execute(present).fetchall()}
-    missing = {damage.legible(id) for space, id, gone in names.values() if not gone} - kept - {*aside, *lost}
-    return Repaired(tuple(id for id in aside if id not in kept), (*lost, *sorted(missing)))
+    sql = "SELECT id FROM memory WHERE key IN (SELECT key FROM version WHERE seq_to IS NULL)"
+    present = {str(id) for (id,) in new.execute(sql).fetchall()}
+    missing = {damage.legible(id) for space, id, gone in names.values() if not gone} - present - {*aside, *lost}
+    return Repaired(tuple(id for id in aside if id not in present), (*lost, *sorted(missing)))
 
 
 def carry_version(old: apsw.Connection, new: apsw.Connection, row: int, names: dict[int, tuple[Any, ...]]) -> None:
     legible = VERSION_COLUMNS.replace("uses", "CAST(uses AS BLOB)").replace("stems", "CAST(stems AS BLOB)")
-    found = old.execute(f"SELECT {legible} FROM version WHERE row = ?", (row,)).fetchall()
-    if found:
-        put_version(old, new, [row, *found[0]], names)
+    result = old.execute(f"SELECT {legible} FROM version WHERE row = ?", (row,)).fetchall()
+    if result:
+        put_version(old, new, [row, *result[0]], names)
 
 
 def put_version(
@@ -445,10 +445,10 @@ def rebuild_names(new: apsw.Connection) -> None:
         f"SELECT version.key, version.space, version.seq_from, version.seq_to, version.stems, {SELECTED} FROM {RECORDS}"
         " ORDER BY version.key, version.seq_from"
     ).fetchall()
-    for key, found in groupby(versions, key=itemgetter(0)):
+    for key, result in groupby(versions, key=itemgetter(0)):
         open_names: dict[tuple[str, ...], tuple[int, float]] = {}
         ended_at: int | None = None
-        for _, space, seq_from, seq_to, stems, *record in found:
+        for _, space, seq_from, seq_to, stems, *record in result:
             memory = from_row(record)
             has: dict[tuple[str, ...], float] = {
                 ("label", *name): float(n) for name, n in names_of(memory, words.unpacked(stems, 2)).items()

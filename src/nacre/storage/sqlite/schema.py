@@ -78,11 +78,11 @@ CREATE TABLE link(
 CREATE INDEX link_key ON link(key);
 CREATE INDEX link_rel ON link(space, rel);
 
--- Counted of the present state. `standing` is a memory's status, with a star when it is superseded; those with a time
+-- Counted of the present state. `status` is a memory's, with a star when it is superseded; those with a time
 -- of expiry are not counted here, because time alone changes what they are.
 CREATE TABLE counter(
-    space INTEGER NOT NULL, field TEXT NOT NULL, standing TEXT NOT NULL, name NOT NULL, n INTEGER NOT NULL,
-    PRIMARY KEY(space, field, standing, name)
+    space INTEGER NOT NULL, field TEXT NOT NULL, status TEXT NOT NULL, name NOT NULL, n INTEGER NOT NULL,
+    PRIMARY KEY(space, field, status, name)
 ) WITHOUT ROWID;
 CREATE TABLE term_count(
     space INTEGER NOT NULL, term TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY(space, term)

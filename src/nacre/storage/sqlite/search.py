@@ -65,14 +65,14 @@ class SQLiteIndex:
         average = max(1.0, stems / max(1, memories))
         made: dict[str, Posting] = {}
         for term in terms:
-            found = frequencies.get(term)
+            result = frequencies.get(term)
             # Of a common term: once, in a text of usual length; the weight of that is 1.
-            keys = sorted(newest.get(term, ()) if found is None else found)
+            keys = sorted(newest.get(term, ()) if result is None else result)
             counted = visible.conditions or " " in term
             made[term] = Posting(
                 np.array(keys, np.int64),
-                np.array([1.0 if found is None else found[key] for key in keys], np.float32),
-                np.array([average if found is None else lengths[key] for key in keys], np.float32),
+                np.array([1.0 if result is None else result[key] for key in keys], np.float32),
+                np.array([average if result is None else lengths[key] for key in keys], np.float32),
                 len(keys) if counted else max(holding.get(term, 0), len(keys)),
             )
         return made
@@ -91,9 +91,9 @@ class SQLiteIndex:
         self, terms: Sequence[str], visible: Filter, lengths: dict[int, int]
     ) -> dict[str, dict[int, float]]:
         """How often each term is in each memory of the state, weighted by field; adds the lengths of those."""
-        found: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
+        result: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
         if not terms:
-            return found
+            return result
         simple = {words.tokens(self._state.space, term): term for term in terms if term.isascii() and term.isalnum()}
         texts = clause(self._state, visible, by="version.content = occurrence.doc")
         names = clause(self._state, visible, by="version.key = label.key")
@@ -108,13 +108,13 @@ class SQLiteIndex:
             (as_json(list(simple)), *texts.values, self._state.space, as_json(list(terms)), *names.values),
         )
         for term, key, length, field, times in rows:
-            found[simple.get(term, term)][key] += FIELD_WEIGHTS[field] * times
+            result[simple.get(term, term)][key] += FIELD_WEIGHTS[field] * times
             lengths[key] = length
-        for term in found.keys() - set(simple.values()):
-            self._count(term, visible, found[term], lengths)
-        return found
+        for term in result.keys() - set(simple.values()):
+            self._count(term, visible, result[term], lengths)
+        return result
 
-    def _count(self, term: str, visible: Filter, found: dict[int, float], lengths: dict[int, int]) -> None:
+    def _count(self, term: str, visible: Filter, result: dict[int, float], lengths: dict[int, int]) -> None:
         """Phrases, and signs that the index may fold, are counted in the stems themselves."""
         texts = clause(self._state, visible, by="version.content = word.rowid")
         names = clause(self._state, visible, by="version.key = label.key")
@@ -132,13 +132,13 @@ class SQLiteIndex:
             lines = (*words.unpacked(of_text, 3), *words.unpacked(of_names, 2))
             pairs = zip(FIELD_WEIGHTS.values(), lines, strict=True)
             if frequency := sum(weight * occurrences(term, line) for weight, line in pairs):
-                found[key], lengths[key] = frequency, length
+                result[key], lengths[key] = frequency, length
 
     def _newest(self, limits: dict[str, int]) -> dict[str, list[int]]:
         """The newest contents with each term, so many at most."""
-        found: dict[str, list[int]] = {term: [] for term in limits}
+        result: dict[str, list[int]] = {term: [] for term in limits}
         if not limits:
-            return found
+            return result
         one = "SELECT ? AS term, rowid FROM (SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC LIMIT ?)"
         values = [
             value for term, limit in limits.items() for value in (term, words.phrase(self._state.space, term), limit)
@@ -147,8 +147,8 @@ class SQLiteIndex:
             " UNION ALL ".join(one for _ in limits), values
         ).fetchall()
         for term, key in rows:
-            found[term].append(key)
-        return found
+            result[term].append(key)
+        return result
 
     def _index(self, vector: Vectors) -> SignIndex:
         if self._signs is None:
@@ -305,4 +305,4 @@ def vectors_of(connection: apsw.Connection, state: State, ids: Sequence[str]) ->
         place = int(np.searchsorted(held, chunk))
         if place < len(held) and held[place] == chunk:
             by_id.setdefault(id, []).append(halves[place].astype(np.float32))
-    return {id: np.stack(found) for id, found in by_id.items()}
+    return {id: np.stack(result) for id, result in by_id.items()}

@@ -114,12 +114,12 @@ class SQLiteBackend(SQLiteReader):
     @without_damaged
     def pending(self, limit: int) -> list[Memory]:
         with self._connected() as connection:
-            found = connection.execute(
+            result = connection.execute(
                 f"SELECT {SELECTED} FROM {RECORDS} WHERE version.content IN (SELECT number FROM content WHERE pending)"
                 " AND version.seq_to IS NULL LIMIT ?",
                 (limit,),
             ).fetchall()
-            return [from_row(row) for row in found]
+            return [from_row(row) for row in result]
 
     def embedder(self) -> str:
         with self._connected() as connection:

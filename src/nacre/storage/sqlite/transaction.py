@@ -159,7 +159,7 @@ class SQLiteTransaction:
                 self._stored[space, id] = None
                 unknown[space].append(id)
         for space, ids in unknown.items():
-            found: list[tuple[Any, ...]] = self._connection.execute(
+            result: list[tuple[Any, ...]] = self._connection.execute(
                 f"SELECT version.key, version.row, version.content, version.seq_from, version.stems, version.length,"
                 f" {SELECTED} FROM memory CROSS JOIN version ON version.key = memory.key AND version.seq_to IS NULL"
                 " CROSS JOIN content ON content.number = version.content"
@@ -167,7 +167,7 @@ class SQLiteTransaction:
                 " AND memory.gone = 0",
                 (space, json.dumps(ids)),
             ).fetchall()
-            for key, row, content, seq_from, stems, length, *record in found:
+            for key, row, content, seq_from, stems, length, *record in result:
                 stored = Stored(key, row, content, seq_from, words.unpacked(stems, 2), length, from_row(record))
                 self._stored[space, stored.memory.id] = stored
 
@@ -504,8 +504,8 @@ class SQLiteTransaction:
         self._write_vectors()
         title, text, role = had.words
         tags, entities = old.stems
-        kept = [vectors.one(self._connection, str(space.number), id) for id, _, is_in in had.chunks if is_in]
-        rows = [row for row in kept if row is not None]
+        halves = [vectors.one(self._connection, str(space.number), id) for id, _, is_in in had.chunks if is_in]
+        rows = [row for row in halves if row is not None]
         stacked = None if had.pending or len(rows) != len(had.chunks) else as_matrix(rows)
         return Derived(Words(title, text, role, tags, entities), tuple(chunk for _, chunk, _ in had.chunks), stacked)
 
@@ -515,8 +515,8 @@ class SQLiteTransaction:
     def _next(self, table: str) -> int:
         if not self._last:
             self._last = dict.fromkeys(("memory", "version", "content", "chunk"), 0)
-            found = self._connection.execute("SELECT name, seq FROM sqlite_sequence").fetchall()
-            self._last |= {str(name): int(last) for name, last in found}  # type: ignore[arg-type]
+            result = self._connection.execute("SELECT name, seq FROM sqlite_sequence").fetchall()
+            self._last |= {str(name): int(last) for name, last in result}  # type: ignore[arg-type]
         self._last[table] += 1
         return self._last[table]
 
@@ -590,15 +590,15 @@ class SQLiteTransaction:
         spaces = {content: space for space, content in contents}
         if not spaces:
             return
-        found: list[tuple[Any, ...]] = self._connection.execute(
+        result: list[tuple[Any, ...]] = self._connection.execute(
             f"SELECT number, words FROM content WHERE number {AMONG}"
             " AND NOT EXISTS (SELECT 1 FROM main.version WHERE version.content = content.number)",
             (json.dumps(list(spaces)),),
         ).fetchall()
-        for number, stems in found:
+        for number, stems in result:
             if stems is not None:
                 self._connection.execute(words.DELETE, words.row(spaces[number], number, words.unpacked(stems, 3)))
-        gone = json.dumps([number for number, _ in found])
+        gone = json.dumps([number for number, _ in result])
         chunks = self._connection.execute(
             f"SELECT id, content FROM chunk WHERE content {AMONG} AND embedded", (gone,)
         ).fetchall()
@@ -615,10 +615,10 @@ class SQLiteTransaction:
         self.scrubbed = True
         known = self._made_space(space)
         orphans: list[tuple[int, int]] = []
-        found: list[tuple[Any, ...]] = self._connection.execute(
+        result: list[tuple[Any, ...]] = self._connection.execute(
             "SELECT key, gone FROM memory WHERE space = ? AND id = ?", (known.number, id)
         ).fetchall()
-        for key, gone in found:
+        for key, gone in result:
             orphans += self._delete(known, key) if gone else self._delete_past(known, key)
         self._erase(orphans)
         self._written.pop((space, id), None)
@@ -767,12 +767,12 @@ def as_matrix(made: Sequence[Vectors]) -> Vectors:
 
 
 def replaced_by(connection: apsw.Connection, state: State, id: str) -> list[Memory]:
-    found = connection.execute(
+    result = connection.execute(
         f"SELECT {SELECTED} FROM {rows.RECORDS} WHERE version.space = ? AND version.superseded_by = ?"
         f" AND version.superseded_by <> '' AND {state.of('version')} ORDER BY version.created_at, version.key",
         (state.space, id),
     ).fetchall()
-    return [from_row(row) for row in found]
+    return [from_row(row) for row in result]
 
 
 def recount(connection: apsw.Connection) -> None:

@@ -1,0 +1,71 @@
+"""Counters kept in the transaction say what counting all memories would say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from nacre.model import Filter, Memory
+from nacre.protocols import ALL, Tallied
+from nacre.storage.in_memory import InMemoryBackend
+from nacre.storage.sqlite import SQLiteBackend
+from tests.samples import SPACE, derived, memory, put, removed, written
+
+FIELDS: tuple[Tallied, ...] = ("type", "status", "source", "tags", "contexts", "anti_contexts", "entities")
+NOW = 500.0
+FILTERS = (
+    ALL,
+    Filter.live(NOW),
+    Filter.where(status="trashed"),
+    Filter.where(superseded_by__ne="", status__ne="trashed"),
+    Filter.where(superseded_by__unset=True),
+    Filter.where(status__in=("archived", "trashed")),
+)
+
+
+def varied(random: Random) -> Memory:
+    names = ("a", "b", "c.d")
+    return memory(
+        f"m{random.randrange(12)}", status=random.choice(("short_term", "archived", "trashed")),
+        superseded_by=random.choice(("", "", "m1")), expires_at=random.choice((None, None, 400.0, 600.0)),
+        type=random.choice(("semantic", "episodic")), source=random.choice(("", "book")),
+        tags=tuple(random.choices(names, k=random.randrange(3))), entities=tuple(random.choices(names, k=2)),
+        contexts=random.choice(((), ("work",))), anti_contexts=random.choice(((), ("home",))),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_counters_agree_with_the_reference_after_every_write(tmp_path: Path, seed: int) -> None:
+    random = Random(seed)
+    store, reference = SQLiteBackend(tmp_path / "s.db"), InMemoryBackend()
+    for _ in range(40):
+        new, act = varied(random), random.randrange(6)
+        for each in (store, reference):
+            if act == 0 and each.get_many(SPACE, [new.id]):
+                removed(each, new.id)
+            elif act == 1:
+                put(each, (new, derived(f"word {new.type}")))
+            else:
+                written(each, (new, derived(f"word {new.type}")))
+    for where in FILTERS:
+        assert store.count(SPACE, where) == reference.count(SPACE, where)
+        for field in FIELDS:
+            ours, theirs = store.tally(SPACE, field, where), reference.tally(SPACE, field, where)
+            assert list(ours.items()) == list(theirs.items()), (where, field)
+    assert store.health(thorough=True).problems == ()
+    assert recounted(store)
+    store.close()
+
+
+def recounted(store: SQLiteBackend) -> bool:
+    """Whether counting everything again changes nothing."""
+    sql = "SELECT * FROM counter UNION ALL SELECT space, term, '', '', n FROM term_count"
+    totals = "SELECT name, memories, stems FROM space"
+    with store._connected() as connection:
+        before = [sorted(connection.execute(each).fetchall()) for each in (sql, totals)]
+    with store.transaction() as transaction:
+        transaction.rebuild_indexes()
+    with store._connected() as connection:
+        return before == [sorted(connection.execute(each).fetchall()) for each in (sql, totals)]

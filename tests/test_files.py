@@ -18,7 +18,7 @@ from nacre.files import atomic_write, atomic_writer, file_lock, private_folder, 
 from nacre.hooks import places
 from nacre.hooks.channel import LoopbackChannel, UnixChannel
 from nacre.lifecycle.daemon import DaemonFiles, logging_to, pid_file, spawn_detached
-from nacre.mcp.http import write_token
+from nacre.mcp.http import load_token
 from nacre.storage.keys import make_key_file
 from tests.command_line import CommandLine
 
@@ -92,7 +92,7 @@ def test_logs_sockets_and_pid_files_are_their_owners_alone(elsewhere: Path, tmp_
     channel = UnixChannel(private_folder(tmp_path / "run") / "a.sock")
     listening, _ = channel.listen()
     other, _ = LoopbackChannel(tmp_path / "run" / "port").listen()
-    write_token(tmp_path / "token")
+    load_token(tmp_path / "token")
     make_key_file(tmp_path / "keys" / "key")
     with listening, other, pid_file(beside.pid), logging_to(beside.log):
         assert readable_by_others(tmp_path, elsewhere) == []

@@ -8,8 +8,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.lessons import LessonBook
-from nacre.lessons.similar_names import similar_names
-from nacre.lessons.tag_review import MergeProposal
+from nacre.lessons.tag_review import MergeProposal, similar_names
 from nacre.model.memory import LESSON
 from tests.embedders import Moody
 from tests.lessons.factories import learn

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from nacre.errors import QuotaExceeded
+from nacre.minds.connector import Ledger
 from nacre.minds.experience import Experience, ExperienceType
 from nacre.minds.experience_store import ExperienceStore
-from nacre.minds.tally import Ledger
 from tests.minds.experience_factory import AGENT, Clock, lived, opened
 
 
@@ -248,7 +248,7 @@ def test_the_tally_follows_every_kind_of_change(path: str, clock: Clock) -> None
 def test_a_tally_that_was_kept_is_where_the_next_process_begins(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.minds.tally.SAVE_EVERY", 2)
+    monkeypatch.setattr("nacre.minds.connector.SAVE_EVERY", 2)
     first = opened(tmp_path / "garden.db", clock)
     for n in range(5):
         first.add(lived(f"case {n}"))
@@ -263,7 +263,7 @@ def test_a_tally_that_was_kept_is_where_the_next_process_begins(
 def test_a_tally_goes_along_when_its_space_gets_another_name(
     path: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nacre.minds.tally.SAVE_EVERY", 2)
+    monkeypatch.setattr("nacre.minds.connector.SAVE_EVERY", 2)
     first = opened(path, clock)
     for n in range(4):
         first.add(lived(f"case {n}"))
@@ -282,7 +282,7 @@ def test_a_way_that_is_too_long_is_not_read(path: str, clock: Clock, monkeypatch
     assert ledger.current().total == 1
     for n in range(1, 4):
         store.add(lived(f"case {n}"))
-    monkeypatch.setattr("nacre.minds.tally.MAX_ENTRIES", 2)
+    monkeypatch.setattr("nacre.minds.connector.MAX_ENTRIES", 2)
     monkeypatch.setattr(Ledger, "_apply", lambda *_: pytest.fail("read on"))
     assert ledger.current().total == 4
 

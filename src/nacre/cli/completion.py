@@ -49,8 +49,8 @@ def open_for_completion(ctx: click.Context) -> Iterator[MemoryStore | None]:
     from nacre.factory import store_file
 
     cli = ctx.find_object(CliContext) or CliContext()
-    given = ctx.find_root().params
-    cli.flags |= {name: given[name] for name in ("store", "space") if given.get(name)}
+    options = ctx.find_root().params
+    cli.flags |= {name: options[name] for name in ("store", "space") if options.get(name)}
     try:
         if store_file(cli.settings().store).is_file():
             with cli.open() as store:

@@ -1,16 +1,19 @@
-"""Proposes merges of tags that seem to mean the same, by spelling and by meaning."""
+"""Proposes merges of tags that seem to mean the same: other spellings, typing errors, short forms, one meaning."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 
 from nacre.conflicts.frames import rival
 from nacre.conflicts.opposites import opposed
 from nacre.errors import EmbeddingError
 from nacre.lessons.lesson import AGENT_TAG
-from nacre.lessons.similar_names import NamePair, numbers, preference, similar_names, singular, words, words_singular
 from nacre.lessons.vocabulary import Vocabulary
 from nacre.protocols import Embedder, Vectors
 from nacre.text.grammar import base
@@ -22,6 +25,40 @@ MAX_NAMES = 4_000  # names that are compared, most used first; embedding takes 1
 BLOCK = 1_024
 MIN_LENGTH = 3  # models do not know shorter names: two of them are near only because both are short
 NO_MEANING = "hashing"  # an embedder that knows letters only
+
+SEPARATORS = re.compile(r"[\s._/-]+")
+NUMBER = re.compile(r"\d+(?:[\s._/-]+\d+)*")
+PARTS = re.compile(r"\d+(?:\.\d+)*|[^\W\d_]+|[^\w\s]+")
+NUMERONYM = re.compile(r"([a-z])(\d{1,2})([a-z])")  # k8s, i18n, a11y
+SHORTEST_PLURAL = 4  # letters: "apis" is a plural, "aws" and "ios" are not
+# Names that look like a plural and are not.
+NOT_PLURAL = frozenset("https news windows rails pandas jenkins kubernetes sales".split())
+SINGULAR_ENDINGS = ("ss", "us", "sis", "xis", "dis", "js")  # class, status, analysis, redis, nodejs
+# Abbreviations that have one meaning in software.
+SHORT_FORMS = """
+js javascript | ts typescript | py python | k8s kubernetes | db database | dbs databases | auth authentication
+| authn authentication | authz authorization | config configuration | cfg configuration | conf configuration
+| repo repository | docs documentation | env environment | dev development | prod production | infra infrastructure
+| postgres postgresql | pg postgresql | perf performance | deps dependencies | dep dependency | proj project
+| msg message | pkg package | perm permission | perms permissions | admin administration | async asynchronous
+| ml machine-learning | ai artificial-intelligence | nlp natural-language-processing | ci continuous-integration
+| cd continuous-delivery | ui user-interface | ux user-experience | os operating-system | vm virtual-machine
+| pr pull-request | mr merge-request | tf terraform | gh github | gha github-actions | regex regular-expression
+| regexp regular-expression | util utility | lib library | libs libraries | var variable | vars variables
+| cert certificate | mongo mongodb | elastic elasticsearch | golang go | csharp c# | cpp c++
+| oop object-oriented-programming | sre site-reliability-engineering
+| tdd test-driven-development | rds relational-database-service | deploy deployment
+| ops operations | i18n internationalization | l10n localization | a11y accessibility | o11y observability
+"""
+# The fewest letters of the shorter word at which each kind of typing error is assumed: swapped letters, a missing
+# letter, a wrong letter, two errors. Measured on the labelled pairs of the tests: "polling" and "pooling", "linter" and
+# "linker" are two words, "kubernetes" and "kubernates" one.
+MIN_SWAPPED, MIN_MISSING, MIN_WRONG, MIN_TWO_ERRORS = 6, 5, 8, 12
+MAX_ERRORS = 2
+COMMON = 5  # lessons; a typing error is not repeated so often...
+RARER = 4  # ... unless the right name has this many times more lessons
+MAX_CANDIDATES = 200_000  # pairs that are checked: where all names are near each other, nearness says nothing
+VOWELS = frozenset("aeiouy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +175,186 @@ def is_derived(one: str, other: str) -> bool:
     """ "parser" from "parse", "https" from "http": an ending mostly makes a different thing."""
     stem = other.removesuffix("ing").removesuffix("e")
     return one in (f"{other}s", f"{stem}er", f"{stem}or")
+
+
+@dataclass(frozen=True, slots=True)
+class NamePair:
+    """Two names that seem to mean the same, and why."""
+
+    one: str
+    other: str
+    reason: str
+
+
+def similar_names(counts: Mapping[str, int]) -> Iterator[NamePair]:
+    """Surest first: other spellings, short forms, then typing errors. `counts` is the number of lessons by name."""
+    spellings: defaultdict[str, list[str]] = defaultdict(list)
+    for name in counts:
+        spellings[folded(name)].append(name)
+    for names in spellings.values():
+        first, *others = sorted(names, key=lambda name: preference(name, counts))
+        yield from (NamePair(first, other, spelling_reason(first, other)) for other in others)
+    heads = {key: min(names, key=lambda name: preference(name, counts)) for key, names in spellings.items()}
+    yield from short_names(heads)
+    yield from mistyped_names(heads.values(), counts)
+
+
+def preference(name: str, counts: Mapping[str, int]) -> tuple[object, ...]:
+    """Sort key of the name to keep: the most used, then the one with fewer special characters, then the shortest."""
+    odd = sum(not (letter.isascii() and letter.isalpha()) for letter in name)
+    return -counts.get(name, 0), odd, len(name), name
+
+
+def spelling_reason(one: str, other: str) -> str:
+    letters, other_letters = (SEPARATORS.sub("", without_accents(name)) for name in (one, other))
+    if letters != other_letters:
+        return "singular and plural"
+    same = without_accents(one) == without_accents(other)
+    return "the same letters, with other accents or capitals" if same else "the same letters, with other separators"
+
+
+@lru_cache(maxsize=20_000)
+def without_accents(name: str) -> str:
+    """In lower case."""
+    plain = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(letter for letter in plain if not unicodedata.combining(letter))
+
+
+@lru_cache(maxsize=20_000)
+def words_singular(name: str) -> tuple[str, ...]:
+    """Words, numbers and signs, each word in the singular: "Python_3.11-tests" is python, 3.11 and test."""
+    return tuple(map(singular, words(name)))
+
+
+@lru_cache(maxsize=20_000)
+def words(name: str) -> tuple[str, ...]:
+    joined = NUMBER.sub(lambda match: SEPARATORS.sub(".", match[0]), without_accents(name))
+    spaced = re.sub(r"(?<!\d)\.|\.(?!\d)|[\s_/-]+", " ", joined)
+    return tuple(PARTS.findall(spaced))
+
+
+def folded(name: str) -> str:
+    return "".join(words_singular(name)) or name
+
+
+def numbers(name: str) -> tuple[str, ...]:
+    return tuple(word for word in words_singular(name) if word[0].isdigit())
+
+
+def singular(word: str) -> str:
+    """Equal for singular and plural; not always a real word."""
+    if len(word) < SHORTEST_PLURAL or not word.endswith("s") or word.endswith(SINGULAR_ENDINGS) or word in NOT_PLURAL:
+        return word.removesuffix("e") if word.endswith(("se", "xe", "ze", "che", "she")) else word
+    if word.endswith("ies") and len(word) > SHORTEST_PLURAL + 1:
+        return word[:-3] + "y"
+    one = word[:-1]
+    return one[:-1] if one.endswith(("se", "xe", "ze", "che", "she")) else one
+
+
+def short_names(heads: Mapping[str, str]) -> Iterator[NamePair]:
+    known = short_forms()
+    for key, name in heads.items():
+        long = known.get(key, key)
+        if long in heads and long != key:
+            yield NamePair(heads[long], name, "a usual short form")
+    by_ends: defaultdict[tuple[str, str, int], list[str]] = defaultdict(list)
+    for key in heads:
+        if key.isalpha():
+            by_ends[key[0], key[-1], len(key) - 2].append(key)
+    for key, name in heads.items():
+        if (match := NUMERONYM.fullmatch(key)) and key not in known:
+            longs = by_ends[match[1], match[3], int(match[2])]
+            if len(longs) == 1:  # with several it is not clear which
+                yield NamePair(heads[longs[0]], name, "a short form with the number of letters left out")
+
+
+@lru_cache(maxsize=1)
+def short_forms() -> dict[str, str]:
+    pairs = (each.split() for each in SHORT_FORMS.split("|"))
+    return {folded(short): folded(long) for short, long in pairs}
+
+
+def mistyped_names(heads: Iterable[str], counts: Mapping[str, int]) -> Iterator[NamePair]:
+    """Compares names as written and in the singular."""
+    seen: set[tuple[str, str]] = set()
+    for name, also in islice(near_pairs(heads), MAX_CANDIDATES):
+        pair = (min(name, also), max(name, also))
+        less, more = sorted(counts.get(each, 0) for each in pair)
+        both_common = less >= COMMON and more < less * RARER
+        if pair not in seen and not both_common and is_typo(*pair):
+            yield NamePair(*pair, "spelled almost alike")
+        seen.add(pair)
+
+
+def near_pairs(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Pairs with a small edit distance. Only names with the same numbers, the same first letter and about the same
+    length are compared, so that a thousand ticket numbers cost nothing."""
+    blocks: defaultdict[tuple[object, ...], defaultdict[int, list[tuple[str, str]]]]
+    blocks = defaultdict(lambda: defaultdict(list))
+    for name in sorted(names):
+        for key in dict.fromkeys(("".join(words(name)), folded(name))):
+            if len(key) >= MIN_MISSING:
+                blocks[key[0], numbers(name)][len(key)].append((key, name))
+    for by_length in blocks.values():
+        for length, shorter in by_length.items():
+            for more in range(max_errors(length) + 1):
+                for one, other in within_distance(shorter, by_length.get(length + more, []), max_errors(length)):
+                    if one != other:
+                        yield one, other
+
+
+def max_errors(length: int) -> int:
+    return MAX_ERRORS if length >= MIN_TWO_ERRORS else 1
+
+
+def within_distance(
+    shorter: Sequence[tuple[str, str]], longer: Sequence[tuple[str, str]], most: int
+) -> Iterator[tuple[str, str]]:
+    import numpy as np
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    if not longer or (shorter is longer and len(shorter) == 1):
+        return
+    keys = [key for key, _ in longer]
+    for start in range(0, len(shorter), BLOCK):
+        block = shorter[start : start + BLOCK]
+        distances = process.cdist(
+            [key for key, _ in block], keys, scorer=OSA.distance, score_cutoff=most, dtype=np.uint8
+        )
+        for row, column in np.argwhere(distances <= most).tolist():
+            yield block[row][1], longer[column][1]
+
+
+def is_typo(one: str, other: str) -> bool:
+    """Whether the names differ by a typing error in one word; numbers and signs must be equal."""
+    if numbers(one) != numbers(other):
+        return False
+    return differ_by_typo(words(one), words(other)) or differ_by_typo(words_singular(one), words_singular(other))
+
+
+def differ_by_typo(ones: Sequence[str], others: Sequence[str]) -> bool:
+    if len(ones) != len(others):
+        ones, others = ("".join(ones),), ("".join(others),)
+    differing = [(one, other) for one, other in zip(ones, others, strict=True) if one != other]
+    return len(differing) == 1 and is_word_typo(*differing[0])
+
+
+def is_word_typo(one: str, other: str) -> bool:
+    """Depends on the kind of error and the length of the word. First and last letters are seldom mistyped: where they
+    differ it is mostly another word, such as rest and test, parse and parser."""
+    from rapidfuzz.distance import OSA, Levenshtein
+
+    if one[0] != other[0] or not (one + other).isalpha():
+        return False
+    shorter, distance = min(len(one), len(other)), OSA.distance(one, other)
+    if distance == 1 and len(one) == len(other) and Levenshtein.distance(one, other) > 1:
+        return shorter >= MIN_SWAPPED
+    if one[-1] != other[-1]:
+        return False
+    if distance == 1 and len(one) != len(other):
+        return shorter >= MIN_MISSING
+    if distance == 1:
+        differing = next({a, b} for a, b in zip(one, other, strict=True) if a != b)
+        return shorter >= MIN_WRONG - (differing <= VOWELS)
+    return distance <= MAX_ERRORS and shorter >= MIN_TWO_ERRORS

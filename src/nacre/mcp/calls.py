@@ -150,10 +150,8 @@ def argument_errors(name: str, error: ValidationError) -> str:
 
 
 def run(tool: Tool, provider: StoreProvider, context: Context, arguments: Mapping[str, Any]) -> ToolResult:
-
-    return tool.run(
-        ToolSession(provider.store(client_of(context)), progress_reporter(context), client_model(context)), **arguments
-    )
+    session = ToolSession(provider.store(client_of(context)), progress_reporter(context), client_model(context))
+    return tool.run(session, **arguments)
 
 
 def client_of(context: Context) -> str:

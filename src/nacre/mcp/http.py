@@ -36,7 +36,10 @@ def load_token(file: Path) -> tuple[str, bool]:
     """The token in the file, and whether it was created now. Only the owner can read a new file."""
     try:
         if not file.exists():
-            return write_token(file), True
+            token = make_token()
+            if not create_private(file, f"{token}\n".encode()):
+                raise FileExistsError("another server is writing it")
+            return token, True
         token = file.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} cannot be read as a token ({error}); choose another file.") from error
@@ -45,13 +48,6 @@ def load_token(file: Path) -> tuple[str, bool]:
             f"{file} holds no token of at least {SHORTEST_TOKEN} characters; remove the file to have one made."
         )
     return token, False
-
-
-def write_token(file: Path) -> str:
-    token = make_token()
-    if not create_private(file, f"{token}\n".encode()):
-        raise FileExistsError("another server is writing it")
-    return token
 
 
 class TokenCheck:

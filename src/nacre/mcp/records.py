@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nacre.mcp.tool import Answer
 from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
 
@@ -67,6 +68,11 @@ def listing(memories: Iterable[Memory], nothing: str, notes: Iterable[str] = ())
     """Notes come from this program, so they are outside the fence."""
     lines = [line(memory) for memory in memories]
     return "\n".join([fenced(lines) if lines else nothing, *map(escaped, notes)])
+
+
+def memories_answer(memories: Sequence[Memory], nothing: str) -> Answer:
+    """`nothing` is the text where there are none."""
+    return Answer({"memories": [brief_record(each) for each in memories]}, listing(memories, nothing))
 
 
 def conflict_record(each: Conflict) -> dict[str, Json]:

@@ -6,7 +6,7 @@ Schemas are as short as possible: an agent pays for each character.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from types import NoneType, UnionType
@@ -30,13 +30,8 @@ BOOLEAN: Schema = {"type": "boolean"}
 ANYTHING: Schema = {}
 RECORD: Schema = {"type": "object"}
 BASIC_TYPES: Mapping[object, Schema] = {
-    str: TEXT,
-    int: INTEGER,
-    float: NUMBER,
-    bool: BOOLEAN,
-    Any: ANYTHING,
-    dict: RECORD,
-}
+    str: TEXT, int: INTEGER, float: NUMBER, bool: BOOLEAN, Any: ANYTHING, dict: RECORD,
+}  # fmt: skip
 
 
 def array(items: Schema) -> Schema:
@@ -148,6 +143,9 @@ class ToolSession:
     def clean(self, conflict: Conflict) -> Conflict:
         """Without secrets that were stored before there was a guard; the results of a recall are clean already."""
         return replace(conflict, a=self.store.clean(conflict.a), b=self.store.clean(conflict.b))
+
+    def clean_all(self, memories: Iterable[Memory]) -> list[Memory]:
+        return [self.store.clean(each) for each in memories]
 
     def clean_text(self, text: str) -> str:
         return self.store.clean(Memory(id="", text=text)).text

@@ -116,12 +116,10 @@ class Batches:
             self.version = str(message.result["protocolVersion"])
         if not isinstance(message, JSONRPCResponse | JSONRPCError):
             return line
-        return self._closed(message.id, line) if repr(message.id) in self._by_id else line
+        return self.close(message.id, line) if repr(message.id) in self._by_id else line
 
-    def cancel(self, id: object) -> bytes | None:
-        return self._closed(id)
-
-    def _closed(self, id: object, line: bytes = b"") -> bytes | None:
+    def close(self, id: object, line: bytes = b"") -> bytes | None:
+        """Takes the answer to a request of a batch; empty for a cancelled one. Returns the batch once it is whole."""
         batch = self._by_id.pop(repr(id), None)
         if batch is None:
             return None
@@ -236,7 +234,7 @@ class Receiver:
         self._pending.read(message)
         await self._server.send(SessionMessage(message))
         if (cancelled := cancelled_id(message)) is not None:
-            await self._pipes.send(self.batches.cancel(cancelled))
+            await self._pipes.send(self.batches.close(cancelled))
 
     async def _receive_batch(self, line: bytes) -> None:
         try:

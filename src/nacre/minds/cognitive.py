@@ -102,15 +102,8 @@ class SensoryItem:
     created_at: datetime = field(default_factory=utc_now)
 
     @classmethod
-    def of(cls, memory: Memory) -> SensoryItem:
-        return cls(
-            memory.id,
-            text_in(memory, MODALITY),
-            memory.text,
-            memory.position or 0,
-            memory.expires_at or 0.0,
-            created(memory),
-        )
+    def of(cls, m: Memory) -> SensoryItem:
+        return cls(m.id, text_in(m, MODALITY), m.text, m.position or 0, m.expires_at or 0.0, created(m))
 
 
 @dataclass(frozen=True)
@@ -123,10 +116,8 @@ class WorkingMemorySlot:
     created_at: datetime = field(default_factory=utc_now)
 
     @classmethod
-    def of(cls, memory: Memory) -> WorkingMemorySlot:
-        return cls(
-            memory.id, text_in(memory, SLOT_TYPE), memory.text, relevance(memory), memory.session, created(memory)
-        )
+    def of(cls, m: Memory) -> WorkingMemorySlot:
+        return cls(m.id, text_in(m, SLOT_TYPE), m.text, relevance(m), m.session, created(m))
 
 
 @dataclass(frozen=True)
@@ -142,16 +133,9 @@ class EpisodicMemory:
     metadata: dict[str, Json] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, memory: Memory) -> EpisodicMemory:
-        return cls(
-            memory.id,
-            memory.text,
-            memory.source,
-            memory.position or 0,
-            memory.status == ARCHIVED,
-            created(memory),
-            {key: value for key, value in memory.metadata.items() if key != HIGHEST},
-        )
+    def of(cls, m: Memory) -> EpisodicMemory:
+        metadata = {key: value for key, value in m.metadata.items() if key != HIGHEST}
+        return cls(m.id, m.text, m.source, m.position or 0, m.status == ARCHIVED, created(m), metadata)
 
 
 @dataclass(frozen=True)
@@ -166,17 +150,8 @@ class SemanticFact:
     created_at: datetime = field(default_factory=utc_now)
 
     @classmethod
-    def of(cls, memory: Memory) -> SemanticFact:
-        return cls(
-            memory.id,
-            memory.title,
-            memory.text,
-            memory.confidence,
-            memory.source,
-            list(memory.tags),
-            dict(memory.metadata),
-            created(memory),
-        )
+    def of(cls, m: Memory) -> SemanticFact:
+        return cls(m.id, m.title, m.text, m.confidence, m.source, list(m.tags), dict(m.metadata), created(m))
 
 
 @dataclass(frozen=True)
@@ -191,11 +166,10 @@ class ProceduralMemory:
     created_at: datetime = field(default_factory=utc_now)
 
     @classmethod
-    def of(cls, memory: Memory) -> ProceduralMemory:
+    def of(cls, m: Memory) -> ProceduralMemory:
         """A memory stored as plain text is a procedure with a single step."""
-        steps = list_in(memory, STEPS) if STEPS in memory.metadata else [memory.text]
-        needed = list_in(memory, PREREQUISITES)
-        return cls(memory.id, memory.title or memory.text, steps, needed, memory.access_count, created(memory))
+        steps = list_in(m, STEPS) if STEPS in m.metadata else [m.text]
+        return cls(m.id, m.title or m.text, steps, list_in(m, PREREQUISITES), m.access_count, created(m))
 
 
 @dataclass(frozen=True)
@@ -211,16 +185,9 @@ class ProspectiveMemory:
     created_at: datetime = field(default_factory=utc_now)
 
     @classmethod
-    def of(cls, memory: Memory) -> ProspectiveMemory:
-        return cls(
-            memory.id,
-            memory.text,
-            text_in(memory, TRIGGER),
-            text_in(memory, ACTION),
-            text_in(memory, STATE) or PENDING,
-            int_in(memory, PRIORITY, 1),
-            created(memory),
-        )
+    def of(cls, m: Memory) -> ProspectiveMemory:
+        trigger, action, state = (text_in(m, key) for key in (TRIGGER, ACTION, STATE))
+        return cls(m.id, m.text, trigger, action, state or PENDING, int_in(m, PRIORITY, 1), created(m))
 
 
 @dataclass(frozen=True)
@@ -231,8 +198,8 @@ class ConsolidatedEpisode:
     created_at: datetime = field(default_factory=utc_now)
 
     @classmethod
-    def of(cls, memory: Memory) -> ConsolidatedEpisode:
-        return cls(memory.id, memory.text, int_in(memory, ORIGINALS, 0), created(memory))
+    def of(cls, m: Memory) -> ConsolidatedEpisode:
+        return cls(m.id, m.text, int_in(m, ORIGINALS, 0), created(m))
 
 
 def created(memory: Memory) -> datetime:

@@ -10,10 +10,16 @@ from pathlib import Path
 from nacre.engine.review import trashed
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
-from nacre.minds.connector import OPERATION, USUAL_MEGABYTES, AddedExperience, MemoryConnector, mark_compressed
+from nacre.minds.connector import (
+    EXPERIENCES,
+    OPERATION,
+    USUAL_MEGABYTES,
+    AddedExperience,
+    MemoryConnector,
+    mark_compressed,
+)
 from nacre.minds.experience import COMPRESSED, TYPE, Experience, ExperienceType, experience_of
 from nacre.minds.patterns import THRESHOLD, Discover, StoredPatterns, discoveries_of
-from nacre.minds.tally import EXPERIENCES
 from nacre.model import Filter, Memory
 from nacre.model.arguments import checks_arguments
 from nacre.model.instants import DAY

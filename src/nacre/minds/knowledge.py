@@ -9,11 +9,23 @@ from dataclasses import asdict, dataclass
 from nacre.errors import InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
 from nacre.minds import graph_json
-from nacre.minds.knowledge_facts import ALIKE, FACT, check_text, draft_fact, entity_in, facts_about_entity, store_fact
+from nacre.minds.classify import classify
+from nacre.minds.knowledge_facts import (
+    ALIKE,
+    FACT,
+    check_temporal_metadata,
+    check_text,
+    entity_in,
+    facts_about_entity,
+    parse_date,
+    store_fact,
+)
 from nacre.minds.mind import Mind
 from nacre.minds.subgraph import (
+    CATEGORY,
     DERIVED_FROM,
     SIMILAR_TO,
+    SOURCE_ID,
     SUPERSEDES,
     TRANSITIONED_TO,
     KnowledgeCategory,
@@ -23,9 +35,10 @@ from nacre.minds.subgraph import (
     as_node,
     source_of,
 )
-from nacre.model import Filter, Memory
+from nacre.model import Filter, Link, Memory
 from nacre.model.arguments import checks_arguments
 from nacre.model.memory import Json
+from nacre.remember.validate import label
 from nacre.text.similarity import content_words
 from nacre.text.tokens import stem, stems
 
@@ -226,12 +239,31 @@ class HierarchicalMemory(Mind):
         tags: Sequence[str] | None = None,
         temporal_metadata: Mapping[str, Json] | None = None,
     ) -> str:
-        """Stores a fact with its links, in one operation, and returns its id.
+        """Stores a fact with its links, in one operation, and returns its id. Without a `category` its words decide.
 
         With a `temporal_index` above 0 it takes the place of facts about the same entity that have a lower one and
         give other numbers; those stay as history, with a lower confidence.
         """
-        fact = draft_fact(self.store, content, concept, confidence, category, source_id, tags, temporal_metadata)
+        text, about = check_text("content", content), check_text("concept", concept, empty=True)
+        if category is not None and category not in list(KnowledgeCategory):
+            raise UnknownName("category", str(category), [each.value for each in KnowledgeCategory])
+        known = classify(text, about).type if category is None else KnowledgeCategory(category)
+        name = entity_in(self.store, text, about)
+        metadata = check_temporal_metadata(temporal_metadata)
+        source = label("source_id", source_id)
+        is_memory = bool(source) and self.store.get(source) is not None
+        fact = self.store.draft(
+            text,
+            id_prefix="sem_",
+            type=FACT,
+            title=about,
+            confidence=confidence,
+            tags=tags or (),
+            entities=[name] if name else [],
+            metadata={**metadata, CATEGORY: str(known), **({SOURCE_ID: source} if source and not is_memory else {})},
+            occurred_at=parse_date(metadata.get("source_date")),
+            links=[Link(source, DERIVED_FROM)] if is_memory else [],
+        )
         store_fact(self.store, fact)
         return fact.id
 

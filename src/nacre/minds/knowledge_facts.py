@@ -6,24 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from nacre.engine.engine import Edit
-from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
+from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.memory_store import MemoryStore
-from nacre.minds.classify import classify
 from nacre.minds.subgraph import (
     CATEGORY,
-    DERIVED_FROM,
     SIMILAR_TO,
     SOURCE_ID,
     SOURCE_LABEL,
     SUPERSEDED,
     SUPERSEDED_BY,
     TRANSITIONED_TO,
-    KnowledgeCategory,
 )
 from nacre.model import Filter, Link, Memory
 from nacre.model.instants import seconds
 from nacre.model.memory import Json
-from nacre.remember.validate import label
 from nacre.text.names import extract_entity_name
 from nacre.text.similarity import compute_similarity, compute_word_similarity, number_conflict
 
@@ -62,39 +58,6 @@ class Succession:
             "transition_type": "update",
         }
         return Link(self.older.id, TRANSITIONED_TO, data=said)
-
-
-def draft_fact(
-    store: MemoryStore,
-    content: str,
-    concept: str,
-    confidence: float,
-    category: KnowledgeCategory | str | None,
-    source_id: str,
-    tags: Sequence[str] | None,
-    temporal: Mapping[str, Json] | None,
-) -> Memory:
-    """Checked and without secrets; a missing category is derived from the words."""
-    text, about = check_text("content", content), check_text("concept", concept, empty=True)
-    if category is not None and category not in list(KnowledgeCategory):
-        raise UnknownName("category", str(category), [each.value for each in KnowledgeCategory])
-    known = classify(text, about).type if category is None else KnowledgeCategory(category)
-    name = entity_in(store, text, about)
-    metadata = check_temporal_metadata(temporal)
-    source = label("source_id", source_id)
-    tied = bool(source) and store.get(source) is not None
-    return store.draft(
-        text,
-        id_prefix="sem_",
-        type=FACT,
-        title=about,
-        confidence=confidence,
-        tags=tags or (),
-        entities=[name] if name else [],
-        metadata={**metadata, CATEGORY: str(known), **({SOURCE_ID: source} if source and not tied else {})},
-        occurred_at=parse_date(metadata.get("source_date")),
-        links=[Link(source, DERIVED_FROM)] if tied else [],
-    )
 
 
 def store_fact(store: MemoryStore, fact: Memory) -> None:

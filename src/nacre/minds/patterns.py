@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from nacre.engine.engine import Edit
 from nacre.errors import InvalidInput, MemoryNotFound
@@ -47,11 +47,9 @@ class Pattern:
     successes: int = 0
     failures: int = 0
 
-    def called(self, name: str) -> bool:
-        return name in (self.key, self.type)
-
-    def confidence(self, threshold: int) -> float:
-        return calculate_pattern_confidence(self.occurrences, threshold, self.successes, self.failures)
+    @property
+    def confidence(self) -> float:
+        return calculate_pattern_confidence(self.occurrences, successes=self.successes, failures=self.failures)
 
 
 @checks_arguments
@@ -94,12 +92,10 @@ class PatternDetector:
         """Those that recur often enough and, after what was made of them, are still sure enough."""
         least = self.min_confidence if min_confidence is None else min_confidence
         recurring = (pattern for pattern in self._patterns.values() if pattern.occurrences >= self.threshold)
-        return [
-            pattern_experience(each, self.threshold) for each in recurring if each.confidence(self.threshold) >= least
-        ]
+        return [pattern_experience(each) for each in recurring if each.confidence >= least]
 
     def _called(self, name: str) -> Sequence[Pattern]:
-        return [pattern for pattern in self._patterns.values() if pattern.called(name)]
+        return [pattern for pattern in self._patterns.values() if name in (pattern.key, pattern.type)]
 
 
 def recognize_patterns(
@@ -156,23 +152,29 @@ def calculate_pattern_confidence(
     return min(max(base * (UNPROVEN + PROVEN * successes / tried - blame), FLOOR), CEILING)
 
 
-def pattern_experience(pattern: Pattern, threshold: int) -> Experience:
+def pattern_experience(pattern: Pattern) -> Experience:
     metadata: dict[str, Json] = {
-        "pattern_key": pattern.key,
-        "occurrences": pattern.occurrences,
-        "examples": cast(Json, pattern.examples),
         "first_seen": pattern.first_seen.isoformat(),
+        "examples": cast(Json, pattern.examples),
         "successes": pattern.successes,
         "failures": pattern.failures,
     }
+    return make_experience(
+        pattern.key, pattern.type, pattern.occurrences, pattern.confidence, metadata, timestamp=pattern.first_seen
+    )
+
+
+def make_experience(
+    key: str, type: str, occurrences: int, confidence: float, metadata: Mapping[str, Json], **fields: Any
+) -> Experience:
     return Experience(
         ExperienceType.PATTERN,
-        describe(pattern.key, pattern.type, pattern.occurrences),
-        advice(pattern.type, pattern.occurrences),
-        pattern.confidence(threshold),
-        pattern.first_seen,
-        metadata=metadata,
+        describe(key, type, occurrences),
+        advice(type, occurrences),
+        confidence,
+        metadata={"pattern_key": key, "occurrences": occurrences, **metadata},
         tags=["pattern"],
+        **fields,
     )
 
 
@@ -222,8 +224,8 @@ class Evidence:
 
     def all_ids(self, memory: Memory | None) -> tuple[str, ...]:
         """With those that the pattern links to already, which may be old or deleted."""
-        tied = [link.to for link in memory.links if link.rel == DERIVED] if memory is not None else []
-        return tuple(dict.fromkeys([*tied, *self.ids]))[:MOST_EVIDENCE]
+        linked = [link.to for link in memory.links if link.rel == DERIVED] if memory is not None else []
+        return tuple(dict.fromkeys([*linked, *self.ids]))[:MOST_EVIDENCE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,22 +294,13 @@ class StoredPatterns:
         return evidence_by_key
 
     def _draft(self, evidence: Evidence) -> Memory:
-        now = self.store.now()
-        seen = evidence.all_ids(None)
-        metadata: dict[str, Json] = {"pattern_key": evidence.key, "type": evidence.type, "first_seen": evidence.first,
-                                  "examples": evidence.examples, "successes": 0, "failures": 0,
-                                  "occurrences": len(seen)}  # fmt: skip
-        experience = Experience(
-            ExperienceType.PATTERN,
-            describe(evidence.key, evidence.type, len(seen)),
-            advice(evidence.type, len(seen)),
-            calculate_pattern_confidence(len(seen), self.threshold),
-            experience_id=pattern_id(evidence.key),
-            metadata=metadata,
-            tags=["pattern"],
-        )
+        key, type, seen = evidence.key, evidence.type, evidence.all_ids(None)
+        metadata: dict[str, Json] = {"type": type, "first_seen": evidence.first, "examples": evidence.examples}
+        metadata |= {"successes": 0, "failures": 0}
+        confidence = calculate_pattern_confidence(len(seen))
+        experience = make_experience(key, type, len(seen), confidence, metadata, experience_id=pattern_id(key))
         fields = memory_fields(experience, self.store.space)
-        fields["created_at"], fields["links"] = now, evidence_links(seen)
+        fields["created_at"], fields["links"] = self.store.now(), evidence_links(seen)
         return self.store.draft(experience.outcome, **fields)
 
     def _update(self, evidence: Evidence) -> Edit:
@@ -328,12 +321,8 @@ class StoredPatterns:
         return edit
 
     def _with_confidence(self, memory: Memory, metadata: Mapping[str, Json]) -> Memory:
-        confidence = calculate_pattern_confidence(
-            count_in(metadata.get("occurrences")),
-            self.threshold,
-            count_in(metadata.get("successes")),
-            count_in(metadata.get("failures")),
-        )
+        counts = {name: count_in(metadata.get(name)) for name in ("occurrences", "successes", "failures")}
+        confidence = calculate_pattern_confidence(**counts)
         return replace(memory, confidence=confidence, metadata={**memory.metadata, CALLER_METADATA: dict(metadata)})
 
 

@@ -47,7 +47,7 @@ class Version:
     seq_from: int
     seq_to: int | None = None
 
-    def stood_at(self, seq: int | None) -> bool:
+    def was_at(self, seq: int | None) -> bool:
         if seq is None:
             return self.seq_to is None
         return self.seq_from <= seq and (self.seq_to is None or seq < self.seq_to)
@@ -82,15 +82,15 @@ class Space:
         return replace(self, versions=dict(self.versions), journal=list(self.journal), walks=dict(self.walks))
 
     def version(self, id: str, seq: int | None = None) -> Version | None:
-        return next((each for each in self.versions.get(id, ()) if each.stood_at(seq)), None)
+        return next((each for each in self.versions.get(id, ()) if each.was_at(seq)), None)
 
-    def standing(self, seq: int | None = None) -> list[Version]:
+    def versions_at(self, seq: int | None = None) -> list[Version]:
         """In the order of first writing."""
-        versions = (each for of_one in self.versions.values() for each in of_one if each.stood_at(seq))
+        versions = (each for of_one in self.versions.values() for each in of_one if each.was_at(seq))
         return sorted(versions, key=lambda each: each.number)
 
     def replaced_by(self, id: str, seq: int | None = None) -> list[Memory]:
-        memories = (each.memory for each in self.standing(seq))
+        memories = (each.memory for each in self.versions_at(seq))
         return sorted((m for m in memories if id and m.superseded_by == id), key=lambda memory: memory.created_at)
 
 
@@ -418,7 +418,7 @@ class InMemoryReader:
 
     def health(self, *, thorough: bool = False) -> Health:  # noqa: ARG002
         state = self._read()
-        present = [version for space in state.spaces.values() for version in space.standing()]
+        present = [version for space in state.spaces.values() for version in space.versions_at()]
         return Health(
             schema=SCHEMA,
             memories=len(present),
@@ -433,7 +433,7 @@ class InMemoryReader:
         return self._past[1] if self._past is not None and self._past[0] == space else None
 
     def _versions(self, space: str, where: Filter) -> list[Version]:
-        return [each for each in self._read().space(space).standing(self._seq(space)) if where.admits(each.memory)]
+        return [each for each in self._read().space(space).versions_at(self._seq(space)) if where.admits(each.memory)]
 
     def _memories(self, space: str, where: Filter) -> list[Memory]:
         return [version.memory for version in self._versions(space, where)]
@@ -495,7 +495,7 @@ class InMemoryBackend(InMemoryReader):
         }
 
     def pending(self, limit: int) -> list[Memory]:
-        present = (version for space in self._state.spaces.values() for version in space.standing())
+        present = (version for space in self._state.spaces.values() for version in space.versions_at())
         return [version.memory for version in present if not version.embedded][:limit]
 
     def embedder(self) -> str:

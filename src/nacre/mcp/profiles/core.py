@@ -8,8 +8,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from nacre.errors import InvalidInput
-from nacre.mcp.records import conflict_record, full_record, hit_record, line, listing, review_record, short_id
-from nacre.mcp.records import entry_record as told_act
+from nacre.mcp.records import (
+    conflict_record,
+    entry_record,
+    full_record,
+    hit_record,
+    line,
+    listing,
+    review_record,
+    short_id,
+)  # fmt: skip
 from nacre.mcp.tool import (
     BOOLEAN,
     INTEGER,
@@ -52,23 +60,17 @@ def remember(
     source: str | None = None,
     replaces: Annotated[str | None, Field(description="id of the memory that this one corrects")] = None,
 ) -> Answer:
-    values: dict[str, Any] = {
-        "type": type, "tags": tags, "importance": importance, "source": source, "entities": entities,
-    }  # fmt: skip
-    fields = {name: value for name, value in values.items() if value is not None}
-    old = session.id(replaces) if replaces else ""
-    stored = session.store.remember_result(text, replaces=old or None, **fields)
-    action = stored.action
-    conflicting = [session.clean(each) for each in stored.conflicts]
-    lines = [f"{action}: {escaped(short_id(stored.memory.id))}", *map(escaped, stored.notes)]
-    if conflicting:
+    fields = without_none(type=type, tags=tags, importance=importance, source=source, entities=entities)
+    stored = session.store.remember_result(text, replaces=session.id(replaces) if replaces else None, **fields)
+    conflicts = [session.clean(each) for each in stored.conflicts]
+    lines = [f"{stored.action}: {escaped(short_id(stored.memory.id))}", *map(escaped, stored.notes)]
+    if conflicts:
         lines += ["It may conflict with these; settle it with `review`, or repeat with `replaces`:",
-                 fenced([line(each.b, each.kind) for each in conflicting])]  # fmt: skip
-    conflicts: list[Json] = [conflict_record(each) for each in conflicting]
+                  fenced([line(each.b, each.kind) for each in conflicts])]  # fmt: skip
     data: dict[str, Json] = {
         "id": stored.memory.id,
-        "action": action,
-        "conflicts": conflicts,
+        "action": stored.action,
+        "conflicts": [conflict_record(each) for each in conflicts],
         "notes": list(stored.notes),
     }
     return Answer(data, "\n".join(lines))
@@ -84,9 +86,8 @@ def recall(
     until: str | None = None,
 ) -> Answer:
     hits = session.store.recall(query, bounded("k", k), type=type, tag=tag, since=since, until=until)
-    memories: list[Json] = [hit_record(hit) for hit in hits]
     text = listing((hit.memory for hit in hits), NOTHING, hits.notes)
-    return Answer({"memories": memories, "notes": list(hits.notes)}, text)
+    return Answer({"memories": [hit_record(hit) for hit in hits], "notes": list(hits.notes)}, text)
 
 
 def context(session: ToolSession, task: str, budget: Annotated[int, Field(description="tokens")] = 800) -> Answer:
@@ -128,11 +129,11 @@ def review(
         done = session.store.decide(item, decision, text=text, why=why)
         return Answer({"decided": done, "items": []}, f"{escaped(decision)}: done." if done else "Left as it is.")
     items = [cleaned(session, each) for each in session.store.review(limit=bounded("limit", limit))]
-    records: list[Json] = [review_record(each) for each in items]
     # The reason quotes the memories, so it is inside the fence with them.
     lines = [f"- {escaped(each.id)} ({each.kind}; {', '.join(each.decisions)}) {escaped(each.why)}" for each in items]
     rendered = [line(memory) for each in items for memory in memories_of(each)]
-    return Answer({"items": records}, fenced([*lines, *rendered]) if items else "Nothing waits for a decision.")
+    text = fenced([*lines, *rendered]) if items else "Nothing waits for a decision."
+    return Answer({"items": [review_record(each) for each in items]}, text)
 
 
 def cleaned(session: ToolSession, item: ReviewItem) -> ReviewItem:
@@ -157,19 +158,18 @@ def history(
         return {"undone": list(dict.fromkeys(entry.memory_id for entry in entries))}
     if id:
         return versions(session, session.id(id))
-    return {"acts": [told_act(entry) for entry in session.store.journal(limit=bounded("limit", limit))]}
+    return {"acts": [entry_record(entry) for entry in session.store.journal(limit=bounded("limit", limit))]}
 
 
 def versions(session: ToolSession, id: str) -> Answer:
     past = session.store.history(id)
-    memories = [session.store.clean(each) for each in past.versions]
+    memories = session.clean_all(past.versions)
     changes: list[Json] = [
         {"before": session.clean_text(each.before), "after": session.clean_text(each.after), "why": each.why}
         for each in past.transitions
     ]
-    records: list[Json] = [full_record(each) for each in memories]
     lines = [line(each, f"written {iso(each.created_at)}", shorten=False) for each in memories]
-    return Answer({"versions": records, "changes": changes}, fenced(lines))
+    return Answer({"versions": [full_record(each) for each in memories], "changes": changes}, fenced(lines))
 
 
 def status(session: ToolSession) -> dict[str, Json]:
@@ -186,6 +186,11 @@ def status(session: ToolSession) -> dict[str, Json]:
         "scope": known.scope or "unrestricted",
         "store": known.store,
     }
+
+
+def without_none(**values: Any) -> dict[str, Any]:
+    """Drops the arguments that the agent left out."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def bounded(name: str, wanted: int) -> int:

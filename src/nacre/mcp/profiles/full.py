@@ -9,7 +9,7 @@ from pydantic import Field
 from nacre.errors import MemoryNotFound
 from nacre.mcp.profiles import core
 from nacre.mcp.profiles.maintenance import MAINTENANCE_TOOLS
-from nacre.mcp.records import brief_record, entry_record, full_record, line, listing
+from nacre.mcp.records import brief_record, entry_record, full_record, line, memories_answer
 from nacre.mcp.tool import BOOLEAN, INTEGER, RECORDS, TEXT, TEXTS, Answer, Profile, Tool, ToolSession, record
 from nacre.model.fence import escaped, fenced
 from nacre.model.memory import Json
@@ -18,9 +18,9 @@ Direction = Literal["both", "out", "in"]
 
 
 def get(session: ToolSession, ids: list[str]) -> Answer:
-    memories = [session.store.clean(each) for each in session.store.get_many([session.id(id) for id in ids])]
-    records: list[Json] = [full_record(each) for each in memories]
-    return Answer({"memories": records}, fenced([line(each, shorten=False) for each in memories]))
+    memories = session.clean_all(session.store.get_many([session.id(id) for id in ids]))
+    text = fenced([line(each, shorten=False) for each in memories])
+    return Answer({"memories": [full_record(each) for each in memories]}, text)
 
 
 def list_memories(
@@ -39,9 +39,7 @@ def list_memories(
         core.bounded("limit", limit), offset=offset, type=type, tag=tag, status=status, since=since, until=until,
         as_of=as_of, valid_at=valid_at,
     )  # fmt: skip
-    memories = [session.store.clean(each) for each in listed]
-    records: list[Json] = [brief_record(each) for each in memories]
-    return Answer({"memories": records}, listing(memories, core.NOTHING))
+    return memories_answer(session.clean_all(listed), core.NOTHING)
 
 
 def edit(
@@ -55,12 +53,8 @@ def edit(
     source: str | None = None,
     why: str = "",
 ) -> dict[str, Json]:
-    values: dict[str, object] = {
-        "tags": tags, "type": type, "importance": importance, "confidence": confidence, "source": source,
-    }  # fmt: skip
-    fields = {name: value for name, value in values.items() if value is not None}
-    changed = session.store.edit(session.id(id), text=text, why=why, **fields)  # type: ignore[arg-type]
-    return brief_record(session.store.clean(changed))
+    fields = core.without_none(tags=tags, type=type, importance=importance, confidence=confidence, source=source)
+    return brief_record(session.store.clean(session.store.edit(session.id(id), text=text, why=why, **fields)))
 
 
 def supersede(session: ToolSession, old: str, new: str, why: str = "") -> dict[str, Json]:
@@ -75,12 +69,12 @@ def restore(session: ToolSession, ids: list[str], why: str = "") -> dict[str, Js
 
 def pin(session: ToolSession, ids: list[str], remove: bool = False, why: str = "") -> dict[str, Json]:
     mark = session.store.unpin if remove else session.store.pin
-    return {"changed": [each.id for each in mark(*(session.id(id) for id in ids), why=why)]}
+    return {"changed": [each.id for each in mark(*map(session.id, ids), why=why)]}
 
 
 def archive(session: ToolSession, ids: list[str], remove: bool = False, why: str = "") -> dict[str, Json]:
     mark = session.store.unarchive if remove else session.store.archive
-    return {"changed": [each.id for each in mark(*(session.id(id) for id in ids), why=why)]}
+    return {"changed": [each.id for each in mark(*map(session.id, ids), why=why)]}
 
 
 def validate(session: ToolSession, id: str, confidence: float | None = None, why: str = "") -> dict[str, Json]:
@@ -106,16 +100,15 @@ def path(session: ToolSession, start: str, end: str) -> Answer:
     route = session.store.path(session.id(start), session.id(end))
     if route is None:
         return Answer({"found": False, "memories": [], "ties": []}, "No links lead from one to the other.")
-    memories = [session.store.clean(each) for each in route.memories]
     links: list[Json] = [{"from": each.source, "to": each.target, "rel": each.rel} for each in route.edges]
-    records: list[Json] = [brief_record(each) for each in memories]
-    return Answer({"found": True, "memories": records, "ties": links}, listing(memories, ""))
+    listed = memories_answer(session.clean_all(route.memories), "")
+    return Answer({"found": True, **listed.data, "ties": links}, listed.text)
 
 
 def about(session: ToolSession, name: str, limit: int = 20) -> Answer:
-    memories = [session.store.clean(each) for each in session.store.memories_about(name, core.bounded("limit", limit))]
-    records: list[Json] = [brief_record(each) for each in memories]
-    return Answer({"name": session.store.resolve_entity(name), "memories": records}, listing(memories, core.NOTHING))
+    memories = session.store.memories_about(name, core.bounded("limit", limit))
+    listed = memories_answer(session.clean_all(memories), core.NOTHING)
+    return Answer({"name": session.store.resolve_entity(name), **listed.data}, listed.text)
 
 
 def journal(
@@ -147,13 +140,13 @@ def undo(session: ToolSession, act: str | None = None, last: int | None = None, 
 
 def diff(session: ToolSession, since: str, until: str | None = None) -> dict[str, Json]:
     changes, clean = session.store.diff(since, until), session.store.clean
-    changed: list[Json] = [
-        {"id": each.after.id, "fields": list(each.fields), "text": clean(each.after).text} for each in changes.changed
-    ]
     return {
         "added": [brief_record(clean(each)) for each in changes.added],
         "removed": [brief_record(clean(each)) for each in changes.removed],
-        "changed": changed,
+        "changed": [
+            {"id": each.after.id, "fields": list(each.fields), "text": clean(each.after).text}
+            for each in changes.changed
+        ],
     }
 
 

@@ -10,7 +10,7 @@ from nacre.mcp.tool import BOOLEAN, INTEGER, RECORDS, TEXT, Profile, Tool, ToolS
 from nacre.model.memory import Json, Memory
 
 if TYPE_CHECKING:
-    from nacre.model import Conflict, JournalEntry
+    from nacre.model import Conflict
 
 INSTRUCTIONS = (
     "Long-term memory across sessions. Recall before a task; remember conventions, decisions and corrections; forget "
@@ -55,11 +55,9 @@ def remember(
             "conflicts": [conflict_record(session.clean(cast("Conflict", each))) for each in error.conflicts],
         }
     answer: dict[str, Json] = {"id": stored.memory.id, "stored": True}
-    return (
-        {**answer, "conflicts": [conflict_record(session.clean(each)) for each in stored.conflicts]}
-        if stored.conflicts
-        else answer
-    )
+    if stored.conflicts:
+        answer["conflicts"] = [conflict_record(session.clean(each)) for each in stored.conflicts]
+    return answer
 
 
 def recall(
@@ -75,15 +73,7 @@ def recall(
 ) -> list[Json]:
     among = filters(type, tag, min_importance, include_superseded)
     hits = session.store.recall(query, k, strategy=mode, overfetch=overfetch, recency_basis=ACCESSED, **among)
-    return [
-        {
-            **plain(hit.memory),
-            "score": round(hit.score, DECIMALS),
-            "created_at": hit.memory.created_at,
-            "superseded_by": hit.memory.superseded_by,
-        }
-        for hit in hits
-    ]
+    return [{**dated(hit.memory), "score": round(hit.score, DECIMALS)} for hit in hits]
 
 
 def recall_pack(
@@ -99,23 +89,17 @@ def recall_pack(
 ) -> dict[str, Json]:
     among = filters(type, tag, min_importance, include_superseded)
     packed = session.store.recall_pack(
-        query,
-        token_budget=token_budget,
-        max_items=max_items,
-        fence=True,
-        strategy=mode,
-        recency_basis=ACCESSED,
+        query, token_budget=token_budget, max_items=max_items, fence=True, strategy=mode, recency_basis=ACCESSED,
         **among,
-    )
-    items: list[Json] = [
-        {**plain(each.memory), "score": round(each.score, DECIMALS), "tokens": each.tokens} for each in packed.items
-    ]
+    )  # fmt: skip
     return {
         "text": packed.text,
         "used_tokens": packed.used_tokens,
         "budget": packed.budget,
         "truncated": packed.truncated,
-        "items": items,
+        "items": [
+            {**plain(each.memory), "score": round(each.score, DECIMALS), "tokens": each.tokens} for each in packed.items
+        ],
     }
 
 
@@ -125,19 +109,12 @@ def forget(session: ToolSession, memory_id: str) -> dict[str, Json]:
 
 def list_recent(session: ToolSession, limit: int = 20, include_superseded: bool = False) -> list[Json]:
     memories = session.store.list_recent(limit, include_superseded=include_superseded)
-    return [
-        {**plain(session.store.clean(each)), "created_at": each.created_at, "superseded_by": each.superseded_by}
-        for each in memories
-    ]
+    return [dated(each) for each in session.clean_all(memories)]
 
 
 def stats(session: ToolSession) -> dict[str, Json]:
-    known = session.store.settings
-    return {
-        "count": session.store.count(include_superseded=True),
-        "path": known.store,
-        "collection": session.store.space,
-    }
+    store = session.store
+    return {"count": store.count(include_superseded=True), "path": store.settings.store, "collection": store.space}
 
 
 def link(session: ToolSession, src_id: str, dst_id: str, rel: str = "related") -> dict[str, Json]:
@@ -178,33 +155,25 @@ def supersede(session: ToolSession, old_id: str, new_id: str) -> dict[str, Json]
 
 def maintenance_tick(session: ToolSession, reflect_apply: bool = False) -> dict[str, Json]:
     done = tick(session, reflect_apply=reflect_apply)
-    return {
-        "summary": done.summary(),
-        "ran_decay": done.ran_decay,
-        "ran_reflect": done.ran_reflect,
-        "decayed": done.decayed,
-        "reflected": done.reflected,
-        "decay_error": done.decay_error,
-        "reflect_error": done.reflect_error,
-    }
+    names = ("ran_decay", "ran_reflect", "decayed", "reflected", "decay_error", "reflect_error")
+    return {"summary": done.summary(), **{name: getattr(done, name) for name in names}}
 
 
 def journal_tail(
     session: ToolSession, n: int = 20, op: str | None = None, since_seconds: float | None = None
 ) -> list[Json]:
     since = None if since_seconds is None else session.store.now() - since_seconds
-    return [entry(each) for each in session.store.journal(operation=op, since=since, limit=max(0, n))]
-
-
-def entry(each: JournalEntry) -> Json:
-    return {
-        "ts": each.operation.at,
-        "op": each.operation.name,
-        "actor": each.operation.actor,
-        "id": each.memory_id,
-        "summary": f"{each.operation.name} {each.memory_id[:8]} by {each.operation.actor}",
-        "meta": {"batch": each.operation.batch, "why": each.operation.why},
-    }
+    return [
+        {
+            "ts": each.operation.at,
+            "op": each.operation.name,
+            "actor": each.operation.actor,
+            "id": each.memory_id,
+            "summary": f"{each.operation.name} {each.memory_id[:8]} by {each.operation.actor}",
+            "meta": {"batch": each.operation.batch, "why": each.operation.why},
+        }
+        for each in session.store.journal(operation=op, since=since, limit=max(0, n))
+    ]
 
 
 def filters(type: str | None, tag: str | None, least: float | None, superseded: bool) -> Filters:
@@ -219,6 +188,10 @@ def plain(memory: Memory) -> dict[str, Json]:
         "tags": list(memory.tags),
         "importance": memory.importance,
     }
+
+
+def dated(memory: Memory) -> dict[str, Json]:
+    return {**plain(memory), "created_at": memory.created_at, "superseded_by": memory.superseded_by}
 
 
 def conflict_record(conflict: Conflict) -> dict[str, Json]:

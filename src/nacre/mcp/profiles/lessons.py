@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from nacre.errors import MemoryNotFound
+from nacre.mcp.profiles.core import without_none
 from nacre.mcp.tool import ANYTHING, BOOLEAN, RECORD, TEXTS, Profile, Tool, ToolSession, record
 from nacre.model.memory import Json
 
@@ -106,11 +107,6 @@ def sources(session: ToolSession) -> dict[str, Json]:
 
 def contexts(session: ToolSession) -> dict[str, Json]:
     return session.lessons().contexts().to_dict()
-
-
-def without_none(**values: Any) -> dict[str, Any]:
-    """Drops the arguments that the agent left out."""
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def enveloped(answer: Answer[Any], data: Json) -> dict[str, Json]:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from nacre.errors import InvalidInput
 from nacre.mcp.profiles.core import bounded
-from nacre.mcp.records import brief_record, conflict_record, line
+from nacre.mcp.records import brief_record, conflict_record, line, listing
 from nacre.mcp.tool import BOOLEAN, INTEGER, NUMBER, RECORDS, TEXT, Answer, Tool, ToolSession, record
 from nacre.model.fence import fenced
 from nacre.model.memory import Json
@@ -66,30 +66,18 @@ def import_(
     from nacre.transfer.import_archive import import_archive
 
     report = import_archive(
-        session.store,
-        path,
-        on_conflict=on_conflict,
-        regenerate_vectors=regenerate_vectors,
-        dry_run=dry_run,
+        session.store, path, on_conflict=on_conflict, regenerate_vectors=regenerate_vectors, dry_run=dry_run,
         progress=session.progress,
-    )
-    return {
-        "ok": True,
-        "imported": report.imported,
-        "skipped": report.skipped,
-        "overwritten": report.overwritten,
-        "renamed": report.renamed,
-        "errors": report.errors,
-        "vectors_regenerated": report.vectors_regenerated,
-    }
+    )  # fmt: skip
+    return {"ok": True, **{name: getattr(report, name) for name in IMPORT_COUNTS}}
 
 
+IMPORT_COUNTS = ("imported", "skipped", "overwritten", "renamed", "errors", "vectors_regenerated")
 ARCHIVE_TOOLS = (
     Tool("export", export, "Write memories to a new archive (.ahkai or .nacre).",
          record(path=TEXT, count=INTEGER, bytes=INTEGER, elapsed=NUMBER), "writes"),
     Tool("import", import_, "Read memories from an archive.",
-         record(ok=BOOLEAN, imported=INTEGER, skipped=INTEGER, overwritten=INTEGER, renamed=INTEGER, errors=INTEGER,
-                vectors_regenerated=INTEGER), "writes"),
+         record(ok=BOOLEAN, **dict.fromkeys(IMPORT_COUNTS, INTEGER)), "writes"),
 )  # fmt: skip
 
 
@@ -105,18 +93,18 @@ def conflicts(
     ask_model: SAMPLED = False,
     limit: int = 20,
 ) -> Answer:
+    judge = contradiction_judge(model_of(session)) if ask_model else None
     matches = session.store.find_conflicts(
-        id and session.id(id),
-        threshold=threshold,
-        contradiction_fn=contradiction_judge(model_of(session)) if ask_model else None,
-        progress=session.progress,
+        id and session.id(id), threshold=threshold, contradiction_fn=judge, progress=session.progress
     )
     listed = [session.clean(each) for each in matches[: bounded("limit", limit)]]
-    noted = session.store.note_conflicts(matches) if note else 0
-    records: list[Json] = [conflict_record(each) for each in listed]
+    data: dict[str, Json] = {
+        "conflicts": [conflict_record(each) for each in listed],
+        "found": len(matches),
+        "noted": session.store.note_conflicts(matches) if note else 0,
+    }
     lines = [one for each in listed for one in (line(each.a, f"{each.kind} of the next"), line(each.b))]
-    text = fenced(lines) if lines else "No memories conflict."
-    return Answer({"conflicts": records, "found": len(matches), "noted": noted}, text)
+    return Answer(data, fenced(lines) if lines else "No memories conflict.")
 
 
 def reflect(
@@ -131,19 +119,13 @@ def reflect(
     writer = with_language_model(model_of(session)) if ask_model else summarizer_from(session.store.settings)
     engine = ReflectionEngine(session.store, min_cluster_size=min_cluster, summarizer=writer)
     plan = engine.plan(progress=session.progress)
-    summaries = engine.apply(plan, consolidate) if apply else [each.summary for each in plan]
-    records: list[Json] = [brief_record(session.store.clean(each)) for each in summaries]
-    text = (
-        fenced([line(session.store.clean(each)) for each in summaries])
-        if summaries
-        else "No episodes speak of the same."
-    )
-    return Answer({"summaries": records, "applied": apply}, text)
+    stored = engine.apply(plan, consolidate) if apply else [each.summary for each in plan]
+    summaries = session.clean_all(stored)
+    data: dict[str, Json] = {"summaries": [brief_record(each) for each in summaries], "applied": apply}
+    return Answer(data, listing(summaries, "No episodes speak of the same."))
 
 
-def maintenance_tick(
-    session: ToolSession, dry_run: bool = False, reflect_apply: bool = False
-) -> dict[str, Json]:  # fmt: skip
+def maintenance_tick(session: ToolSession, dry_run: bool = False, reflect_apply: bool = False) -> dict[str, Json]:
     result = tick(session, dry_run=dry_run, reflect_apply=reflect_apply)
     jobs: list[Json] = [{"job": each.job, "done": each.done, "said": str(each)} for each in result.results]
     return {"summary": result.summary(), "jobs": jobs}

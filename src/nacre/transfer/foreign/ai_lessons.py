@@ -12,16 +12,8 @@ from pathlib import Path
 from nacre.model.levels import LEVELS
 from nacre.model.memory import LESSON, Json
 from nacre.protocols import Progress
-from nacre.transfer.foreign.source import (
-    ForeignSource,
-    Record,
-    columns,
-    header,
-    open_database,
-    printable,
-    records,
-    require,
-)
+from nacre.transfer.foreign import source as foreign
+from nacre.transfer.foreign.source import ForeignSource, Record, printable
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row, TermRow
 from nacre.transfer.vocabulary import ALIAS_OF, TYPE
 
@@ -49,9 +41,9 @@ SPACES = re.compile(r"\s+")
 def opened(path: Path) -> Iterator[AiLessons]:
     """Raises `ArchiveRefused`."""
     file = path / FILE if path.is_dir() else path
-    with open_database(file) as database:
-        require(database, file, TABLES, "ai-lessons")
-        source = AiLessons(file, header(NAME), database=database)
+    with foreign.open_database(file) as database:
+        foreign.require(database, file, TABLES, "ai-lessons")
+        source = AiLessons(file, foreign.header(NAME), database=database)
         source.note_others()
         yield source
 
@@ -76,7 +68,7 @@ class AiLessons(ForeignSource):
                 number += 1
                 yield TermRow(number, *row)
             edges = self._edges()
-            for lesson in records(self.database, "SELECT * FROM lessons NOT INDEXED ORDER BY rowid"):
+            for lesson in foreign.records(self.database, "SELECT * FROM lessons NOT INDEXED ORDER BY rowid"):
                 number += 1
                 yield MemoryRow(number, self._fields(lesson, edges), name=printable(lesson["id"]))
         except sqlite3.Error as error:
@@ -84,7 +76,7 @@ class AiLessons(ForeignSource):
 
     def note_others(self) -> None:
         for table, what in OTHERS.items():
-            if not columns(self.database, table):
+            if not foreign.columns(self.database, table):
                 continue
             count = self.database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
             if count:
@@ -128,9 +120,9 @@ class AiLessons(ForeignSource):
     def _edges(self) -> Edges:
         """When several lessons supersede one, the latest is its successor; the others are related to it."""
         edges = Edges()
-        since = "created_at" if "created_at" in columns(self.database, "edges") else "NULL"
+        since = "created_at" if "created_at" in foreign.columns(self.database, "edges") else "NULL"
         query = f"SELECT from_id, to_id, relation, {since} AS since FROM edges ORDER BY since DESC, rowid DESC"
-        for edge in records(self.database, query):
+        for edge in foreign.records(self.database, query):
             start, end = str(edge["from_id"]), str(edge["to_id"])
             if start == end:
                 self.lacks(start, "links")
@@ -144,18 +136,20 @@ class AiLessons(ForeignSource):
 
     def _words(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
         yield TYPE, LESSON, {}
-        if columns(self.database, "source_types") >= {"name", "description", "typical_confidence"}:
-            for each in records(self.database, "SELECT * FROM source_types ORDER BY rowid"):
+        if foreign.columns(self.database, "source_types") >= {"name", "description", "typical_confidence"}:
+            for each in foreign.records(self.database, "SELECT * FROM source_types ORDER BY rowid"):
                 name = normal(each["name"])
                 if name and name not in SEEDED:
                     yield "source", name, {"description": str(each["description"] or ""),
                                            "typical_confidence": level(each["typical_confidence"])}  # fmt: skip
-        if columns(self.database, "tag_relations") >= {"from_tag", "to_tag", "relation"}:
+        if foreign.columns(self.database, "tag_relations") >= {"from_tag", "to_tag", "relation"}:
             yield from (("tag", name, data) for name, data in self._tags().items())
 
     def _tags(self) -> dict[str, dict[str, Json]]:
         tags: dict[str, dict[str, Json]] = {}
-        for each in records(self.database, "SELECT from_tag, to_tag, relation FROM tag_relations ORDER BY rowid"):
+        for each in foreign.records(
+            self.database, "SELECT from_tag, to_tag, relation FROM tag_relations ORDER BY rowid"
+        ):
             tag, other = normal(each["from_tag"]), normal(each["to_tag"])
             relation = normal(each["relation"]).replace("-", "_")
             if not tag or not other or tag == other or tags.get(other, {}).get(ALIAS_OF) == tag:

@@ -11,17 +11,8 @@ from pathlib import Path
 from nacre.errors import ArchiveRefused
 from nacre.model.memory import Json
 from nacre.protocols import Progress
-from nacre.transfer.foreign.source import (
-    ForeignSource,
-    Record,
-    from_json,
-    header,
-    open_database,
-    printable,
-    records,
-    require,
-    string_list,
-)
+from nacre.transfer.foreign import source as foreign
+from nacre.transfer.foreign.source import ForeignSource, Record, printable
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
 NAME = "amplihack"
@@ -43,9 +34,9 @@ def opened(path: Path) -> Iterator[Amplihack]:
     graph = file.with_name(GRAPH).exists()
     if not file.is_file():
         raise ArchiveRefused(path, *(NO_READER if graph else (f"there is no {FILE} in it", agents_in(path))))
-    with open_database(file) as database:
-        require(database, file, TABLES, "amplihack-memory")
-        source = Amplihack(path, header(NAME), database=database)
+    with foreign.open_database(file) as database:
+        foreign.require(database, file, TABLES, "amplihack-memory")
+        source = Amplihack(path, foreign.header(NAME), database=database)
         if graph:
             source.remarks.append(f"The graph was left out: {NO_READER[0]}. {NO_READER[1]}")
         yield source
@@ -65,7 +56,7 @@ class Amplihack(ForeignSource):
         self.partial.clear()
         number = 0
         try:
-            for record in records(self.database, "SELECT * FROM experiences NOT INDEXED ORDER BY rowid"):
+            for record in foreign.records(self.database, "SELECT * FROM experiences NOT INDEXED ORDER BY rowid"):
                 number += 1
                 yield self._row(number, record)
         except sqlite3.Error as error:
@@ -75,7 +66,7 @@ class Amplihack(ForeignSource):
         id, kind = str(record["experience_id"]), str(record["experience_type"])
         if kind not in TYPES:
             return BadRow(number, f"{printable(id)}: its type is {printable(kind)!r}, which is not an experience type.")
-        tags, own = string_list(record.get("tags")), from_json(record.get("metadata"), dict)
+        tags, own = foreign.string_list(record.get("tags")), foreign.from_json(record.get("metadata"), dict)
         for what, value in (("tags", tags), ("metadata", own)):
             if value is None:
                 self.lacks(id, what)

@@ -13,32 +13,20 @@ from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from nacre.errors import ArchiveRefused, EmbeddingError, InvalidInput, UnknownName
 from nacre.model.memory import LIVE_STATUSES, TYPES, Json
 from nacre.protocols import Embedder, Progress
 from nacre.transfer import ahkai
 from nacre.transfer.archive import pack_vectors
-from nacre.transfer.foreign.source import (
-    ForeignSource,
-    Record,
-    columns,
-    from_json,
-    header,
-    open_database,
-    printable,
-    records,
-    require,
-    string_list,
-)
+from nacre.transfer.foreign import source as foreign
+from nacre.transfer.foreign.source import ForeignSource, Record, printable
 from nacre.transfer.read_archive import BadRow, MemoryRow, Row
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from nacre.protocols import Embedder
 
 # hnswlib's header: version, six sizes, the top level, the entry point, three numbers of neighbours, and two settings.
 HEADER = struct.Struct("<i6QiI3QdQ")
@@ -56,13 +44,19 @@ class Vectors:
         self._database = database
         self._index = index
         self._dimensions = dimensions
-        self._queued = queued(database, collection)
+        rows = database.execute(
+            "SELECT id, max(seq_id) FROM embeddings_queue WHERE topic LIKE ? AND vector IS NOT NULL GROUP BY id",
+            (f"%{collection}",),
+        )
+        self._queued = {str(id): int(place) for id, place in rows}  # the last vector of each record in the queue
 
     def of(self, id: str) -> NDArray[np.float32] | None:
         """Of unit length; None when it is missing and has to be computed."""
         import numpy as np
 
-        raw = self._from_queue(id) or self._from_index(id)
+        raw = self._from_queue(id)
+        if raw is None and self._stored is not None and id in self._stored.labels:
+            raw = self._stored.vector(self._stored.labels[id])
         if raw is None or len(raw) != self._dimensions * FLOAT:
             return None
         vector = np.frombuffer(raw, "<f4").astype(np.float32)
@@ -77,26 +71,12 @@ class Vectors:
         vector, encoding = row.fetchone()
         return vector if isinstance(vector, bytes) and encoding == ENCODING else None
 
-    def _from_index(self, id: str) -> bytes | None:
-        if self._stored is None or id not in self._stored.labels:
-            return None
-        return self._stored.vector(self._stored.labels[id])
-
     @cached_property
     def _stored(self) -> Index | None:
         try:
             return read_index(self._index, self._dimensions)
         except (OSError, ValueError, struct.error, pickle.UnpicklingError, EOFError, AttributeError, IndexError):
             return None  # incomplete, or written by an unknown version
-
-
-def queued(database: sqlite3.Connection, collection: str) -> dict[str, int]:
-    """The position of the last vector of each record in the queue."""
-    rows = database.execute(
-        "SELECT id, max(seq_id) FROM embeddings_queue WHERE topic LIKE ? AND vector IS NOT NULL GROUP BY id",
-        (f"%{collection}",),
-    )
-    return {str(id): int(place) for id, place in rows}
 
 
 class Index(NamedTuple):
@@ -174,14 +154,6 @@ MNEMOSYNE = frozenset(
 LINK_KEYS = {"source_memory_ids": "derived_from", "related_memory_ids": "related"}
 
 
-class Mapped(Protocol):
-    def __call__(self, id: str, text: str | None, meta: Meta, lacks: Lacks) -> dict[str, object]: ...
-
-
-def mapping_of(meta: Meta) -> Mapped:
-    return mnemosyne if "memory_type" in meta else houkai
-
-
 def houkai(id: str, text: str | None, meta: Meta, lacks: Lacks) -> dict[str, object]:
     known = {key: value for key, value in meta.items() if key in HOUKAI}
     rest = {key: value for key, value in meta.items() if key not in HOUKAI}
@@ -191,7 +163,7 @@ def houkai(id: str, text: str | None, meta: Meta, lacks: Lacks) -> dict[str, obj
         known["tags"] = ",".join(str(each) for each in cast("list[Json]", known["tags"]))
     if "access_count" in known:
         known["access_count"] = integral(known["access_count"])
-    links = from_json(known.pop("links", None), list)
+    links = foreign.from_json(known.pop("links", None), list)
     fields = ahkai.fields({"id": id, "meta": known} | ({} if text is None else {"text": text}))
     fields["links"] = valid_links(id, links, lacks)
     return fields | ({"metadata": rest} if rest else {})
@@ -225,14 +197,14 @@ def mnemosyne(id: str, text: str | None, meta: Meta, lacks: Lacks) -> dict[str, 
     if meta.get("access_count") is not None:
         fields["access_count"] = integral(meta["access_count"])
     fields |= times(id, meta, lacks) | emotion(id, meta, lacks)
-    tags = string_list(meta.get("tags"))
+    tags = foreign.string_list(meta.get("tags"))
     if tags is None:
         lacks(id, "tags")
     return fields | {"tags": tags or [], "links": linked_ids(id, meta, lacks)} | summary(text or "", meta)
 
 
 def notes(id: str, meta: Meta, lacks: Lacks) -> dict[str, Json]:
-    own = from_json(meta.get("metadata_json"), dict)
+    own = foreign.from_json(meta.get("metadata_json"), dict)
     if own is None:
         lacks(id, "metadata")
     more = meta.get("summary")
@@ -251,17 +223,12 @@ def times(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:
             known[name] = datetime.fromisoformat(value).timestamp() if isinstance(value, str) else value
         except (ValueError, OverflowError, OSError):
             lacks(id, "times")
-    if "created_at" in known:
-        known = {
-            "last_accessed": known["created_at"],
-            **known,
-            "updated_at": known["created_at"],
-        }
-    return known
+    made = known.get("created_at")
+    return known if made is None else {"last_accessed": made, **known, "updated_at": made}
 
 
 def emotion(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:
-    felt = from_json(meta.get("emotional_context"), dict)
+    felt = foreign.from_json(meta.get("emotional_context"), dict)
     if not isinstance(felt, dict):
         lacks(id, "emotional context")
         return {}
@@ -272,7 +239,7 @@ def emotion(id: str, meta: Meta, lacks: Lacks) -> dict[str, object]:
 def linked_ids(id: str, meta: Meta, lacks: Lacks) -> list[Json]:
     links: list[Json] = []
     for name, rel in LINK_KEYS.items():
-        ids = string_list(meta.get(name))
+        ids = foreign.string_list(meta.get(name))
         if ids is None:
             lacks(id, "links")
         links += [{"to": other, "rel": rel} for other in ids or () if other.strip() and other != id]
@@ -321,9 +288,11 @@ def opened(path: Path, *, embedder: Embedder | None = None, collections: Sequenc
     file = path / FILE if path.is_dir() else path
     if not file.is_file():
         raise ArchiveRefused(path, f"there is no {FILE} in it, so it is not a Chroma folder", "Name the right one.")
-    with open_database(file) as database:
-        require(database, file, TABLES, "Chroma")
-        source = Chroma(path, header(NAME, embedder="" if embedder is None else embedder.identity), database=database)
+    with foreign.open_database(file) as database:
+        foreign.require(database, file, TABLES, "Chroma")
+        source = Chroma(
+            path, foreign.header(NAME, embedder="" if embedder is None else embedder.identity), database=database
+        )
         source.choose(collections, embedder)
         yield source
 
@@ -350,7 +319,8 @@ class Chroma(ForeignSource):
         try:
             meta = self._meta(key) | lists.get(key, {})
             text = meta.pop(DOCUMENT, None)
-            fields = mapping_of(meta)(id, text if isinstance(text, str) else None, meta, self.lacks)
+            convert = mnemosyne if "memory_type" in meta else houkai
+            fields = convert(id, text if isinstance(text, str) else None, meta, self.lacks)
             # We embed the title with the text, but Chroma's vector is of the text alone.
             vector = None if collection.vectors is None or fields.get("title") else collection.vectors.of(id)
         except (InvalidInput, sqlite3.Error) as error:
@@ -363,15 +333,15 @@ class Chroma(ForeignSource):
         yield from self.database.execute(query, (collection.records,))
 
     def _meta(self, key: int) -> dict[str, Json]:
-        rows = records(self.database, "SELECT * FROM embedding_metadata WHERE id = ?", key)
+        rows = foreign.records(self.database, "SELECT * FROM embedding_metadata WHERE id = ?", key)
         return {str(each["key"]): value(each) for each in rows}
 
     def _lists(self, collection: Collection) -> Lists:
         """Newer versions store lists in a separate table; few records have any."""
         lists: Lists = {}
-        if not columns(self.database, "embedding_metadata_array"):
+        if not foreign.columns(self.database, "embedding_metadata_array"):
             return lists
-        for each in records(
+        for each in foreign.records(
             self.database,
             "SELECT a.* FROM embedding_metadata_array a JOIN embeddings e ON e.id = a.id "
             "WHERE e.segment_id = ? ORDER BY a.rowid",
@@ -382,7 +352,10 @@ class Chroma(ForeignSource):
         return lists
 
     def choose(self, names: Sequence[str], embedder: Embedder | None) -> None:
-        there = {str(each["name"]): each for each in records(self.database, "SELECT * FROM collections ORDER BY name")}
+        there = {
+            str(each["name"]): each
+            for each in foreign.records(self.database, "SELECT * FROM collections ORDER BY name")
+        }
         for name in names:
             if name not in there:
                 raise UnknownName("collection", name, there)
@@ -401,14 +374,18 @@ class Chroma(ForeignSource):
         id, name = str(record["id"]), str(record["name"])
         segments = {
             str(each["scope"]): str(each["id"])
-            for each in records(self.database, "SELECT id, scope FROM segments WHERE collection = ?", id)
+            for each in foreign.records(self.database, "SELECT id, scope FROM segments WHERE collection = ?", id)
         }
         if "METADATA" not in segments:
             self.remarks.append(f"The collection {name!r} is incomplete and has no records.")
             return None
         collection = Collection(id, name, segments["METADATA"], None)
         dimensions = record["dimension"]
-        if embedder is None or not isinstance(dimensions, int) or not columns(self.database, "embeddings_queue"):
+        if (
+            embedder is None
+            or not isinstance(dimensions, int)
+            or not foreign.columns(self.database, "embeddings_queue")
+        ):
             return collection
         folder = self.path if self.path.is_dir() else self.path.parent
         vectors = Vectors(self.database, id, folder / segments.get("VECTOR", ""), dimensions)

@@ -12,11 +12,7 @@ from typing import Protocol
 
 from nacre.errors import InvalidInput, UnknownName
 from nacre.files import NOT_A_FILE, open_regular
-from nacre.transfer.ingest import conversations as chatgpt
-from nacre.transfer.ingest import conversations as claude_code
-from nacre.transfer.ingest import conversations as claude_export
-from nacre.transfer.ingest import conversations as plain_jsonl
-from nacre.transfer.ingest import markdown
+from nacre.transfer.ingest import conversations, markdown
 from nacre.transfer.ingest.items import Piece, lines
 
 HEAD = 256_000  # bytes, or
@@ -44,10 +40,10 @@ class Format:
 FORMATS: Mapping[str, Format] = {
     each.name: each
     for each in (
-        Format(claude_code.CLAUDE_CODE, claude_code.read_claude_code, folder_of=claude_code.folder_of),
-        Format(chatgpt.CHATGPT, chatgpt.read_chatgpt),
-        Format(claude_export.CLAUDE, claude_export.read_claude),
-        Format(plain_jsonl.JSONL, plain_jsonl.read_jsonl),
+        Format(conversations.CLAUDE_CODE, conversations.read_claude_code, folder_of=conversations.folder_of),
+        Format(conversations.CHATGPT, conversations.read_chatgpt),
+        Format(conversations.CLAUDE, conversations.read_claude),
+        Format(conversations.JSONL, conversations.read_jsonl),
         Format(markdown.NAME, markdown.read, edited=True),
     )
 }
@@ -71,7 +67,7 @@ def detect(path: Path) -> Format | None:
     match = CONVERSATION.search(head) if head[:1] in ("[", "{") else None
     if match is None:
         return None
-    return FORMATS[chatgpt.CHATGPT if match.group(1) == "mapping" else claude_export.CLAUDE]
+    return FORMATS[conversations.CHATGPT if match.group(1) == "mapping" else conversations.CLAUDE]
 
 
 def lines_format(path: Path) -> Format | None:
@@ -79,10 +75,10 @@ def lines_format(path: Path) -> Format | None:
     plain = None
     for line in islice(lines(path), HEAD_LINES):
         entry = line.entry if isinstance(line.entry, dict) else {}
-        if claude_code.is_claude_code(entry):
-            return FORMATS[claude_code.CLAUDE_CODE]
-        if plain is None and plain_jsonl.is_jsonl(entry) and "chat_messages" not in entry and "mapping" not in entry:
-            plain = FORMATS[plain_jsonl.JSONL]
+        if conversations.is_claude_code(entry):
+            return FORMATS[conversations.CLAUDE_CODE]
+        if plain is None and conversations.is_jsonl(entry) and "chat_messages" not in entry and "mapping" not in entry:
+            plain = FORMATS[conversations.JSONL]
     return plain
 
 

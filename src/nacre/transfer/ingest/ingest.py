@@ -169,9 +169,11 @@ def compare(drafts: Sequence[Memory], known: Sequence[Memory], failed: Sequence[
     unmatched: defaultdict[tuple[str, str], list[Memory]] = defaultdict(list)
     for memory in sorted(known, key=lambda memory: memory.status == "trashed"):
         unmatched[memory.title, memory.text].append(memory)
+    matched: list[tuple[Memory | Failed, Memory | None]] = []
     pieces: list[Memory | Failed] = [*drafts, *failed]
-    pieces.sort(key=place)
-    matched = [(piece, pop(unmatched, (piece.title, piece.text))) for piece in pieces]
+    for piece in sorted(pieces, key=place):
+        same = unmatched[piece.title, piece.text]
+        matched.append((piece, same.pop(0) if same else None))
     leftover: defaultdict[str, list[Memory]] = defaultdict(list)
     for memory in sorted((each for several in unmatched.values() for each in several), key=place):
         if memory.status != "trashed" and not memory.superseded_by:
@@ -216,10 +218,6 @@ def mark_returned(memory: Memory) -> Memory:
     return replace(memory, metadata=rest, status=memory.trashed_from or "short_term", trashed_from="")
 
 
-def pop(unmatched: defaultdict[tuple[str, str], list[Memory]], key: tuple[str, str]) -> Memory | None:
-    return unmatched[key].pop(0) if unmatched[key] else None
-
-
 def place(piece: Memory | Failed) -> int:
     return piece.position or 0
 
@@ -239,15 +237,11 @@ def draft_item(store: MemoryStore, item: Item, position: int, format: str) -> Me
     short secret would reveal it."""
     fields: dict[str, object] = {"session": item.session, "position": position, "role": item.role, "title": item.title,
                                  "occurred_at": item.occurred_at, "tags": item.tags}  # fmt: skip
-    fields["source"] = source_of(format, item.session)
+    fields["source"] = item.session if format == NOTES else format
     if item.role:
         fields["type"] = "episodic"
     draft = store.draft(item.text, **cast("Fields", fields))
     return replace(draft, id=identity(format, item.session, item.key, draft.text))
-
-
-def source_of(format: str, session: str) -> str:
-    return session if format == NOTES else format
 
 
 def identity(*parts: str) -> str:

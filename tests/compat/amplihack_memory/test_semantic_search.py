@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from nacre.minds.experience import Experience, ExperienceType
-from nacre.minds.relevance import (
+from nacre.compat.amplihack_memory.semantic_search import (
     SemanticSearchEngine,
     TFIDFSimilarity,
     calculate_relevance,
     retrieve_relevant_experiences,
 )
+from nacre.minds.experience import Experience, ExperienceType
 from tests.minds.experience_factory import NOON, lived
 
 

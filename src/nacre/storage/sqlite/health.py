@@ -23,7 +23,8 @@ def examine(connection: apsw.Connection, path: Path, *, thorough: bool) -> Healt
     if not thorough:
         return health
     faults = tuple(damages(connection))
-    return replace(health, problems=(*health.problems, *word_damages(connection), *faults), damage=faults)
+    derived = (*word_damages(connection), *vector_damages(connection))
+    return replace(health, problems=(*health.problems, *derived, *faults), damage=faults)
 
 
 def counted(connection: apsw.Connection, path: Path) -> Health:
@@ -35,7 +36,7 @@ def counted(connection: apsw.Connection, path: Path) -> Health:
         "memories": number("SELECT count(*) FROM main.memory NOT INDEXED"),
         "words": number("SELECT count(*) FROM word_docsize"),
         "chunks": number("SELECT count(*) FROM chunk WHERE embedded"),
-        "vectors": number("SELECT sum(count) FROM block"),
+        "vectors": number("SELECT count(*) FROM vector"),
     }
     return Health(
         schema=schema.version(connection),
@@ -79,6 +80,16 @@ def word_damages(connection: apsw.Connection) -> Iterator[str]:
         return  # the check is said as a write
     except apsw.CorruptError as error:
         yield f"The word index is damaged ({error}). {REINDEX}"
+
+
+def vector_damages(connection: apsw.Connection) -> Iterator[str]:
+    from nacre.storage.sqlite import vectors
+
+    try:
+        for fault in vectors.faults(connection):
+            yield f"The vector index is damaged: {fault}. {REINDEX}"
+    except apsw.CorruptError as error:
+        yield f"The vector index is damaged ({error}). {REINDEX}"
 
 
 def parts(path: Path) -> Iterator[Path]:

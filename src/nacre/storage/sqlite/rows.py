@@ -167,7 +167,7 @@ def words_of(connection: apsw.Connection, kind: str, name: str | None = None) ->
     return terms
 
 
-TABLES = ("memory", "block", "removed", "journal")
+TABLES = ("memory", "vector", "signs", "centre", "removed", "journal")
 # A kind of words that is one space's own is called KIND/SPACE; only the first slash is no part of the space's name.
 OWN_KIND = "instr(kind, '/') > 0 AND substr(kind, instr(kind, '/') + 1) = :old"
 RENAMED_KIND = "substr(kind, 1, instr(kind, '/')) || :new"

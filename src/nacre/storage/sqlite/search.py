@@ -15,7 +15,7 @@ from nacre.protocols import Match, Place, Posting, Vectors
 from nacre.storage.sqlite.rows import PLAIN_TEXT, SQLValue, only_row
 
 if TYPE_CHECKING:
-    from nacre.storage.sqlite.vectors import Mirror, Numbers, SignIndex
+    from nacre.storage.sqlite.vectors import Index, Mirror, Numbers
 
 MANY = 500  # a statement takes only so many values of its own
 SPARSE = ("session", "superseded_by")  # indexed where they are set, which a bound value does not say
@@ -219,11 +219,13 @@ SPARE = 1.5
 LOOKS = 8  # a store that is written to without a pause needs two; one whose parts disagree must not be asked for ever
 
 
-def by_vector(connection: apsw.Connection, mirror: Mirror, vector: Vectors, where: Filter, limit: int) -> list[Match]:
+def by_vector(
+    connection: apsw.Connection, space: str, mirror: Mirror, vector: Vectors, where: Filter, limit: int
+) -> list[Match]:
     matches: list[Match] = []
     for _ in range(LOOKS):
         index = mirror.current(connection, len(vector))
-        matches, complete = nearest(connection, mirror.space, index, vector, where, limit)
+        matches, complete = nearest(connection, space, index, vector, where, limit)
         if complete:
             break
         # Someone has edited or removed, between the two readings, what the mirror still held: look again.
@@ -231,7 +233,7 @@ def by_vector(connection: apsw.Connection, mirror: Mirror, vector: Vectors, wher
 
 
 def nearest(
-    connection: apsw.Connection, space: str, index: SignIndex, vector: Vectors, where: Filter, limit: int
+    connection: apsw.Connection, space: str, index: Index, vector: Vectors, where: Filter, limit: int
 ) -> tuple[list[Match], bool]:
     """The second value is False when the file no longer holds something that the index does."""
     if limit <= 0 or not index.size:
@@ -250,14 +252,14 @@ def nearest(
 
 
 def admitted(
-    connection: apsw.Connection, space: str, where: Filter, index: SignIndex, vector: Vectors, tried: int,
+    connection: apsw.Connection, space: str, where: Filter, index: Index, vector: Vectors, tried: int,
     only: Numbers | None,
 ) -> tuple[list[Match], bool]:  # fmt: skip
     """The best chunk of each memory that the filter admits, complete down to the worst chunk looked at; and whether
     the file holds all of them."""
     import numpy as np
 
-    chunks, owners, cosines = index.nearest(vector, tried, only)
+    chunks, owners, cosines = index.nearest(connection, vector, tried, only)
     first = np.unique(owners, return_index=True)[1]
     best = {int(owners[i]): (int(chunks[i]), float(cosines[i])) for i in np.sort(first)}
     clause, values = conditions(space, where)
@@ -287,12 +289,14 @@ PLACE = (
 )
 
 
-def near(index: SignIndex, vector: Vectors, limit: int, only: Numbers | None) -> tuple[Numbers, Vectors]:
+def near(
+    connection: apsw.Connection, index: Index, vector: Vectors, limit: int, only: Numbers | None
+) -> tuple[Numbers, Vectors]:
     import numpy as np
 
     tried = max(limit, 0)
     while True:
-        _, owners, cosines = index.nearest(vector, tried, only)
+        _, owners, cosines = index.nearest(connection, vector, tried, only)
         first = np.sort(np.unique(owners, return_index=True)[1])[: max(limit, 0)]
         if len(first) >= limit or len(owners) < tried:
             return owners[first], cosines[first]
@@ -332,52 +336,30 @@ def placed(row: tuple[Any, ...]) -> Place:
 
 
 def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
-    from nacre.storage.sqlite import vectors
-
-    stored = {}
-    for digest in set(digests):
-        place = connection.execute(
-            "SELECT chunk.id, memory.space FROM chunk JOIN memory ON memory.row = chunk.row"
-            " WHERE chunk.digest = ? AND chunk.embedded LIMIT 1",
-            (digest,),
-        ).fetchone()
-        vector = None if place is None else vectors.one(connection, place[1], place[0])
-        if vector is not None:
-            stored[digest] = vector
-    return stored
-
-
-def vectors_of(connection: apsw.Connection, mirror: Mirror, dimensions: int, ids: Sequence[str]) -> dict[str, Vectors]:
-    import numpy as np
-
-    rows = connection.execute(
-        "SELECT row, id FROM memory WHERE space = ? AND id IN (SELECT value FROM json_each(?)) ORDER BY row",
-        (mirror.space, json.dumps(list(ids))),
+    rows: list[tuple[Any, ...]] = connection.execute(
+        "SELECT value, (SELECT halves FROM chunk CROSS JOIN vector ON vector.chunk = chunk.id"
+        " WHERE chunk.digest = unhex(value) LIMIT 1) FROM json_each(?)",
+        (json.dumps([digest.hex() for digest in set(digests)]),),
     ).fetchall()
-    names: dict[int, str] = {int(row): str(id) for row, id in rows}  # type: ignore[arg-type]
-    by_row = mirror.current(connection, dimensions).of(np.array(list(names), np.int64))
-    return {names[row]: rows_of for row, rows_of in by_row.items()}
+    return {bytes.fromhex(digest): as_vectors(halves) for digest, halves in rows if halves is not None}
 
 
-def vectors_in_file(connection: apsw.Connection, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
-    """As `vectors_of`, block by block: to read a page of a large space must not load all of it."""
+def vectors_of(connection: apsw.Connection, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
     import numpy as np
 
-    from nacre.storage.sqlite import vectors
-
+    rows: list[tuple[Any, ...]] = connection.execute(
+        "SELECT memory.id, vector.halves FROM memory CROSS JOIN chunk ON chunk.row = memory.row"
+        " CROSS JOIN vector ON vector.chunk = chunk.id"
+        " WHERE memory.space = ? AND memory.id IN (SELECT value FROM json_each(?)) ORDER BY chunk.id",
+        (space, json.dumps(list(ids))),
+    ).fetchall()
     by_id: dict[str, list[Vectors]] = {}
-    held, halves = np.empty(0, np.int64), np.empty((0, 0), np.float16)
-    with connection:  # one snapshot of the file for all that is read here
-        rows: list[tuple[Any, ...]] = connection.execute(
-            "SELECT chunk.id, memory.id FROM memory CROSS JOIN chunk ON chunk.row = memory.row"
-            " WHERE memory.space = ? AND memory.id IN (SELECT value FROM json_each(?)) AND chunk.embedded"
-            " ORDER BY chunk.id",
-            (space, json.dumps(list(ids))),
-        ).fetchall()
-        for chunk, id in rows:
-            if not len(held) or held[-1] < chunk:
-                held, halves = vectors.block_of(connection, space, chunk)
-            place = int(np.searchsorted(held, chunk))
-            if place < len(held) and held[place] == chunk:
-                by_id.setdefault(id, []).append(halves[place].astype(np.float32))
-    return {id: np.stack(rows) for id, rows in by_id.items()}
+    for id, halves in rows:
+        by_id.setdefault(id, []).append(as_vectors(halves))
+    return {id: np.stack(each) for id, each in by_id.items()}
+
+
+def as_vectors(halves: bytes) -> Vectors:
+    import numpy as np
+
+    return np.frombuffer(halves, "<f2").astype(np.float32)

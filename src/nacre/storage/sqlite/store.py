@@ -18,7 +18,7 @@ from nacre.errors import EmbeddingMismatch, StoreBusy, StoreDamaged, StoreFull, 
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
-from nacre.protocols import Derived, Health, Keys, Match, Order, Place, Posting, Tallied, Vectors
+from nacre.protocols import Derived, Health, Keys, Match, Order, Place, Posting, Tallied, Vectors, Words
 from nacre.storage.sqlite import damage, health
 from nacre.storage.sqlite import rows as compressed
 from nacre.storage.sqlite import rows as journal
@@ -30,10 +30,10 @@ from nacre.storage.sqlite.rows import COLUMNS, SELECTED, SQLValue, from_row, to_
 from nacre.storage.sqlite.search import conditions
 
 if TYPE_CHECKING:
-    from nacre.storage.sqlite.vectors import Mirror
+    from nacre.storage.sqlite.vectors import Mirror, Mirrors
 
 INSERT = f"INSERT INTO main.memory({', '.join(COLUMNS)}, generation) VALUES ({', '.join('?' for _ in COLUMNS)}, 0)"
-# Eight blocks of vectors: an operation on a million memories holds no more than these at once.
+# An operation on a million memories holds no more vectors than these at once.
 VECTORS_HELD = 2_048
 UPDATE = f"UPDATE main.memory SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
 
@@ -60,7 +60,12 @@ class SQLiteTransaction:
         else:
             self._connection.execute(UPDATE, (*to_row(memory), row))
             self._drop_lists(row)
-            if derived is not None:
+            if derived is not None and self._same_vectors(row, derived):
+                self._drop_words(row)
+                self._put_words(row, derived.words)
+                self._mark_embedded(row)
+                derived = None
+            elif derived is not None:
                 self._drop_derived(memory.space, row)
         self._put_lists(row, memory)
         if derived is not None:
@@ -102,10 +107,12 @@ class SQLiteTransaction:
             raise EmbeddingMismatch(str(stored[0]), identity)
 
     def change_embedder(self, identity: str, dimensions: int) -> None:
+        from nacre.storage.sqlite import vectors
+
         self.flush()
-        self._connection.execute("DELETE FROM block; DELETE FROM removed; UPDATE chunk SET embedded = 0")
+        vectors.clear(self._connection)
+        self._connection.execute("UPDATE chunk SET embedded = 0")
         self._connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
-        self._connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'vector_epoch'")
         self._bind(identity, dimensions)
 
     def rebuild_indexes(self) -> None:
@@ -150,7 +157,7 @@ class SQLiteTransaction:
             )
 
     def flush(self) -> None:
-        """Vectors are written together, so that a batch of a thousand makes four blocks and not a thousand."""
+        """Vectors are written together: one statement for a batch of a thousand."""
         if not self._gone and not self._new:
             return
         import numpy as np
@@ -190,12 +197,32 @@ class SQLiteTransaction:
                 self._connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", values)
         links.put(self._connection, row, memory.links)
 
-    def _put_derived(self, space: str, row: int, derived: Derived) -> None:
-        words = derived.words
+    def _put_words(self, row: int, words: Words) -> None:
         self._connection.execute(
             "INSERT INTO word(rowid, title, text, role, tags, entities) VALUES (?, ?, ?, ?, ?, ?)",
             (row, words.title, words.text, words.role, words.tags, words.entities),
         )
+
+    def _drop_words(self, row: int) -> None:
+        self._connection.execute("DELETE FROM word WHERE rowid = ?", (row,))
+
+    def _same_vectors(self, row: int, derived: Derived) -> bool:
+        """Whether the memory's chunks and vectors are in the file as they are: a new tag changes its words only."""
+        if derived.vectors is None:
+            return False
+        stored = self._connection.execute(
+            "SELECT start, stop, digest, halves FROM chunk JOIN vector ON vector.chunk = chunk.id WHERE row = ?"
+            " AND embedded ORDER BY id",
+            (row,),
+        ).fetchall()
+        rows = derived.vectors.astype("<f2")
+        return bool(stored) and stored == [
+            (chunk.start, chunk.end, chunk.digest, half.tobytes())
+            for chunk, half in zip(derived.chunks, rows, strict=True)
+        ]
+
+    def _put_derived(self, space: str, row: int, derived: Derived) -> None:
+        self._put_words(row, derived.words)
         embedded = derived.vectors is not None
         for place, chunk in enumerate(derived.chunks):
             self._connection.execute(
@@ -207,10 +234,13 @@ class SQLiteTransaction:
         if len(self._new.get(space, ())) >= VECTORS_HELD:
             self.flush()
         if embedded:
-            self._connection.execute(
-                "UPDATE main.memory SET generation = (SELECT value FROM meta WHERE key = 'generation') WHERE row = ?",
-                (row,),
-            )
+            self._mark_embedded(row)
+
+    def _mark_embedded(self, row: int) -> None:
+        self._connection.execute(
+            "UPDATE main.memory SET generation = (SELECT value FROM meta WHERE key = 'generation') WHERE row = ?",
+            (row,),
+        )
 
     def _drop_derived(self, space: str, row: int) -> None:
         if any(owner == row for _, owner, _ in self._new.get(space, ())):
@@ -220,7 +250,7 @@ class SQLiteTransaction:
         if gone := [int(chunk) for (chunk,) in old]:  # type: ignore[arg-type]
             self._gone[space].extend(gone)
         self._connection.execute("DELETE FROM chunk WHERE row = ?", (row,))
-        self._connection.execute("DELETE FROM word WHERE rowid = ?", (row,))
+        self._drop_words(row)
         self._connection.execute("UPDATE main.memory SET generation = 0 WHERE row = ?", (row,))
 
 
@@ -270,7 +300,7 @@ class SQLiteBackend:
     def __init__(self, path: Path, key: Key | None = None) -> None:
         self.path = path
         self._connections = Connections(path, key)
-        self._mirrors: dict[str, Mirror] = {}
+        self._mirrors: Mirrors | None = None
         self._lock = threading.Lock()
         self._damaged: set[int] = set()  # the records that were named as damaged
         self._connections.get()  # a store that cannot be opened says so now, not at its first use
@@ -351,7 +381,7 @@ class SQLiteBackend:
         from nacre.storage.sqlite import search
 
         with self._reading() as connection:
-            return search.by_vector(connection, self._mirror(space, connection), vector, where, limit)
+            return search.by_vector(connection, space, self._mirror(space, connection), vector, where, limit)
 
     def postings(self, terms: Sequence[str]) -> dict[str, Posting]:
         with self._reading() as connection:
@@ -367,12 +397,12 @@ class SQLiteBackend:
 
         with self._reading() as connection:
             index = self._mirror(space, connection).current(connection, len(vector))
-            return search.near(index, vector, limit, only)
+            return search.near(connection, index, vector, limit, only)
 
     @without_damaged
     def cosines(self, space: str, vector: Vectors, keys: Keys) -> Vectors:
         with self._reading() as connection:
-            return self._mirror(space, connection).current(connection, len(vector)).cosines(vector, keys)
+            return self._mirror(space, connection).current(connection, len(vector)).cosines(connection, vector, keys)
 
     @without_damaged
     def places(self, space: str, keys: Keys, where: Filter) -> list[Place]:
@@ -441,13 +471,8 @@ class SQLiteBackend:
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
         from nacre.storage.sqlite import search
 
-        bound = self._rows("SELECT value FROM meta WHERE key = 'dimensions'", [])
-        if not bound:
-            return {}
         with self._reading() as connection:
-            if space not in self._mirrors:
-                return search.vectors_in_file(connection, space, ids)
-            return search.vectors_of(connection, self._mirror(space, connection), int(bound[0][0]), ids)  # type: ignore[arg-type]
+            return search.vectors_of(connection, space, ids)
 
     @without_damaged
     def pending(self, limit: int) -> list[Memory]:
@@ -499,12 +524,13 @@ class SQLiteBackend:
         self._connections.close()
 
     def _mirror(self, space: str, connection: apsw.Connection) -> Mirror:
-        from nacre.storage.sqlite.vectors import Mirror
+        from nacre.storage.sqlite.vectors import Mirror, Mirrors
 
         if connection.in_transaction:
             return Mirror(space)  # what may yet be rolled back must not enter the shared one
         with self._lock:
-            return self._mirrors.setdefault(space, Mirror(space))
+            self._mirrors = self._mirrors or Mirrors()
+        return self._mirrors.of(space)
 
     @contextmanager
     def _reading(self) -> Iterator[apsw.Connection]:

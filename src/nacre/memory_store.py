@@ -374,7 +374,7 @@ class MemoryStore(Closing):
     def forget(self, *ids: str, why: str = "") -> bool:
         """Moves to the trash, from which `restore` brings it back; False when nothing was moved."""
         present = [memory.id for memory in self._store.get(self.space, ids) if memory.status != "trashed"]
-        return bool(present and self._engine.change(self.space, present, "forget", review.trashed, why=why))
+        return bool(present and self._engine.change_present(self.space, present, "forget", review.trashed, why=why))
 
     def purge(self, *ids: str, why: str = "") -> int:
         """Deletes for good, from the journal too; returns how many."""
@@ -692,9 +692,14 @@ class MemoryStore(Closing):
         return self._mark("bump", ids, edit, why)
 
     def _mark(self, operation: str, ids: Sequence[str], edit: Edit, why: str) -> list[Memory]:
-        present = [memory for memory in self._engine.existing(self.space, ids) if memory.status != "trashed"]
-        changing = [memory.id for memory in present if edit(memory) != memory]
-        return self._engine.change(self.space, changing, operation, edit, why=why) if changing else []
+        """Leaves alone what is in the trash, also what gets there while we wait for our turn to write."""
+
+        def mark(memory: Memory) -> Memory:
+            return memory if memory.status == "trashed" else edit(memory)
+
+        changing = [memory.id for memory in self._engine.existing(self.space, ids) if mark(memory) != memory]
+        marked = self._engine.change(self.space, changing, operation, mark, why=why) if changing else []
+        return [memory for memory in marked if memory.status != "trashed"]
 
     # History and undo
 

@@ -176,7 +176,7 @@ class MemoryStore(Closing):
 
     def acting_as(self, actor: str) -> Engine:
         """The engine with another name in the journal: for maintenance and for the APIs above this one."""
-        return self._engine if self._access is not None else replace(self._engine, actor=actor)
+        return self._engine if self._access is not None else self._engine.named(actor)
 
     def close(self) -> None:
         self._store.close()
@@ -767,21 +767,28 @@ class MemoryStore(Closing):
         return entry if self._access is None else replace(entry, seq=0)
 
     def undo(
-        self, batch: str | JournalEntry | None = None, *, last: int | None = None, why: str = ""
+        self,
+        batch: str | JournalEntry | None = None,
+        *,
+        last: int | None = None,
+        any_actor: bool = False,
+        cascade: bool = False,
+        why: str = "",
     ) -> list[JournalEntry]:
-        """Takes back an operation: the one named, or the `last` ones, by default one. An undo can be undone.
+        """Takes back an operation: the one named, or the `last` ones of this actor, by default one; with `any_actor`
+        the last ones of anybody. An undo can be undone.
 
         Raises `UndoRefused` when there is no such operation or no way back, and `UndoBlocked`, which names them, when
-        later operations depend on it. Either way nothing was changed.
+        later operations depend on it; with `cascade` those are taken back too. Either way nothing was changed.
         """
         if batch is not None and last is not None:
             raise InvalidInput("Name an operation, or say how many to undo; not both.")
         if batch is not None:
             batches = [batch.operation.batch if isinstance(batch, JournalEntry) else self.resolve_operation(batch)]
         else:
-            actor = None if self._access is None else self.agent
-            batches = undo.last_batches(self._store, self.space, 1 if last is None else last, actor)
-        entries = undo.undo(self._engine, self.space, batches, why=why)
+            count = 1 if last is None else last
+            batches = undo.last_batches(self._engine, self.space, count, any_actor=any_actor)
+        entries = undo.undo(self._engine, self.space, batches, cascade=cascade, why=why)
         renamed = next((entry.space for entry in entries if entry.kind == SPACE_NAME), self.space)
         if renamed != self.space:
             self._bind(self._parts.rebuilt(space=renamed))

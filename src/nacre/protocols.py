@@ -166,6 +166,9 @@ class Transaction(Protocol):
     def append(self, entries: Sequence[JournalEntry]) -> None:
         """Assigns the numbers of the entries: their `seq` is ignored."""
 
+    def last_at(self, space: str) -> float:
+        """The time of the last entry in the space's journal, also of a dropped one; 0.0 when there never was one."""
+
     def scrub_journal(self, space: str, id: str) -> int:
         """Removes the memory's content from the journal and keeps the operations and their times."""
 

@@ -50,7 +50,7 @@ def test_a_tick_does_what_is_due_and_says_so(nacre: CommandLine) -> None:
     again = nacre("maintenance", "tick", "--job", "decay")
     assert (again.exit_code, again.stdout.split("\t")[2]) == (0, "0")
     assert nacre.ok("list") == ""
-    nacre.ok("undo")
+    nacre.ok("undo", "--any")
     assert len(nacre.json("list")) == 3
 
 

@@ -33,10 +33,10 @@ def test_what_is_pruned_is_one_act_and_comes_back(nacre: CommandLine) -> None:
     remember_faded(nacre)
     before = acts(nacre)
     done = nacre("prune", "--apply", "--yes", "--why", "spring")
-    assert "Moved 3 memories to the trash; `nacre undo`" in done.stderr
+    assert "Moved 3 memories to the trash; `nacre undo --any`" in done.stderr
     assert acts(nacre) == before + 1 and len(trashed(nacre)) == 3
     assert nacre.json("journal", "-n", "1")[0]["why"] == "spring"
-    nacre.ok("undo")
+    nacre.ok("undo", "--any")
     assert trashed(nacre) == set()
     assert len(nacre.json("list")) == 3
 
@@ -148,7 +148,7 @@ def test_retaining_puts_away_what_is_beyond_and_takes_it_back(nacre: CommandLine
     assert acts(nacre) == before + 1
     assert {each["id"] for each in nacre.json("list", "--archived")} == {"faded-0", "faded-1", "faded-2"}
     assert trashed(nacre) == {"expired"}
-    nacre.ok("undo")
+    nacre.ok("undo", "--any")
     assert nacre.json("list", "--archived") == [] and trashed(nacre) == set()
 
 
@@ -187,7 +187,7 @@ def test_the_trash_is_listed_and_gives_back_in_one_act(nacre: CommandLine) -> No
     assert result.exit_code == 1 and "c3 is not in the trash" in result.stderr and acts(nacre) == before
     assert "Restored 2 memories" in nacre("trash", "restore", "a1", "b2").stderr
     assert acts(nacre) == before + 1 and len(nacre.json("list")) == 3
-    nacre.ok("undo")
+    nacre.ok("undo", "--any")
     assert trashed(nacre) == {"a1", "b2"}
 
 
@@ -202,7 +202,7 @@ def test_emptying_the_trash_asks_says_that_it_is_for_good_and_is(nacre: CommandL
     assert trashed(nacre) == {"doomed"}
     assert "Deleted 1 memory for good." in nacre("trash", "empty", "--all", "--yes").stderr
     assert trashed(nacre) == set() and nacre("show", "doomed").exit_code == 1
-    assert nacre("undo").exit_code == 3
+    assert nacre("undo", "--any").exit_code == 3
 
 
 def test_what_was_redacted_is_neither_listed_nor_restored(nacre: CommandLine) -> None:
@@ -216,7 +216,7 @@ def test_what_was_redacted_is_neither_listed_nor_restored(nacre: CommandLine) ->
 def test_a_long_undo_is_reported_briefly(nacre: CommandLine) -> None:
     remember_faded(nacre, 30)
     nacre.ok("prune", "--apply", "-y")
-    told = nacre("undo").stderr.splitlines()
+    told = nacre("undo", "--any").stderr.splitlines()
     assert len(told) == 11 and told[-1].startswith("and 20 more")
 
 
@@ -226,5 +226,7 @@ def test_at_a_terminal_the_plan_is_printed_before_the_question(nacre: CommandLin
 
     remember_faded(nacre, 2)
     seen, code = conversation("prune", "--apply", answers=(("[y/N]", "y\n"),))
-    assert code == 0 and seen.index("old note 1") < seen.index("Move 2 memories") < seen.index("nacre undo` takes")
+    assert code == 0 and seen.index("old note 1") < seen.index("Move 2 memories") < seen.index(
+        "nacre undo --any` takes"
+    )
     assert len(trashed(nacre)) == 2

@@ -81,3 +81,25 @@ def test_renaming_a_space_that_is_renamed_meanwhile_is_refused(store: MemoryStor
     with pytest.raises(InvalidInput, match="no space 'default'"):
         slow.rename_space("third")
     assert store.spaces() == {"second": 1}
+
+
+def test_the_times_of_operations_follow_the_order_in_which_they_were_written(tmp_path: Path) -> None:
+    ticks = iter(range(1_000, 2_000))
+    with MemoryStore(tmp_path / "s.db", embedder="hashing", clock=lambda: float(next(ticks))) as store:
+        overtaken(store, lambda other: other.remember("The kettle is blue", id="second")).remember("Tea", id="first")
+        entries = store.journal(newest_first=False)
+        assert [entry.memory_id for entry in entries] == ["second", "first"]
+        times = [entry.operation.at for entry in entries]
+        assert times == sorted(times)
+        assert [memory.id for memory in store.list_recent(as_of=times[0])] == ["second"]
+
+
+def test_a_clock_that_runs_backwards_does_not_change_what_was_known_at_a_moment(tmp_path: Path) -> None:
+    now = [2_000.0]
+    with MemoryStore(tmp_path / "s.db", embedder="hashing", clock=lambda: now[0]) as store:
+        store.remember("The kettle is blue", id="a")
+        now[0] = 1_000.0
+        store.remember("The kettle is red", id="b", on_conflict="ignore")
+        store.purge("a")
+        assert {entry.operation.at for entry in store.journal()} == {2_000.0}
+        assert store.list_recent(as_of=1_500.0) == []

@@ -93,6 +93,9 @@ class RestrictedTransaction:
     def append(self, entries: Sequence[JournalEntry]) -> None:
         self._below.append(entries)
 
+    def last_at(self, space: str) -> float:
+        return self._below.last_at(space)
+
     def scrub_journal(self, space: str, id: str) -> int:
         return self._below.scrub_journal(space, id)
 

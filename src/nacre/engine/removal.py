@@ -79,7 +79,7 @@ def remove(engine: Engine, name: str, space: str, plan: Plan, removed: Sequence[
         for id in removed:
             transaction.scrub_journal(space, id)
         entries += [JournalEntry(0, operation, space, id, None, None) for id in removed]
-        transaction.append(entries)
+        entries = engine.append(entries, transaction)
     if engine.sink is not None and removed:
         for known_as in (space, *former_names(engine.store, space)):
             engine.sink.scrub(known_as, removed)
@@ -117,6 +117,6 @@ def compact(engine: Engine, space: str, before: float, *, why: str = "") -> int:
     with engine.store.transaction() as transaction:
         dropped = transaction.forget_journal(space, upto) if upto else 0
         entries = [JournalEntry(0, operation, space, "", None, {"dropped": dropped}, "journal")] if dropped else []
-        transaction.append(entries)
+        entries = engine.append(entries, transaction)
     engine.publish(entries)
     return dropped

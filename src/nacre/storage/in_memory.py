@@ -99,6 +99,10 @@ class InMemoryTransaction:
             self._state.written += 1
             self._state.journal.append(replace(entry, seq=self._state.written))
 
+    def last_at(self, space: str) -> float:
+        times = (entry.operation.at for entry in reversed(self._state.journal) if entry.space == space)
+        return next(times, self._state.dropped.get(space, (0, 0.0))[1])
+
     def scrub_journal(self, space: str, id: str) -> int:
         places = [
             place

@@ -236,6 +236,11 @@ def written_by(connection: apsw.Connection, space: str, at: float) -> int:
     return int(row[0]) if row else begins(connection, space)[0]
 
 
+def last_at(connection: apsw.Connection, space: str) -> float:
+    row = connection.execute("SELECT at FROM journal WHERE space = ? ORDER BY seq DESC LIMIT 1", (space,)).fetchone()
+    return float(row[0]) if row else begins(connection, space)[1]
+
+
 def begins(connection: apsw.Connection, space: str) -> tuple[int, float]:
     row = connection.execute("SELECT seq, at FROM dropped WHERE space = ?", (space,)).fetchone()
     return (int(row[0]), float(row[1])) if row else (0, 0.0)

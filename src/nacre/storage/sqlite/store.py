@@ -130,6 +130,9 @@ class SQLiteTransaction:
     def append(self, entries: Sequence[JournalEntry]) -> None:
         journal.append(self._connection, entries)
 
+    def last_at(self, space: str) -> float:
+        return journal.last_at(self._connection, space)
+
     def scrub_journal(self, space: str, id: str) -> int:
         self._scrubbed = True
         return journal.scrub(self._connection, space, id)

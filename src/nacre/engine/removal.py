@@ -68,11 +68,15 @@ def redact(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") -> 
     return len(redacted)
 
 
-def remove(engine: Engine, name: str, space: str, plan: Plan, removed: Sequence[str], why: str) -> None:
-    """One operation; the journal and its mirror name the removed memories and keep nothing of their content.
+def remove(
+    engine: Engine, name: str, space: str, plan: Plan, removed: Sequence[str], why: str, *, everything: bool = False
+) -> None:
+    """One operation; the journal and its mirror name the removed memories and keep nothing of their content, or with
+    `everything` nothing of the space.
 
     The plan applies its own removals and adds their ids to `removed`; it returns the changes that are journaled.
     """
+    known_as = (space, *former_names(engine.store, space))
     operation = engine.operation(name, why)
     with engine.store.transaction() as transaction:
         entries = [change.entry(operation) for change in plan(transaction)]
@@ -80,9 +84,9 @@ def remove(engine: Engine, name: str, space: str, plan: Plan, removed: Sequence[
             transaction.scrub_journal(space, id)
         entries += [JournalEntry(0, operation, space, id, None, None) for id in removed]
         entries = engine.append(entries, transaction)
-    if engine.sink is not None and removed:
-        for known_as in (space, *former_names(engine.store, space)):
-            engine.sink.scrub(known_as, removed)
+    if engine.sink is not None and (removed or everything):
+        for each in known_as:
+            engine.sink.scrub(each, None if everything else removed)
     engine.publish(entries)
 
 

@@ -157,5 +157,5 @@ def purge(engine: Engine, space: str, *, why: str = "") -> int:
             transaction.forget_journal(space, last[0].seq)
         return []
 
-    remove(engine, "purge", space, plan, removed, why)
+    remove(engine, "purge", space, plan, removed, why, everything=True)
     return len(removed)

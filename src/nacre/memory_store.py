@@ -179,7 +179,7 @@ class MemoryStore(Closing):
         return self._engine if self._access is not None else self._engine.named(actor)
 
     def close(self) -> None:
-        self._store.close()
+        self._parts.catch_up.close()
 
     @property
     def embedder(self) -> Embedder:
@@ -241,7 +241,6 @@ class MemoryStore(Closing):
         contradiction_fn: ConflictFn | None,
         replaces: str | None,
     ) -> RememberResult:
-        indexing.catch_up_if_ready(self._engine)
         validated = self._validate(fields)
         guarded, doubts, notes = self._guarded(validated)
         suggested = self._parts.suggester.fields(guarded)
@@ -251,6 +250,7 @@ class MemoryStore(Closing):
             return RememberResult(next(each for each in written if each.id == memory.id), (), "superseded", notes)
         handling = self._handling(on_conflict, contradiction_fn)
         result = remembering.remember(self._engine, memory, handling)  # chunk, embed, find conflicts, commit
+        self._parts.catch_up.start()
         return replace(result, notes=notes + result.notes) if notes else result
 
     def remember_many(
@@ -422,7 +422,6 @@ class MemoryStore(Closing):
         if self._settings.min_trust and scope.get("min_trust") is None:
             scope["min_trust"] = self._settings.min_trust
         self._engine.check_embedder()
-        indexing.catch_up_if_ready(self._engine)
         now = self._clock()
         question = make_query(query, k, ranking, self._filter(scope), now)
         backend = self._backend_at(scope.get("as_of"), searched=True)
@@ -433,6 +432,7 @@ class MemoryStore(Closing):
             backend.touch(self.space, ids, now)
             if question.expand is not None:
                 backend.walked(self.space, backend.edges(self.space, out_of=ids, into=ids, rels=question.expand.rels))
+        self._parts.catch_up.start()
         return clean_recollection(hits, self._guard.before_read)
 
     def recall_pack(

@@ -266,7 +266,8 @@ class RestrictedView:
         return self._below.vectors(space, [memory.id for memory in self.get(space, ids)])
 
     def pending(self, limit: int) -> list[Memory]:
-        return [memory for memory in self._below.pending(limit) if self._own(memory)]
+        """Those that the agent may write: it could not store the vectors of others."""
+        return [memory for memory in self._below.pending(limit) if self._writes(memory)]
 
     def embedder(self) -> str:
         return self._below.embedder()
@@ -299,7 +300,7 @@ class RestrictedView:
             return self._below.health(thorough=thorough)
         full = self._below.health()
         space, seen = self._access.space, self._access.readable
-        waiting = sum(map(self._own, self._below.pending(full.pending)))
+        waiting = sum(map(self._writes, self._below.pending(full.pending)))
         return replace(
             full, memories=self._below.count(space, seen), chunks=0, vectors=0, pending=waiting, bytes_on_disk=0,
             problems=(),
@@ -318,8 +319,8 @@ class RestrictedView:
     def _narrowed(self, space: str, where: Filter) -> Filter:
         return where & self._access.readable if space == self._access.space else NOTHING
 
-    def _own(self, memory: Memory) -> bool:
-        return memory.space == self._access.space and self._access.readable.admits(memory)
+    def _writes(self, memory: Memory) -> bool:
+        return memory.space == self._access.space and self._access.writable.admits(memory)
 
     def _pay(self, cost: float) -> None:
         limit = self._access.capabilities.max_query_cost

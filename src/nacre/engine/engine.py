@@ -5,22 +5,12 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 from uuid import uuid4
 
 from nacre.engine.difference import difference, json_list
-from nacre.errors import (
-    EmbeddingError,
-    EmbeddingMismatch,
-    InvalidInput,
-    MemoryNotFound,
-    StorageError,
-    StoreBusy,
-    StoreFull,
-    StoreReadOnly,
-)
+from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, StorageError
 from nacre.model import JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
 from nacre.model.memory import Json
@@ -391,7 +381,6 @@ def new_relations(changes: Sequence[AnyChange], transaction: Transaction) -> lis
 
 
 BATCH = 256
-ON_THE_WAY = 32  # memories that another call embeds; some 50 ms
 STEPS_WITHOUT_EFFECT = 20  # others may edit what is being embedded, but not twenty times the same 256
 UPKEEP, UNDER_WAY = "upkeep", "reindex"  # the term that exists while a reindexing is under way
 
@@ -402,13 +391,6 @@ def catch_up(engine: Engine, limit: int = BATCH) -> int:
     Raises `EmbeddingError` when the model cannot answer.
     """
     return embed_waiting(engine, engine.store.pending(limit))
-
-
-def catch_up_if_ready(engine: Engine) -> None:
-    """Embeds a few waiting memories on the way of another call, which reports what is wrong if it matters to it."""
-    if engine.embedder.ready and engine.store.pending(1):
-        with suppress(EmbeddingError, StoreBusy, StoreFull, StoreReadOnly):
-            catch_up(engine, ON_THE_WAY)
 
 
 def embed_waiting(engine: Engine, waiting: Sequence[Memory]) -> int:

@@ -213,13 +213,16 @@ class UndoRefused(NacreError, RuntimeError):
 
 
 class UndoBlocked(UndoRefused):
-    """`later` are the operations that prevent it, newest first."""
+    """`later` are the operations that prevent it, newest first; `state` says how the subject depends on them."""
 
-    def __init__(self, subject: str, later: Sequence[object], *, there: bool) -> None:
+    def __init__(self, subject: str, later: Sequence[object], state: str = "was changed after this operation") -> None:
         named = ", ".join(f"{each.name} {each.batch[:8]}" for each in later[:5])  # type: ignore[attr-defined]
         which = f" ({named}{', …' if len(later) > 5 else ''})" if named else ""
-        state = "was changed after this operation" if there else "is no longer there"
-        remedy = "undo the later operations first" if later else "this operation was undone already"
+        remedy = (
+            "undo the later operations first, or with this one (`--cascade`)"
+            if later
+            else "this operation was undone already"
+        )
         super().__init__(f"{subject} {state}{which}; {remedy}.")
         self.later = tuple(later)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nacre.access.capabilities import Access, AgentCapabilities
     from nacre.conflicts.candidates import ConflictFn, Judge
     from nacre.engine import Engine
+    from nacre.engine.background import BackgroundCatchUp
     from nacre.remember.guard import Guard
     from nacre.storage.sqlite import Key
     from nacre.storage.sqlite.backup import Copy
@@ -294,6 +295,7 @@ class StoreParts:
 
     options: StoreOptions
     opened: Backend
+    catch_up: BackgroundCatchUp
     settings: Settings
     space: str
     agent: str
@@ -312,7 +314,8 @@ class StoreParts:
     def rebuilt(self, *, space: str | None = None, actor: str | None = None) -> StoreParts:
         """The parts of another space, with its settings, guard and access, or for another actor; nothing is opened."""
         options = self.options if actor is None else replace(self.options, actor=actor)
-        return build_parts(options, self.opened, self.engine.embedder, self.space if space is None else space)
+        space = self.space if space is None else space
+        return build_parts(options, self.opened, self.engine.embedder, self.catch_up, space)
 
 
 def open_parts(
@@ -322,10 +325,16 @@ def open_parts(
     access_of(settings, options, space)  # who may not use the space must not open the store
     place = settings.store if path is None else path
     check_mirror(settings, place)
-    return build_parts(options, open_backend(place, settings), embedder_from(embedder, settings), space)
+    from nacre.engine import Engine
+    from nacre.engine.background import BackgroundCatchUp
+
+    opened, chosen = open_backend(place, settings), embedder_from(embedder, settings)
+    return build_parts(options, opened, chosen, BackgroundCatchUp(Engine(opened, chosen, options.clock)), space)
 
 
-def build_parts(options: StoreOptions, opened: Backend, embedder: Embedder, space: str) -> StoreParts:
+def build_parts(
+    options: StoreOptions, opened: Backend, embedder: Embedder, catch_up: BackgroundCatchUp, space: str
+) -> StoreParts:
     from nacre.engine import Engine
     from nacre.engine.remember import check_policy
 
@@ -337,6 +346,7 @@ def build_parts(options: StoreOptions, opened: Backend, embedder: Embedder, spac
     return StoreParts(
         options=options,
         opened=opened,
+        catch_up=catch_up,
         settings=settings,
         space=space,
         agent=agent,

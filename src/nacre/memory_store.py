@@ -176,10 +176,10 @@ class MemoryStore(Closing):
 
     def acting_as(self, actor: str) -> Engine:
         """The engine with another name in the journal: for maintenance and for the APIs above this one."""
-        return self._engine if self._access is not None else replace(self._engine, actor=actor)
+        return self._engine if self._access is not None else self._engine.named(actor)
 
     def close(self) -> None:
-        self._store.close()
+        self._parts.catch_up.close()
 
     @property
     def embedder(self) -> Embedder:
@@ -241,7 +241,6 @@ class MemoryStore(Closing):
         contradiction_fn: ConflictFn | None,
         replaces: str | None,
     ) -> RememberResult:
-        indexing.catch_up_if_ready(self._engine)
         validated = self._validate(fields)
         guarded, doubts, notes = self._guarded(validated)
         suggested = self._parts.suggester.fields(guarded)
@@ -251,6 +250,7 @@ class MemoryStore(Closing):
             return RememberResult(next(each for each in written if each.id == memory.id), (), "superseded", notes)
         handling = self._handling(on_conflict, contradiction_fn)
         result = remembering.remember(self._engine, memory, handling)  # chunk, embed, find conflicts, commit
+        self._parts.catch_up.start()
         return replace(result, notes=notes + result.notes) if notes else result
 
     def remember_many(
@@ -374,7 +374,7 @@ class MemoryStore(Closing):
     def forget(self, *ids: str, why: str = "") -> bool:
         """Moves to the trash, from which `restore` brings it back; False when nothing was moved."""
         present = [memory.id for memory in self._store.get_many(self.space, ids) if memory.status != "trashed"]
-        return bool(present and self._engine.change(self.space, present, "forget", review.trashed, why=why))
+        return bool(present and self._engine.change_present(self.space, present, "forget", review.trashed, why=why))
 
     def purge(self, *ids: str, why: str = "") -> int:
         """Deletes for good, from the journal too; returns how many."""
@@ -422,7 +422,6 @@ class MemoryStore(Closing):
         if self._settings.min_trust and scope.get("min_trust") is None:
             scope["min_trust"] = self._settings.min_trust
         self._engine.check_embedder()
-        indexing.catch_up_if_ready(self._engine)
         as_of = scope.get("as_of")
         now = self._clock() if as_of is None else seconds(as_of)
         question, reader = make_query(query, k, ranking, self._filter(scope), now), self._at(as_of)
@@ -434,6 +433,7 @@ class MemoryStore(Closing):
             if question.expand is not None:
                 links = reader.edges(self.space, out_of=ids, into=ids, rels=question.expand.rels)
                 self._store.walked(self.space, links)
+        self._parts.catch_up.start()
         return clean_recollection(hits, self._guard.before_read)
 
     def recall_pack(
@@ -679,9 +679,14 @@ class MemoryStore(Closing):
         return self._mark("bump", ids, edit, why)
 
     def _mark(self, operation: str, ids: Sequence[str], edit: Edit, why: str) -> list[Memory]:
-        present = [memory for memory in self._engine.existing(self.space, ids) if memory.status != "trashed"]
-        changing = [memory.id for memory in present if edit(memory) != memory]
-        return self._engine.change(self.space, changing, operation, edit, why=why) if changing else []
+        """Leaves alone what is in the trash, also what gets there while we wait for our turn to write."""
+
+        def mark(memory: Memory) -> Memory:
+            return memory if memory.status == "trashed" else edit(memory)
+
+        changing = [memory.id for memory in self._engine.existing(self.space, ids) if mark(memory) != memory]
+        marked = self._engine.change(self.space, changing, operation, mark, why=why) if changing else []
+        return [memory for memory in marked if memory.status != "trashed"]
 
     # History and undo
 
@@ -748,21 +753,28 @@ class MemoryStore(Closing):
         return entry if self._access is None else replace(entry, seq=0)
 
     def undo(
-        self, batch: str | JournalEntry | None = None, *, last: int | None = None, why: str = ""
+        self,
+        batch: str | JournalEntry | None = None,
+        *,
+        last: int | None = None,
+        any_actor: bool = False,
+        cascade: bool = False,
+        why: str = "",
     ) -> list[JournalEntry]:
-        """Takes back an operation: the one named, or the `last` ones, by default one. An undo can be undone.
+        """Takes back an operation: the one named, or the `last` ones of this actor, by default one; with `any_actor`
+        the last ones of anybody. An undo can be undone.
 
         Raises `UndoRefused` when there is no such operation or no way back, and `UndoBlocked`, which names them, when
-        later operations depend on it. Either way nothing was changed.
+        later operations depend on it; with `cascade` those are taken back too. Either way nothing was changed.
         """
         if batch is not None and last is not None:
             raise InvalidInput("Name an operation, or say how many to undo; not both.")
         if batch is not None:
             batches = [batch.operation.batch if isinstance(batch, JournalEntry) else self.resolve_operation(batch)]
         else:
-            actor = None if self._access is None else self.agent
-            batches = undo.last_batches(self._store, self.space, 1 if last is None else last, actor)
-        entries = undo.undo(self._engine, self.space, batches, why=why)
+            count = 1 if last is None else last
+            batches = undo.last_batches(self._engine, self.space, count, any_actor=any_actor)
+        entries = undo.undo(self._engine, self.space, batches, cascade=cascade, why=why)
         renamed = next((entry.space for entry in entries if entry.kind == SPACE_NAME), self.space)
         if renamed != self.space:
             self._bind(self._parts.rebuilt(space=renamed))

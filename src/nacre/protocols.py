@@ -374,8 +374,8 @@ class JournalSink(Protocol):
 
     def __call__(self, entries: Sequence[JournalEntry]) -> None: ...
 
-    def scrub(self, space: str, ids: Sequence[str]) -> None:
-        """Removes the content of the memories from its own files."""
+    def scrub(self, space: str, ids: Sequence[str] | None) -> None:
+        """Removes the content of the memories from its own files; with None, everything that is the space's own."""
 
 
 class LanguageModel(Protocol):

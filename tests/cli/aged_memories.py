@@ -33,6 +33,6 @@ def remember_episodes(nacre: CommandLine, size: int = 3) -> None:
             store.remember(text, id=f"episode-{number}", type="episodic", tags=["ops"], created_at=days_ago(9 - number))
 
 
-def acts(nacre: CommandLine) -> int:
+def operations(nacre: CommandLine) -> int:
     with opened(nacre) as store:
         return len({entry.operation.batch for entry in store.journal(limit=None)})

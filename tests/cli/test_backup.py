@@ -95,5 +95,5 @@ def test_a_narrowed_agent_neither_lists_nor_restores(nacre: CommandLine, monkeyp
 
 
 def test_without_copies_the_list_says_how_to_make_one(nacre: CommandLine) -> None:
-    shown = nacre("backup", "list", "-f", "json")
-    assert json.loads(shown.stdout) == [] and "nacre backup create" in shown.stderr
+    output = nacre("backup", "list", "-f", "json")
+    assert json.loads(output.stdout) == [] and "nacre backup create" in output.stderr

@@ -29,8 +29,8 @@ def child(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_lines_for_a_program_let_it_import_the_older_package() -> None:
-    told = ran("alias", "ai-lessons")
-    done = child("-c", told + "\nimport ai_lessons; print(ai_lessons.__name__)")
+    result = ran("alias", "ai-lessons")
+    done = child("-c", result + "\nimport ai_lessons; print(ai_lessons.__name__)")
     assert done.stdout.strip() == "nacre.compat.ai_lessons", done.stderr
 
 

@@ -23,9 +23,9 @@ def offered(*words: str) -> list[str]:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_script_is_printed_and_how_to_install_it(nacre: CommandLine, shell: str) -> None:
-    shown = nacre("completion", shell)
-    assert f"_NACRE_COMPLETE={shell}_complete" in shown.stdout
-    assert f"nacre completion {shell} >" in shown.stderr
+    output = nacre("completion", shell)
+    assert f"_NACRE_COMPLETE={shell}_complete" in output.stdout
+    assert f"nacre completion {shell} >" in output.stderr
 
 
 @pytest.mark.parametrize(("shell", "checks"), [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")])

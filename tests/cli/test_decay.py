@@ -47,9 +47,9 @@ def test_named_memories_are_plotted_with_what_protects_them(nacre: CommandLine) 
 
 def test_the_model_the_rate_and_the_floor_can_be_chosen(nacre: CommandLine) -> None:
     asked = ["--model", "simple", "--decay-rate", "0.1", "--min-score", "0.2", "--days", "30"]
-    found = nacre.json("decay", "plot", "--importance", "0.9", *asked)
-    assert (found["model"], found["decay_rate"], found["min_score"], found["days"]) == ("simple", 0.1, 0.2, 30)
-    (curve,) = found["curves"]
+    result = nacre.json("decay", "plot", "--importance", "0.9", *asked)
+    assert (result["model"], result["decay_rate"], result["min_score"], result["days"]) == ("simple", 0.1, 0.2, 30)
+    (curve,) = result["curves"]
     assert curve["points"][-1][1] == pytest.approx(0.9 * 2.718281828 ** (-3), abs=1e-4)
     assert "below on day 16" in nacre.ok("decay", "plot", "--importance", "0.9", *asked)
     assert "below already" in nacre.ok("decay", "plot", "--importance", "0.1", *asked)
@@ -91,7 +91,7 @@ def test_a_plot_is_written_to_a_file(nacre: CommandLine, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "output"),
     [
         (["--importance", ".9", ".5", ".1"], 2, "0.9,0.5,0.1"),
         (["--importance", "2"], 2, "from 0 to 1"),
@@ -103,9 +103,9 @@ def test_a_plot_is_written_to_a_file(nacre: CommandLine, tmp_path: Path) -> None
         (["zzzz"], 1, "No memory 'zzzz'"),
     ],
 )
-def test_what_cannot_be_plotted_is_reported(nacre: CommandLine, words: list[str], code: int, told: str) -> None:
+def test_what_cannot_be_plotted_is_reported(nacre: CommandLine, words: list[str], code: int, output: str) -> None:
     result = nacre("decay", "plot", *words)
-    assert result.exit_code == code and told in result.stderr
+    assert result.exit_code == code and output in result.stderr
 
 
 def test_a_place_that_is_not_there_is_reported(nacre: CommandLine) -> None:

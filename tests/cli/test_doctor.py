@@ -14,8 +14,8 @@ from tests.command_line import CommandLine
 WELL = Health(schema=1, memories=3, chunks=3, vectors=3, pending=0, bytes_on_disk=1, embedder="bag")
 
 
-def levels(found: list[dict[str, str]]) -> dict[str, str]:
-    return {each["check"]: each["level"] for each in found}
+def levels(results: list[dict[str, str]]) -> dict[str, str]:
+    return {each["check"]: each["level"] for each in results}
 
 
 def run_sql(store: Path, sql: str) -> None:
@@ -26,9 +26,9 @@ def run_sql(store: Path, sql: str) -> None:
 
 def test_a_well_store_gets_only_ok(nacre: CommandLine) -> None:
     nacre.ok("remember", "x")
-    found = levels(nacre.json("doctor"))
-    assert set(found) == {"store", "integrity", "embedder", "vectors", "model", "disk"}
-    assert set(found.values()) == {"ok"}
+    result = levels(nacre.json("doctor"))
+    assert set(result) == {"store", "integrity", "embedder", "vectors", "model", "disk"}
+    assert set(result.values()) == {"ok"}
     assert nacre.ok("doctor").startswith("ok       store")
 
 
@@ -50,8 +50,8 @@ def test_a_lost_word_index_is_found_and_mended(nacre: CommandLine) -> None:
     nacre.ok("remember", "bread needs flour")
     run_sql(nacre.store, "DELETE FROM word WHERE rowid = 1")
     assert nacre("recall", "salty", "--strategy", "keyword").exit_code == 1
-    found = nacre("doctor")
-    assert found.exit_code == 4 and "nacre reindex" in found.stdout
+    result = nacre("doctor")
+    assert result.exit_code == 4 and "nacre reindex" in result.stdout
     nacre.ok("doctor", "--fix")
     assert "salty" in nacre.ok("recall", "salty", "--strategy", "keyword")
 

@@ -9,13 +9,13 @@ import pytest
 from nacre import MemoryStore
 from tests.command_line import CommandLine
 
-TOLD = "heliotrope grows here"
+MESSAGE = "heliotrope grows here"
 PASSPHRASE = "walnut " + "under the snow"
 
 
 @pytest.fixture
 def filled(nacre: CommandLine) -> CommandLine:
-    nacre.ok("remember", TOLD)
+    nacre.ok("remember", MESSAGE)
     return nacre
 
 
@@ -56,7 +56,7 @@ def test_encrypting_says_what_to_put_into_the_settings_and_what_stays_unencrypte
 
 def test_an_encrypted_store_is_used_like_any_other(encrypted: CommandLine) -> None:
     encrypted.ok("remember", "another flower")
-    assert TOLD in encrypted.ok("recall", "heliotrope")
+    assert MESSAGE in encrypted.ok("recall", "heliotrope")
     assert len(encrypted.json("list")) == 2
     assert "problem" not in encrypted.ok("doctor")
     assert not plain(encrypted)
@@ -86,15 +86,15 @@ def test_a_key_on_a_plain_store_says_what_to_do(
     assert result.exit_code == 4 and one_sentence(result.stderr) and "nacre encrypt" in result.stderr
     result = filled("encrypt", "-y")
     assert result.exit_code == 0 and "names the key already" in result.stderr
-    assert TOLD in filled.ok("list")
+    assert MESSAGE in filled.ok("list")
 
 
 def test_a_new_store_is_encrypted_from_the_beginning_where_the_settings_name_a_key(
     nacre: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NACRE_KEY", f"file:{key_file}")
-    nacre.ok("remember", TOLD)
-    assert not plain(nacre) and TOLD in nacre.ok("list")
+    nacre.ok("remember", MESSAGE)
+    assert not plain(nacre) and MESSAGE in nacre.ok("list")
 
 
 def test_a_new_key_file_is_made_and_opens_the_store(
@@ -104,10 +104,10 @@ def test_a_new_key_file_is_made_and_opens_the_store(
     result = filled("encrypt", "--new-key-file", str(made), "-y")
     assert result.exit_code == 0 and made.read_text().strip() not in result.output
     monkeypatch.setenv("NACRE_KEY", f"file:{made}")
-    assert TOLD in filled.ok("list")
+    assert MESSAGE in filled.ok("list")
     refused = filled("rekey", "--new-key-file", str(made), "-y")
     assert refused.exit_code == 2 and "is there already" in refused.stderr
-    assert TOLD in filled.ok("list")
+    assert MESSAGE in filled.ok("list")
 
 
 def test_rekeying_locks_the_old_key_out(
@@ -118,14 +118,14 @@ def test_rekeying_locks_the_old_key_out(
     assert result.exit_code == 0 and f"file:{made}" in result.stderr and "old key" in result.stderr
     assert "does not open it" in encrypted("list").stderr
     monkeypatch.setenv("NACRE_KEY", f"file:{made}")
-    assert TOLD in encrypted.ok("list") and not plain(encrypted)
+    assert MESSAGE in encrypted.ok("list") and not plain(encrypted)
 
 
 def test_decrypting_makes_the_store_plain_again(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     result = encrypted("decrypt", "-y")
     assert result.exit_code == 0 and "take `key` out of the settings" in result.stderr
     monkeypatch.delenv("NACRE_KEY")
-    assert TOLD in encrypted.ok("list") and plain(encrypted)
+    assert MESSAGE in encrypted.ok("list") and plain(encrypted)
 
 
 @pytest.mark.parametrize("command", ["encrypt", "decrypt", "rekey"])

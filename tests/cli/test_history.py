@@ -31,8 +31,8 @@ def superseded(filled: CommandLine) -> CommandLine:
     return filled
 
 
-def ids(found: list[dict[str, object]]) -> list[str]:
-    return sorted(str(each["id"]) for each in found)
+def ids(results: list[dict[str, object]]) -> list[str]:
+    return sorted(str(each["id"]) for each in results)
 
 
 def test_history_shows_versions_and_changes_in_one_set_of_columns(superseded: CommandLine) -> None:
@@ -47,17 +47,17 @@ def test_history_shows_versions_and_changes_in_one_set_of_columns(superseded: Co
 
 
 def test_history_is_the_same_from_either_end_and_names_the_head(superseded: CommandLine) -> None:
-    told = superseded.json("history", "old")
-    assert superseded.json("history", "new") == told
-    assert (told["head"], [version["id"] for version in told["versions"]]) == ("new", ["old", "new"])
-    assert [(change["act"], change["why"]) for change in told["changes"]] == [("supersede", "upgraded")]
+    result = superseded.json("history", "old")
+    assert superseded.json("history", "new") == result
+    assert (result["head"], [version["id"] for version in result["versions"]]) == ("new", ["old", "new"])
+    assert [(change["act"], change["why"]) for change in result["changes"]] == [("supersede", "upgraded")]
 
 
 def test_history_for_people_has_dates_and_an_arrow(superseded: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    shown = superseded.ok("history", "old", "-f", "table")
-    assert "2026-01-01 00:00" in shown and "now" in shown
-    assert "→" in shown and "because: upgraded" in shown
+    output = superseded.ok("history", "old", "-f", "table")
+    assert "2026-01-01 00:00" in output and "now" in output
+    assert "→" in output and "because: upgraded" in output
 
 
 def test_history_can_be_narrowed_to_what_was_known_or_held(filled: CommandLine) -> None:
@@ -145,9 +145,9 @@ def test_diff_shows_what_came_went_and_changed(filled: CommandLine) -> None:
         "~\told\timportance\t0.55\t0.9",
     ]
     assert "1 memory came, 1 went, 1 changed" in result.stderr
-    found = filled.json("diff", then)
-    assert (ids(found["added"]), ids(found["removed"])) == (["later"], ["new"])
-    assert found["changed"] == [
+    output = filled.json("diff", then)
+    assert (ids(output["added"]), ids(output["removed"])) == (["later"], ["new"])
+    assert output["changed"] == [
         {"id": "old", "before": {"tags": [], "importance": 0.55}, "after": {"tags": ["ops"], "importance": 0.9}}
     ]
     assert "0.55 → 0.9" in filled.ok("diff", then, "-f", "table")

@@ -17,7 +17,7 @@ def test_a_link_out_of_the_folder_is_named_and_not_followed(nacre: CommandLine, 
     outside.write_text("- The vault opens at nine.\n", "utf-8")
     (notes / "own.md").write_text("- The well is deep.\n", "utf-8")
     (notes / "out.md").symlink_to(outside)
-    told = nacre("ingest", str(notes))
-    assert told.exit_code == 0
-    assert "out.md left out: it is a symlink that leads out of the folder." in told.stderr
+    result = nacre("ingest", str(notes))
+    assert result.exit_code == 0
+    assert "out.md left out: it is a symlink that leads out of the folder." in result.stderr
     assert [each["text"] for each in nacre.json("list")] == ["The well is deep."]

@@ -17,8 +17,8 @@ from tests.trusting import trusted
 
 
 def servers(file: Path, section: str = "mcpServers") -> dict[str, dict[str, object]]:
-    found: dict[str, dict[str, object]] = json.loads(file.read_text())[section]
-    return found
+    result: dict[str, dict[str, object]] = json.loads(file.read_text())[section]
+    return result
 
 
 def test_a_client_is_set_up_where_it_reads_its_settings(nacre: CommandLine, elsewhere: Path) -> None:

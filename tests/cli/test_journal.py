@@ -19,18 +19,22 @@ def filled(nacre: CommandLine) -> CommandLine:
     return nacre
 
 
-def acts(found: list[dict[str, object]]) -> list[object]:
-    return [entry["act"] for entry in found]
+def operations(results: list[dict[str, object]]) -> list[object]:
+    return [entry["act"] for entry in results]
 
 
-def batch_of(nacre: CommandLine, act: str) -> str:
-    return str(nacre.json("journal", "--act", act)[0]["batch"])
+def batch_of(nacre: CommandLine, operation: str) -> str:
+    return str(nacre.json("journal", "--act", operation)[0]["batch"])
 
 
 def test_journal_without_a_subcommand_means_its_tail(filled: CommandLine) -> None:
-    assert acts(filled.json("journal")) == ["edit", "remember", "remember"]
+    assert operations(filled.json("journal")) == ["edit", "remember", "remember"]
     assert filled.ok("journal") == filled.ok("journal", "tail")
-    assert acts(filled.json("journal", "one")) == acts(filled.json("journal", "tail", "one")) == ["edit", "remember"]
+    assert (
+        operations(filled.json("journal", "one"))
+        == operations(filled.json("journal", "tail", "one"))
+        == ["edit", "remember"]
+    )
     assert filled.json("journal", "-n", "1") == filled.json("journal", "tail", "-n", "1")
     assert "Usage: nacre journal" in filled.ok("journal", "--help")
 
@@ -51,8 +55,8 @@ def test_journal_without_a_subcommand_means_its_tail(filled: CommandLine) -> Non
     ],
 )
 def test_the_tail_can_be_narrowed(filled: CommandLine, words: list[str], expected: list[str]) -> None:
-    assert acts(filled.json("journal", *words)) == expected
-    assert acts(filled.json("journal", "tail", *words)) == expected
+    assert operations(filled.json("journal", *words)) == expected
+    assert operations(filled.json("journal", "tail", *words)) == expected
 
 
 def test_a_tail_that_fits_nothing_is_no_failure_but_an_unknown_memory_is(filled: CommandLine) -> None:
@@ -65,15 +69,15 @@ def test_a_tail_that_fits_nothing_is_no_failure_but_an_unknown_memory_is(filled:
 
 def test_a_memory_named_like_a_subcommand_is_reached_by_its_option(filled: CommandLine) -> None:
     filled.ok("remember", "x", "--id", "show")
-    assert acts(filled.json("journal", "--id", "show")) == ["remember"]
+    assert operations(filled.json("journal", "--id", "show")) == ["remember"]
 
 
 def test_one_act_is_shown_field_by_field(filled: CommandLine) -> None:
     batch = batch_of(filled, "edit")
-    shown = filled.ok("journal", "show", batch[:8]).split("\n")
-    assert shown[0].startswith(f"{batch} edit by cli")
-    assert "better" in shown
-    assert "  text: old text → new text" in shown
+    output = filled.ok("journal", "show", batch[:8]).split("\n")
+    assert output[0].startswith(f"{batch} edit by cli")
+    assert "better" in output
+    assert "  text: old text → new text" in output
     (record,) = filled.json("journal", "show", batch)
     assert (record["before"]["text"], record["after"]["text"]) == ("old text", "new text")
     assert (record["kind"], record["damaged"]) == ("memory", False)
@@ -81,11 +85,11 @@ def test_one_act_is_shown_field_by_field(filled: CommandLine) -> None:
 
 def test_an_act_on_several_memories_and_words_is_shown_whole(filled: CommandLine) -> None:
     filled.ok("supersede", "one", "two")
-    shown = filled.ok("journal", "show", batch_of(filled, "supersede"))
-    assert "superseded by: (nothing) → two" in shown and "supersedes → one" in shown
+    output = filled.ok("journal", "show", batch_of(filled, "supersede"))
+    assert "superseded by: (nothing) → two" in output and "supersedes → one" in output
     filled.ok("link", "one", "two", "--rel", "adores", "--weight", "0.5")
-    shown = filled.ok("journal", "show", batch_of(filled, "link"))
-    assert "links: (nothing) → adores → two (0.5)" in shown and "relation adores came" in shown
+    output = filled.ok("journal", "show", batch_of(filled, "link"))
+    assert "links: (nothing) → adores → two (0.5)" in output and "relation adores came" in output
     assert "relation adores" in filled.ok("journal", "-n", "2", "-f", "table")
 
 
@@ -145,11 +149,13 @@ def test_undoing_a_link_also_reports_its_relation(filled: CommandLine) -> None:
 
 def test_the_export_is_json_lines_oldest_first(filled: CommandLine, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in filled.ok("journal", "export").split("\n")]
-    assert acts(lines) == ["remember", "remember", "edit"]
+    assert operations(lines) == ["remember", "remember", "edit"]
     assert lines == filled.json("journal", "--all")[::-1]
     result = filled("journal", "export", str(tmp_path / "out.jsonl"), "--act", "edit")
     assert result.stdout == "" and "1 entry" in result.stderr
-    assert acts([json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]) == ["edit"]
+    assert operations([json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]) == [
+        "edit"
+    ]
     assert sorted(file.name for file in tmp_path.glob("out*")) == ["out.jsonl"]
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from nacre.model.levels import LEVELS
-from tests.cli.aged_memories import acts, days_ago, opened
+from tests.cli.aged_memories import days_ago, opened, operations
 from tests.command_line import CommandLine
 
 
@@ -24,8 +24,8 @@ def held(nacre: CommandLine) -> CommandLine:
     return nacre
 
 
-def ids(found: list[dict[str, object]]) -> set[object]:
-    return {each["id"] for each in found}
+def ids(results: list[dict[str, object]]) -> set[object]:
+    return {each["id"] for each in results}
 
 
 def test_an_audit_lists_confidence_and_source(held: CommandLine) -> None:
@@ -58,21 +58,21 @@ def test_an_audit_shows_what_has_faded_and_how_much_there_is(held: CommandLine) 
     assert "0.90 → 0.2" in held.ok("audit", "--fade", "-f", "table")
 
 
-@pytest.mark.parametrize("given", ["0.8", "firm", "0.9-0.2", "0-2", "-", "nan-1", ""])
-def test_a_range_that_is_none_is_reported(held: CommandLine, given: str) -> None:
-    result = held("audit", "--confidence", given)
+@pytest.mark.parametrize("values", ["0.8", "firm", "0.9-0.2", "0-2", "-", "nan-1", ""])
+def test_a_range_that_is_none_is_reported(held: CommandLine, values: str) -> None:
+    result = held("audit", "--confidence", values)
     assert result.exit_code == 2 and "very-high, high-, 0.2-0.6" in result.stderr
 
 
 def test_fading_is_a_plan_then_one_act_that_undo_takes_back(held: CommandLine) -> None:
-    before = acts(held)
+    before = operations(held)
     plan = held("fade")
     rows = [row.split("\t") for row in plan.stdout.splitlines()]
     assert {row[0] for row in rows} == {"firm", "middle", "weak"} and rows[0][0] == "weak"
-    assert "3 memories are less certain now; --apply" in plan.stderr and acts(held) == before
+    assert "3 memories are less certain now; --apply" in plan.stderr and operations(held) == before
     assert "0.90 → 0.2" in held.ok("fade", "-f", "table")
     assert "Lowered the confidence of 3 memories; `nacre undo`" in held("fade", "--apply", "--why", "yearly").stderr
-    assert acts(held) == before + 1 and held.json("show", "firm")["confidence"] == pytest.approx(0.225, abs=0.01)
+    assert operations(held) == before + 1 and held.json("show", "firm")["confidence"] == pytest.approx(0.225, abs=0.01)
     assert "Nothing is noticeably less certain" in held("fade").stderr
     held.ok("undo")
     assert held.json("show", "firm")["confidence"] == 0.9
@@ -81,23 +81,23 @@ def test_fading_is_a_plan_then_one_act_that_undo_takes_back(held: CommandLine) -
 def test_the_half_life_is_a_length_of_time(held: CommandLine) -> None:
     (firm,) = [each for each in held.json("fade", "--half-life", "730d") if each["id"] == "firm"]
     assert firm["faded_to"] == pytest.approx(0.45, abs=0.01)
-    for bad, told in (("365", "write 12h"), ("0d", "no time at all"), ("long", "no length of time")):
+    for bad, output in (("365", "write 12h"), ("0d", "no time at all"), ("long", "no length of time")):
         result = held("fade", "--half-life", bad)
-        assert result.exit_code == 2 and told in result.stderr
+        assert result.exit_code == 2 and output in result.stderr
 
 
 def test_what_is_archived_is_out_of_sight_and_can_be_asked_for(nacre: CommandLine) -> None:
     for id in ("a1", "b2", "c3"):
         nacre.ok("remember", f"the harbour of {id}", "--id", id)
-    before = acts(nacre)
+    before = operations(nacre)
     assert "Archived 2 memories." in nacre("archive", "a1", "b2", "--why", "old").stderr
-    assert acts(nacre) == before + 1
+    assert operations(nacre) == before + 1
     assert ids(nacre.json("list")) == {"c3"} == ids(nacre.json("recall", "harbour"))
     assert ids(nacre.json("list", "--include-archived")) == {"a1", "b2", "c3"}
     assert ids(nacre.json("list", "--archived")) == {"a1", "b2"}
     assert ids(nacre.json("recall", "harbour", "--include-archived")) == {"a1", "b2", "c3"}
     assert len(json.loads(nacre.ok("pack", "harbour", "--include-archived", "-f", "json"))["items"]) == 3
-    assert "so already" in nacre("archive", "a1").stderr and acts(nacre) == before + 1
+    assert "so already" in nacre("archive", "a1").stderr and operations(nacre) == before + 1
     nacre.ok("undo")
     assert len(nacre.json("list")) == 3
 
@@ -118,9 +118,9 @@ def test_what_leaves_the_archive_is_where_it_was(nacre: CommandLine) -> None:
 def test_pins_are_set_and_taken_away_in_one_act_each(nacre: CommandLine) -> None:
     for id in ("a1", "b2"):
         nacre.ok("remember", f"text of {id}", "--id", id)
-    before = acts(nacre)
+    before = operations(nacre)
     assert "Pinned 2 memories." in nacre("pin", "a1", "b2").stderr
-    assert acts(nacre) == before + 1 and all(each["pinned"] for each in nacre.json("list"))
+    assert operations(nacre) == before + 1 and all(each["pinned"] for each in nacre.json("list"))
     assert "Unpinned a1: text of a1" in nacre("unpin", "a1").stderr
     assert not nacre.json("show", "a1")["pinned"]
     nacre.ok("undo")
@@ -132,21 +132,21 @@ def test_pins_are_set_and_taken_away_in_one_act_each(nacre: CommandLine) -> None
 def test_a_mark_on_what_is_not_there_or_in_the_trash_is_refused(nacre: CommandLine, command: str) -> None:
     nacre.ok("remember", "x", "--id", "x1")
     nacre.ok("forget", "x1", "--yes")
-    before = acts(nacre)
+    before = operations(nacre)
     result = nacre(command, "x1")
     assert result.exit_code == 3 and "in the trash" in result.stderr
     missing = nacre(command, "nobody")
-    assert missing.exit_code == 1 and acts(nacre) == before
+    assert missing.exit_code == 1 and operations(nacre) == before
     assert nacre(command).exit_code == 2
 
 
 def test_a_text_is_appraised_and_nothing_is_stored(nacre: CommandLine) -> None:
     nacre.store.unlink()
-    told = nacre.ok("appraise", "Never", "deploy on Friday, I hate outages!")
-    assert "instruction: Never deploy" in told and "frustrated (hate)" in told
+    output = nacre.ok("appraise", "Never", "deploy on Friday, I hate outages!")
+    assert "instruction: Never deploy" in output and "frustrated (hate)" in output
     assert not nacre.store.exists()
-    found = nacre.json("appraise", "I am thrilled about the new harbour!")
-    assert found["emotion"]["quadrant"] == "excited" and found["emotion"]["words"] == ["thrilled"]
+    result = nacre.json("appraise", "I am thrilled about the new harbour!")
+    assert result["emotion"]["quadrant"] == "excited" and result["emotion"]["words"] == ["thrilled"]
     plain = nacre.json("appraise", "harbour", "-t", "feedback")
     assert plain == {"importance": 0.75, "reasons": ["type: feedback"], "emotion": None}
     assert "no word decides" in nacre.ok("appraise", "harbour") and "no word shows one" in nacre.ok("appraise", "x")

@@ -23,8 +23,8 @@ def linked(filled: CommandLine) -> CommandLine:
     return filled
 
 
-def ids(found: list[dict[str, object]]) -> list[str]:
-    return [str(each["id"]) for each in found]
+def ids(results: list[dict[str, object]]) -> list[str]:
+    return [str(each["id"]) for each in results]
 
 
 def test_link_prints_the_link_in_three_forms(filled: CommandLine) -> None:
@@ -32,8 +32,8 @@ def test_link_prints_the_link_in_three_forms(filled: CommandLine) -> None:
     assert filled.ok("link", "api", "cat", "-f", "text") == (
         "api-memo (Flask answers requests) related → cat-memo (Tom sleeps)"
     )
-    told = filled.json("link", "api", "pg", "-r", "mentions", "-w", "0.5")
-    assert told == {"source": "api-memory", "target": "pg-memory", "rel": "mentions", "weight": 0.5, "new": True}
+    result = filled.json("link", "api", "pg", "-r", "mentions", "-w", "0.5")
+    assert result == {"source": "api-memory", "target": "pg-memory", "rel": "mentions", "weight": 0.5, "new": True}
 
 
 def test_adding_the_same_link_again_is_reported_and_changes_nothing(linked: CommandLine) -> None:
@@ -150,13 +150,13 @@ def test_a_graph_of_nothing_is_no_failure(nacre: CommandLine) -> None:
 
 def test_a_graph_for_programs_has_nodes_edges_and_what_is_missing(linked: CommandLine) -> None:
     linked.ok("link", "pg", "later")
-    found = linked.json("graph", "pg")
-    assert sorted(ids(found["nodes"])) == ["api-memory", "cat-memory", "pg-memory"]
-    assert {(edge["source"], edge["rel"], edge["target"]) for edge in found["edges"]} == {
+    result = linked.json("graph", "pg")
+    assert sorted(ids(result["nodes"])) == ["api-memory", "cat-memory", "pg-memory"]
+    assert {(edge["source"], edge["rel"], edge["target"]) for edge in result["edges"]} == {
         ("api-memory", "depends_on", "pg-memory"),
         ("cat-memory", "related", "pg-memory"),
     }
-    assert found["dangling"] == ["later"]
+    assert result["dangling"] == ["later"]
     assert linked.json("graph", "pg", "--depth", "0")["edges"] == []
 
 
@@ -226,8 +226,8 @@ def test_a_link_that_was_walked_is_not_pruned(linked: CommandLine) -> None:
 
 
 def test_show_lists_links_in_both_directions(linked: CommandLine) -> None:
-    shown = linked.ok("show", "pg")
-    assert "depends_on ←" in shown and "Flask answers requests" in shown
+    output = linked.ok("show", "pg")
+    assert "depends_on ←" in output and "Flask answers requests" in output
     assert "depends_on →" in linked.ok("show", "api")
     inward = linked.json("show", "pg")["links_in"]
     assert {edge["source"] for edge in inward} == {"api-memory", "cat-memory"}

@@ -49,8 +49,8 @@ def test_the_version_is_printed(nacre: CommandLine) -> None:
 
 def test_a_memory_passes_from_one_process_to_the_next(nacre: CommandLine) -> None:
     id = nacre.new_interpreter("remember", "from one process").stdout.strip()
-    (found,) = json.loads(nacre.new_interpreter("recall", "process", "-f", "json").stdout)
-    assert (found["id"], found["text"]) == (id, "from one process")
+    (matches,) = json.loads(nacre.new_interpreter("recall", "process", "-f", "json").stdout)
+    assert (matches["id"], matches["text"]) == (id, "from one process")
 
 
 def test_a_reader_that_goes_away_is_no_reason_to_complain(nacre: CommandLine) -> None:

@@ -24,9 +24,9 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and sessions of
 @pytest.fixture
 def places(nacre: CommandLine) -> Iterator[DaemonFiles]:
     """Whatever a test starts for its store ends with it."""
-    found = DaemonFiles.beside(nacre.store)
-    yield found
-    process = daemon.running(found.pid)
+    result = DaemonFiles.beside(nacre.store)
+    yield result
+    process = daemon.running(result.pid)
     if process is not None and process.here and process.pid != os.getpid():
         os.kill(process.pid, signal.SIGKILL)
 
@@ -38,8 +38,10 @@ def remember_old(nacre: CommandLine, count: int = 3, space: str = "default") -> 
 
 
 def job(nacre: CommandLine, name: str) -> dict[str, object]:
-    found: dict[str, object] = next(each for each in nacre.json("maintenance", "status")["jobs"] if each["job"] == name)
-    return found
+    result: dict[str, object] = next(
+        each for each in nacre.json("maintenance", "status")["jobs"] if each["job"] == name
+    )
+    return result
 
 
 def test_a_tick_does_what_is_due_and_says_so(nacre: CommandLine) -> None:
@@ -50,7 +52,7 @@ def test_a_tick_does_what_is_due_and_says_so(nacre: CommandLine) -> None:
     again = nacre("maintenance", "tick", "--job", "decay")
     assert (again.exit_code, again.stdout.split("\t")[2]) == (0, "0")
     assert nacre.ok("list") == ""
-    nacre.ok("undo")
+    nacre.ok("undo", "--any")
     assert len(nacre.json("list")) == 3
 
 
@@ -104,8 +106,8 @@ def test_the_status_shows_each_job(nacre: CommandLine) -> None:
     after = job(nacre, "decay")
     assert (after["due"], after["runs"], after["every_seconds"]) == (False, 1, 86_400.0)
     assert after["last_run"] and after["next_run"]
-    shown = nacre("maintenance", "status", "-f", "table")
-    assert "just now" in shown.stdout and "No maintenance runs" in shown.stderr
+    output = nacre("maintenance", "status", "-f", "table")
+    assert "just now" in output.stdout and "No maintenance runs" in output.stderr
     assert len(nacre.ok("maintenance", "status", "-f", "tsv").splitlines()) == len(JOBS)
 
 
@@ -127,8 +129,8 @@ def test_it_is_started_in_the_background_once_and_stopped(nacre: CommandLine, pl
     assert not daemon.is_alive(pid) and not places.pid.exists()
     assert nacre.json("maintenance", "status")["lease"] is None
     assert nacre("maintenance", "stop").exit_code == 1
-    told = places.log.read_text()
-    assert "begins" in told and "3 memories were moved to the trash" in told and "ends" in told
+    result = places.log.read_text()
+    assert "begins" in result and "3 memories were moved to the trash" in result and "ends" in result
 
 
 def test_after_a_kill_it_can_be_started_again_at_once(nacre: CommandLine, places: DaemonFiles) -> None:
@@ -166,20 +168,20 @@ def test_in_the_foreground_ctrl_c_ends_it_in_order(nacre: CommandLine, places: D
     try:
         wait_until(lambda: daemon.get_pid(places.pid) == process.pid)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=120)
+        _, result = process.communicate(timeout=120)
     finally:
         process.kill()
         process.wait()
-    assert process.returncode == 0, told
-    assert "begins" in told and "ends" in told and "Traceback" not in told
+    assert process.returncode == 0, result
+    assert "begins" in result and "ends" in result and "Traceback" not in result
     assert not places.pid.exists()
     assert nacre.json("maintenance", "status")["lease"] is None
 
 
 def test_the_unit_runs_this_store(nacre: CommandLine) -> None:
     for system in ("systemd", "launchd"):
-        told = nacre.ok("maintenance", "unit", system)
-        assert str(nacre.store) in told and sys.executable in told
+        result = nacre.ok("maintenance", "unit", system)
+        assert str(nacre.store) in result and sys.executable in result
     assert nacre.ok("maintenance", "unit")
 
 

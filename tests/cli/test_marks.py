@@ -7,9 +7,9 @@ import pytest
 from tests.command_line import CommandLine
 
 
-def shown(nacre: CommandLine, id: str) -> dict[str, object]:
-    found: dict[str, object] = nacre.json("show", id)
-    return found
+def rendered(nacre: CommandLine, id: str) -> dict[str, object]:
+    result: dict[str, object] = nacre.json("show", id)
+    return result
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def ids(nacre: CommandLine) -> list[str]:
 def test_tags_come_and_go_and_undo_brings_them_back(nacre: CommandLine, ids: list[str]) -> None:
     nacre.ok("tag", "aa", "bb", "--add", "bell", "--add", "noon")
     nacre.ok("tag", "aa", "--remove", "noon")
-    assert [shown(nacre, id)["tags"] for id in ids] == [["bell"], ["bell", "noon"], []]
+    assert [rendered(nacre, id)["tags"] for id in ids] == [["bell"], ["bell", "noon"], []]
     nacre.ok("undo")
-    assert shown(nacre, "aa")["tags"] == ["bell", "noon"]
+    assert rendered(nacre, "aa")["tags"] == ["bell", "noon"]
     assert "Nothing to do" in nacre("tag", "aa", "--add", "bell").stderr
     assert nacre("tag", "aa").exit_code == 2
 
@@ -35,20 +35,20 @@ def test_an_importance_goes_up_down_or_where_it_is_put(
     nacre: CommandLine, ids: list[str], change: str, importance: float
 ) -> None:
     assert f"{importance:g} now" in nacre("bump", ids[0], change).stderr
-    assert shown(nacre, "aa")["importance"] == importance
+    assert rendered(nacre, "aa")["importance"] == importance
 
 
 def test_several_are_bumped_in_one_act(nacre: CommandLine, ids: list[str]) -> None:
     nacre.ok("bump", *ids, "-0.25")
-    assert [shown(nacre, id)["importance"] for id in ids] == [0.25] * 3
+    assert [rendered(nacre, id)["importance"] for id in ids] == [0.25] * 3
     nacre.ok("undo")
-    assert [shown(nacre, id)["importance"] for id in ids] == [0.5] * 3
+    assert [rendered(nacre, id)["importance"] for id in ids] == [0.5] * 3
 
 
 @pytest.mark.parametrize("words", [["0.3"], ["=2"], ["more"], ["+0.1", "--whyy", "x"]])
 def test_what_is_no_change_is_refused(nacre: CommandLine, ids: list[str], words: list[str]) -> None:
     assert nacre("bump", ids[0], *words).exit_code == 2
-    assert shown(nacre, "aa")["importance"] == 0.5
+    assert rendered(nacre, "aa")["importance"] == 0.5
 
 
 def test_merging_leaves_one_and_undo_brings_back_three(nacre: CommandLine, ids: list[str]) -> None:

@@ -42,8 +42,8 @@ def test_working_memory_is_shown_for_a_task(minded: CommandLine) -> None:
 
 
 def test_episodes_come_latest_first_with_iso_times(minded: CommandLine) -> None:
-    found = minded.json("mind", "episodes", "planner", "-n", "2")
-    assert [each["temporal_index"] for each in found] == [3, 2] and found[0]["created_at"].endswith("Z")
+    result = minded.json("mind", "episodes", "planner", "-n", "2")
+    assert [each["temporal_index"] for each in result] == [3, 2] and result[0]["created_at"].endswith("Z")
     assert "meeting 2" in minded.ok("mind", "episodes", "planner", "-f", "table")
     assert "no episodes" in minded("mind", "episodes", "nobody").stderr
 

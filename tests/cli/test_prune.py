@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.cli.aged_memories import acts, days_ago, opened, remember_faded
+from tests.cli.aged_memories import days_ago, opened, operations, remember_faded
 from tests.command_line import CommandLine
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
@@ -20,23 +20,23 @@ def trashed(nacre: CommandLine) -> set[str]:
 def test_pruning_lists_what_has_faded_and_changes_nothing(nacre: CommandLine) -> None:
     remember_faded(nacre)
     nacre.ok("remember", "fresh")
-    before = acts(nacre)
+    before = operations(nacre)
     plan = nacre("prune")
     rows = [row.split("\t") for row in plan.stdout.splitlines()]
     assert (rows[0][0], rows[0][2], rows[0][-1]) == ("faded-0", "semantic", "old note 0")
     assert len(rows) == 3 and float(rows[0][1]) < 0.05
     assert "3 memories score less than 0.05; --apply" in plan.stderr
-    assert acts(nacre) == before and trashed(nacre) == set()
+    assert operations(nacre) == before and trashed(nacre) == set()
 
 
 def test_what_is_pruned_is_one_act_and_comes_back(nacre: CommandLine) -> None:
     remember_faded(nacre)
-    before = acts(nacre)
+    before = operations(nacre)
     done = nacre("prune", "--apply", "--yes", "--why", "spring")
-    assert "Moved 3 memories to the trash; `nacre undo`" in done.stderr
-    assert acts(nacre) == before + 1 and len(trashed(nacre)) == 3
+    assert "Moved 3 memories to the trash; `nacre undo --any`" in done.stderr
+    assert operations(nacre) == before + 1 and len(trashed(nacre)) == 3
     assert nacre.json("journal", "-n", "1")[0]["why"] == "spring"
-    nacre.ok("undo")
+    nacre.ok("undo", "--any")
     assert trashed(nacre) == set()
     assert len(nacre.json("list")) == 3
 
@@ -65,22 +65,22 @@ def test_the_options_of_pruning_win_over_the_settings(nacre: CommandLine, monkey
 
 def test_json_of_a_plan_is_records_with_their_score(nacre: CommandLine) -> None:
     remember_faded(nacre, 1)
-    (found,) = nacre.json("prune")
-    assert (found["id"], found["text"]) == ("faded-0", "old note 0") and 0 <= found["score"] < 0.05
+    (result,) = nacre.json("prune")
+    assert (result["id"], result["text"]) == ("faded-0", "old note 0") and 0 <= result["score"] < 0.05
     (applied,) = json.loads(nacre.ok("prune", "--apply", "-y", "-f", "json"))
     assert applied["id"] == "faded-0"
 
 
 def test_a_table_shows_as_much_as_a_person_reads(nacre: CommandLine) -> None:
     remember_faded(nacre, 25)
-    shown = nacre("prune", "-f", "table")
-    assert len(shown.stdout.splitlines()) == 21 and "and 5 more; -n 0" in shown.stderr
+    output = nacre("prune", "-f", "table")
+    assert len(output.stdout.splitlines()) == 21 and "and 5 more; -n 0" in output.stderr
     assert len(nacre.ok("prune", "-f", "table", "-n", "0").splitlines()) == 26
     assert len(nacre.json("prune", "-n", "2")) == 25, "programs get the whole plan"
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (["prune", "--decay-rate", "-1"], "-1"),
         (["prune", "--decay-rate", "nan"], "nan"),
@@ -98,10 +98,10 @@ def test_a_table_shows_as_much_as_a_person_reads(nacre: CommandLine) -> None:
         (["trash", "empty", "--older-than", "1d", "--all"], "one of them"),
     ],
 )
-def test_what_makes_no_sense_is_reported_in_a_sentence(nacre: CommandLine, words: list[str], told: str) -> None:
+def test_what_makes_no_sense_is_reported_in_a_sentence(nacre: CommandLine, words: list[str], reported: str) -> None:
     remember_faded(nacre)
     result = nacre(*words, "--apply", "-y") if words[0] != "trash" else nacre(*words, "-y")
-    assert result.exit_code == 2 and told in result.stderr
+    assert result.exit_code == 2 and reported in result.stderr
     assert "Traceback" not in result.output and trashed(nacre) == set()
 
 
@@ -136,19 +136,19 @@ def test_retaining_puts_away_what_is_beyond_and_takes_it_back(nacre: CommandLine
     remember_faded(nacre, 3)
     nacre.ok("remember", "fresh", "--id", "fresh")
     nacre.ok("remember", "gone", "--id", "expired", "--expires-at", "2020-01-01T00:00:00Z")
-    before = acts(nacre)
+    before = operations(nacre)
     plan = nacre("retain", "--max-days", "100")
     fates = {row.split("\t")[0]: row.split("\t")[1:3] for row in plan.stdout.splitlines()}
     assert fates["expired"] == ["trash", "expired"] and fates["faded-0"] == ["archive", "older than 100 days"]
     assert "1 memory to the trash and 3 memories to the archive would go; --apply" in plan.stderr
-    assert acts(nacre) == before
+    assert operations(nacre) == before
     refused = nacre("retain", "--max-days", "100", "--apply", input="n\n")
-    assert refused.exit_code == 2 and acts(nacre) == before
+    assert refused.exit_code == 2 and operations(nacre) == before
     assert "Moved 4 memories" in nacre("retain", "--max-days", "100", "--apply", "-y").stderr
-    assert acts(nacre) == before + 1
+    assert operations(nacre) == before + 1
     assert {each["id"] for each in nacre.json("list", "--archived")} == {"faded-0", "faded-1", "faded-2"}
     assert trashed(nacre) == {"expired"}
-    nacre.ok("undo")
+    nacre.ok("undo", "--any")
     assert nacre.json("list", "--archived") == [] and trashed(nacre) == set()
 
 
@@ -159,8 +159,8 @@ def test_bounds_of_a_type_leave_the_others_alone(nacre: CommandLine, monkeypatch
     assert {each["id"] for each in nacre.json("retain")} == {"faded-0", "faded-1"}
     assert nacre.json("retain", "--max-count", "0") == [], "0 sets no bound"
     assert nacre.json("retain", "--type", "episodic") == []
-    (found,) = nacre.json("retain", "--type", "semantic", "--outcome", "trash")
-    assert (found["outcome"], found["why"]) == ("trash", "more than 1")
+    (result,) = nacre.json("retain", "--type", "semantic", "--outcome", "trash")
+    assert (result["outcome"], result["why"]) == ("trash", "more than 1")
     assert "Everything is within bounds" in nacre("retain", "--max-count", "9").stderr
     assert "no bound is set" in nacre("retain", "--max-count", "0").stderr
 
@@ -182,12 +182,12 @@ def test_the_trash_is_listed_and_gives_back_in_one_act(nacre: CommandLine) -> No
     (first, *_) = nacre.json("trash", "list")
     assert first["status"] == "trashed" and first["kept_until"] > first["updated_at"]
     assert "in 29 d" in nacre.ok("trash", "list", "-f", "table")
-    before = acts(nacre)
+    before = operations(nacre)
     result = nacre("trash", "restore", "a1", "c3")
-    assert result.exit_code == 1 and "c3 is not in the trash" in result.stderr and acts(nacre) == before
+    assert result.exit_code == 1 and "c3 is not in the trash" in result.stderr and operations(nacre) == before
     assert "Restored 2 memories" in nacre("trash", "restore", "a1", "b2").stderr
-    assert acts(nacre) == before + 1 and len(nacre.json("list")) == 3
-    nacre.ok("undo")
+    assert operations(nacre) == before + 1 and len(nacre.json("list")) == 3
+    nacre.ok("undo", "--any")
     assert trashed(nacre) == {"a1", "b2"}
 
 
@@ -202,7 +202,7 @@ def test_emptying_the_trash_asks_says_that_it_is_for_good_and_is(nacre: CommandL
     assert trashed(nacre) == {"doomed"}
     assert "Deleted 1 memory for good." in nacre("trash", "empty", "--all", "--yes").stderr
     assert trashed(nacre) == set() and nacre("show", "doomed").exit_code == 1
-    assert nacre("undo").exit_code == 3
+    assert nacre("undo", "--any").exit_code == 3
 
 
 def test_what_was_redacted_is_neither_listed_nor_restored(nacre: CommandLine) -> None:
@@ -216,8 +216,8 @@ def test_what_was_redacted_is_neither_listed_nor_restored(nacre: CommandLine) ->
 def test_a_long_undo_is_reported_briefly(nacre: CommandLine) -> None:
     remember_faded(nacre, 30)
     nacre.ok("prune", "--apply", "-y")
-    told = nacre("undo").stderr.splitlines()
-    assert len(told) == 11 and told[-1].startswith("and 20 more")
+    result = nacre("undo", "--any").stderr.splitlines()
+    assert len(result) == 11 and result[-1].startswith("and 20 more")
 
 
 @posix
@@ -226,5 +226,7 @@ def test_at_a_terminal_the_plan_is_printed_before_the_question(nacre: CommandLin
 
     remember_faded(nacre, 2)
     seen, code = conversation("prune", "--apply", answers=(("[y/N]", "y\n"),))
-    assert code == 0 and seen.index("old note 1") < seen.index("Move 2 memories") < seen.index("nacre undo` takes")
+    assert code == 0 and seen.index("old note 1") < seen.index("Move 2 memories") < seen.index(
+        "nacre undo --any` takes"
+    )
     assert len(trashed(nacre)) == 2

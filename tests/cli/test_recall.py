@@ -15,8 +15,8 @@ def filled(nacre: CommandLine) -> CommandLine:
     return nacre
 
 
-def ids(found: list[dict[str, object]]) -> list[object]:
-    return [each["id"] for each in found]
+def ids(results: list[dict[str, object]]) -> list[object]:
+    return [each["id"] for each in results]
 
 
 def test_recall_puts_the_best_answer_first_and_says_why(filled: CommandLine) -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from nacre.errors import LanguageModelError
-from tests.cli.aged_memories import acts, days_ago, opened, remember_episodes
+from tests.cli.aged_memories import days_ago, opened, operations, remember_episodes
 from tests.command_line import CommandLine
 
 
@@ -37,29 +37,29 @@ def remember_twins(nacre: CommandLine) -> None:
 
 def test_reflecting_shows_what_it_would_store_and_stores_nothing(nacre: CommandLine) -> None:
     remember_episodes(nacre)
-    before = acts(nacre)
+    before = operations(nacre)
     plan = nacre("reflect")
     id, size, importance, episodes, text = plan.stdout.rstrip("\n").split("\t")
     assert (id, size) == ("", "3") and set(episodes.split(",")) == {"episode-0", "episode-1", "episode-2"}
     assert float(importance) > 0 and text.startswith("[Reflection ×3")
     assert "3 episodes would be condensed into 1 memory; --apply" in plan.stderr
-    (found,) = nacre.json("reflect")
-    assert found["summary"]["source"] == "reflection/dry-run" and len(found["sources"]) == 3
-    assert acts(nacre) == before and nacre.json("list", "-t", "semantic") == []
+    (result,) = nacre.json("reflect")
+    assert result["summary"]["source"] == "reflection/dry-run" and len(result["sources"]) == 3
+    assert operations(nacre) == before and nacre.json("list", "-t", "semantic") == []
 
 
 @pytest.mark.parametrize(("way", "left"), [("none", 3), ("soft", 0), ("hard", 0)])
 def test_a_reflection_is_one_act_and_undo_takes_it_back(nacre: CommandLine, way: str, left: int) -> None:
     remember_episodes(nacre)
-    before = acts(nacre)
+    before = operations(nacre)
     done = nacre("reflect", "--consolidate", way, "--apply", "--yes", "--why", "sunday", "-f", "json")
-    assert "Stored 1 summary; `nacre undo`" in done.stderr
-    (told,) = json.loads(done.stdout)
+    assert "Stored 1 summary; `nacre undo --any`" in done.stderr
+    (result,) = json.loads(done.stdout)
     (kept,) = nacre.json("list", "-t", "semantic")
-    assert kept["id"] == told["summary"]["id"] and kept["tags"] == ["reflection", "ops"]
-    assert acts(nacre) == before + 1 and len(nacre.json("list", "-t", "episodic")) == left
+    assert kept["id"] == result["summary"]["id"] and kept["tags"] == ["reflection", "ops"]
+    assert operations(nacre) == before + 1 and len(nacre.json("list", "-t", "episodic")) == left
     assert (nacre("show", "episode-0").exit_code == 1) is (way == "hard")
-    nacre.ok("undo")
+    nacre.ok("undo", "--any")
     assert nacre.json("list", "-t", "semantic") == [] and len(nacre.json("list", "-t", "episodic")) == 3
 
 
@@ -85,13 +85,13 @@ def test_how_alike_how_many_and_since_when_can_be_chosen(nacre: CommandLine) -> 
     assert nacre.json("reflect", "--threshold", "1") == []
     assert nacre.json("reflect", "--since", "1d") == []
     assert len(nacre.json("reflect", "--since", "8d")) == 1
-    (found,) = nacre.json("reflect", "--summarizer", "extractive")
-    assert " | " in found["summary"]["text"]
+    (result,) = nacre.json("reflect", "--summarizer", "extractive")
+    assert " | " in result["summary"]["text"]
     assert "episode-" in nacre.ok("reflect", "-f", "table"), "a table names what each summary is made from"
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "output"),
     [
         (["reflect", "--threshold", "1.5"], "1.5"),
         (["reflect", "--threshold", "nan"], "nan"),
@@ -104,16 +104,16 @@ def test_how_alike_how_many_and_since_when_can_be_chosen(nacre: CommandLine) -> 
         (["consolidate", "--similarity", "nan"], "nan"),
     ],
 )
-def test_what_makes_no_sense_is_reported_in_a_sentence(nacre: CommandLine, words: list[str], told: str) -> None:
+def test_what_makes_no_sense_is_reported_in_a_sentence(nacre: CommandLine, words: list[str], output: str) -> None:
     result = nacre(*words)
-    assert result.exit_code == 2 and told in result.stderr and "Traceback" not in result.output
+    assert result.exit_code == 2 and output in result.stderr and "Traceback" not in result.output
 
 
 def test_a_language_model_writes_the_summary(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     remember_episodes(nacre)
     monkeypatch.setattr("nacre.factory.make_language_model", lambda _settings: Scripted())
-    (found,) = nacre.json("reflect", "--summarizer", "language-model")
-    assert found["summary"]["text"] == "Backups take some forty minutes."
+    (result,) = nacre.json("reflect", "--summarizer", "language-model")
+    assert result["summary"]["text"] == "Backups take some forty minutes."
 
 
 def test_a_language_model_that_fails_is_reported_and_not_asked_again(
@@ -133,13 +133,13 @@ def test_a_language_model_that_fails_is_reported_and_not_asked_again(
 
 def test_consolidating_lists_what_it_would_promote_and_changes_nothing(nacre: CommandLine) -> None:
     remember_twins(nacre)
-    before = acts(nacre)
+    before = operations(nacre)
     plan = nacre("consolidate")
     promoted, size, worth, others, _ = plan.stdout.rstrip("\n").split("\t")
     assert (promoted, size, others) == ("loud", "2", "quiet") and float(worth) >= 0.6
     assert "Buffer size (3) below threshold (100)." in plan.stderr
     assert "Of 3 memories 1 would be promoted, 1 superseded; --apply" in plan.stderr
-    assert acts(nacre) == before
+    assert operations(nacre) == before
     report = nacre.json("consolidate")
     assert (report["due"], report["reason"]) == (False, "Buffer size (3) below threshold (100)")
     assert (report["memories_promoted"], report["memories_archived"], report["memories_skipped"]) == (1, 1, 1)
@@ -150,16 +150,20 @@ def test_consolidating_lists_what_it_would_promote_and_changes_nothing(nacre: Co
 @pytest.mark.parametrize("hard", [False, True])
 def test_a_consolidation_is_one_act_and_undo_takes_it_back(nacre: CommandLine, hard: bool) -> None:
     remember_twins(nacre)
-    before = acts(nacre)
+    before = operations(nacre)
     words = ["consolidate", "--apply", *(["--hard"] if hard else [])]
     if hard:
         refused = nacre(*words, input="n\n")
-        assert refused.exit_code == 2 and "Promote 1 memory and remove 1?" in refused.stderr and acts(nacre) == before
+        assert (
+            refused.exit_code == 2
+            and "Promote 1 memory and remove 1?" in refused.stderr
+            and operations(nacre) == before
+        )
     done = nacre(*words, "--yes")
-    assert f"1 promoted, 1 {'removed' if hard else 'superseded'}; `nacre undo`" in done.stderr
-    assert acts(nacre) == before + 1 and nacre.json("show", "loud")["status"] == "long_term"
+    assert f"1 promoted, 1 {'removed' if hard else 'superseded'}; `nacre undo --any`" in done.stderr
+    assert operations(nacre) == before + 1 and nacre.json("show", "loud")["status"] == "long_term"
     assert nacre("show", "quiet").exit_code == (1 if hard else 0)
-    nacre.ok("undo")
+    nacre.ok("undo", "--any")
     assert nacre.json("show", "loud")["status"] == "short_term" and nacre.json("show", "quiet")["superseded_by"] == ""
 
 

@@ -34,17 +34,17 @@ def stopped_half_way(how: signal.Signals) -> tuple[int, str]:
         os.kill(process.pid, how)
         code = process.wait(PATIENCE)
         err.seek(0)
-        told = err.read().decode()
+        result = err.read().decode()
     for file in (read, nothing, held):
         os.close(file)
-    return code, told
+    return code, result
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_second_call_goes_on_where_the_first_was_stopped(filled: CommandLine, how: signal.Signals) -> None:
-    code, told = stopped_half_way(how)
-    assert (code, told) == ((130, "nacre: stopped.\n") if how == signal.SIGINT else (-9, ""))
+    code, result = stopped_half_way(how)
+    assert (code, result) == ((130, "nacre: stopped.\n") if how == signal.SIGINT else (-9, ""))
     with MemoryStore(filled.store, embedder="hashing") as store:
         health = store.health(thorough=True)
         assert health.problems == () and store.count() == MANY

@@ -106,8 +106,8 @@ def test_conflicts_are_listed_worst_first_in_three_forms(office: CommandLine, mo
     assert 0 < float(alike) < 1
     assert both == ["munich-memory", "berlin-memory", NEW, OLD]
     assert "--note" in result.stderr
-    (told,) = office.json("conflicts", "berlin")
-    assert {told["newer"]["id"], told["older"]["id"]} == {"munich-memory", "berlin-memory"}
+    (output,) = office.json("conflicts", "berlin")
+    assert {output["newer"]["id"], output["older"]["id"]} == {"munich-memory", "berlin-memory"}
     monkeypatch.setenv("COLUMNS", "100")
     assert "munich-m The office is in Munich" in office.ok("conflicts", "-f", "table")
 

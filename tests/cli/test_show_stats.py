@@ -31,10 +31,10 @@ def grown(nacre: CommandLine) -> CommandLine:
 
 
 def test_growth_counts_by_the_week_and_shows_the_gaps(grown: CommandLine) -> None:
-    found = grown.json("stats")
-    assert list(found["growth"].values()) == [8, 0, 1]
-    assert all(datetime.fromisoformat(day).replace(tzinfo=UTC).weekday() == 0 for day in found["growth"])
-    assert found["total"] == 12 and found["by_type"] == {"episodic": 8, "semantic": 4}
+    result = grown.json("stats")
+    assert list(result["growth"].values()) == [8, 0, 1]
+    assert all(datetime.fromisoformat(day).replace(tzinfo=UTC).weekday() == 0 for day in result["growth"])
+    assert result["total"] == 12 and result["by_type"] == {"episodic": 8, "semantic": 4}
 
 
 def test_a_pipe_gets_the_same_lines_and_the_weeks(grown: CommandLine) -> None:
@@ -54,8 +54,8 @@ def test_a_terminal_that_has_only_ascii_gets_that(grown: CommandLine) -> None:
 
 
 def test_an_empty_store_has_no_pictures(nacre: CommandLine) -> None:
-    shown = nacre.ok("stats", "-f", "table")
-    assert "types" not in shown and "week" not in shown
+    output = nacre.ok("stats", "-f", "table")
+    assert "types" not in output and "week" not in output
     assert list(bars({})) == [] and sparkline([]) == ""
 
 

@@ -54,8 +54,8 @@ def test_the_trash_goes_only_when_asked_for(filled: CommandLine, tmp_path: Path)
 def test_info_shows_what_is_in_it_in_every_form(filled: CommandLine, tmp_path: Path) -> None:
     file = str(tmp_path / "all.nacre")
     filled.ok("export", file)
-    told = filled.json("info", file)
-    assert told["whole"] and told["count"] == 6 and told["types"]["procedural"] == 1 and told["vectors"] == 6
+    result = filled.json("info", file)
+    assert result["whole"] and result["count"] == 6 and result["types"]["procedural"] == 1 and result["vectors"] == 6
     assert "memories\t6" in filled.ok("info", file)
     assert "memories" in filled.ok("info", file, "-f", "table")
     assert "| memories | 6 |" in filled.ok("info", file, "-f", "markdown")
@@ -88,8 +88,8 @@ def test_it_asks_and_does_nothing_without_a_yes(filled: CommandLine, tmp_path: P
 def test_a_dry_run_changes_nothing(filled: CommandLine, tmp_path: Path) -> None:
     file = str(tmp_path / "all.nacre")
     filled.ok("export", file)
-    told = filled.json(*other(tmp_path), "import", file, "--dry-run")
-    assert told["imported"] == 6 and told["batch"] == ""
+    result = filled.json(*other(tmp_path), "import", file, "--dry-run")
+    assert result["imported"] == 6 and result["batch"] == ""
     assert filled(*other(tmp_path), "list").exit_code == 4, "there is still no store"
 
 
@@ -121,9 +121,11 @@ def test_an_import_is_one_act_that_undo_takes_back(filled: CommandLine, tmp_path
     file = str(tmp_path / "all.nacre")
     filled.ok("export", file)
     filled.ok(*other(tmp_path), "import", file, "--yes", "--why", "moving house")
-    acts = filled.json(*other(tmp_path), "journal", "-n", "0")
-    assert {(act["act"], act["actor"], act["why"]) for act in acts} == {("import", "import", "moving house")}
-    filled.ok(*other(tmp_path), "undo")
+    operations = filled.json(*other(tmp_path), "journal", "-n", "0")
+    assert {(operation["act"], operation["actor"], operation["why"]) for operation in operations} == {
+        ("import", "import", "moving house")
+    }
+    filled.ok(*other(tmp_path), "undo", "--any")
     assert filled.ok(*other(tmp_path), "list") == ""
 
 

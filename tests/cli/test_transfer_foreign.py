@@ -49,9 +49,9 @@ def test_it_asks_and_does_nothing_without_a_yes(nacre: CommandLine, chroma: Path
 
 
 def test_json_has_the_same_content(nacre: CommandLine, chroma: Path) -> None:
-    told = nacre.json("import", "chroma", str(chroma), "--yes")
-    assert (told["imported"], told["errors"], told["vectors_regenerated"]) == (2, 1, 0)
-    assert told["batch"]
+    result = nacre.json("import", "chroma", str(chroma), "--yes")
+    assert (result["imported"], result["errors"], result["vectors_regenerated"]) == (2, 1, 0)
+    assert result["batch"]
 
 
 def test_one_of_several_collections_is_named(nacre: CommandLine, tmp_path: Path) -> None:
@@ -68,14 +68,14 @@ def test_the_memory_servers_file_is_brought_from_stdin_too(nacre: CommandLine) -
 
 
 def test_a_source_without_a_path_and_a_word_that_is_none_are_explained(nacre: CommandLine, chroma: Path) -> None:
-    for words, told in (
+    for words, output in (
         (["chroma"], "nacre import chroma PATH"),
         (["diary", str(chroma)], "'diary' is none of chroma"),
         (["chroma", str(chroma), "more"], "nacre import chroma PATH"),
         (["all.nacre", "--collection", "x"], "Only chroma has collections"),
     ):
         result = nacre("import", *words)
-        assert result.exit_code == 2 and told in " ".join(result.stderr.split())
+        assert result.exit_code == 2 and output in " ".join(result.stderr.split())
 
 
 def test_what_is_not_there_is_one_clear_sentence(nacre: CommandLine, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_an_older_package_is_the_one_of_compat(system: str) -> None:
 
 
 def test_parts_are_the_same_modules_under_both_names_however_they_are_imported() -> None:
-    told = ran(
+    result = ran(
         "from nacre.compat import install; install('ai-lessons')\n"
         "import ai_lessons.core\n"
         "from ai_lessons.config import Config\n"
@@ -49,16 +49,16 @@ def test_parts_are_the_same_modules_under_both_names_however_they_are_imported()
         "print(ai_lessons.core is own, Config is config.Config, db is sys.modules['nacre.compat.ai_lessons.db'])\n"
         "print(own.__name__, own.__spec__.name)"
     )
-    assert told.split() == ["True"] * 3 + ["nacre.compat.ai_lessons.core"] * 2
+    assert result.split() == ["True"] * 3 + ["nacre.compat.ai_lessons.core"] * 2
 
 
 def test_nothing_is_imported_before_it_is_asked_for() -> None:
-    told = ran(
+    result = ran(
         "import sys, nacre.compat; nacre.compat.install()\n"
         "heavy = ('nacre.compat.', 'nacre.memory_store', 'numpy', 'yaml')\n"
         "print(*[name for name in sys.modules if name.startswith(heavy)])"
     )
-    assert told == "nacre.compat.aliases"
+    assert result == "nacre.compat.aliases"
 
 
 def test_what_is_not_there_is_an_ordinary_import_error() -> None:
@@ -85,7 +85,7 @@ def test_a_mere_folder_of_that_name_is_no_package(tmp_path: Path) -> None:
 
 
 def test_uninstalling_frees_the_names_and_gives_back_the_real_one(installed: Path) -> None:
-    told = ran(
+    result = ran(
         "from nacre.compat import install, uninstall; install(force=True); install()\n"
         "install('ai_lessons', force=True)\n"
         "import ai_lessons.core as ours; uninstall(); import ai_lessons.core as theirs\n"
@@ -93,7 +93,7 @@ def test_uninstalling_frees_the_names_and_gives_back_the_real_one(installed: Pat
         "import sys; print(any(type(each).__module__.startswith('nacre') for each in sys.meta_path))",
         path=installed,
     )
-    assert told.split() == ["add_lesson", "True", "False"]
+    assert result.split() == ["add_lesson", "True", "False"]
 
 
 def test_after_uninstalling_there_is_no_such_package() -> None:
@@ -116,12 +116,12 @@ def test_a_module_can_be_run_by_its_older_name(tmp_path: Path) -> None:
 
 
 def test_pickles_and_sources_work_under_the_older_name() -> None:
-    told = ran(
+    result = ran(
         "from nacre.compat import install; install()\n"
         "import inspect, pickle; from ai_lessons.core import Tag\n"
         "print(pickle.loads(pickle.dumps(Tag('kiln', 2))) == Tag('kiln', 2), 'class Tag' in inspect.getsource(Tag))"
     )
-    assert told == "True True"
+    assert result == "True True"
 
 
 def test_an_unknown_system_is_refused_with_the_nearest() -> None:

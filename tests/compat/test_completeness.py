@@ -40,8 +40,8 @@ def accepted(text: str) -> Iterator[str]:
 
 
 def exists(name: str) -> bool:
-    found = ITEM.fullmatch(name)
-    return bool(found and found["part"] in ITEMS and 1 <= int(found["number"] or 1) <= ITEMS[found["part"]])
+    result = ITEM.fullmatch(name)
+    return bool(result and result["part"] in ITEMS and 1 <= int(result["number"] or 1) <= ITEMS[result["part"]])
 
 
 @pytest.fixture(scope="module")

@@ -34,14 +34,6 @@ def test_what_is_kept_without_the_model_is_found_by_words_and_embedded_later(
     assert len(store.journal()) == 1
 
 
-def test_a_recall_catches_up_on_its_way(store: MemoryStore, embedder: Moody) -> None:
-    embedder.well = False
-    store.remember_many([f"memory {i}" for i in range(5)])
-    embedder.well = True
-    assert store.recall("memory").notes == ()
-    assert store.stats().waiting_for_model == 0
-
-
 def test_an_edit_while_the_model_is_away_is_found_by_its_new_words(store: MemoryStore, embedder: Moody) -> None:
     kept = store.remember("old words")
     embedder.well = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -158,6 +159,26 @@ def test_a_purge_reaches_what_the_mirror_tells_under_the_old_name(tmp_path: Path
         assert "heliotrope" in mirror.read_text("utf-8")
         store.purge(memory.id)
     assert "heliotrope" not in mirror.read_text("utf-8")
+
+
+def test_a_purged_space_leaves_nothing_in_the_mirror_or_for_a_new_space_of_its_name(tmp_path: Path) -> None:
+    mirror = tmp_path / "journal.jsonl"
+    known = Settings(embedder="hashing", journal_mirror=str(mirror))
+    with MemoryStore(tmp_path / "s.db", space="old", settings=known) as store:
+        store.remember("heliotrope", entities=["Ann", "Annie"])
+        store.create_space("old", "about heliotropes")
+        store.merge_entities("Ann", "Annie")
+        store.rename_space("new")
+        store.in_space("other").remember("another heliotrope")
+        assert mirror.read_text("utf-8").count("heliotrope") == 3
+        assert store.delete_space(purge=True) == 1
+        store.remember("marigold", entities=["Annie"])
+        assert store.resolve_entity("Annie") == "Annie"
+        assert [(note.name, note.description) for note in store.space_notes()] == [("new", ""), ("other", "")]
+    left = "".join(path.read_text("utf-8") if path.suffix != ".gz" else gzip.decompress(path.read_bytes()).decode()
+                   for path in tmp_path.glob("journal*"))  # fmt: skip
+    assert left.count("heliotrope") == 1
+    assert left.count("Annie") == 1
 
 
 def test_another_process_reads_its_vectors_under_the_new_name(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.errors import InvalidInput, UndoBlocked, UndoRefused
-from nacre.model import Operation
+from nacre.model import Link, Operation
 
 
 def content(store: MemoryStore) -> list[Memory]:
@@ -281,3 +281,143 @@ def test_the_journal_is_narrowed_by_what_is_asked(filled: MemoryStore) -> None:
     assert [entry.operation.name for entry in filled.journal(since=edited.operation.at)] == ["forget", "forget", "edit"]
     assert filled.journal(newest_first=False)[0].operation.name == "remember"
     assert len(filled.journal(limit=2)) == 2
+
+
+def test_undo_without_a_name_takes_back_the_callers_own_last_operation(filled: MemoryStore) -> None:
+    other = filled.as_actor("somebody")
+    filled.edit("a", importance=0.9)
+    other.edit("b", importance=0.1)
+    filled.undo()
+    assert [memory.importance for memory in filled.get_many(["a", "b"])] == [0.5, 0.1]
+    with pytest.raises(UndoRefused, match="--any"):
+        filled.as_actor("newcomer").undo()
+    filled.undo(any_actor=True)
+    assert [memory.importance for memory in filled.get_many(["a", "b"])] == [0.5, 0.5]
+
+
+def test_an_own_operation_that_somebody_else_took_back_is_passed_over(filled: MemoryStore) -> None:
+    filled.edit("a", importance=0.9)
+    filled.edit("b", importance=0.9)
+    filled.as_actor("somebody").undo(any_actor=True)
+    filled.undo()
+    assert [memory.importance for memory in filled.get_many(["a", "b"])] == [0.5, 0.5]
+
+
+def pinned(memory: Memory) -> Memory:
+    return replace(memory, pinned=True)
+
+
+def test_what_a_tool_wrote_for_the_caller_is_the_callers_own(filled: MemoryStore) -> None:
+    filled.acting_as("decay").change("default", ["a"], "decay", pinned)
+    filled.undo()
+    assert not filled.get_many(["a"])[0].pinned
+
+
+def test_what_a_tool_wrote_last_for_somebody_unknown_is_named_and_not_stepped_over(filled: MemoryStore) -> None:
+    filled.edit("a", importance=0.9)
+    filled.as_actor("somebody").acting_as("decay").change("default", ["a"], "decay", pinned)
+    tool = filled.journal()[0].operation
+    with pytest.raises(UndoRefused, match=tool.batch[:8]):
+        filled.undo()
+    filled.undo(tool.batch)
+    filled.undo()
+    assert filled.get_many(["a"])[0].importance == 0.5
+
+
+def test_unattended_maintenance_does_not_stand_between_a_caller_and_undo(filled: MemoryStore) -> None:
+    filled.edit("a", importance=0.9)
+    filled.as_actor("somebody").acting_as("decay").change("default", ["b"], "decay", pinned, why="maintenance")
+    filled.undo()
+    assert [memory.importance for memory in filled.get_many(["a"])] == [0.5]
+
+
+def test_a_type_that_memories_have_cannot_be_unregistered_by_an_undo(store: MemoryStore) -> None:
+    store.register_type("recipe")
+    registered = store.journal()[0]
+    store.remember("Boil the pasta", id="pasta", type="recipe")
+    stored = store.journal()[0].operation
+    with pytest.raises(UndoBlocked, match="'recipe' is in use") as blocked:
+        store.undo(registered)
+    assert blocked.value.later == (stored,)
+    assert "recipe" in store.types()
+    store.undo(registered, cascade=True)
+    assert "recipe" not in store.types()
+    assert store.get("pasta") is None
+
+
+def test_a_type_that_another_space_uses_is_refused_by_the_name_of_that_space(store: MemoryStore) -> None:
+    store.register_type("recipe")
+    store.in_space("kitchen").remember("Boil the pasta", type="recipe")
+    with pytest.raises(UndoRefused, match="'kitchen'"):
+        store.undo(cascade=True)
+    assert "recipe" in store.types()
+
+
+def test_a_memory_does_not_come_back_with_a_type_that_is_no_longer_registered(store: MemoryStore) -> None:
+    store.register_type("recipe")
+    registered = store.journal()[0]
+    store.remember("Boil the pasta", id="pasta", type="recipe")
+    undone = store.undo()
+    store.undo(registered)
+    with pytest.raises(UndoRefused, match="not registered"):
+        store.undo(undone[0])
+
+
+def test_the_creation_of_a_memory_that_others_were_linked_to_is_not_undone_alone(filled: MemoryStore) -> None:
+    filled.remember("text of c", id="c", on_conflict="ignore")
+    created = filled.journal()[0]
+    filled.link("a", "c", "refines")
+    linked = filled.journal()[0].operation
+    filled.edit("b", importance=0.9)
+    with pytest.raises(UndoBlocked, match="c was linked from a") as blocked:
+        filled.undo(created)
+    assert blocked.value.later == (linked,)
+    filled.undo(created, cascade=True)
+    assert filled.get("c") is None
+    a, b = filled.get_many(["a", "b"])
+    assert (a.links, b.importance) == ((), 0.9)
+
+
+def test_a_link_that_is_older_than_its_target_does_not_block_the_undo_of_the_target(filled: MemoryStore) -> None:
+    filled.link("a", "c", "refines")
+    filled.remember("text of c", id="c", on_conflict="ignore")
+    filled.undo()
+    assert filled.get("c") is None
+
+
+def test_memories_of_one_operation_that_are_linked_with_each_other_are_undone_together(store: MemoryStore) -> None:
+    drafts = [store.draft(f"text of {id}", id=id, links=[Link(other, "refines")]) for id, other in ("ab", "ba")]
+    store.write("learn", new=drafts)
+    store.undo()
+    assert content(store) == []
+
+
+def test_a_relation_that_was_learned_from_a_link_stays_while_another_link_has_it(filled: MemoryStore) -> None:
+    filled.link("a", "b", "foretells")
+    first = filled.journal()[0].operation.batch
+    filled.link("b", "new", "foretells")
+    filled.undo(first)
+    assert filled.get_many(["a"])[0].links == ()
+    assert "foretells" in filled.relations()
+    filled.undo()
+    assert filled.edges(rel="foretells") == []
+
+
+def test_a_relation_that_somebody_registered_is_not_taken_from_links_that_have_it(filled: MemoryStore) -> None:
+    filled.register_relation("foretells", "what comes")
+    registered = filled.journal()[0]
+    filled.link("a", "b", "foretells")
+    with pytest.raises(UndoBlocked, match="'foretells' is in use"):
+        filled.undo(registered)
+    filled.undo(registered, cascade=True)
+    assert "foretells" not in filled.relations()
+    assert filled.get_many(["a"])[0].links == ()
+
+
+def test_an_undo_does_not_bring_back_a_link_to_a_memory_that_was_purged(filled: MemoryStore) -> None:
+    filled.link("a", "b", "refines")
+    filled.unlink("a", "b")
+    unlinked = filled.journal()[0]
+    filled.purge("b")
+    filled.undo(unlinked)
+    assert filled.get_many(["a"])[0].links == ()

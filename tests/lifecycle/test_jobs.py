@@ -49,6 +49,10 @@ def prepare(name: str, store: MemoryStore, clock: Turned) -> int:
         clock.at -= 40 * DAY
         store.remember("long ago")
         clock.at += 40 * DAY
+    if name == "trash":
+        clock.at -= 40 * DAY
+        store.forget(*(store.remember(text).id for text in ("x", "y")))
+        clock.at += 40 * DAY
     store.remember("new and in use", importance=0.9)
     if name == "decay":
         return len(remember_old(store))
@@ -61,13 +65,7 @@ def prepare(name: str, store: MemoryStore, clock: Turned) -> int:
         )
     if name == "retain":
         return len([store.remember(text, expires_at=NOW - DAY) for text in "xyz"])
-    if name == "trash":
-        clock.at -= 40 * DAY
-        kept = [store.remember(text) for text in ("x", "y")]
-        store.forget(*(memory.id for memory in kept))
-        clock.at += 40 * DAY
-        return 2
-    return 1
+    return 2 if name == "trash" else 1
 
 
 DOING = [name for name in JOBS if name not in ("backup", "reindex")]

@@ -24,5 +24,5 @@ def mind_at(path: Path | str, watch: Watch, agent: str = "planner") -> Cognitive
     return CognitiveMemory(agent, store=store)
 
 
-def acts(mind: CognitiveMemory) -> int:
+def operations(mind: CognitiveMemory) -> int:
     return len({entry.operation.batch for entry in mind.store.journal(limit=None)})

@@ -52,8 +52,8 @@ def test_the_concept_is_read_as_well() -> None:
 
 
 def test_the_answer_names_the_word_that_decided() -> None:
-    found = classify("What HAPPENED at sea")
-    assert (found.word, found.reason) == ("HAPPENED", "«HAPPENED» tells what happened")
+    result = classify("What HAPPENED at sea")
+    assert (result.word, result.reason) == ("HAPPENED", "«HAPPENED» tells what happened")
     assert classify("The sea is wide").word == ""
 
 

@@ -12,7 +12,7 @@ import pytest
 from nacre.errors import InvalidInput, MemoryNotFound, UndoRefused, UnknownName
 from nacre.minds import cognitive as procedures
 from nacre.minds.cognitive import CAPACITY, MAX_LINKS, CognitiveMemory, MemoryCategory, SemanticFact
-from tests.minds.cognitive_factory import MORNING, Watch, acts, mind_at
+from tests.minds.cognitive_factory import MORNING, Watch, mind_at, operations
 
 WRITER = """
 import sys
@@ -50,10 +50,10 @@ def test_an_index_may_be_given_and_counting_goes_on_above_the_highest(mind: Cogn
 
 
 def test_the_order_is_that_of_the_index_however_episodes_were_written(mind: CognitiveMemory) -> None:
-    given = [9, 2, 30, 1, 14, 30, 5, 8]
-    for index in given:
+    values = [9, 2, 30, 1, 14, 30, 5, 8]
+    for index in values:
         mind.store_episode(f"number {index}", "s", temporal_index=index)
-    assert indexes(mind) == sorted(given, reverse=True)
+    assert indexes(mind) == sorted(values, reverse=True)
     for limit in range(1, 9):
         assert [each.temporal_index for each in mind.get_episodes(limit=limit)] == indexes(mind)[:limit]
     for index in range(12):
@@ -127,9 +127,9 @@ def test_undo_takes_an_episode_back(mind: CognitiveMemory) -> None:
 @pytest.mark.accepts("A4.5")
 def test_the_oldest_episodes_become_one_summary_in_one_act(mind: CognitiveMemory) -> None:
     ids = [mind.store_episode(f"step {number} went well", "s") for number in range(4)]
-    before = acts(mind)
+    before = operations(mind)
     made = mind.consolidate_episodes(batch_size=3)
-    assert made is not None and made.startswith("con_") and acts(mind) == before + 1
+    assert made is not None and made.startswith("con_") and operations(mind) == before + 1
     assert [episode.content for episode in mind.get_episodes()] == ["step 3 went well"]
     everything = mind.get_episodes(include_compressed=True)
     assert [episode.compressed for episode in everything] == [False, True, True, True]
@@ -161,9 +161,9 @@ def test_the_lowest_numbers_are_consolidated_first_whenever_they_were_written(mi
 
 def test_too_few_episodes_are_left_as_they_are(mind: CognitiveMemory) -> None:
     mind.store_episode("alone", "s")
-    before = acts(mind)
+    before = operations(mind)
     assert mind.consolidate_episodes() is None and mind.consolidate_episodes(batch_size=2) is None
-    assert acts(mind) == before and indexes(mind) == [1]
+    assert operations(mind) == before and indexes(mind) == [1]
     with pytest.raises(InvalidInput, match="batch_size"):
         mind.consolidate_episodes(batch_size=0)
 
@@ -230,12 +230,12 @@ def test_the_limit_takes_the_newest_observations(mind: CognitiveMemory) -> None:
 @pytest.mark.accepts("A4.2")
 def test_attention_makes_an_episode_and_a_tie_in_one_act(mind: CognitiveMemory) -> None:
     id = mind.record_sensory("error", "out of memory in worker 3")
-    before = acts(mind)
+    before = operations(mind)
     episode = mind.attend_to_sensory(id, "second time today")
-    assert episode is not None and episode.startswith("epi_") and acts(mind) == before + 1
-    (found,) = mind.get_episodes()
-    assert found.content == "[error] out of memory in worker 3 -- attended: second time today"
-    assert (found.source_label, found.temporal_index) == ("sensory-attention", 1)
+    assert episode is not None and episode.startswith("epi_") and operations(mind) == before + 1
+    (result,) = mind.get_episodes()
+    assert result.content == "[error] out of memory in worker 3 -- attended: second time today"
+    assert (result.source_label, result.temporal_index) == ("sensory-attention", 1)
     (edge,) = mind.store.edges(out_of=[id])
     assert (edge.target, edge.rel) == (episode, "attended_to")
     assert mind.store.get(id) is not None and "attended_to" in mind.store.relations()
@@ -253,9 +253,9 @@ def test_attention_to_nothing_or_to_what_has_expired_is_none(mind: CognitiveMemo
     id = mind.record_sensory("error", "a crash", ttl_seconds=5)
     episode = mind.store_episode("no observation", "test")
     watch.now += 5
-    before = acts(mind)
+    before = operations(mind)
     assert [mind.attend_to_sensory(each, "why") for each in ("nothing", id, episode)] == [None, None, None]
-    assert acts(mind) == before
+    assert operations(mind) == before
 
 
 def test_what_has_expired_is_pruned_for_good_in_one_act(mind: CognitiveMemory, watch: Watch) -> None:
@@ -263,9 +263,9 @@ def test_what_has_expired_is_pruned_for_good_in_one_act(mind: CognitiveMemory, w
         mind.record_sensory("log", f"passing line {number}", ttl_seconds=10)
     kept = mind.record_sensory("log", "a lasting line", ttl_seconds=100)
     watch.now += 10
-    before = acts(mind)
-    assert mind.prune_expired_sensory() == 3 and acts(mind) == before + 1
-    assert mind.prune_expired_sensory() == 0 and acts(mind) == before + 1
+    before = operations(mind)
+    assert mind.prune_expired_sensory() == 3 and operations(mind) == before + 1
+    assert mind.prune_expired_sensory() == 0 and operations(mind) == before + 1
     assert [item.node_id for item in mind.get_recent_sensory()] == [kept]
     assert "passing line" not in str([(entry.before, entry.after) for entry in mind.store.journal(limit=None)])
 
@@ -309,10 +309,10 @@ def test_a_full_task_gives_up_its_least_relevant_slot_in_one_act(mind: Cognitive
     for number in range(CAPACITY):
         mind.push_working("item", f"slot {number}", "task", relevance=float(number or 3))
     mind.push_working("item", "of another task", "other", relevance=0.0)
-    before = acts(mind)
+    before = operations(mind)
     mind.push_working("item", "the newcomer", "task", relevance=0.5)
     contents = [slot.content for slot in mind.get_working("task")]
-    assert acts(mind) == before + 1 and len(contents) == CAPACITY == mind.WORKING_MEMORY_CAPACITY == 20
+    assert operations(mind) == before + 1 and len(contents) == CAPACITY == mind.WORKING_MEMORY_CAPACITY == 20
     assert "slot 1" not in contents and contents[-1] == "the newcomer"
     assert len(mind.get_working("other")) == 1
     mind.store.undo()
@@ -330,10 +330,10 @@ def test_a_cleared_task_is_empty_and_undo_fills_it_again(mind: CognitiveMemory) 
     for content in ("one", "two"):
         mind.push_working("item", content, "task")
     mind.push_working("item", "three", "other")
-    before = acts(mind)
-    assert mind.clear_working("task") == 2 and acts(mind) == before + 1
+    before = operations(mind)
+    assert mind.clear_working("task") == 2 and operations(mind) == before + 1
     assert mind.get_working("task") == [] and len(mind.get_working("other")) == 1
-    assert mind.clear_working("task") == 0 and acts(mind) == before + 1
+    assert mind.clear_working("task") == 0 and operations(mind) == before + 1
     mind.store.undo()
     assert len(mind.get_working("task")) == 2
 
@@ -345,8 +345,8 @@ def test_relevance_must_be_a_number(mind: CognitiveMemory, relevance: float) -> 
     assert mind.get_working("task") == []
 
 
-def concepts(found: list[SemanticFact]) -> list[str]:
-    return [fact.concept for fact in found]
+def concepts(results: list[SemanticFact]) -> list[str]:
+    return [fact.concept for fact in results]
 
 
 def test_a_fact_comes_back_as_it_was_given(mind: CognitiveMemory) -> None:
@@ -401,8 +401,8 @@ def test_only_the_first_six_keywords_are_looked_for(mind: CognitiveMemory) -> No
 def test_the_native_retriever_asks_the_stores_own_recall(mind: CognitiveMemory) -> None:
     mind.store_fact("Harbour", "ships wait in the harbour", 0.4)
     mind.store_fact("Market", "the harbour market sells fish", 0.9)
-    found = mind.search_facts("ships in the harbour", retriever="native")
-    assert concepts(found)[0] == "Harbour", "how well it answers counts, not how sure it is"
+    matches = mind.search_facts("ships in the harbour", retriever="native")
+    assert concepts(matches)[0] == "Harbour", "how well it answers counts, not how sure it is"
     assert concepts(mind.search_facts("ships in the harbour")) == ["Market", "Harbour"]
     assert "Harbour" not in concepts(mind.search_facts("ships in harbour", min_confidence=0.5, retriever="native"))
     with pytest.raises(UnknownName, match="retriever"):
@@ -412,10 +412,10 @@ def test_the_native_retriever_asks_the_stores_own_recall(mind: CognitiveMemory) 
 def test_facts_that_resemble_each_other_are_tied_in_the_same_act(mind: CognitiveMemory) -> None:
     old = mind.store_fact("Python version", "the service runs on Python 3.11")
     mind.store_fact("Lunch", "the Python of the zoo is fed on Thursdays, the service is free")
-    before = acts(mind)
+    before = operations(mind)
     new = mind.store_fact("Python version", "the service now runs on Python 3.12")
     (edge,) = mind.store.edges(out_of=[new])
-    assert (edge.target, edge.rel) == (old, "similar_to") and 0.3 < edge.weight < 1 and acts(mind) == before + 1
+    assert (edge.target, edge.rel) == (old, "similar_to") and 0.3 < edge.weight < 1 and operations(mind) == before + 1
     mind.store.undo()
     assert mind.store.edges() == [] and len(mind.get_all_facts()) == 2
 
@@ -450,9 +450,9 @@ def test_confidence_lies_between_none_and_full(mind: CognitiveMemory, confidence
 
 def test_a_procedure_comes_back_with_its_steps_and_prerequisites(mind: CognitiveMemory) -> None:
     id = mind.store_procedure("release a version", ["run the tests", "tag it"], ["a clean tree"])
-    (found,) = mind.recall_procedure("how to release")
-    assert (found.node_id, found.name, found.steps) == (id, "release a version", ["run the tests", "tag it"])
-    assert (found.prerequisites, found.usage_count) == (["a clean tree"], 0) and id.startswith("proc_")
+    (matches,) = mind.recall_procedure("how to release")
+    assert (matches.node_id, matches.name, matches.steps) == (id, "release a version", ["run the tests", "tag it"])
+    assert (matches.prerequisites, matches.usage_count) == (["a clean tree"], 0) and id.startswith("proc_")
     assert [each.node_id for each in mind.recall_procedure("tests")] == [id], "its steps are searched too"
     assert mind.recall_procedure("cooking") == []
 
@@ -472,9 +472,9 @@ def test_a_recall_is_a_use_and_what_is_used_most_comes_first(mind: CognitiveMemo
 
 def test_a_use_is_no_act_and_stands_in_no_undos_way(mind: CognitiveMemory) -> None:
     mind.store_procedure("bake bread", ["knead"])
-    before = acts(mind)
+    before = operations(mind)
     mind.recall_procedure("bread")
-    assert acts(mind) == before
+    assert operations(mind) == before
     mind.store.undo()
     assert mind.recall_procedure("") == []
 
@@ -498,8 +498,8 @@ def test_a_procedure_without_steps_is_its_name_and_steps_are_a_list(mind: Cognit
 
 def test_a_procedure_that_the_store_was_told_in_words_has_one_step(mind: CognitiveMemory) -> None:
     mind.store.remember("Shake the bottle before pouring", type="procedural")
-    (found,) = mind.recall_procedure("bottle")
-    assert (found.name, found.steps) == (found.steps[0], ["Shake the bottle before pouring"])
+    (matches,) = mind.recall_procedure("bottle")
+    assert (matches.name, matches.steps) == (matches.steps[0], ["Shake the bottle before pouring"])
 
 
 def test_an_intention_goes_from_pending_to_triggered_to_resolved(mind: CognitiveMemory) -> None:
@@ -530,17 +530,17 @@ def test_the_most_urgent_comes_first_and_all_are_triggered_in_one_act(mind: Cogn
         watch.now += 1
         mind.store_prospective(description, "deploy", "look", priority=priority)
     mind.store_prospective("another", "vacation", "pack")
-    before = acts(mind)
+    before = operations(mind)
     assert [each.description for each in mind.check_triggers("we deploy now")] == ["high", "low", "also low"]
-    assert acts(mind) == before + 1
+    assert operations(mind) == before + 1
     mind.store.undo()
     assert len(mind.get_prospective()) == 4 and len(mind.check_triggers("deploy")) == 3
 
 
 def test_a_check_that_triggers_nothing_is_no_act(mind: CognitiveMemory) -> None:
     mind.store_prospective("greet Ada", "Ada", "say hello")
-    before = acts(mind)
-    assert mind.check_triggers("nobody is there") == [] and acts(mind) == before
+    before = operations(mind)
+    assert mind.check_triggers("nobody is there") == [] and operations(mind) == before
 
 
 def test_a_secret_in_a_trigger_is_kept_nowhere(mind: CognitiveMemory) -> None:
@@ -573,8 +573,8 @@ def test_statistics_count_what_can_be_seen_of_each_kind(mind: CognitiveMemory, w
     watch.now += 5
     mind.consolidate_episodes(batch_size=1)
     mind.clear_working("task")
-    found = mind.get_statistics()
-    assert (found["sensory"], found["working"], found["episodic"], found["total"]) == (0, 0, 1, 4)
+    result = mind.get_statistics()
+    assert (result["sensory"], result["working"], result["episodic"], result["total"]) == (0, 0, 1, 4)
 
 
 def test_agents_share_a_file_and_see_nothing_of_each_other(tmp_path: Path, watch: Watch) -> None:
@@ -604,8 +604,8 @@ def test_a_mind_closes_its_own_store_and_leaves_a_lent_one_open(
 def test_the_journal_names_the_agent_and_each_act(mind: CognitiveMemory) -> None:
     mind.store_episode("an event", "s")
     mind.push_working("goal", "x", "task")
-    told = [(entry.operation.name, entry.operation.actor) for entry in mind.store.journal(newest_first=False)]
-    assert told == [("store_episode", "planner"), ("push_working", "planner")]
+    result = [(entry.operation.name, entry.operation.actor) for entry in mind.store.journal(newest_first=False)]
+    assert result == [("store_episode", "planner"), ("push_working", "planner")]
 
 
 def store_all(mind: CognitiveMemory, watch: Watch, *names: str) -> None:

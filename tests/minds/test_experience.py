@@ -37,8 +37,8 @@ def test_the_timestamp_is_now_unless_it_is_given() -> None:
 
 
 def test_none_stands_for_what_is_not_given() -> None:
-    given: Any = None
-    bare = Experience(ExperienceType.INSIGHT, "a", "b", 1, given, given, given, given)
+    values: Any = None
+    bare = Experience(ExperienceType.INSIGHT, "a", "b", 1, values, values, values, values)
     assert isinstance(bare.timestamp, datetime)
     assert (bare.metadata, bare.tags) == ({}, [])
     assert bare.experience_id.startswith("exp_")
@@ -58,9 +58,14 @@ def test_none_stands_for_what_is_not_given() -> None:
     ],
 )
 def test_a_value_of_another_kind_is_a_type_error(field: str, value: object) -> None:
-    given: dict[str, Any] = {"experience_type": ExperienceType.SUCCESS, "context": "a", "outcome": "b", "confidence": 1}
+    values: dict[str, Any] = {
+        "experience_type": ExperienceType.SUCCESS,
+        "context": "a",
+        "outcome": "b",
+        "confidence": 1,
+    }
     with pytest.raises(TypeError, match=field):
-        Experience(**{**given, field: value})
+        Experience(**{**values, field: value})
 
 
 @pytest.mark.parametrize(
@@ -78,9 +83,14 @@ def test_a_value_of_another_kind_is_a_type_error(field: str, value: object) -> N
     ],
 )
 def test_a_value_outside_its_bounds_is_a_value_error(field: str, value: object) -> None:
-    given: dict[str, Any] = {"experience_type": ExperienceType.SUCCESS, "context": "a", "outcome": "b", "confidence": 1}
+    values: dict[str, Any] = {
+        "experience_type": ExperienceType.SUCCESS,
+        "context": "a",
+        "outcome": "b",
+        "confidence": 1,
+    }
     with pytest.raises(ValueError, match=r".+"):
-        Experience(**{**given, field: value})
+        Experience(**{**values, field: value})
 
 
 def test_the_longest_texts_are_taken() -> None:
@@ -89,9 +99,9 @@ def test_the_longest_texts_are_taken() -> None:
 
 def test_a_dictionary_and_back_changes_nothing() -> None:
     one = lived("a", "b", ExperienceType.INSIGHT, tags=["soil"], count=5, deep={"er": [1]})
-    told = one.to_dict()
-    assert told["experience_type"] == "insight" and told["timestamp"] == "2026-06-01T12:00:00"
-    assert vars(Experience.from_dict(told)) == vars(one)
+    result = one.to_dict()
+    assert result["experience_type"] == "insight" and result["timestamp"] == "2026-06-01T12:00:00"
+    assert vars(Experience.from_dict(result)) == vars(one)
 
 
 def test_a_dictionary_that_is_none_is_refused_by_name() -> None:

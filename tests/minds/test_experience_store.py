@@ -24,16 +24,16 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return ":memory:" if request.param == "memory" else str(tmp_path / "garden.db")
 
 
-def contexts(found: list[Experience]) -> list[str]:
-    return [each.context for each in found]
+def contexts(results: list[Experience]) -> list[str]:
+    return [each.context for each in results]
 
 
 def test_what_is_added_is_found_again_whole(path: str, clock: Clock) -> None:
     store = opened(path, clock)
     one = lived(tags=["trees"], kilos=31)
     assert store.add(one) == one.experience_id
-    (found,) = store.search("apple")
-    assert vars(found) == vars(one)
+    (matches,) = store.search("apple")
+    assert vars(matches) == vars(one)
     assert vars(store.get_experience(one.experience_id) or one) == vars(one)
 
 
@@ -213,10 +213,10 @@ def test_the_statistics_count_by_type(path: str, clock: Clock) -> None:
     store = opened(path, clock)
     for n, type in enumerate([ExperienceType.SUCCESS, ExperienceType.SUCCESS, ExperienceType.INSIGHT]):
         store.add(lived(f"case {n}", type=type))
-    told = store.get_statistics()
-    assert told["total_experiences"] == 3
-    assert told["by_type"] == {"success": 2, "failure": 0, "pattern": 0, "insight": 1}
-    assert told["storage_size_kb"] > 0  # type: ignore[operator]
+    result = store.get_statistics()
+    assert result["total_experiences"] == 3
+    assert result["by_type"] == {"success": 2, "failure": 0, "pattern": 0, "insight": 1}
+    assert result["storage_size_kb"] > 0  # type: ignore[operator]
 
 
 def test_the_tally_follows_every_kind_of_change(path: str, clock: Clock) -> None:
@@ -347,8 +347,8 @@ def test_a_secret_is_not_kept(path: str, clock: Clock) -> None:
     store = opened(path, clock)
     secret = "hunter" + "-" + "9281x"
     store.add(lived(f"logged in with password: {secret}"))
-    (found,) = store.search("logged")
-    assert secret not in found.context and "[REDACTED:password]" in found.context
+    (matches,) = store.search("logged")
+    assert secret not in matches.context and "[REDACTED:password]" in matches.context
 
 
 @pytest.mark.parametrize("bounds", [{"max_age_days": 0}, {"max_experiences": -1}, {"max_memory_mb": 0}])

@@ -26,9 +26,9 @@ def filled(mind: HierarchicalMemory) -> dict[str, str]:
 
 
 def essence(mind: HierarchicalMemory) -> Any:
-    whole = json.loads(json.dumps(mind.export_graph()).replace(mind.agent_name, "AGENT"))
-    del whole["exported_at"]
-    return whole
+    full = json.loads(json.dumps(mind.export_graph()).replace(mind.agent_name, "AGENT"))
+    del full["exported_at"]
+    return full
 
 
 def foreign(*superseded: tuple[str, str]) -> dict[str, Any]:
@@ -56,15 +56,15 @@ def test_a_round_trip_to_another_agent_loses_nothing(mind: HierarchicalMemory, t
 
 def test_the_export_has_the_four_kinds_of_edges_and_counts(mind: HierarchicalMemory) -> None:
     names = filled(mind)
-    whole: Any = mind.export_to_json()
-    assert whole["agent_name"] == mind.agent_name and whole["format_version"]
-    assert whole["statistics"]["semantic_node_count"] == 4 and whole["statistics"]["episodic_node_count"] == 1
-    (passed,) = whole["transitioned_to_edges"]
+    full: Any = mind.export_to_json()
+    assert full["agent_name"] == mind.agent_name and full["format_version"]
+    assert full["statistics"]["semantic_node_count"] == 4 and full["statistics"]["episodic_node_count"] == 1
+    (passed,) = full["transitioned_to_edges"]
     assert (passed["source_id"], passed["target_id"]) == (names["new"], names["old"])
     assert (passed["from_value"], passed["to_value"], passed["turn"]) == ("9", "7", 2)
     for kind in ("similar_to", "derives_from", "supersedes"):
-        assert whole[f"{kind}_edges"], kind
-    (episode,) = whole["episodic_nodes"]
+        assert full[f"{kind}_edges"], kind
+    (episode,) = full["episodic_nodes"]
     assert episode["source_label"] == "log of May"
 
 
@@ -115,9 +115,9 @@ def test_a_merge_keeps_what_is_there_and_adds_the_rest(mind: HierarchicalMemory)
     mine = mind.store_knowledge("Gulls nest on roofs", "gulls")
     counts = mind.import_graph(saved, merge=True)
     assert (counts["skipped"], counts["semantic_nodes_imported"]) == (4, 1)
-    found = {node.node_id: node.content for node in mind.get_all_knowledge()}
-    assert found[names["crane"]] == "The crane lifts 45 tons"
-    assert names["loose"] in found and mine in found
+    result = {node.node_id: node.content for node in mind.get_all_knowledge()}
+    assert result[names["crane"]] == "The crane lifts 45 tons"
+    assert names["loose"] in result and mine in result
 
 
 def test_a_merge_ties_what_is_there_to_what_is_new(mind: HierarchicalMemory, tmp_path: Path) -> None:
@@ -136,8 +136,8 @@ def test_a_merge_ties_what_is_there_to_what_is_new(mind: HierarchicalMemory, tmp
 
 def test_files_of_other_programs_are_read_and_each_fact_gets_one_heir(mind: HierarchicalMemory) -> None:
     mind.import_graph(foreign(("c", "a"), ("b", "a"), ("c", "b")))
-    heirs = {memory.id: memory.superseded_by for memory in mind.store.iterate(include_superseded=True)}
-    assert heirs == {"a": "b", "b": "c", "c": ""}
+    successors = {memory.id: memory.superseded_by for memory in mind.store.iterate(include_superseded=True)}
+    assert successors == {"a": "b", "b": "c", "c": ""}
     former = mind.store.get("a")
     assert former is not None and former.valid_until is not None
     assert ("c", "a", "transitioned_to") in {edge[:3] for edge in mind.store.edges()}

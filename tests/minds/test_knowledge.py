@@ -40,8 +40,8 @@ def test_whole_words_are_found_beyond_the_newest(mind: HierarchicalMemory, monke
 @pytest.mark.parametrize("query", ["", "  ", "of it", "a"])
 def test_a_question_without_words_finds_nothing(mind: HierarchicalMemory, query: str) -> None:
     mind.store_knowledge("It is of use")
-    found = mind.retrieve_subgraph(query)
-    assert (found.nodes, found.edges, found.query) == ([], [], query)
+    result = mind.retrieve_subgraph(query)
+    assert (result.nodes, result.edges, result.query) == ([], [], query)
 
 
 @pytest.mark.accepts("A2.11")
@@ -107,8 +107,8 @@ def test_the_chain_of_versions_comes_along_and_is_marked(mind: HierarchicalMemor
     first = mind.store_knowledge("Marta Ruiz has 3 tugs", "Marta Ruiz tugs", temporal_metadata=turn(1))
     second = mind.store_knowledge("Marta Ruiz has 5 tugs", "Marta Ruiz tugs", temporal_metadata=turn(2))
     third = mind.store_knowledge("8 tugs: flagship Albatros", "Marta Ruiz tugs", temporal_metadata=turn(3))
-    found = mind.retrieve_subgraph("albatros", max_depth=0)
-    by_id = {node.node_id: node for node in found.nodes}
+    result = mind.retrieve_subgraph("albatros", max_depth=0)
+    by_id = {node.node_id: node for node in result.nodes}
     assert by_id.keys() == {first, second, third}
     assert by_id[second].metadata["superseded_by"] == third
     assert by_id[first].metadata["superseded"] is True and "superseded" not in by_id[third].metadata
@@ -144,8 +144,8 @@ def test_what_is_trashed_or_archived_does_not_come_back(mind: HierarchicalMemory
 def test_the_native_retriever_finds_what_recall_finds(mind: HierarchicalMemory) -> None:
     mind.store_knowledge("Wet rope rots", "rope")
     mind.store_knowledge("Bread needs salt", "kitchen")
-    found = mind.retrieve_subgraph("rope that rots", retriever="native", max_nodes=1)
-    assert [node.content for node in found.nodes] == ["Wet rope rots"]
+    result = mind.retrieve_subgraph("rope that rots", retriever="native", max_nodes=1)
+    assert [node.content for node in result.nodes] == ["Wet rope rots"]
 
 
 @pytest.mark.parametrize(
@@ -195,11 +195,11 @@ def test_concepts_are_searched_by_any_of_the_words(mind: HierarchicalMemory) -> 
 
 def test_the_aliases_give_dicts_that_readers_of_experiences_know(mind: HierarchicalMemory) -> None:
     id = mind.store_fact("Wet rope rots", "rope", 0.6, tags=["deck"])
-    (found,) = mind.search_facts("rope")
-    assert found == mind.get_all_facts()[0]
-    assert (found["node_id"], found["experience_id"]) == (id, id)
-    assert (found["content"], found["concept"], found["confidence"]) == ("Wet rope rots", "rope", 0.6)
-    assert (found["outcome"], found["context"], found["tags"]) == ("Wet rope rots", "rope", ["deck"])
+    (matches,) = mind.search_facts("rope")
+    assert matches == mind.get_all_facts()[0]
+    assert (matches["node_id"], matches["experience_id"]) == (id, id)
+    assert (matches["content"], matches["concept"], matches["confidence"]) == ("Wet rope rots", "rope", 0.6)
+    assert (matches["outcome"], matches["context"], matches["tags"]) == ("Wet rope rots", "rope", ["deck"])
 
 
 @pytest.fixture
@@ -225,8 +225,8 @@ def known(mind: HierarchicalMemory) -> HierarchicalMemory:
     ],
 )
 def test_each_aggregation_answers(known: HierarchicalMemory, kind: str, count: int, items: object) -> None:
-    found = known.execute_aggregation(kind)
-    assert (found["count"], found.get("items")) == (count, items)
+    result = known.execute_aggregation(kind)
+    assert (result["count"], result.get("items")) == (count, items)
 
 
 def test_an_entity_narrows_it_down(known: HierarchicalMemory) -> None:

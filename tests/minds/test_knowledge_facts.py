@@ -19,16 +19,16 @@ __all__ = ["mind"]
 
 
 def kept(mind: HierarchicalMemory, id: str) -> Memory:
-    found = mind.store.get(id)
-    assert found is not None
-    return found
+    result = mind.store.get(id)
+    assert result is not None
+    return result
 
 
-def ties(mind: HierarchicalMemory, id: str, rel: str) -> dict[str, Link]:
+def links(mind: HierarchicalMemory, id: str, rel: str) -> dict[str, Link]:
     return {link.to: link for link in kept(mind, id).links if link.rel == rel}
 
 
-def acts(mind: HierarchicalMemory) -> int:
+def operations(mind: HierarchicalMemory) -> int:
     return len({entry.operation.batch for entry in mind.store.journal(limit=None)})
 
 
@@ -69,7 +69,7 @@ def test_a_fact_is_derived_from_its_episode_and_shows_the_label(mind: Hierarchic
     episode = mind.store_episode("The whole log of March", "harbour log")
     assert episode.startswith("epi_") and kept(mind, episode).type == "episodic"
     fact = mind.store_knowledge("The crane lifts forty tons", "crane", source_id=episode)
-    assert list(ties(mind, fact, "derived_from")) == [episode]
+    assert list(links(mind, fact, "derived_from")) == [episode]
     (node,) = mind.get_all_knowledge()
     assert (node.source_id, node.metadata["source_label"]) == (episode, "harbour log")
 
@@ -84,8 +84,8 @@ def test_a_source_that_is_no_episode_here_is_remembered_without_a_tie(mind: Hier
 def test_a_later_fact_supersedes_the_earlier_one_that_it_contradicts(mind: HierarchicalMemory) -> None:
     old, new = fleet(mind, 7, 1), fleet(mind, 9, 2)
     assert kept(mind, old).superseded_by == new
-    assert list(ties(mind, new, "supersedes")) == [old]
-    assert ties(mind, new, "transitioned_to")[old].data == {
+    assert list(links(mind, new, "supersedes")) == [old]
+    assert links(mind, new, "transitioned_to")[old].data == {
         "from_value": "9", "to_value": "7", "turn": 2, "transition_type": "update",
     }  # fmt: skip
 
@@ -111,7 +111,7 @@ def test_a_fact_that_is_told_late_stands_behind_the_newer_one(mind: Hierarchical
     late = fleet(mind, 7, 2)
     assert kept(mind, late).superseded_by == new
     assert kept(mind, late).confidence == pytest.approx(0.4)
-    assert ties(mind, new, "transitioned_to")[late].data["from_value"] == "9"
+    assert links(mind, new, "transitioned_to")[late].data["from_value"] == "9"
 
 
 @pytest.mark.parametrize("index", [0, -3])
@@ -145,29 +145,29 @@ def test_resembling_facts_are_tied_with_their_likeness(mind: HierarchicalMemory)
     first = mind.store_knowledge("The red crane lifts heavy iron", "red crane", tags=["quay"])
     second = mind.store_knowledge("The red crane lifts heavy timber", "red crane", tags=["quay"])
     unlike = mind.store_knowledge("Gulls nest on roofs", "gulls")
-    assert 0.3 < ties(mind, second, "similar_to")[first].weight <= 1
-    assert ties(mind, unlike, "similar_to") == {}
+    assert 0.3 < links(mind, second, "similar_to")[first].weight <= 1
+    assert links(mind, unlike, "similar_to") == {}
 
 
 @pytest.mark.accepts("A2.7")
 def test_a_strong_resemblance_tells_of_contradicting_numbers(mind: HierarchicalMemory) -> None:
     first = mind.store_knowledge("The red crane lifts 40 tons of iron", "red crane")
     second = mind.store_knowledge("The red crane lifts 50 tons of iron", "red crane")
-    assert ties(mind, second, "similar_to")[first].data == {"contradiction": True, "conflicting_values": "50 vs 40"}
+    assert links(mind, second, "similar_to")[first].data == {"contradiction": True, "conflicting_values": "50 vs 40"}
 
 
 def test_only_recent_facts_are_compared(mind: HierarchicalMemory) -> None:
     mind.store_knowledge("The red crane lifts heavy iron", "red crane")
     mind.store.remember_many([{"text": f"w{n}x y{n}z", "type": "semantic"} for n in range(RECENT)])
     late = mind.store_knowledge("The red crane lifts heavy timber", "red crane")
-    assert ties(mind, late, "similar_to") == {}
+    assert links(mind, late, "similar_to") == {}
 
 
 def test_storing_is_one_act_and_undo_takes_all_of_it_back(mind: HierarchicalMemory) -> None:
     old = fleet(mind, 7, 1)
-    before, stood = acts(mind), kept(mind, old)
+    before, stood = operations(mind), kept(mind, old)
     new = fleet(mind, 9, 2)
-    assert acts(mind) == before + 1
+    assert operations(mind) == before + 1
     mind.store.undo()
     assert mind.store.get(new) is None
     back = kept(mind, old)
@@ -180,10 +180,10 @@ def test_a_plan_that_another_process_overtook_is_made_again(tmp_path: Path, monk
     write, between = mine.store.write, [lambda: fleet(theirs, 9, 2)]
     seconds: list[str] = []
 
-    def write_after_another(*act: Any, **what: Any) -> list[Memory]:
+    def write_after_another(*operation: Any, **what: Any) -> list[Memory]:
         if between:
             seconds.append(between.pop()())
-        return write(*act, **what)
+        return write(*operation, **what)
 
     monkeypatch.setattr(mine.store, "write", write_after_another)
     third = fleet(mine, 12, 3)

@@ -23,7 +23,7 @@ def discovered(type: str, times: int, **more: Json) -> list[dict[str, Json]]:
     return [{"type": type, "file": f"bed_{n}.py", **more} for n in range(times)]
 
 
-def told(detector: PatternDetector, discoveries: list[dict[str, Json]]) -> PatternDetector:
+def output(detector: PatternDetector, discoveries: list[dict[str, Json]]) -> PatternDetector:
     for each in discoveries:
         detector.add_discovery(each)
     return detector
@@ -52,21 +52,21 @@ def test_a_discovery_that_is_no_mapping_is_refused() -> None:
 
 
 def test_occurrences_are_counted_by_key_and_by_type() -> None:
-    detector = told(PatternDetector(), [{"type": "gap", "file": f"guide_{n}.md"} for n in range(3)])
+    detector = output(PatternDetector(), [{"type": "gap", "file": f"guide_{n}.md"} for n in range(3)])
     assert detector.get_occurrence_count("gap") == detector.get_occurrence_count("guide_gap") == 3
     assert detector.get_occurrence_count("ga") == 0
 
 
 def test_a_pattern_is_recognised_at_the_threshold_and_not_before() -> None:
-    detector = told(PatternDetector(threshold=3), discovered("blight", 2))
+    detector = output(PatternDetector(threshold=3), discovered("blight", 2))
     assert not detector.is_pattern_recognized("blight") and detector.get_recognized_patterns() == []
-    told(detector, discovered("blight", 1))
+    output(detector, discovered("blight", 1))
     assert detector.is_pattern_recognized("blight")
 
 
 @pytest.mark.accepts("A11.1")
 def test_a_recognised_pattern_is_an_experience_that_says_what_to_do() -> None:
-    (pattern,) = told(PatternDetector(max_examples=4), discovered("late_frost", 7)).get_recognized_patterns()
+    (pattern,) = output(PatternDetector(max_examples=4), discovered("late_frost", 7)).get_recognized_patterns()
     assert pattern.experience_type is ExperienceType.PATTERN
     assert "late_frost" in pattern.context and len(pattern.context) > 20
     assert "check" in pattern.outcome and "late frost" in pattern.outcome
@@ -107,7 +107,7 @@ def test_confidence_stays_between_its_floor_and_its_ceiling() -> None:
 
 
 def test_a_pattern_that_fails_is_no_longer_told() -> None:
-    detector = told(PatternDetector(), discovered("moon_sowing", 3))
+    detector = output(PatternDetector(), discovered("moon_sowing", 3))
     for _ in range(10):
         detector.validate_pattern("moon_sowing", success=False)
     assert detector.get_recognized_patterns() == []
@@ -116,13 +116,13 @@ def test_a_pattern_that_fails_is_no_longer_told() -> None:
 
 
 def test_known_patterns_are_left_out() -> None:
-    found = discovered("blight", 3) + discovered("slugs", 4) + discovered("drought", 2)
-    assert len(recognize_patterns(found)) == 2
-    known = [each for each in recognize_patterns(found) if "blight" in each.context]
-    assert ["slugs" in each.context for each in recognize_patterns(found, known)] == [True]
+    result = discovered("blight", 3) + discovered("slugs", 4) + discovered("drought", 2)
+    assert len(recognize_patterns(result)) == 2
+    known = [each for each in recognize_patterns(result) if "blight" in each.context]
+    assert ["slugs" in each.context for each in recognize_patterns(result, known)] == [True]
     by_hand = [Experience(ExperienceType.PATTERN, "slugs again", "collect them", 0.9)]
-    assert ["blight" in each.context for each in recognize_patterns(found, by_hand)] == [True]
-    assert len(recognize_patterns(found, threshold=2)) == 3
+    assert ["blight" in each.context for each in recognize_patterns(result, by_hand)] == [True]
+    assert len(recognize_patterns(result, threshold=2)) == 3
 
 
 def test_a_threshold_of_nothing_is_refused() -> None:

@@ -184,13 +184,13 @@ def test_what_grows_by_its_marks_still_fits() -> None:
 def test_what_is_added_is_scrubbed_tagged_and_found(tmp_path: Path) -> None:
     with SecureMemoryBackend("gardener", able(), storage_path=tmp_path) as backend:
         backend.add_experience(lived(f"opened the shed with password: {SECRET}"))
-        (found,) = backend.search("shed")
-        assert SECRET not in found.context and SCRUBBED in found.tags
+        (matches,) = backend.search("shed")
+        assert SECRET not in matches.context and SCRUBBED in matches.tags
 
 
 def test_types_that_are_not_allowed_are_neither_stored_nor_told(tmp_path: Path) -> None:
-    with ExperienceStore("gardener", storage_path=tmp_path) as whole:
-        whole.add(lived("seen before", type=ExperienceType.INSIGHT))
+    with ExperienceStore("gardener", storage_path=tmp_path) as full:
+        full.add(lived("seen before", type=ExperienceType.INSIGHT))
     can = able(allowed_experience_types=[ExperienceType.SUCCESS])
     with SecureMemoryBackend("gardener", can, storage_path=tmp_path) as backend:
         backend.add_experience(lived("mine"))
@@ -206,8 +206,8 @@ def test_types_that_are_not_allowed_are_neither_stored_nor_told(tmp_path: Path) 
 
 
 def test_patterns_need_a_permission_of_their_own(tmp_path: Path) -> None:
-    with ExperienceStore("gardener", storage_path=tmp_path) as whole:
-        whole.add(lived("blight recurs", type=ExperienceType.PATTERN))
+    with ExperienceStore("gardener", storage_path=tmp_path) as full:
+        full.add(lived("blight recurs", type=ExperienceType.PATTERN))
     with SecureMemoryBackend("gardener", able(can_access_patterns=False), storage_path=tmp_path) as backend:
         assert backend.search("blight") == []
         with pytest.raises(AccessDenied):
@@ -249,9 +249,9 @@ def test_a_dear_question_is_refused_and_a_poor_agent_can_still_write(tmp_path: P
 
 
 def test_the_store_of_an_agent_is_opened_once_more(tmp_path: Path) -> None:
-    whole = ExperienceStore("gardener", storage_path=tmp_path)
-    whole.add(lived("known to all"))
-    with SecureMemoryBackend(whole, able()) as backend:
+    full = ExperienceStore("gardener", storage_path=tmp_path)
+    full.add(lived("known to all"))
+    with SecureMemoryBackend(full, able()) as backend:
         assert len(backend.search("known")) == 1
     with pytest.raises(ValueError, match="cannot be opened again"):
         SecureMemoryBackend(opened(":memory:", Clock()), able())

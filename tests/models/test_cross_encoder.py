@@ -175,7 +175,7 @@ def test_a_broken_graph_is_reported_in_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("graph", "told"),
+    ("graph", "output"),
     [
         ("g (int64[n, s] input_ids, int64[n, s] position_ids) => (int64[n, s] x) {x = Add (input_ids, position_ids)}",
          "takes input_ids, position_ids"),
@@ -186,8 +186,8 @@ def test_a_broken_graph_is_reported_in_one_line(tmp_path: Path) -> None:
          "m = ReduceMin <axes = [1], keepdims = 0> (f)\n n = Neg (m)\n x = Log (n)}", "not finite"),
     ],
 )  # fmt: skip
-def test_a_graph_that_is_not_a_cross_encoder_is_refused(tmp_path: Path, graph: str, told: str) -> None:
-    with pytest.raises(RerankingError, match=told):
+def test_a_graph_that_is_not_a_cross_encoder_is_refused(tmp_path: Path, graph: str, output: str) -> None:
+    with pytest.raises(RerankingError, match=output):
         CrossEncoder(write_cross_encoder(tmp_path, graph)).score("cat", ["dog"])
 
 
@@ -217,13 +217,13 @@ def test_the_positions_of_the_model_are_not_exceeded(tmp_path: Path) -> None:
 
 def test_runs_hold_pairs_of_one_length_and_are_bounded() -> None:
     lengths = [8, 512, 8, 512, 512, 512, 512, 9]
-    found = list(runs(lengths, TOKENS_A_RUN))
-    assert sorted(position for run in found for position in run) == list(range(len(lengths)))
-    assert all(len({lengths[position] for position in run}) == 1 for run in found)
-    assert all(sum(lengths[position] for position in run) <= TOKENS_A_RUN for run in found)
+    result = list(runs(lengths, TOKENS_A_RUN))
+    assert sorted(position for run in result for position in run) == list(range(len(lengths)))
+    assert all(len({lengths[position] for position in run}) == 1 for run in result)
+    assert all(sum(lengths[position] for position in run) <= TOKENS_A_RUN for run in result)
 
 
 def test_naming_a_reranker_imports_nothing_heavy() -> None:
     asked = "import sys; from nacre.models.cross_encoder import CrossEncoder; CrossEncoder('.'); print(*sys.modules)"
-    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
-    assert {"numpy", "onnxruntime", "tokenizers"} & {*told} == set()
+    result = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
+    assert {"numpy", "onnxruntime", "tokenizers"} & {*result} == set()

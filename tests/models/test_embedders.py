@@ -81,9 +81,9 @@ def test_anything_but_two_rows_of_numbers_is_refused(values: list[object]) -> No
 
 
 def test_the_given_array_is_not_changed() -> None:
-    given = np.zeros((1, 2), np.float32)
-    unit_rows(given, 1)
-    assert not given.any()
+    values = np.zeros((1, 2), np.float32)
+    unit_rows(values, 1)
+    assert not values.any()
 
 
 def test_tokens_are_estimated_by_words_or_by_length_whichever_is_more() -> None:

@@ -25,10 +25,10 @@ def test_the_system_text_comes_before_the_prompt() -> None:
     assert FunctionLanguageModel(lambda prompt: prompt, "echo").complete("p", system="s") == "s\n\np"
 
 
-@pytest.mark.parametrize("given", ["", "  ", None, 3])
-def test_a_function_that_returns_no_text_is_an_error_with_a_remedy(given: object) -> None:
+@pytest.mark.parametrize("values", ["", "  ", None, 3])
+def test_a_function_that_returns_no_text_is_an_error_with_a_remedy(values: object) -> None:
     with pytest.raises(LanguageModelError, match="Return some text for every prompt"):
-        FunctionLanguageModel(lambda _: given, "odd").complete("p")  # type: ignore[arg-type, return-value]
+        FunctionLanguageModel(lambda _: values, "odd").complete("p")  # type: ignore[arg-type, return-value]
 
 
 def answering(answer: str) -> LanguageModelReranker:

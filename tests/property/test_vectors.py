@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,10 +15,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from nacre.model import Filter
 from nacre.protocols import Chunk, Derived, Vectors, Words
 from nacre.storage.sqlite import SQLiteBackend, vectors
-from nacre.storage.sqlite.vectors import RESCORED, SignIndex
+from nacre.storage.sqlite.vectors import RESCORED, Index
 from tests.samples import digest_of, memory
 
 DIMENSIONS = 16
+NO_FILE = apsw.Connection(":memory:")  # an index without signs reads nothing
 SPACES = ("one", "two")
 
 
@@ -27,8 +29,8 @@ def random_rows(random: np.random.Generator, count: int, dimensions: int = DIMEN
     return rows
 
 
-def filled(rows: Vectors) -> SignIndex:
-    index = SignIndex(rows.shape[1])
+def filled(rows: Vectors) -> Index:
+    index = Index(rows.shape[1])
     numbers = np.arange(1, len(rows) + 1)
     for start in range(0, len(rows), 37):
         part = slice(start, start + 37)
@@ -41,7 +43,7 @@ def filled(rows: Vectors) -> SignIndex:
     limit=st.integers(1, 20), gone=st.sets(st.integers(1, RESCORED)),
     only=st.none() | st.sets(st.integers(1, RESCORED)),
 )  # fmt: skip
-def test_below_the_rescoring_size_the_index_is_exact(
+def test_without_signs_the_index_is_exact(
     seed: int, count: int, dimensions: int, limit: int, gone: set[int], only: set[int] | None
 ) -> None:
     random = np.random.default_rng(seed)
@@ -49,7 +51,7 @@ def test_below_the_rescoring_size_the_index_is_exact(
     index, asked = filled(rows), random_rows(random, 1, dimensions)[0]
     index.discard(sorted(gone))
     allowed = None if only is None else np.asarray(sorted(10 * each for each in only), np.int64)
-    chunks, owners, cosines = index.nearest(asked, limit, allowed)
+    chunks, owners, cosines = index.nearest(NO_FILE, asked, limit, allowed)
     exact = rows.astype(np.float16).astype(np.float32) @ asked
     alive = [i for i in range(count) if i + 1 not in gone and (only is None or i + 1 in only)]
     expected = sorted(exact[alive], reverse=True)[:limit]
@@ -59,16 +61,35 @@ def test_below_the_rescoring_size_the_index_is_exact(
     assert np.allclose(exact[chunks - 1], cosines, atol=1e-5)
 
 
+@given(seed=st.integers(0, 2**32), count=st.integers(1, 300), dimensions=st.integers(1, 200))
+def test_the_distance_by_signs_counts_the_numbers_on_different_sides_of_the_mean(
+    seed: int, count: int, dimensions: int
+) -> None:
+    random = np.random.default_rng(seed)
+    rows, mean = random_rows(random, count, dimensions), random_rows(random, 1, dimensions)[0]
+    bits = vectors.signs(rows, mean)
+    expected = ((rows > mean) != (rows[0] > mean)).sum(axis=1)
+    distances = vectors.differing(bits, bits[:, 0], count)
+    assert np.array_equal(distances, expected)
+    wanted = int(random.integers(1, count + 1))
+    assert sorted(distances[vectors.lowest(distances, wanted)]) == sorted(expected)[:wanted]
+
+
 @pytest.mark.accepts("L8.12")
-def test_above_it_nearly_all_of_the_best_are_found_on_data_with_neighbours() -> None:
+def test_with_signs_nearly_all_of_the_best_are_found_on_data_with_neighbours(tmp_path: Path) -> None:
     random = np.random.default_rng(7)
     centres = random_rows(random, 300, 384)
     rows = np.repeat(centres, 30, axis=0) + random.standard_normal((9000, 384)).astype(np.float32) * 0.03
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    index, found = filled(rows), 0
-    for asked in centres[:50]:
-        best = set(np.argsort(-(rows.astype(np.float16).astype(np.float32) @ asked))[:10] + 1)
-        found += len(best & set(index.nearest(asked, 10)[0]))
+    store = SQLiteBackend(tmp_path / "s.db")
+    with store._connected() as file, file:
+        vectors.write(file, "here", range(1, 9001), range(1, 9001), rows)
+        index, found = vectors.Mirror("here").current(file, 384), 0
+        assert index.centre is not None
+        for asked in centres[:50]:
+            best = set(np.argsort(-(rows.astype(np.float16).astype(np.float32) @ asked))[:10] + 1)
+            found += len(best & set(index.nearest(file, asked, 10)[0]))
+    store.close()
     assert found >= 0.97 * 500
 
 
@@ -154,11 +175,14 @@ class TwoReaders(RuleBasedStateMachine):
 
 
 @pytest.fixture(autouse=True)
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks fill, are gathered and are trimmed within a few dozen steps instead of thousands."""
-    monkeypatch.setattr(vectors, "BLOCK", 4)
-    monkeypatch.setattr(vectors, "SMALL_BLOCKS", 3)
-    monkeypatch.setattr(vectors, "REMOVALS_LOGGED", 12)
+def small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signs are packed, taken anew and trimmed within a few dozen steps instead of thousands; the best 400 by signs are
+    all that there are, so that answers stay exact."""
+    if request.cls is not None:
+        monkeypatch.setattr(vectors, "BLOCK", 2)
+        monkeypatch.setattr(vectors, "SMALL", 5)
+        monkeypatch.setattr(vectors, "PACKED_AT_ONCE", 7)
+        monkeypatch.setattr(vectors, "REMOVALS_LOGGED", 12)
 
 
 TestTwoReaders = TwoReaders.TestCase

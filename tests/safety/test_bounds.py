@@ -31,7 +31,7 @@ def random_value(size: int, seed: int = 1) -> str:
     return "q7" + run(ALNUM, size - 4)(Random(seed)) + "Z4"
 
 
-def found(text: str) -> bool:
+def results(text: str) -> bool:
     return bool(scrub(text).findings)
 
 
@@ -44,20 +44,20 @@ def test_a_secret_that_shows_only_after_another_is_removed_is_found(monkeypatch:
 
 
 def test_a_bare_value_counts_from_twenty_characters_on() -> None:
-    assert found(f"use {random_value(20)} now")
-    assert not found(f"use {random_value(19)} now")
+    assert results(f"use {random_value(20)} now")
+    assert not results(f"use {random_value(19)} now")
 
 
 def test_a_bare_value_is_data_when_it_is_longer_than_the_limit() -> None:
-    assert found(f"use {random_value(300)} now")
-    assert not found(f"use {random_value(301)} now")
+    assert results(f"use {random_value(300)} now")
+    assert not results(f"use {random_value(301)} now")
 
 
 def test_a_name_reaches_as_far_as_the_limit_and_no_further() -> None:
     value = run(HEX, 40)(Random(4))
-    assert found(f"the token {'a' * 40} is here: {value}")
-    assert not found(f"the token {'a ' * values.REACH} {value}")
-    assert not found(f"the token\nof Oskar {value}")
+    assert results(f"the token {'a' * 40} is here: {value}")
+    assert not results(f"the token {'a ' * values.REACH} {value}")
+    assert not results(f"the token\nof Oskar {value}")
 
 
 def test_signs_before_a_mark_belong_to_the_secret_up_to_the_limit() -> None:
@@ -78,8 +78,8 @@ def test_equal_texts_between_secrets_are_searched_once_and_stay(monkeypatch: pyt
     key = TOKENS["github_token"](Random(3))
     text = "\n".join([f"first {key} then"] * 50)
     calls: list[str] = []
-    whole = search.find_spans
-    monkeypatch.setattr(search, "find_spans", lambda text, policy: calls.append(text) or whole(text, policy))  # type: ignore[func-returns-value]
+    full = search.find_spans
+    monkeypatch.setattr(search, "find_spans", lambda text, policy: calls.append(text) or full(text, policy))  # type: ignore[func-returns-value]
     assert scrub(text).text == text.replace(key, "[REDACTED:github_token]")
     assert len(calls) <= 5
 

@@ -72,9 +72,9 @@ ORDINARY = [
 
 @pytest.mark.parametrize("text", ATTACKS)
 def test_an_order_to_the_model_is_marked_and_says_why(text: str) -> None:
-    found = suspicion(text)
-    assert found.score >= SUSPICIOUS
-    assert found.reasons
+    result = suspicion(text)
+    assert result.score >= SUSPICIOUS
+    assert result.reasons
 
 
 @pytest.mark.parametrize("text", ORDINARY)

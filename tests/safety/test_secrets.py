@@ -48,14 +48,14 @@ def test_a_placeholder_names_the_kind() -> None:
 
 def test_a_finding_says_where_and_never_what() -> None:
     text = f"use {key()} today"
-    (found,) = scrub(text).findings
-    assert text[found.start : found.end] == key()
+    (matches,) = scrub(text).findings
+    assert text[matches.start : matches.end] == key()
     assert key() not in repr(scrub(text))
 
 
 def test_several_secrets_are_found_in_order() -> None:
     text = f"first {key()}, then password='{'sun' + 'shine1'}'"
-    assert [found.kind for found in scrub(text).findings] == ["github_token", "password"]
+    assert [result.kind for result in scrub(text).findings] == ["github_token", "password"]
 
 
 def test_the_rest_of_an_address_stays_readable() -> None:
@@ -91,10 +91,10 @@ def test_scrubbing_twice_changes_nothing(text: str, personal: bool) -> None:
 def test_nothing_outside_the_findings_is_touched(text: str) -> None:
     scrubbed, last = scrub(text), 0
     rebuilt = ""
-    for found in scrubbed.findings:
-        assert last <= found.start < found.end <= len(text)
-        rebuilt += text[last : found.start] + f"[REDACTED:{found.kind}]"
-        last = found.end
+    for result in scrubbed.findings:
+        assert last <= result.start < result.end <= len(text)
+        rebuilt += text[last : result.start] + f"[REDACTED:{result.kind}]"
+        last = result.end
     assert rebuilt + text[last:] == scrubbed.text
 
 
@@ -115,7 +115,7 @@ def test_any_text_can_be_scrubbed(text: str) -> None:
     ],
 )
 def test_personal_data_is_taken_out_where_the_policy_asks_for_it(text: str, kind: str) -> None:
-    assert [found.kind for found in scrub(text, policy=PERSONAL).findings] == [kind]
+    assert [result.kind for result in scrub(text, policy=PERSONAL).findings] == [kind]
     assert scrub(text).text == text
 
 
@@ -136,8 +136,8 @@ def test_numbers_that_fail_their_check_are_no_personal_data(text: str) -> None:
 
 
 def test_a_name_makes_its_value_a_secret_in_metadata() -> None:
-    given: Json = {"user": "lena", "db": {"password": "sun" + "shine", "port": 5432}, "tags": ["a"]}
-    scrubbed = scrub_json(given)
+    values: Json = {"user": "lena", "db": {"password": "sun" + "shine", "port": 5432}, "tags": ["a"]}
+    scrubbed = scrub_json(values)
     assert scrubbed.value == {"user": "lena", "db": {"password": "[REDACTED:password]", "port": 5432}, "tags": ["a"]}
     assert scrubbed.kinds == ("password",)
 

@@ -13,9 +13,9 @@ from nacre.text.emotion import Emotion, detect_emotion, quadrant, salience, shad
 
 
 def feeling(text: str) -> Emotion:
-    found = detect_emotion(text)
-    assert found is not None, text
-    return found
+    result = detect_emotion(text)
+    assert result is not None, text
+    return result
 
 
 @pytest.mark.parametrize(

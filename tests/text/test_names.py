@@ -172,15 +172,15 @@ def test_a_part_of_a_name_is_only_a_hint() -> None:
 
 
 def test_many_names_give_the_pairs_that_may_be_one_surest_first() -> None:
-    found = similar_names(["Chen", "Sarah Chen", "S. Chen", "sarah chen", "Acme", "Acme Ltd", "Bo Ek"])
-    assert [(pair.a, pair.b, pair.reason) for pair in found] == [
+    result = similar_names(["Chen", "Sarah Chen", "S. Chen", "sarah chen", "Acme", "Acme Ltd", "Bo Ek"])
+    assert [(pair.a, pair.b, pair.reason) for pair in result] == [
         ("Sarah Chen", "sarah chen", SPELLING),
         ("Acme", "Acme Ltd", LEGAL_FORM),
         ("Sarah Chen", "S. Chen", INITIALS),
         ("Sarah Chen", "Chen", SURNAME),
         ("S. Chen", "Chen", SURNAME),
     ]
-    assert all(same_name(pair.a, pair.b) for pair in found)
+    assert all(same_name(pair.a, pair.b) for pair in result)
 
 
 def test_a_short_form_that_fits_many_tells_nothing() -> None:
@@ -202,8 +202,8 @@ def test_twenty_thousand_names_are_paired_without_comparing_each_with_each(monke
     people = [f"Given{i} Family{i}" for i in range(6_000)]
     crowd = [f"John M{i} Smith" for i in range(6_000)]
     short = [f"G. Family{i}" for i in range(6_000)] + [f"FAMILY{i}" for i in range(2_000)]
-    found = similar_names([*people, *crowd, *short, "J. Smith", "John Smith"])
+    results = similar_names([*people, *crowd, *short, "J. Smith", "John Smith"])
     expected = {(f"Given{i} Family{i}", f"G. Family{i}") for i in range(6_000)}
-    assert {(pair.a, pair.b) for pair in found if pair.reason == INITIALS} == expected
-    assert sum(pair.reason == SURNAME for pair in found) == 4_000
+    assert {(pair.a, pair.b) for pair in results if pair.reason == INITIALS} == expected
+    assert sum(pair.reason == SURNAME for pair in results) == 4_000
     assert compared < 100_000

@@ -82,15 +82,16 @@ def test_texts_are_joined_with_spaces() -> None:
 def test_stemming_from_many_threads_gives_what_one_gives() -> None:
     vocabulary = [f"running{chr(97 + i % 26)}{chr(97 + i // 26)}s" for i in range(600)]
     expected = [stem.__wrapped__(word) for word in vocabulary]
-    found: list[list[str]] = []
+    result: list[list[str]] = []
     threads = [
-        threading.Thread(target=lambda: found.append([stem.__wrapped__(word) for word in vocabulary])) for _ in range(6)
+        threading.Thread(target=lambda: result.append([stem.__wrapped__(word) for word in vocabulary]))
+        for _ in range(6)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [expected] * 6
+    assert result == [expected] * 6
 
 
 @pytest.mark.parametrize(

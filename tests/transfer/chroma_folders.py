@@ -64,22 +64,22 @@ def folder(path: Path, *, queue: bool = True, index: bool = False, **collections
     path.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path / "chroma.sqlite3")) as database, database:
         database.executescript(SCHEMA)
-        for name, found in collections.items():
+        for name, results in collections.items():
             database.execute("INSERT INTO collections VALUES (?, ?, 384, 'd')", (f"c-{name}", name))
             for scope in ("METADATA", "VECTOR"):
                 database.execute("INSERT INTO segments VALUES (?, 't', ?, ?)", (f"{scope}-{name}", scope, f"c-{name}"))
-            for record in found:
+            for record in results:
                 put(database, name, record, queue=queue)
             if index:
-                write_index(path / f"VECTOR-{name}", found)
+                write_index(path / f"VECTOR-{name}", results)
     return path
 
 
 def put(database: sqlite3.Connection, name: str, record: Record, *, queue: bool) -> None:
     insert = "INSERT INTO embeddings (segment_id, embedding_id, seq_id) VALUES (?, ?, 1)"
     number = database.execute(insert, (f"METADATA-{name}", record.id)).lastrowid
-    told = {"chroma:document": record.text, **record.meta}
-    for key, value in told.items():
+    output = {"chroma:document": record.text, **record.meta}
+    for key, value in output.items():
         if isinstance(value, list):
             query = "INSERT INTO embedding_metadata_array (id, key, string_value) VALUES (?, ?, ?)"
             database.executemany(query, [(number, key, each) for each in value])
@@ -94,18 +94,18 @@ def put(database: sqlite3.Connection, name: str, record: Record, *, queue: bool)
         database.execute(query, (f"persistent://default/default/c-{name}", record.id, vector))
 
 
-def write_index(path: Path, found: Sequence[Record]) -> None:
+def write_index(path: Path, results: Sequence[Record]) -> None:
     path.mkdir()
     size = NEIGHBOURS + 384 * 4 + 8
     (path / "header.bin").write_bytes(
-        HEADER.pack(1, 0, 100, len(found), size, size - 8, NEIGHBOURS, 0, 0, 16, 32, 16, 0.36, 100)
+        HEADER.pack(1, 0, 100, len(results), size, size - 8, NEIGHBOURS, 0, 0, 16, 32, 16, 0.36, 100)
     )
     pieces = (
         bytes(NEIGHBOURS) + EMBEDDER.embed([str(each.text)])[0].astype("<f4").tobytes() + struct.pack("<Q", number)
-        for number, each in enumerate(found, 1)
+        for number, each in enumerate(results, 1)
     )
     (path / "data_level0.bin").write_bytes(b"".join(pieces))
-    labels = {each.id: number for number, each in enumerate(found, 1)}
+    labels = {each.id: number for number, each in enumerate(results, 1)}
     (path / "index_metadata.pickle").write_bytes(pickle.dumps({"id_to_label": labels}))
 
 

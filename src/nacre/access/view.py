@@ -253,13 +253,14 @@ class RestrictedView(RestrictedReader):
         return self._below.vectors_for(digests) if self._access.sees_store else {}
 
     def pending(self, limit: int) -> list[Memory]:
-        return [memory for memory in self._below.pending(limit) if self._own(memory)]
+        """Those that the agent may write: it could not store the vectors of others."""
+        return [memory for memory in self._below.pending(limit) if self._writes(memory)]
 
     def health(self, *, thorough: bool = False) -> Health:
         health = super().health(thorough=thorough)
         if self._access.unrestricted:
             return health
-        return replace(health, pending=sum(map(self._own, self._below.pending(self._below.health().pending))))
+        return replace(health, pending=sum(map(self._writes, self._below.pending(self._below.health().pending))))
 
     def embedder(self) -> str:
         return self._below.embedder()
@@ -271,8 +272,8 @@ class RestrictedView(RestrictedReader):
     def close(self) -> None:
         self._below.close()
 
-    def _own(self, memory: Memory) -> bool:
-        return memory.space == self._access.space and self._access.readable.admits(memory)
+    def _writes(self, memory: Memory) -> bool:
+        return memory.space == self._access.space and self._access.writable.admits(memory)
 
 
 class RestrictedFiles:

@@ -82,13 +82,13 @@ def answerable(questions: Iterable[Question]) -> tuple[Question, ...]:
 
 def by_session(suite: Suite) -> Suite:
     """The same questions, answered by the sessions that hold the gold turns."""
+
+    def with_session_gold(corpus: Corpus) -> Corpus:
+        home = {turn.key: turn.session for turn in corpus.turns}
+        questions = (replace(each, gold=frozenset(home[key] for key in each.gold)) for each in corpus.questions)
+        return replace(corpus, questions=tuple(questions))
+
     return replace(suite, unit="session", corpora=tuple(map(with_session_gold, suite.corpora)))
-
-
-def with_session_gold(corpus: Corpus) -> Corpus:
-    home = {turn.key: turn.session for turn in corpus.turns}
-    questions = (replace(each, gold=frozenset(home[key] for key in each.gold)) for each in corpus.questions)
-    return replace(corpus, questions=tuple(questions))
 
 
 def sample(suite: Suite, count: int) -> Suite:
@@ -128,10 +128,13 @@ def load_locomo(file: Path) -> Suite:
 def locomo_corpus(record: Mapping[str, Any]) -> Corpus:
     turns = tuple(locomo_turns(record["conversation"]))
     known = {turn.key for turn in turns}
-    return Corpus(
-        turns,
-        answerable(locomo_question(each, known) for each in record["qa"] if each["category"] in LOCOMO_CATEGORIES),
-    )
+    questions = []
+    for asked in record["qa"]:
+        if asked["category"] in LOCOMO_CATEGORIES:
+            cited = {key for item in asked.get("evidence", ()) for key in locomo_keys(str(item))}
+            category = LOCOMO_CATEGORIES[asked["category"]]
+            questions.append(Question(asked["question"], frozenset(cited & known), category))
+    return Corpus(turns, answerable(questions))
 
 
 def locomo_turns(conversation: Mapping[str, Any]) -> Iterator[Turn]:
@@ -140,11 +143,6 @@ def locomo_turns(conversation: Mapping[str, Any]) -> Iterator[Turn]:
         for place, turn in enumerate(conversation[f"session_{number}"]):
             if turn["text"].strip():
                 yield Turn(locomo_keys(turn["dia_id"])[0], turn["text"], turn["speaker"], f"s{number}", place, at)
-
-
-def locomo_question(asked: Mapping[str, Any], known: set[str]) -> Question:
-    cited = {key for item in asked.get("evidence", ()) for key in locomo_keys(str(item))}
-    return Question(asked["question"], frozenset(cited & known), LOCOMO_CATEGORIES[asked["category"]])
 
 
 def locomo_keys(ids: str) -> list[str]:
@@ -185,19 +183,18 @@ def all_sessions(asked: Sequence[Mapping[str, Any]]) -> Sessions:
     for each in asked:
         for own, said, date in sessions_of(each):
             if own not in names:
-                names[own] = f"s{len(names)}"
-                turns[names[own]] = tuple(turns_of(names[own], said, seconds_of(date, LONGMEMEVAL_DATE)))
+                name = names[own] = f"s{len(names)}"
+                at = seconds_of(date, LONGMEMEVAL_DATE)
+                turns[name] = tuple(
+                    Turn(f"{name}-{place}", turn["content"], turn["role"], name, place, at)
+                    for place, turn in enumerate(said)
+                    if turn["content"].strip()
+                )
     return Sessions(turns, names)
 
 
 def sessions_of(each: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]], str]]:
     yield from zip(each["haystack_session_ids"], each["haystack_sessions"], each["haystack_dates"], strict=True)
-
-
-def turns_of(name: str, said: Sequence[Mapping[str, Any]], at: float | None) -> Iterator[Turn]:
-    for place, turn in enumerate(said):
-        if turn["content"].strip():
-            yield Turn(f"{name}-{place}", turn["content"], turn["role"], name, place, at)
 
 
 def longmemeval_question(each: Mapping[str, Any], sessions: Sessions, unit: Unit) -> Question:
@@ -244,7 +241,12 @@ def beam_corpus(record: Mapping[str, Any]) -> Corpus:
     known = {turn.key for turn in turns}
     asked = record["probing_questions"]
     kinds: Mapping[str, Any] = ast.literal_eval(asked) if isinstance(asked, str) else asked
-    return Corpus(turns, answerable(beam_question(each, kind, known) for kind, some in kinds.items() for each in some))
+    questions = (
+        Question(each["question"], frozenset(known & {f"m{id}" for id in flattened(each.get("source_chat_ids"))}), kind)
+        for kind, some in kinds.items()
+        for each in some
+    )
+    return Corpus(turns, answerable(questions))
 
 
 def beam_turns(chat: list[Any]) -> Iterator[Turn]:
@@ -266,11 +268,6 @@ def beam_messages(part: Any) -> Iterator[Mapping[str, Any]]:
         return
     for item in part["turns"] if isinstance(part, Mapping) else part:
         yield from beam_messages(item)
-
-
-def beam_question(asked: Mapping[str, Any], kind: str, known: set[str]) -> Question:
-    gold = {f"m{id}" for id in flattened(asked.get("source_chat_ids"))} & known
-    return Question(asked["question"], frozenset(gold), kind)
 
 
 def flattened(ids: object) -> Iterator[int]:

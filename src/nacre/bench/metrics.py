@@ -7,6 +7,7 @@ import random
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, stdev
 from typing import TypeAlias, TypedDict
 
 DEPTHS = (1, 5, 10, 20)
@@ -63,40 +64,22 @@ class Folds(TypedDict):
 
 def folds(judged: Sequence[tuple[int, Scores]]) -> Folds:
     """From pairs of the corpus number and the scores of one question."""
-    parts = by_corpus(judged)
-    by = "corpus"
+    by_corpus: dict[int, list[Scores]] = defaultdict(list)
+    for number, scores in judged:
+        by_corpus[number].append(scores)
+    parts, by = list(by_corpus.values()), "corpus"
     if len(parts) == 1 or all(len(part) == 1 for part in parts):
-        parts, by = at_random([scores for _, scores in judged]), "question"
-    each: list[Scores] = [{"n": len(part), **main_only(means(part))} for part in parts]
+        shuffled = [scores for _, scores in judged]
+        random.Random(SEED).shuffle(shuffled)
+        parts, by = [part for start in range(FOLDS) if (part := shuffled[start::FOLDS])], "question"
+    each: list[Scores] = [{"n": len(part), **{name: means(part)[name] for name in MAIN}} for part in parts]
     return {"by": by, "each": each, "spread": {name: spread([part[name] for part in each]) for name in MAIN if each}}
 
 
-def by_corpus(judged: Iterable[tuple[int, Scores]]) -> list[list[Scores]]:
-    parts: dict[int, list[Scores]] = defaultdict(list)
-    for number, scores in judged:
-        parts[number].append(scores)
-    return list(parts.values())
-
-
-def at_random(scores: Sequence[Scores]) -> list[list[Scores]]:
-    shuffled = list(scores)
-    random.Random(SEED).shuffle(shuffled)
-    return [part for start in range(FOLDS) if (part := shuffled[start::FOLDS])]
-
-
-def main_only(scores: Scores) -> Scores:
-    return {name: scores[name] for name in MAIN}
-
-
 def spread(values: Sequence[float]) -> Scores:
-    mean = sum(values) / len(values)
-    variance = sum((value - mean) ** 2 for value in values) / max(1, len(values) - 1)
-    return {
-        "mean": round(mean, 2),
-        "sd": round(math.sqrt(variance), 2),
-        "least": round(min(values), 2),
-        "most": round(max(values), 2),
-    }
+    deviation = stdev(values) if len(values) > 1 else 0.0
+    exact = {"mean": fmean(values), "sd": deviation, "least": min(values), "most": max(values)}
+    return {name: round(value, 2) for name, value in exact.items()}
 
 
 def distribution(values: Sequence[float]) -> Scores:

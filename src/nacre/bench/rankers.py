@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -28,6 +28,9 @@ class Stored:
 
     def key(self, turn: str, session: str) -> str:
         return session if self.unit == "session" else turn
+
+    def keys(self, recollection: Recollection) -> tuple[str, ...]:
+        return distinct(self.key(hit.memory.id, hit.memory.session) for hit in recollection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +64,12 @@ def by_strategy(strategy: str) -> Ranker:
         ask = partial(stored.store.recall, question.text, strategy=strategy, touch=False)
         read = DEPTH
         recollection, took = timed(partial(ask, k=read))
-        while len(keys := keys_of(stored, recollection)) < DEPTH and len(recollection) == read:
+        while len(keys := stored.keys(recollection)) < DEPTH and len(recollection) == read:
             read *= DEEPER
             recollection = ask(k=read)
         return Answer(keys, took)
 
     return rank
-
-
-def keys_of(stored: Stored, recollection: Recollection) -> tuple[str, ...]:
-    return distinct(stored.key(hit.memory.id, hit.memory.session) for hit in recollection)
 
 
 def grep(stored: Stored, question: Question) -> Answer:
@@ -88,8 +87,7 @@ def timed(ask: Callable[[], Recollection]) -> tuple[Recollection, float]:
 
 
 def distinct(keys: Iterable[str]) -> tuple[str, ...]:
-    unique: Sequence[str] = list(dict.fromkeys(keys))
-    return tuple(unique[:DEPTH])
+    return tuple(dict.fromkeys(keys))[:DEPTH]
 
 
 DEFAULT = "default"

@@ -8,10 +8,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from nacre.bench import datasets as beam
-from nacre.bench import datasets as locomo
-from nacre.bench import datasets as longmemeval
-from nacre.bench.datasets import Corpus, Question, Suite, Turn, Unit, by_session
+from nacre.bench.datasets import (
+    Corpus,
+    Question,
+    Suite,
+    Turn,
+    Unit,
+    by_session,
+    load_beam,
+    load_locomo,
+    load_longmemeval,
+)
 from nacre.bench.rankers import DEFAULT, DEPTH, RANKERS, Answer, Ranker, Stored
 from nacre.bench.report import Asked, Report, report
 from nacre.errors import InvalidInput, UnknownName
@@ -66,15 +73,8 @@ def store_of(corpus: Corpus, embedder: Embedder, progress: Progress) -> Iterator
 
 
 def fields(turn: Turn) -> dict[str, object]:
-    return {
-        "id": turn.key,
-        "text": turn.text,
-        "role": turn.role,
-        "session": turn.session,
-        "position": turn.position,
-        "occurred_at": turn.at,
-        "type": "episodic",
-    }
+    own = {"role": turn.role, "session": turn.session, "position": turn.position, "occurred_at": turn.at}
+    return {"id": turn.key, "text": turn.text, "type": "episodic", **own}
 
 
 class CachingEmbedder:
@@ -125,7 +125,7 @@ class CachingEmbedder:
         return np.stack([self._rows[text] for text in texts])
 
 
-SEPARATE: Mapping[str, Callable[[Path], Suite]] = {"locomo": locomo.load_locomo, "beam": beam.load_beam}
+SEPARATE: Mapping[str, Callable[[Path], Suite]] = {"locomo": load_locomo, "beam": load_beam}
 SUITES = ("locomo", "longmemeval", "beam")
 MODES = ("pooled", "haystack")
 UNITS: tuple[Unit, ...] = ("turn", "session")
@@ -159,7 +159,7 @@ def check_names(suite: str, mode: str, unit: str | None) -> None:
 
 def read(suite: str, file: Path, mode: str, unit: Unit | None) -> Suite:
     if suite == "longmemeval":
-        return longmemeval.load_longmemeval(file, mode or "pooled", unit or "session")
+        return load_longmemeval(file, mode or "pooled", unit or "session")
     suite_read = SEPARATE[suite](file)
     return by_session(suite_read) if unit == "session" else suite_read
 

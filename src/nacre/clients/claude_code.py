@@ -7,40 +7,35 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from nacre.clients import jsonc
 from nacre.clients.files import FileChange, rewrite
 from nacre.clients.installer import Installer, any_exists, folder_from, guidance, own_command
 
 EVENTS = {
-    "SessionStart": "session-start",
-    "UserPromptSubmit": "prompt",
-    "PreCompact": "pre-compact",
-    "Stop": "stop",
+    "SessionStart": "session-start", "UserPromptSubmit": "prompt", "PreCompact": "pre-compact", "Stop": "stop",
     "SessionEnd": "session-end",
-}
+}  # fmt: skip
 TIMEOUT_SECONDS = 30  # reading a long conversation takes a few; a hook that hangs must not stop a session
 OURS = re.compile(rf"(?:^|[\\/\s'\"])nacre(?:\.exe)?['\"]?\s(?:.*\s)?hook (?:{'|'.join(EVENTS.values())})$")
 
 
 def with_hooks(text: str, command: Sequence[str]) -> str:
     for event, name in EVENTS.items():
-        text = with_hook(text, event, {"type": "command", "command": shlex.join((*command, "hook", name))})
+        call = shlex.join((*command, "hook", name))
+        hook = {"type": "command", "command": call, "timeout": TIMEOUT_SECONDS}
+        installed = list(ours(text, event))
+        if len(installed) == 1:
+            group, place = installed[0]
+            text = jsonc.put(text, ("hooks", event, group, "hooks", place), hook)
+        else:
+            text = jsonc.append(without_hook(text, event), ("hooks", event), {"hooks": [hook]})
     return text
 
 
-def with_hook(text: str, event: str, wanted: dict[str, object]) -> str:
-    wanted = {**wanted, "timeout": TIMEOUT_SECONDS}
-    installed = list(ours(text, event))
-    if len(installed) == 1:
-        group, place = installed[0]
-        return jsonc.put(text, ("hooks", event, group, "hooks", place), wanted)
-    return jsonc.append(without_hook(text, event), ("hooks", event), {"hooks": [wanted]})
-
-
 def without_hooks(text: str) -> str:
-    for event in events_of(text):
+    hooks = jsonc.read(text).get("hooks")
+    for event in hooks if isinstance(hooks, dict) else ():
         text = without_hook(text, event)
     return text
 
@@ -59,11 +54,6 @@ def ours(text: str, event: str) -> Iterator[tuple[int, int]]:
             command = hook.get("command") if isinstance(hook, dict) else None
             if isinstance(command, str) and OURS.search(command.strip()):
                 yield number, place
-
-
-def events_of(text: str) -> list[str]:
-    hooks = jsonc.read(text).get("hooks")
-    return list(hooks) if isinstance(hooks, dict) else []
 
 
 def groups_of(text: str, event: str) -> list[object]:
@@ -85,17 +75,12 @@ class ClaudeCodeInstaller(Installer):
     settings_path: str = "~/.claude/settings.json"
     overwrite_unparseable: bool = True
 
-    client: ClassVar[str] = "claude-code"
-    title: ClassVar[str] = "Claude Code"
-    commands: ClassVar[tuple[str, ...]] = ("claude",)
+    client, title, commands = "claude-code", "Claude Code", ("claude",)
+    project_file = ".mcp.json"
 
     @classmethod
     def user_path(cls) -> Path:
         return folder_from("CLAUDE_CONFIG_DIR", Path.home()) / ".claude.json"
-
-    @classmethod
-    def project_path(cls, folder: Path) -> Path:
-        return folder / ".mcp.json"
 
     @classmethod
     def is_present(cls) -> bool:
@@ -116,10 +101,8 @@ class ClaudeCodeInstaller(Installer):
         return with_hooks("", self.hook_command()).rstrip("\n")
 
     def write_hooks(self) -> FileChange:
-        command = self.hook_command()
-        return rewrite(
-            self.hooks_path, lambda text: with_hooks(text, command), replace_unreadable=self.overwrite_unparseable
-        )
+        command, force = self.hook_command(), self.overwrite_unparseable
+        return rewrite(self.hooks_path, lambda text: with_hooks(text, command), replace_unreadable=force)
 
     def remove_hooks(self) -> bool:
         return rewrite(self.hooks_path, without_hooks).changed

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -120,7 +119,7 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class Installer(ABC):
+class Installer:
     """An empty `store` or `space` leaves the choice to the settings where the server is started. The default path is
     that of the client: of the project in `folder`, or of the user."""
 
@@ -138,20 +137,28 @@ class Installer(ABC):
     commands: ClassVar[tuple[str, ...]] = ()  # one of them on the PATH means that the client is installed
     section: ClassVar[str] = "mcpServers"
     notation: ClassVar[Notation] = jsonc
+    # Files, empty where the client has none: a project's are relative to its folder, the user's guidance to the folder
+    # of the user's settings.
+    user_file: ClassVar[str] = ""
+    project_file: ClassVar[str] = ""
+    user_guidance: ClassVar[str] = ""
+    project_guidance: ClassVar[str] = ""
     guidance_header: ClassVar[str] = ""
 
     @classmethod
-    @abstractmethod
-    def user_path(cls) -> Path: ...
+    def user_path(cls) -> Path:
+        return Path(cls.user_file).expanduser()
 
     @classmethod
-    def project_path(cls, folder: Path) -> Path | None:  # noqa: ARG003
+    def project_path(cls, folder: Path) -> Path | None:
         """None where the client has no settings per project."""
-        return None
+        return folder / cls.project_file if cls.project_file else None
 
     def guidance_path(self) -> Path | None:
         """The file of instructions that the client reads; None where there is none."""
-        return None
+        if self.folder is not None:
+            return self.folder / self.project_guidance if self.project_guidance else None
+        return self.user_path().parent / self.user_guidance if self.user_guidance else None
 
     @classmethod
     def is_present(cls) -> bool:

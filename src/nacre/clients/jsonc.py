@@ -138,9 +138,9 @@ def read(text: str) -> dict[str, object]:
 
 
 def put(text: str, path: Sequence[Step], value: object) -> str:
-    """Sets what stands at the path, and makes the objects on the way; a text that says so already comes back as it is.
+    """Sets the value at the path, and makes the objects on the way; a text that has it already comes back as it is.
 
-    Raises `ValueError` for a text that is no JSON object, `InTheWay` where something else stands on the way.
+    Raises `ValueError` for a text that is no JSON object, `CannotEdit` where something else is on the way.
     """
     text, root = opened(text)
     holder, depth = deepest(root, path)
@@ -222,22 +222,19 @@ def added(text: str, holder: Node, name: Step, value: object) -> str:
     tail = text[at:end]
     behind = at + len(tail.rstrip())
     if last and "\n" not in tail and "\n" not in text[holder.start : holder.entries[0].start]:
-        piece = " " + label(name) + json.dumps(value, ensure_ascii=False)
-        return spliced(text, [*comma_after(last), (behind, behind, piece + trailing(last))])
+        return spliced(text, appended(last, behind, " " + label(name) + json.dumps(value, ensure_ascii=False)))
     inner = margin(text, last.start) if last and leads_line(text, last.start) else outer + habit(text)
     piece = newline_of(text) + inner + label(name) + written(text, value, inner)
     if last:
-        return spliced(text, [*comma_after(last), (behind, behind, piece + trailing(last))])
+        return spliced(text, appended(last, behind, piece))
     return spliced(text, [(behind, end, piece + newline_of(text) + outer)])
 
 
-def comma_after(last: Entry) -> list[Splice]:
-    return [(last.node.end, last.node.end, ",")] if last.comma == NOTHING else []
-
-
-def trailing(last: Entry) -> str:
-    """Keeps a trailing comma."""
-    return "" if last.comma == NOTHING else ","
+def appended(last: Entry, behind: int, piece: str) -> list[Splice]:
+    """Adds the comma that is missing after the last entry, and keeps a trailing one."""
+    if last.comma == NOTHING:
+        return [(last.node.end, last.node.end, ","), (behind, behind, piece)]
+    return [(behind, behind, piece + ",")]
 
 
 def label(name: Step) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -22,137 +21,83 @@ from nacre.clients.installer import (
 )
 from nacre.errors import UnknownName
 
-FILE = "claude_desktop_config.json"
 
-
-@dataclass(frozen=True)
 class ClaudeDesktopInstaller(Installer):
-    client: ClassVar[str] = "claude-desktop"
-    title: ClassVar[str] = "Claude Desktop"
+    client, title = "claude-desktop", "Claude Desktop"
 
     @classmethod
     def user_path(cls) -> Path:
         home = settings_home()
-        if sys.platform in ("darwin", "win32") or (home / "Claude").is_dir():
-            return home / "Claude" / FILE
-        return home / "claude" / FILE  # builds for Linux differ in the letter; an existing folder decides
+        # Builds for Linux differ in the letter; an existing folder decides.
+        capital = sys.platform in ("darwin", "win32") or (home / "Claude").is_dir()
+        return home / ("Claude" if capital else "claude") / "claude_desktop_config.json"
 
 
-@dataclass(frozen=True)
 class CursorInstaller(Installer):
-    client: ClassVar[str] = "cursor"
-    title: ClassVar[str] = "Cursor"
-    commands: ClassVar[tuple[str, ...]] = ("cursor", "cursor-agent")
-    guidance_header: ClassVar[str] = "---\ndescription: How to use the long-term memory\nalwaysApply: true\n---\n\n"
+    """A user's rules are in Cursor's own settings, which only Cursor can change."""
 
-    @classmethod
-    def user_path(cls) -> Path:
-        return Path.home() / ".cursor" / "mcp.json"
-
-    @classmethod
-    def project_path(cls, folder: Path) -> Path:
-        return folder / ".cursor" / "mcp.json"
-
-    def guidance_path(self) -> Path | None:
-        # A user's rules are in Cursor's own settings, which only Cursor can change.
-        return self.folder / ".cursor" / "rules" / "nacre.mdc" if self.folder is not None else None
+    client, title, commands = "cursor", "Cursor", ("cursor", "cursor-agent")
+    user_file = "~/.cursor/mcp.json"
+    project_file = ".cursor/mcp.json"
+    project_guidance = ".cursor/rules/nacre.mdc"
+    guidance_header = "---\ndescription: How to use the long-term memory\nalwaysApply: true\n---\n\n"
 
 
-@dataclass(frozen=True)
 class GeminiCLIInstaller(Installer):
-    client: ClassVar[str] = "gemini-cli"
-    title: ClassVar[str] = "Gemini CLI"
-    commands: ClassVar[tuple[str, ...]] = ("gemini",)
-
-    @classmethod
-    def user_path(cls) -> Path:
-        return Path.home() / ".gemini" / "settings.json"
-
-    @classmethod
-    def project_path(cls, folder: Path) -> Path:
-        return folder / ".gemini" / "settings.json"
-
-    def guidance_path(self) -> Path:
-        return (self.folder if self.folder is not None else self.user_path().parent) / "GEMINI.md"
+    client, title, commands = "gemini-cli", "Gemini CLI", ("gemini",)
+    user_file = "~/.gemini/settings.json"
+    project_file = ".gemini/settings.json"
+    user_guidance = project_guidance = "GEMINI.md"
 
 
-@dataclass(frozen=True)
 class WindsurfInstaller(Installer):
-    client: ClassVar[str] = "windsurf"
-    title: ClassVar[str] = "Windsurf"
-    commands: ClassVar[tuple[str, ...]] = ("windsurf",)
-
-    @classmethod
-    def user_path(cls) -> Path:
-        return Path.home() / ".codeium" / "windsurf" / "mcp_config.json"
-
-    def guidance_path(self) -> Path:
-        if self.folder is not None:
-            return self.folder / ".windsurf" / "rules" / "nacre.md"
-        return self.user_path().parent / "memories" / "global_rules.md"
+    client, title, commands = "windsurf", "Windsurf", ("windsurf",)
+    user_file = "~/.codeium/windsurf/mcp_config.json"
+    user_guidance = "memories/global_rules.md"
+    project_guidance = ".windsurf/rules/nacre.md"
 
 
-@dataclass(frozen=True)
 class VSCodeInstaller(Installer):
-    client: ClassVar[str] = "vscode"
-    title: ClassVar[str] = "VS Code"
-    commands: ClassVar[tuple[str, ...]] = ("code",)
-    section: ClassVar[str] = "servers"
+    client, title, commands = "vscode", "VS Code", ("code",)
+    section = "servers"
+    project_file = ".vscode/mcp.json"
+    project_guidance = ".github/copilot-instructions.md"
 
     @classmethod
     def user_path(cls) -> Path:
         return settings_home() / "Code" / "User" / "mcp.json"
 
-    @classmethod
-    def project_path(cls, folder: Path) -> Path:
-        return folder / ".vscode" / "mcp.json"
-
     def build_mcp_block(self) -> dict[str, object]:
         return {"type": "stdio", **super().build_mcp_block()}
 
-    def guidance_path(self) -> Path | None:
-        return self.folder / ".github" / "copilot-instructions.md" if self.folder is not None else None
 
-
-@dataclass(frozen=True)
 class CodexInstaller(Installer):
     """Codex reads the settings of a project only where it trusts the project."""
 
-    client: ClassVar[str] = "codex"
-    title: ClassVar[str] = "Codex"
-    commands: ClassVar[tuple[str, ...]] = ("codex",)
-    section: ClassVar[str] = "mcp_servers"
+    client, title, commands = "codex", "Codex", ("codex",)
+    section = "mcp_servers"
     notation: ClassVar[Notation] = toml
+    project_file = ".codex/config.toml"
+    user_guidance = project_guidance = "AGENTS.md"
 
     @classmethod
     def user_path(cls) -> Path:
         return folder_from("CODEX_HOME", Path.home() / ".codex") / "config.toml"
 
-    @classmethod
-    def project_path(cls, folder: Path) -> Path:
-        return folder / ".codex" / "config.toml"
 
-    def guidance_path(self) -> Path:
-        return (self.folder if self.folder is not None else self.user_path().parent) / "AGENTS.md"
-
-
-FILES = ("opencode.jsonc", "opencode.json")
-
-
-@dataclass(frozen=True)
 class OpenCodeInstaller(Installer):
-    client: ClassVar[str] = "opencode"
-    title: ClassVar[str] = "OpenCode"
-    commands: ClassVar[tuple[str, ...]] = ("opencode",)
-    section: ClassVar[str] = "mcp"
+    client, title, commands = "opencode", "OpenCode", ("opencode",)
+    section = "mcp"
+    user_guidance = project_guidance = "AGENTS.md"
 
     @classmethod
     def user_path(cls) -> Path:
-        return in_use(config_home() / "opencode")
+        return cls.project_path(config_home() / "opencode")
 
     @classmethod
     def project_path(cls, folder: Path) -> Path:
-        return in_use(folder)
+        commented = folder / "opencode.jsonc"
+        return commented if commented.exists() else folder / "opencode.json"
 
     def build_mcp_block(self) -> dict[str, object]:
         launch = self.launch()
@@ -163,27 +108,14 @@ class OpenCodeInstaller(Installer):
         command, *args = string_list(entry.get("command")) or ("",)
         return Launch(command, tuple(args), string_map(entry.get("environment")))
 
-    def guidance_path(self) -> Path:
-        return (self.folder if self.folder is not None else self.user_path().parent) / "AGENTS.md"
-
-
-def in_use(folder: Path) -> Path:
-    return next((folder / name for name in FILES if (folder / name).exists()), folder / FILES[-1])
-
 
 INSTALLERS: Mapping[str, type[Installer]] = {
     each.client: each
     for each in (
-        ClaudeCodeInstaller,
-        ClaudeDesktopInstaller,
-        CursorInstaller,
-        VSCodeInstaller,
-        WindsurfInstaller,
-        CodexInstaller,
-        GeminiCLIInstaller,
-        OpenCodeInstaller,
+        ClaudeCodeInstaller, ClaudeDesktopInstaller, CursorInstaller, VSCodeInstaller, WindsurfInstaller,
+        CodexInstaller, GeminiCLIInstaller, OpenCodeInstaller,
     )
-}
+}  # fmt: skip
 
 
 def installer_for(client: str) -> type[Installer]:

@@ -18,7 +18,9 @@ def set_value(file: Path, key: str, value: str) -> object:
     Raises `ConfigError`, and writes nothing, for an unknown setting or a value that does not fit it.
     """
     *table, name = split_key(key)
-    wanted = checked(table, name, value)
+    wanted = converted(name, value, "The command line")
+    if table:
+        spaces_of({table[1]: {name: wanted}}, "The command line")
     whole_number = isinstance(wanted, float) and wanted.is_integer()
     write_setting(file, (*table, name), int(wanted) if whole_number else wanted)  # type: ignore[call-overload]
     return wanted
@@ -40,13 +42,6 @@ def split_key(key: str) -> list[str]:
     head, _, rest = key.partition(".")
     space, _, name = rest.rpartition(".")
     return [head, space, name] if head in TABLES and space and name else [key]
-
-
-def checked(table: Sequence[str], name: str, value: str) -> object:
-    wanted = converted(name, value, "The command line")
-    if table:
-        spaces_of({table[1]: {name: wanted}}, "The command line")
-    return wanted
 
 
 def text_of(file: Path) -> str:

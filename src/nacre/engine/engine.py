@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 from uuid import uuid4
 
-from nacre.errors import (
-    EmbeddingError,
-    EmbeddingMismatch,
-    InvalidInput,
-    MemoryNotFound,
-    StorageError,
-    StoreBusy,
-    StoreFull,
-    StoreReadOnly,
-)
+from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, StorageError
 from nacre.model import JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.difference import images, json_list
 from nacre.model.graph import RELATIONS
@@ -36,6 +27,7 @@ SPACE_NAME = "space_name"  # the kind of a journal entry that renames a space
 FORMER_NAMES = "formerly"  # in a space's term: names by which copies outside of the store may know it
 UNDO = "undo"  # the name of the operation that takes others back
 STREAM_BATCH = 256  # journal entries that a stream appends at once
+WRITTEN = 32  # operations under other names that are remembered for `undo`
 SINK_PAGE = 1_000  # journal entries that the sink gets at once
 
 
@@ -163,10 +155,17 @@ class Engine:
     actor: str = "lib"
     sink: JournalSink | None = None
     clean: Callable[[str], str] = str  # removes secrets from the reason of an operation
+    # The last operations under another name than the first engine's: that one may undo them as its own.
+    written: deque[str] = field(default_factory=lambda: deque(maxlen=WRITTEN))
+    records: bool = False  # whether this engine writes under such a name
+
+    def named(self, actor: str) -> Engine:
+        """The same engine with another name in the journal."""
+        return self if actor == self.actor else replace(self, actor=actor, records=True)
 
     def commit(self, name: str, plan: Plan, why: str) -> list[JournalEntry]:
         """Writes what the plan finds to do as one operation, in one transaction. Returns its journal entries."""
-        operation = self.operation(name, why)
+        draft = self.operation(name, why)
         with self.store.transaction() as transaction:
             changes = list(plan(transaction))
             if name != UNDO:
@@ -175,10 +174,23 @@ class Engine:
                 self.claim(transaction)
             for change in changes:
                 change.apply(transaction)
-            entries = [change.entry(operation) for change in changes]
-            transaction.append(entries)
+            entries = self.append([change.entry(draft) for change in changes], transaction)
         self.publish(entries)
         return entries
+
+    def append(self, entries: Sequence[JournalEntry], transaction: Transaction) -> list[JournalEntry]:
+        """Gives the entries of an operation the time at which they are written, and appends them to the journal.
+
+        The time never runs backwards within a space: what was asked for as of a moment must stay the same answer.
+        """
+        if not entries:
+            return []
+        at = max(self.clock(), *(transaction.last_at(space) for space in {entry.space for entry in entries}))
+        dated = [replace(entry, operation=replace(entry.operation, at=at)) for entry in entries]
+        transaction.append(dated)
+        if self.records:
+            self.written.append(entries[0].operation.batch)
+        return dated
 
     def commit_prepared(
         self, name: str, prepare: Callable[[], Preparations], plan: PreparedPlan, why: str
@@ -210,9 +222,9 @@ class Engine:
                     entries.append(each.entry(operation))
                 changed = True
                 if len(entries) >= STREAM_BATCH:
-                    transaction.append(entries)
+                    self.append(entries, transaction)
                     entries = []
-            transaction.append(entries)
+            self.append(entries, transaction)
         if changed and self.sink is not None:
             self._publish_batch(space, operation.batch)
         return operation.batch if changed else ""
@@ -308,7 +320,8 @@ class Engine:
         return memory
 
     def operation(self, name: str, why: str) -> Operation:
-        return Operation(name, self.actor, self.clock(), uuid4().hex, self.clean(storable_text("why", why)))
+        """A new one; it gets its time when it is written."""
+        return Operation(name, self.actor, 0.0, uuid4().hex, self.clean(storable_text("why", why)))
 
     def claim(self, transaction: Transaction) -> None:
         transaction.claim_embedder(self.embedder.identity, self.embedder.dimensions)
@@ -361,7 +374,6 @@ def new_relations(changes: Sequence[AnyChange], transaction: Transaction) -> lis
 
 
 BATCH = 256
-ON_THE_WAY = 32  # memories that another call embeds; some 50 ms
 STEPS_WITHOUT_EFFECT = 20  # others may edit what is being embedded, but not twenty times the same 256
 UPKEEP, UNDER_WAY = "upkeep", "reindex"  # the term that exists while a reindexing is under way
 
@@ -372,13 +384,6 @@ def catch_up(engine: Engine, limit: int = BATCH) -> int:
     Raises `EmbeddingError` when the model cannot answer.
     """
     return embed_waiting(engine, engine.store.pending(limit))
-
-
-def catch_up_if_ready(engine: Engine) -> None:
-    """Embeds a few waiting memories on the way of another call, which reports what is wrong if it matters to it."""
-    if engine.embedder.ready and engine.store.pending(1):
-        with suppress(EmbeddingError, StoreBusy, StoreFull, StoreReadOnly):
-            catch_up(engine, ON_THE_WAY)
 
 
 def embed_waiting(engine: Engine, waiting: Sequence[Memory]) -> int:

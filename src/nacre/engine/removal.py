@@ -68,21 +68,25 @@ def redact(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") -> 
     return len(redacted)
 
 
-def remove(engine: Engine, name: str, space: str, plan: Plan, removed: Sequence[str], why: str) -> None:
-    """One operation; the journal and its mirror name the removed memories and keep nothing of their content.
+def remove(
+    engine: Engine, name: str, space: str, plan: Plan, removed: Sequence[str], why: str, *, everything: bool = False
+) -> None:
+    """One operation; the journal and its mirror name the removed memories and keep nothing of their content, or with
+    `everything` nothing of the space.
 
     The plan applies its own removals and adds their ids to `removed`; it returns the changes that are journaled.
     """
+    known_as = (space, *former_names(engine.store, space))
     operation = engine.operation(name, why)
     with engine.store.transaction() as transaction:
         entries = [change.entry(operation) for change in plan(transaction)]
         for id in removed:
             transaction.scrub_journal(space, id)
         entries += [JournalEntry(0, operation, space, id, None, None) for id in removed]
-        transaction.append(entries)
-    if engine.sink is not None and removed:
-        for known_as in (space, *former_names(engine.store, space)):
-            engine.sink.scrub(known_as, removed)
+        entries = engine.append(entries, transaction)
+    if engine.sink is not None and (removed or everything):
+        for each in known_as:
+            engine.sink.scrub(each, None if everything else removed)
     engine.publish(entries)
 
 
@@ -117,6 +121,6 @@ def compact(engine: Engine, space: str, before: float, *, why: str = "") -> int:
     with engine.store.transaction() as transaction:
         dropped = transaction.forget_journal(space, upto) if upto else 0
         entries = [JournalEntry(0, operation, space, "", None, {"dropped": dropped}, "journal")] if dropped else []
-        transaction.append(entries)
+        entries = engine.append(entries, transaction)
     engine.publish(entries)
     return dropped

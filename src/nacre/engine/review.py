@@ -174,7 +174,18 @@ def decide(
     if item.memory is None:
         raise InvalidInput(f"{item.id} names no memory.")
     name, edit = ("validate", validated(engine.clock())) if decision == "validate" else ("forget", trashed)
-    return bool(engine.change(space, [item.memory.id], name, edit, why=why))
+
+    def decided(memory: Memory) -> Memory:
+        refuse_settled(item.id, memory)
+        return edit(memory)
+
+    return bool(engine.change(space, [item.memory.id], name, decided, why=why))
+
+
+def refuse_settled(id: str, *memories: Memory) -> None:
+    """Raises `InvalidInput` when somebody has settled the item meanwhile."""
+    if any(each.superseded_by or each.status == "trashed" for each in memories):
+        raise InvalidInput(f"A memory of {id} was superseded or trashed; `nacre review` lists what waits.")
 
 
 def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: str, text: str, why: str) -> bool:
@@ -184,10 +195,7 @@ def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: st
 
     def plan(transaction: Transaction, prepared: Preparations) -> list[AnyChange]:
         current = [engine.required(transaction, space, each.id) for each in (conflict.a, conflict.b)]
-        if any(each.superseded_by or each.status == "trashed" for each in current):
-            raise InvalidInput(
-                f"One of {conflict_id(conflict)} was superseded or trashed; `nacre review` lists what waits."
-            )
+        refuse_settled(conflict_id(conflict), *current)
         newer, older = without_conflict(current[0], current[1].id), without_conflict(current[1], current[0].id)
         after = outcome(transaction, newer, older, decision, conflict, text, engine.clock())
         before = {each.id: each for each in current}

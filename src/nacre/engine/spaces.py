@@ -121,11 +121,11 @@ def copy(engine: Engine, space: str, target: str, *, why: str = "") -> list[Memo
 
 
 def rename(engine: Engine, space: str, new: str, *, why: str = "") -> None:
-    if space not in names(engine.store):
-        raise InvalidInput(f"There is no space {space!r}; `nacre space list` has them all.")
-
     def plan(_: Transaction) -> list[AnyChange]:
-        if new in names(engine.store):  # asked inside the transaction, while nobody else writes
+        known = names(engine.store)  # asked inside the transaction, while nobody else writes
+        if space not in known:
+            raise InvalidInput(f"There is no space {space!r}; `nacre space list` has them all.")
+        if new in known:
             raise InvalidInput(f"There is a space {new!r} already; `nacre space copy` brings one into another.")
         return [SpaceRenamed(space, new)]
 
@@ -157,5 +157,5 @@ def purge(engine: Engine, space: str, *, why: str = "") -> int:
             transaction.forget_journal(space, last[0].seq)
         return []
 
-    remove(engine, "purge", space, plan, removed, why)
+    remove(engine, "purge", space, plan, removed, why, everything=True)
     return len(removed)

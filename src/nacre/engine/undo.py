@@ -2,24 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from nacre.engine.engine import SPACE_NAME, UNDO, AnyChange, Change, Engine, SpaceRenamed, TermChange
+from nacre.engine.engine import (
+    FOR_REVIEW,
+    RELATION,
+    SPACE_NAME,
+    UNDO,
+    AnyChange,
+    Change,
+    Engine,
+    SpaceRenamed,
+    TermChange,
+)
 from nacre.errors import InvalidInput, UndoBlocked, UndoRefused
-from nacre.model import JournalEntry, JournalFilter, Memory, Operation
-from nacre.model.difference import difference, has_values, removed_memory, set_back
-from nacre.model.journal import MEMORY, UNATTENDED
+from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
+from nacre.model.difference import by_target, difference, has_values, json_list, positioned, removed_memory, set_back
+from nacre.model.journal import MEMORY, TOOLS, UNATTENDED
+from nacre.model.memory import Json
 from nacre.protocols import Backend, Derived, Transaction
 
-FINAL = ("purge", "redact", "compact")  # operations that cannot be undone
+PURGE = "purge"
+FINAL = (PURGE, "redact", "compact")  # operations that cannot be undone
+TYPE = "type"  # the kind of term that names a type of memories
+NAMED = 100  # dependent operations that are looked up at once
 BATCH_LENGTH = 32  # characters of a complete batch
+TOOL_ENTRIES = 32  # of each tool, to find its last operation
 LOOK_BACK = (32, 1024, None)  # entries read to find the last operations; the first few are nearly always enough
 NOTHING_TO_UNDO = "There is no such operation in the journal; `nacre journal` shows what can be undone."
 
 
-def undo(engine: Engine, space: str, batches: Sequence[str], *, why: str = "") -> list[JournalEntry]:
-    """Reverses operations, the newest first, as one new operation; refuses when a later one depends on them."""
+def undo(
+    engine: Engine, space: str, batches: Sequence[str], *, cascade: bool = False, why: str = ""
+) -> list[JournalEntry]:
+    """Reverses operations, the newest first, as one new operation.
+
+    Raises `UndoBlocked` when later operations depend on them; with `cascade` those are reversed as well.
+    """
+    while True:
+        try:
+            return undo_exactly(engine, space, batches, why)
+        except UndoBlocked as blocked:
+            dependants = [each.batch for each in blocked.later if isinstance(each, Operation)]
+            if not cascade or not set(dependants) - set(batches):
+                raise
+            batches = list(dict.fromkeys((*batches, *dependants)))
+
+
+def undo_exactly(engine: Engine, space: str, batches: Sequence[str], why: str) -> list[JournalEntry]:
     read = (entry for batch in batches for entry in engine.store.journal(space, JournalFilter(batch=batch)))
     entries = sorted((each for each in read if each.operation.batch in batches), key=lambda each: -each.seq)
     if not entries:
@@ -61,15 +92,23 @@ def in_effect(entries: Iterable[JournalEntry]) -> list[Operation]:
     return operations
 
 
-def last_batches(store: Backend, space: str, count: int, actor: str | None) -> list[str]:
-    """The newest operations, of this actor if one is named, that can be undone. Raises `UndoRefused`."""
+def last_batches(engine: Engine, space: str, count: int, *, any_actor: bool = False) -> list[str]:
+    """The newest operations that can be undone: the engine's own, or those of anybody. Raises `UndoRefused`."""
     if count < 1:
         raise InvalidInput(f"{count} operations cannot be undone; give 1 or more.")
     for limit in LOOK_BACK:
-        entries = store.journal(space, JournalFilter(actor=actor), limit=limit)
-        batches = reversible(entries, count)
+        entries = engine.store.journal(space, JournalFilter(actor=None if any_actor else engine.actor), limit=limit)
+        if any_actor:
+            batches = reversible(in_effect(entries), readable(entries), count)
+        else:
+            batches = own_batches(engine, space, entries, count, complete=limit is None or len(entries) < limit)
         if len(batches) == count or limit is None or len(entries) < limit:
             break
+    if not batches and not any_actor:
+        raise UndoRefused(
+            f"There is no such operation of {engine.actor!r} in the journal; name the one that you mean (`nacre "
+            "journal` lists them), or undo the last one of anybody with `--any`."
+        )
     if not batches:
         raise UndoRefused(NOTHING_TO_UNDO)
     if len(batches) < count:
@@ -78,16 +117,55 @@ def last_batches(store: Backend, space: str, count: int, actor: str | None) -> l
     return batches
 
 
-def reversible(entries: Sequence[JournalEntry], count: int) -> list[str]:
-    """The newest batches that can be undone, newest first; refuses when one among them cannot.
+def own_batches(
+    engine: Engine, space: str, entries: Sequence[JournalEntry], count: int, *, complete: bool
+) -> list[str]:
+    """Of these entries of the engine's actor, and of what it wrote under the name of a tool.
+
+    Refuses when a tool wrote last for somebody unknown: it is neither certainly ours nor certainly another's.
+    """
+    journal = engine.store.journal
+    under_other_names = [
+        entry for batch in engine.written for entry in journal(space, JournalFilter(batch=batch), limit=TOOL_ENTRIES)
+    ]
+    oldest = min((entry.seq for entry in entries), default=0)
+    own = [*entries, *(entry for entry in under_other_names if complete or entry.seq > oldest)]
+    if not own:
+        return []
+    since = JournalFilter(after=min(entry.seq for entry in own))
+    undos = journal(space, replace(since, operation=UNDO))
+    tools = [entry for tool in TOOLS for entry in journal(space, replace(since, actor=tool), limit=TOOL_ENTRIES)]
+    known = sorted({entry.seq: entry for entry in (*own, *undos, *tools)}.values(), key=lambda entry: -entry.seq)
+    ours = {entry.operation.batch for entry in own}
+    operations = [
+        operation
+        for operation in in_effect(known)
+        if operation.batch in ours or (operation.actor in TOOLS and operation.why != UNATTENDED)
+    ]
+    batches = reversible(operations, readable(known), count)
+    tool = next((each for each in operations if each.batch in batches and each.batch not in ours), None)
+    if tool is not None:
+        raise UndoRefused(
+            f"The last operation was a {tool.name} that the tool {tool.actor!r} wrote, perhaps for somebody else. "
+            f"Undo it by its name, {tool.batch[:8]}, or name the operation that you mean: `nacre journal` lists them."
+        )
+    return batches
+
+
+def readable(entries: Iterable[JournalEntry]) -> set[Operation]:
+    """Those of which something is left that can be reversed."""
+    return {entry.operation for entry in entries if entry.damaged or (entry.before, entry.after) != (None, None)}
+
+
+def reversible(operations: Iterable[Operation], readable: Collection[Operation], count: int) -> list[str]:
+    """The first batches that can be undone; refuses when one among them cannot.
 
     What maintenance removed is passed over, with everything that was ever done to it: it may have come between a
     person's operation and their undo.
     """
-    readable = {entry.operation for entry in entries if entry.damaged or (entry.before, entry.after) != (None, None)}
     operations = [
         operation
-        for operation in in_effect(entries)
+        for operation in operations
         if (operation.why != UNATTENDED if operation.name in FINAL else operation in readable)
     ][:count]
     final = next((operation for operation in operations if operation.name in FINAL), None)
@@ -121,11 +199,101 @@ class Reversal:
     get: Callable[[str, str], Memory | None]
     current: dict[str, Memory | None] = field(default_factory=dict)
     after: dict[str, Memory | None] = field(default_factory=dict)
+    batches: frozenset[str] = field(init=False)
+    space: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.batches = frozenset(entry.operation.batch for entry in self.entries)
+        self.space = self.entries[0].space
 
     def changes(self, transaction: Transaction, derived: Mapping[str, Derived]) -> list[AnyChange]:
-        pairs = self.memories().items()
-        changes = [Change(now, after, derived.get(id)) for id, (now, after) in pairs if (now, after) != (None, None)]
-        return [*changes, *self.terms(transaction), *self.space_name()]
+        pairs = {id: pair for id, pair in self.memories().items() if pair != (None, None)}
+        terms = self.terms(transaction)
+        self._refuse_dangling_links()
+        terms = [change for change in terms if not self._is_needed(change)]
+        self._refuse_unregistered_types(terms, transaction)
+        memories = (
+            Change(now, self._without_purged_targets(now, after), derived.get(id)) for id, (now, after) in pairs.items()
+        )
+        return [*memories, *terms, *self.space_name()]
+
+    def _refuse_dangling_links(self) -> None:
+        """Raises `UndoBlocked` when other operations linked memories to one that would go, since it was created."""
+        created = {
+            entry.memory_id: entry
+            for entry in self.entries
+            if entry.kind == MEMORY and entry.before is None and self.after[entry.memory_id] is None
+        }
+        edges = self.store.edges(self.space, into=list(created)) if created else []
+        for edge in edges:
+            if later := self._linked_since(self.space, edge, created[edge.target].seq):
+                raise UndoBlocked(edge.target, later, f"was linked from {edge.source}")
+
+    def _linked_since(self, space: str, edge: Edge, seq: int) -> list[Operation]:
+        """The operations, besides those that are undone, that made this link."""
+        entries = self.store.journal(space, JournalFilter(memory_id=edge.source, after=seq))
+        key = (edge.target, edge.rel)
+        return self._others(e for e in entries if key in link_keys(e.after) and key not in link_keys(e.before))
+
+    def _others(self, entries: Iterable[JournalEntry]) -> list[Operation]:
+        return [operation for operation in in_effect(entries) if operation.batch not in self.batches]
+
+    def _is_needed(self, change: TermChange) -> bool:
+        """Whether other operations use a term that would go: one that was learned from a link then stays. For one that
+        somebody registered this raises `UndoBlocked`."""
+        if change.after is not None or change.kind not in (RELATION, TYPE):
+            return False
+        later = self._typed(change.name) if change.kind == TYPE else self._related(change.name)
+        if not later or FOR_REVIEW in (change.before or {}):
+            return bool(later)
+        raise UndoBlocked(f"The {change.kind} {change.name!r}", later, "is in use")
+
+    def _related(self, name: str) -> list[Operation]:
+        """The first other operation that made a link of this relation, in any space."""
+        edges = ((space, edge) for space in self.store.spaces() for edge in self.store.edges(space, rels=[name]))
+        return next(filter(None, (self._linked_since(space, edge, 0) for space, edge in edges)), [])
+
+    def _typed(self, name: str) -> list[Operation]:
+        """The other operations that gave memories this type. Raises `UndoRefused` where they cannot be undone too."""
+        typed = Filter.where(type=name)
+        for other in self.store.spaces():
+            if other != self.space and self.store.count(other, typed):
+                raise UndoRefused(f"The type {name!r} is in use in the space {other!r}; edit or purge those memories.")
+        operations: dict[Operation, None] = {}
+        for memory in self.store.iterate(self.space, typed):
+            entries = self.store.journal(self.space, JournalFilter(memory_id=memory.id))
+            of_type = in_effect(entry for entry in entries if (entry.after or {}).get("type") == name)[:1]
+            if not of_type:
+                raise UndoRefused(f"The type {name!r} is in use by {memory.id}; edit or purge that memory first.")
+            operations |= {each: None for each in of_type if each.batch not in self.batches}
+            if len(operations) >= NAMED:
+                break
+        return list(operations)
+
+    def _refuse_unregistered_types(self, terms: Sequence[TermChange], transaction: Transaction) -> None:
+        """A memory that comes back may be of a type that was unregistered meanwhile."""
+        registered = {change.name for change in terms if change.kind == TYPE and change.after is not None}
+        for id, after in self.after.items():
+            now = self.current[id]
+            if after is None or (now is not None and now.type == after.type):
+                continue
+            if after.type not in TYPES and after.type not in registered and transaction.term(TYPE, after.type) is None:
+                raise UndoRefused(f"{id} is of the type {after.type!r}, which is not registered; register it first.")
+
+    def _without_purged_targets(self, now: Memory | None, after: Memory | None) -> Memory | None:
+        """Links to a purged memory went with it, and must not come back for another one with its id."""
+        if after is None:
+            return None
+        had = {link.to for link in now.links} if now is not None else set()
+        back = {link.to for link in after.links} - had
+        gone = {to for to in back if self.after.get(to) is None and self._was_purged(after.space, to)}
+        return replace(after, links=tuple(link for link in after.links if link.to not in gone)) if gone else after
+
+    def _was_purged(self, space: str, id: str) -> bool:
+        if self.get(space, id) is not None:
+            return False
+        last = self.store.journal(space, JournalFilter(memory_id=id), limit=1)
+        return bool(last) and last[0].operation.name == PURGE
 
     def memories(self) -> dict[str, tuple[Memory | None, Memory | None]]:
         """Each memory as it is, and as it would be after the undo; None where it does not exist."""
@@ -151,13 +319,14 @@ class Reversal:
                 raise UndoRefused(f"{entry.memory_id} exists again since it was removed; purge it before undoing that.")
             return removed_memory(entry)
         if current is None or not is_result(current, entry):
-            raise UndoBlocked(entry.memory_id, self._later(entry), there=current is not None)
+            gone = ("is no longer there",) if current is None else ()
+            raise UndoBlocked(entry.memory_id, self._later(entry), *gone)
         return None if entry.before is None else set_back(current, entry.before, entry.after)
 
     def _later(self, entry: JournalEntry) -> list[Operation]:
         return in_effect(self.store.journal(entry.space, JournalFilter(memory_id=entry.memory_id, after=entry.seq)))
 
-    def terms(self, transaction: Transaction) -> list[AnyChange]:
+    def terms(self, transaction: Transaction) -> list[TermChange]:
         changes: dict[tuple[str, str], TermChange] = {}
         for entry in self.entries:
             if entry.kind not in (MEMORY, SPACE_NAME):
@@ -165,7 +334,7 @@ class Reversal:
                 stored = changes[key].before if key in changes else transaction.term(*key)
                 current = changes[key].after if key in changes else stored
                 if current != entry.after:
-                    raise UndoBlocked(f"The {entry.kind} {entry.memory_id!r}", self._later(entry), there=True)
+                    raise UndoBlocked(f"The {entry.kind} {entry.memory_id!r}", self._later(entry))
                 changes[key] = TermChange(entry.space, *key, stored, entry.before)
         return list(changes.values())
 
@@ -182,6 +351,11 @@ class Reversal:
         if old in self.store.spaces():
             raise UndoRefused(f"There is a space {old!r} again; rename that one first.")
         return [SpaceRenamed(new, old)]
+
+
+def link_keys(fields: Mapping[str, Json] | None) -> set[tuple[str, str]]:
+    """Targets and relations of the links in the journaled fields of a memory."""
+    return set(by_target([link for _, link in positioned(json_list((fields or {}).get("links")))]))
 
 
 def is_result(current: Memory, entry: JournalEntry) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -89,7 +89,13 @@ def step(store: MemoryStore, transcript: Path, word: Mapping[str, Json] | None, 
     if offset == reached.offset:
         return None
     after = ReadPosition(offset, turns, transcript.stat().st_ino, mark_of(transcript, offset), store.now())
-    terms = {(KIND, str(transcript)): advance(word, after)}
+
+    def advance(current: object) -> Mapping[str, Json]:
+        if current != word:
+            raise AlreadyCaptured
+        return asdict(after)
+
+    terms = {(KIND, str(transcript)): advance}
     return store_new(store, "capture", drafts, terms=terms, why=claude_code.CLAUDE_CODE)
 
 
@@ -118,7 +124,9 @@ def read_on(store: MemoryStore, transcript: Path, reached: ReadPosition, session
     turns, offset = reached.turns, reached.offset
     for line in islice(lines(transcript, reached.offset, complete_only=True), LINES):
         offset = line.end
-        for item in items(claude_code.claude_code_pieces(line, session or transcript.stem)):
+        for item in claude_code.claude_code_pieces(line, session or transcript.stem):
+            if not isinstance(item, Item):
+                continue
             try:
                 draft = draft_item(store, item, turns, claude_code.CLAUDE_CODE)
             except (SecretRefused, InvalidInput):
@@ -127,19 +135,6 @@ def read_on(store: MemoryStore, transcript: Path, reached: ReadPosition, session
                 turns += 1
             drafts.setdefault(draft.id, draft)
     return list(drafts.values()), turns, offset
-
-
-def items(pieces: Iterator[object]) -> Iterator[Item]:
-    return (piece for piece in pieces if isinstance(piece, Item))
-
-
-def advance(before: Mapping[str, Json] | None, after: ReadPosition) -> Callable[[object], Mapping[str, Json]]:
-    def edit(current: object) -> Mapping[str, Json]:
-        if current != before:
-            raise AlreadyCaptured
-        return asdict(after)
-
-    return edit
 
 
 def read_positions(store: MemoryStore) -> dict[str, ReadPosition]:

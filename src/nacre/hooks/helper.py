@@ -185,7 +185,7 @@ class Helper:
         if not request.injects:
             send(connection, {"taken": True})  # the client does not wait for a capture
             self._begun()
-            self._captures.submit(self._done, self._capture, request)
+            self._captures.submit(self._done, lambda: capture_request(self.stores.of(request), request))
             return
         try:
             # A question does not create a store.
@@ -195,9 +195,6 @@ class Helper:
             send(connection, {"output": ""})
             log_line(request.event, str(error))
 
-    def _capture(self, request: Request) -> None:
-        capture_request(self.stores.of(request), request)
-
 
 def main(file: Path, idle: float, embedder: str) -> None:
     """Ends at once when this store has a helper already. Loads the model before the first request."""
@@ -206,12 +203,9 @@ def main(file: Path, idle: float, embedder: str) -> None:
         with file_lock(places.lock, exclusive=True, patience=0.0):
             helper = Helper(file, idle)
             helper.stores.warm(embedder)
-
-            def listens() -> None:
-                # Not earlier: a hook that finds neither this file nor a helper starts another helper.
-                places.starting.unlink(missing_ok=True)
-
-            helper.serve(channel_at(places.address), file.parent, listens)
+            # Removed once it listens: a hook that finds neither this file nor a helper starts another helper.
+            remove_mark = partial(places.starting.unlink, missing_ok=True)
+            helper.serve(channel_at(places.address), file.parent, remove_mark)
     except BlockingIOError:
         return
     except Exception as error:  # noqa: BLE001 - nobody sees what this process prints

@@ -6,8 +6,9 @@ What a session was given is saved in the store as a term, outside the journal.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,9 @@ class Injected:
 
     def unchanged(self) -> tuple[str, ...]:
         """The ids of the memories that were given and have not changed since."""
-        digests = self._digests()
+        if not self.session:
+            return ()
+        digests = ids_of(self._backend().terms(self._kind()).get(self.session))
         memories = self.store.get_many(list(digests))
         return tuple(memory.id for memory in memories if digests[memory.id] == digest(memory))
 
@@ -60,9 +63,6 @@ class Injected:
                 for name in gone:
                     transaction.put_term(self._kind(), name, None)
 
-    def _digests(self) -> Mapping[str, str]:
-        return ids_of(self._backend().terms(self._kind()).get(self.session)) if self.session else {}
-
     def _kind(self) -> str:
         return f"{KIND}/{self.store.space}"
 
@@ -81,8 +81,7 @@ def at(entry: Mapping[str, Json]) -> float:
 
 
 def digest(memory: Memory) -> str:
-    parts: Sequence[str] = (memory.title, memory.text)
-    return blake2b("\0".join(parts).encode(), digest_size=DIGEST_BYTES).hexdigest()
+    return blake2b(f"{memory.title}\0{memory.text}".encode(), digest_size=DIGEST_BYTES).hexdigest()
 
 
 HEADER = "## From this project's memory"
@@ -113,7 +112,7 @@ def injection(store: MemoryStore, request: Request) -> str:
 
 def for_prompt(store: MemoryStore, request: Request) -> Pack | None:
     prompt = middle_out(request.text("prompt"))
-    wanted = prompt_terms(store, prompt)
+    wanted = frozenset(understand(Query(prompt, asked_at=store.now())).terms)
     if prompt.lstrip().startswith("/") or len(wanted) < FEWEST_WORDS:
         return None
     by_meaning = store.embedder.ready  # asked before the recall: the model may finish loading meanwhile
@@ -137,13 +136,11 @@ def for_session(store: MemoryStore, request: Request) -> Pack | None:
     if request.text("source") in LOST:
         injected.forget()
     where = Filter.where(id__not_in=injected.unchanged(), type__in=SESSION_TYPES)
-    trust = max(TRUSTED, store.settings.min_trust)
-    pinned = store.list_recent(
-        MOST_AT_START, order="importance", min_trust=trust, where=Filter.where(pinned=True) & where
+    strongest = partial(
+        store.list_recent, MOST_AT_START, order="importance", min_trust=max(TRUSTED, store.settings.min_trust)
     )
-    important = store.list_recent(
-        MOST_AT_START, order="importance", min_trust=trust, min_importance=SESSION_IMPORTANCE, where=where
-    )
+    pinned = strongest(where=Filter.where(pinned=True) & where)
+    important = strongest(where=where, min_importance=SESSION_IMPORTANCE)
     memories = {memory.id: memory for memory in (*pinned, *important)}
     hits = [Hit(store.clean(memory), memory.importance) for memory in memories.values()]
     return packed(store, [shortened(hit, frozenset()) for hit in hits], injected)
@@ -159,20 +156,15 @@ def packed(store: MemoryStore, hits: Iterable[Hit], injected: Injected) -> Pack 
     return result
 
 
-def prompt_terms(store: MemoryStore, prompt: str) -> frozenset[str]:
-    return frozenset(understand(Query(prompt, asked_at=store.now())).terms)
-
-
 def shares(memory: Memory, wanted: frozenset[str]) -> bool:
     common = wanted.intersection(stems(f"{memory.title} {memory.text}"))
     return len(common) >= max(FEWEST_WORDS, WORDS_ALONE * len(wanted))
 
 
 def middle_out(prompt: str) -> str:
-    if len(prompt) <= LONGEST_PROMPT:
-        return prompt
+    """The beginning and the end of a long prompt."""
     half = LONGEST_PROMPT // 2
-    return f"{prompt[:half]}\n{prompt[-half:]}"
+    return prompt if len(prompt) <= LONGEST_PROMPT else f"{prompt[:half]}\n{prompt[-half:]}"
 
 
 def shortened(hit: Hit, wanted: frozenset[str]) -> Hit:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,9 @@ if TYPE_CHECKING:
 
 # The client's names of the events; the payload may hold the name, too.
 EVENTS: Mapping[str, str] = {
-    "session-start": "SessionStart",
-    "prompt": "UserPromptSubmit",
-    "pre-compact": "PreCompact",
-    "stop": "Stop",
+    "session-start": "SessionStart", "prompt": "UserPromptSubmit", "pre-compact": "PreCompact", "stop": "Stop",
     "session-end": "SessionEnd",
-}
+}  # fmt: skip
 HEAD = 256_000  # bytes at the start of a transcript that are searched for its folder
 INJECTING = ("session-start", "prompt")
 
@@ -47,13 +44,7 @@ class Request:
         return cls(event, payload, first_folder(transcript) or here, flags, around)
 
     def to_json(self) -> dict[str, Json]:
-        return {
-            "event": self.event,
-            "payload": dict(self.payload),
-            "folder": self.folder,
-            "flags": dict(self.flags),
-            "environment": dict(self.environment),
-        }
+        return asdict(self)
 
     @classmethod
     def from_json(cls, message: Mapping[str, Json]) -> Request:
@@ -100,9 +91,6 @@ class Request:
         folder = Path(self.folder)
         chosen = self.flags.get("space") or chosen_space(folder, self.environment)
         return chosen or project_of(folder).space(spaces())
-
-    def within(self, space: str) -> Settings:
-        return replace(self.settings(), space=space)
 
 
 def ignore(_notice: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,12 +34,6 @@ class HookStatus:
     log: str
     transcripts: Mapping[str, ReadPosition]
 
-    def record(self) -> dict[str, object]:
-        return {
-            **asdict(replace(self, transcripts={})),
-            "transcripts": {path: asdict(each) for path, each in self.transcripts.items()},
-        }
-
 
 def hook_status(flags: Mapping[str, str], folder: Path | None = None) -> HookStatus:
     """For a folder, by default the current one. Creates no store. Raises `ConfigError`."""
@@ -63,7 +57,7 @@ def space_and_transcripts(request: Request, file: Path) -> tuple[str, Mapping[st
     from nacre.memory_store import MemoryStore
 
     space = request.space(lambda: spaces_in(request.settings()))
-    with MemoryStore(settings=request.within(space)) as store:
+    with MemoryStore(settings=replace(request.settings(), space=space)) as store:
         return space, read_positions(store)
 
 

@@ -11,6 +11,8 @@ from nacre.model.memory import Json, Memory
 MEMORY = "memory"
 # The reason of acts that nobody asked for at the time.
 UNATTENDED = "maintenance"
+# Tools journal under their own names, whoever runs them.
+TOOLS = ("import", "reflection", "consolidation", "decay", "confidence", "retention", "trash")
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,8 +68,8 @@ class JournalMirror:
             if next(self._writes) % LOOK_EVERY == 0:
                 self._look()
 
-    def scrub(self, space: str, ids: Sequence[str]) -> None:
-        gone = frozenset(as_bytes(id)[1:-2] for id in ids)  # without quotes and line end
+    def scrub(self, space: str, ids: Sequence[str] | None) -> None:
+        gone = None if ids is None else frozenset(as_bytes(id)[1:-2] for id in ids)  # without quotes and line end
         try:
             with self._maintenance_lock(KEEPER_WAITS):
                 if self.path.exists() and touched(self.path, space, gone):
@@ -230,14 +230,14 @@ def pack(content: Iterable[bytes], archive: Path) -> None:
         buffered.writelines(content)
 
 
-def touched(file: Path, space: str, ids: Container[bytes]) -> bool:
+def touched(file: Path, space: str, ids: Container[bytes] | None) -> bool:
     return any(scrubbed(line, space, ids) != line for line in lines(file))
 
 
-def scrubbed(line: bytes, space: str, ids: Container[bytes]) -> bytes:
-    """An illegible line that names one of them, or nobody, goes altogether."""
+def scrubbed(line: bytes, space: str, ids: Container[bytes] | None) -> bytes:
+    """An illegible line that names one of them, or nobody, goes altogether. Without ids, all of the space goes."""
     named = NAMED.search(line)
-    if named and named[1] not in ids:
+    if ids is not None and named and named[1] not in ids:
         return line
     try:
         record = json.loads(line)
@@ -245,6 +245,7 @@ def scrubbed(line: bytes, space: str, ids: Container[bytes]) -> bytes:
     except (ValueError, RecursionError):
         return b""
     bare = entry.before is None and entry.after is None and not entry.operation.why
-    if bare or (entry.space, entry.kind) != (space, MEMORY):
+    own = entry.kind == MEMORY or (ids is None and (entry.kind == "space" or "/" in entry.kind))
+    if bare or entry.space != space or not own:
         return line
     return as_bytes({**record, "why": "", "before": None, "after": None})

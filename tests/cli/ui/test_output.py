@@ -73,10 +73,10 @@ def test_an_unknown_form_is_misuse(nasty: CommandLine) -> None:
 def test_jsonl_and_yaml_tell_the_same_as_json_and_markdown_draws_a_table(nacre: CommandLine) -> None:
     for text in ("one | two\nthree", "ünï: [x]", "not: a list"):
         nacre.ok("remember", text)
-    whole = nacre.json("list")
-    assert [json.loads(line) for line in nacre.ok("list", "-f", "jsonl").splitlines()] == whole
-    assert yaml.safe_load(nacre.ok("list", "-f", "yaml")) == whole
-    one = whole[0]["id"]
+    full = nacre.json("list")
+    assert [json.loads(line) for line in nacre.ok("list", "-f", "jsonl").splitlines()] == full
+    assert yaml.safe_load(nacre.ok("list", "-f", "yaml")) == full
+    one = full[0]["id"]
     assert yaml.safe_load(nacre.ok("show", one, "-f", "yaml")) == nacre.json("show", one)
     rows = nacre.ok("list", "-f", "markdown").splitlines()
     assert len(rows) == 5 and all(row.startswith("| ") and row.endswith(" |") for row in rows)

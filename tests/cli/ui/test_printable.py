@@ -12,7 +12,7 @@ from nacre.cli.ui.output import one_field, one_line, printable, shortened
 
 
 @pytest.mark.parametrize(
-    ("stored", "shown"),
+    ("stored", "rendered"),
     [
         ("\x1b[31mred\x1b[0m", "red"),
         ("\x1b]0;a title\x07text", "text"),
@@ -27,8 +27,8 @@ from nacre.cli.ui.output import one_field, one_line, printable, shortened
         ("中文 é 😀", "中文 é 😀"),
     ],
 )
-def test_escapes_and_control_characters_are_taken_out(stored: str, shown: str) -> None:
-    assert printable(stored) == shown
+def test_escapes_and_control_characters_are_taken_out(stored: str, rendered: str) -> None:
+    assert printable(stored) == rendered
 
 
 @given(st.text())

@@ -12,10 +12,10 @@ NOW = seconds("2026-03-31T12:00:00Z")
 
 
 @pytest.mark.parametrize(
-    ("given", "back"), [("30m", HOUR / 2), ("2h", 2 * HOUR), ("7d", 7 * DAY), ("4w", 28 * DAY), (" 1 D ", DAY)]
+    ("values", "back"), [("30m", HOUR / 2), ("2h", 2 * HOUR), ("7d", 7 * DAY), ("4w", 28 * DAY), (" 1 D ", DAY)]
 )
-def test_a_length_means_that_long_ago(given: str, back: float) -> None:
-    assert since(given, NOW) == NOW - back
+def test_a_length_means_that_long_ago(values: str, back: float) -> None:
+    assert since(values, NOW) == NOW - back
 
 
 def test_a_date_means_its_midnight_for_since_and_all_of_it_for_until() -> None:
@@ -24,14 +24,14 @@ def test_a_date_means_its_midnight_for_since_and_all_of_it_for_until() -> None:
     assert until("2026-03-30T09:00:00Z", NOW) == seconds("2026-03-30T09:00:00Z")
 
 
-@pytest.mark.parametrize("given", ["", "7", "7x", "-7d", "soon", "2026-13-01", "0001-01-01T00:00+14:00"])
-def test_anything_else_is_refused_with_examples(given: str) -> None:
+@pytest.mark.parametrize("values", ["", "7", "7x", "-7d", "soon", "2026-13-01", "0001-01-01T00:00+14:00"])
+def test_anything_else_is_refused_with_examples(values: str) -> None:
     with pytest.raises(InvalidInput, match="7d"):
-        since(given, NOW)
+        since(values, NOW)
 
 
 @pytest.mark.parametrize(
-    ("passed", "told"),
+    ("passed", "output"),
     [
         (0, "just now"),
         (59, "just now"),
@@ -43,8 +43,8 @@ def test_anything_else_is_refused_with_examples(given: str) -> None:
         (-3 * DAY, "in 3 d"),
     ],
 )
-def test_an_age_is_printed_in_its_largest_unit(passed: float, told: str) -> None:
-    assert age(NOW - passed, NOW) == told
+def test_an_age_is_printed_in_its_largest_unit(passed: float, output: str) -> None:
+    assert age(NOW - passed, NOW) == output
 
 
 def test_what_was_known_on_a_date_is_what_was_known_when_it_ended() -> None:
@@ -58,10 +58,10 @@ def test_todays_date_in_any_part_of_the_world_means_what_is_known_now(today: str
     assert known_by(today, NOW) == NOW
 
 
-@pytest.mark.parametrize("given", ["2026-04-02", "2026-03-31T12:00:01Z"])
-def test_what_will_be_known_cannot_be_asked(given: str) -> None:
+@pytest.mark.parametrize("values", ["2026-04-02", "2026-03-31T12:00:01Z"])
+def test_what_will_be_known_cannot_be_asked(values: str) -> None:
     with pytest.raises(InvalidInput, match="still to come"):
-        known_by(given, NOW)
+        known_by(values, NOW)
 
 
 def test_what_held_on_a_date_is_what_held_at_its_noon() -> None:

@@ -18,8 +18,8 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
     stores: list[MemoryStore] = []
 
     def open_store(name: str = "chroma", **options: object) -> MemoryStore:
-        given: dict[str, object] = {"collection": "tests", "embedding_model": "hashing", **options}
-        stores.append(MemoryStore(str(tmp_path / name), **given))  # type: ignore[arg-type]
+        values: dict[str, object] = {"collection": "tests", "embedding_model": "hashing", **options}
+        stores.append(MemoryStore(str(tmp_path / name), **values))  # type: ignore[arg-type]
         return stores[-1]
 
     yield open_store

@@ -30,9 +30,9 @@ class Houkai:
     def __init__(self, place: Path) -> None:
         self.place = place
 
-    def __call__(self, *words: str, given: str = "", code: int = 0) -> str:
+    def __call__(self, *words: str, values: str = "", code: int = 0) -> str:
         start = ["--store", str(self.place), "--collection", "tests"]
-        result = CliRunner().invoke(app, [*start, *words], input=given)
+        result = CliRunner().invoke(app, [*start, *words], input=values)
         assert result.exit_code == code, result.output
         return result.output.strip()
 
@@ -59,8 +59,8 @@ def test_all_commands_and_groups_are_there(houkai: Houkai) -> None:
 @pytest.mark.accepts("H20.9", "H20.24")
 def test_a_text_is_kept_from_an_argument_or_stdin_and_its_id_printed(houkai: Houkai) -> None:
     first = houkai("remember", "the sky is blue", "-t", "episodic", "-g", "sky", "-g", "blue", "-i", "0.8", "-s", "me")
-    second = houkai("remember", "-", given="from stdin\n")
-    third = houkai("remember", "--stdin", given="from stdin too\n")
+    second = houkai("remember", "-", values="from stdin\n")
+    third = houkai("remember", "--stdin", values="from stdin too\n")
     rows = houkai.json("list")
     assert [row["id"] for row in rows] == [third, second, first]
     last = rows[-1]
@@ -73,16 +73,16 @@ def test_a_pipe_gets_tsv_and_json_is_an_array(houkai: Houkai) -> None:
     head, row = houkai("recall", "roses").splitlines()
     assert head.split("\t") == ["id", "type", "importance", "tags", "created_at", "score", "text"]
     assert row.endswith("roses are red")
-    (found,) = houkai.json("recall", "roses", "-k", "3", "--mode", "hybrid")
-    assert found["score"] > 0
+    (matches,) = houkai.json("recall", "roses", "-k", "3", "--mode", "hybrid")
+    assert matches["score"] > 0
 
 
 @pytest.mark.accepts("H20.11")
 def test_a_pack_is_text_or_json(houkai: Houkai) -> None:
     houkai("remember", "roses are red")
     assert "- (semantic) roses are red" in houkai("pack", "roses", "--budget", "100")
-    told = houkai.json("pack", "roses", "-b", "100")
-    assert (told["budget"], told["used_tokens"]) == (100, sum(item["tokens"] for item in told["items"]))
+    result = houkai.json("pack", "roses", "-b", "100")
+    assert (result["budget"], result["used_tokens"]) == (100, sum(item["tokens"] for item in result["items"]))
 
 
 @pytest.mark.accepts("H20.12")
@@ -112,7 +112,7 @@ def test_a_memory_is_named_by_the_start_of_its_id(houkai: Houkai, opened: Opened
 @pytest.mark.accepts("H20.7", "H20.14")
 def test_what_deletes_asks_first(houkai: Houkai) -> None:
     id = houkai("remember", "to be deleted")
-    houkai("forget", id[:8], given="n\n", code=1)
+    houkai("forget", id[:8], values="n\n", code=1)
     assert len(houkai.json("list")) == 1
     assert "Deleted" in houkai("forget", id[:8], "--yes")
     assert houkai.json("list") == []
@@ -172,7 +172,7 @@ def test_conflicts_are_settled_one_by_one(houkai: Houkai) -> None:
     for _ in range(3):
         houkai("remember", "use ruff for linting")
     assert "duplicate" in houkai("conflicts")
-    houkai("conflicts", "--resolve", "interactive", given="da\nb\ns\n")
+    houkai("conflicts", "--resolve", "interactive", values="da\nb\ns\n")
     assert len(houkai.json("list")) == 1
 
 
@@ -185,9 +185,9 @@ def test_pruning_and_reflecting_only_show_unless_applied(houkai: Houkai) -> None
     assert len(houkai.json("list")) == 3
     houkai("reflect", "--apply", "--consolidate", "soft")
     assert [row["type"] for row in houkai.json("list")] == ["semantic"]
-    houkai("reflect", "--apply", "--consolidate", "hard", given="n\n", code=1)
+    houkai("reflect", "--apply", "--consolidate", "hard", values="n\n", code=1)
     assert "Error" in houkai("reflect", "--consolidate", "firmly", code=1)
-    houkai("prune", "--min-score", "0.5", "--apply", given="n\n", code=1)
+    houkai("prune", "--min-score", "0.5", "--apply", values="n\n", code=1)
     assert "Deleted 4" in houkai("prune", "--min-score", "0.5", "--apply", "--yes")
 
 
@@ -199,7 +199,7 @@ def test_archives_go_out_are_looked_into_and_come_in(houkai: Houkai, tmp_path: P
     assert "1 memories of 'tests'" in houkai("info", file)
     other = Houkai(tmp_path / "other")
     assert "imported=1" in other("import", file, "--yes")
-    other("import", file, given="n\n", code=1)
+    other("import", file, values="n\n", code=1)
     assert "Error" in other("import", file, "--on-conflict", "error", "--yes", code=1)
     assert "Error" in other("import", file, "--on-conflict", "bogus", "--yes", code=1)
 
@@ -213,10 +213,10 @@ def test_a_backup_is_a_store_of_its_own(houkai: Houkai) -> None:
 @pytest.mark.accepts("H20.22")
 def test_stats_count(houkai: Houkai) -> None:
     houkai("remember", "one", "--type", "procedural", "--tag", "x")
-    told = houkai.json("stats")
-    assert (told["total"], told["active"], told["superseded"]) == (1, 1, 0)
-    assert (told["by_type"], told["top_tags"]) == ({"procedural": 1}, {"x": 1})
-    assert told["store_size_bytes"] > 0
+    result = houkai.json("stats")
+    assert (result["total"], result["active"], result["superseded"]) == (1, 1, 0)
+    assert (result["by_type"], result["top_tags"]) == ({"procedural": 1}, {"x": 1})
+    assert result["store_size_bytes"] > 0
 
 
 @pytest.mark.accepts("H20.23")

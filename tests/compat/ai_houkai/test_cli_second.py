@@ -238,7 +238,7 @@ def test_the_journal_is_narrowed_and_an_undo_asks_first(houkai: Houkai, opened: 
     assert len(houkai("journal", "tail", "--all").splitlines()) == 4
     ts = row.split("\t")[0]
     assert json.loads(houkai("journal", "show", ts))["id"] == second
-    houkai("journal", "undo", ts, given="n\n", code=1)
+    houkai("journal", "undo", ts, values="n\n", code=1)
     assert texts(houkai.json("list")) == ["two"]
 
 

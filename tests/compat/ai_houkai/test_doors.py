@@ -65,8 +65,8 @@ def test_the_reading_tools_answer_in_the_published_shapes(served: MemoryStore) -
 @pytest.mark.accepts("H17.15", "H17.16")
 def test_archives_go_out_and_come_in_through_tools(served: MemoryStore, tmp_path: Path) -> None:
     served.remember("to be carried")
-    told = server.export(str(tmp_path / "x.ahkai"))
-    assert (set(told), told["count"]) == ({"path", "count", "bytes", "elapsed"}, 1)
+    result = server.export(str(tmp_path / "x.ahkai"))
+    assert (set(result), result["count"]) == ({"path", "count", "bytes", "elapsed"}, 1)
     done = server.import_(str(tmp_path / "x.ahkai"))
     counts = {"imported", "skipped", "overwritten", "renamed", "errors", "vectors_regenerated"}
     assert {"ok", *counts} <= set(done) and done["skipped"] == 1
@@ -95,10 +95,10 @@ def test_the_environment_names_the_store_and_importing_makes_none(
     monkeypatch.setenv("AI_HOUKAI_PATH", str(tmp_path / "chroma"))
     monkeypatch.setenv("AI_HOUKAI_COLLECTION", "mine")
     monkeypatch.setattr(server, "_store", None)
-    told = server.stats()
+    result = server.stats()
     opened = server._get_store()
     opened.client.close()
-    assert told == {"count": 0, "path": str(tmp_path / "chroma"), "collection": "mine"}
+    assert result == {"count": 0, "path": str(tmp_path / "chroma"), "collection": "mine"}
 
 
 @pytest.mark.accepts("H18.3", "H18.4")
@@ -110,9 +110,9 @@ def test_the_installer_sets_its_own_entry_and_keeps_the_others(tmp_path: Path) -
     assert installer.install() == str(file)
     first = file.read_text()
     assert installer.install() == str(file) and file.read_text() == first and installer.verify()
-    given = json.loads(first)
-    assert given["theme"] == "dark" and given["mcpServers"]["other"] == {"command": "x"}
-    block = given["mcpServers"]["ai-houkai"]
+    values = json.loads(first)
+    assert values["theme"] == "dark" and values["mcpServers"]["other"] == {"command": "x"}
+    block = values["mcpServers"]["ai-houkai"]
     assert block == installer.build_mcp_block()
     assert block["env"] == {"AI_HOUKAI_PATH": str(tmp_path / "mem"), "AI_HOUKAI_COLLECTION": "col", "A": "b"}
     assert installer.build_settings_block() == {"mcpServers": {"ai-houkai": block}}
@@ -151,15 +151,15 @@ def test_the_installer_has_the_published_defaults_and_flags(tmp_path: Path, caps
 def test_a_models_calls_are_carried_out(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatch, "store", store)
 
-    def call(name: str, **given: object) -> dict[str, object]:
-        answer: dict[str, object] = json.loads(dispatch._dispatch_tool(name, json.dumps(given)))
+    def call(name: str, **data: object) -> dict[str, object]:
+        answer: dict[str, object] = json.loads(dispatch._dispatch_tool(name, json.dumps(data)))
         return answer
 
     assert call("recall", query="anything") == {"results": []}
     kept = call("remember", text="deploy with make release", type="procedural", tags=["deploy"], importance=0.9)
     assert kept["stored"] is True
-    (found,) = json.loads(dispatch._dispatch_tool("recall", '{"query": "deploy", "k": 3}'))["results"]
-    assert set(found) == {"id", "text", "type", "tags", "importance", "score"}
+    (matches,) = json.loads(dispatch._dispatch_tool("recall", '{"query": "deploy", "k": 3}'))["results"]
+    assert set(matches) == {"id", "text", "type", "tags", "importance", "score"}
     assert call("forget", memory_id=kept["id"]) == {"deleted": True}
     assert call("forget", memory_id=NOWHERE) == {"deleted": False}
     assert call("dance") == {"error": "unknown tool: dance"}
@@ -169,9 +169,9 @@ def test_a_models_calls_are_carried_out(store: MemoryStore, monkeypatch: pytest.
 def test_the_collection_is_read_and_changed_as_chromas_is(store: MemoryStore) -> None:
     a = store.remember("tea at noon", type="episodic", importance=0.9)
     b = store.remember("the sea is wide", importance=0.2)
-    whole = store.collection.get(include=["documents", "metadatas", "embeddings"])
-    assert (whole["ids"], whole["documents"]) == ([a.id, b.id], [a.text, b.text])
-    assert whole["embeddings"] is not None and len(whole["embeddings"][0]) == store.native.embedder.dimensions
+    full = store.collection.get(include=["documents", "metadatas", "embeddings"])
+    assert (full["ids"], full["documents"]) == ([a.id, b.id], [a.text, b.text])
+    assert full["embeddings"] is not None and len(full["embeddings"][0]) == store.native.embedder.dimensions
     assert store.collection.get(where={"type": "episodic"}, include=["documents"])["metadatas"] is None
     both = {"$and": [{"type": "semantic"}, {"importance": {"$lt": 0.5}}]}
     assert store.collection.get(where=both)["ids"] == [b.id]

@@ -30,9 +30,9 @@ def test_every_change_is_told_with_who_made_it(store: MemoryStore, tmp_path: Pat
     store.restore(a.id)
     with store.as_actor("reflection"):
         store.forget(a.id)
-    told = [(each.op, each.actor) for each in store.journal.read()]
+    result = [(each.op, each.actor) for each in store.journal.read()]
     ops = "remember remember link unlink supersede restore".split()
-    assert told == [*((op, "lib") for op in ops), ("forget", "reflection")]
+    assert result == [*((op, "lib") for op in ops), ("forget", "reflection")]
     assert store.journal.path == tmp_path / "journal.log"
     assert last(store, "forget").before == {**a.to_dict(), "access_count": 0}
     assert last(store, "supersede").meta == {"old_id": a.id, "new_id": b.id}
@@ -56,8 +56,8 @@ def test_reading_narrows_and_passes_over_what_is_damaged(tmp_path: Path) -> None
     assert [each.id for each in journal.read(since=1001, until=1003)] == ["id-1", "id-2", "id-3"]
     assert [each.id for each in journal.read(limit=2)] == ["id-0", "id-1"]
     assert [each.id for each in journal.read(memory_id="id-4", actor="test", op="remember")] == ["id-4"]
-    found = journal.find_by_ts(1002.0005)
-    assert found is not None and found == entry(2)
+    matches = journal.find_by_ts(1002.0005)
+    assert matches is not None and matches == entry(2)
     assert journal.find_by_ts(7.0) is None
     assert JournalEntry.from_dict(json.loads(entry().to_line())) == entry()
 
@@ -130,8 +130,8 @@ def test_an_archive_carries_memories_to_another_store(store: MemoryStore, opened
     b = store.remember("second")
     store.link(a.id, b.id, "refines")
     file = tmp_path / "dump.ahkai"
-    told = store.export(file)
-    assert (told.path, told.count, told.bytes) == (file, 2, file.stat().st_size)
+    result = store.export(file)
+    assert (result.path, result.count, result.bytes) == (file, 2, file.stat().st_size)
     other = opened("other")
     assert other.import_(file, dry_run=True).imported == 2 and other.count() == 0
     done = other.import_(file)

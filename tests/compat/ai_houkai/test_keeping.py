@@ -128,15 +128,15 @@ def test_consolidating_hides_the_sources_and_hard_deletes_them(store: MemoryStor
 @pytest.mark.accepts("H13.7")
 def test_ones_own_summarizer_gets_the_memories(store: MemoryStore) -> None:
     episodes(store)
-    given: list[Memory] = []
+    values: list[Memory] = []
 
     def summarize(memories: list[Memory]) -> str:
-        given.extend(memories)
+        values.extend(memories)
         return "the api was deployed twice"
 
     (made,) = ReflectionEngine(store, summarizer=summarize).reflect()
     assert made.text == "the api was deployed twice"
-    assert len(given) == 2 and all(isinstance(each, Memory) for each in given)
+    assert len(values) == 2 and all(isinstance(each, Memory) for each in values)
 
 
 @pytest.mark.accepts("H16.1")
@@ -245,6 +245,6 @@ def test_a_reflection_that_cannot_read_its_episodes_does_not_keep_the_scheduler_
 
     monkeypatch.setattr(store.collection, "get", broken)
     scheduler = MaintenanceScheduler(store, decay_every=1, reflect_every=1, state_path=tmp_path / "state.json")
-    told = scheduler.tick()
-    assert told.ran_decay and told.decay_error is None
-    assert told.reflect_error is not None and "disk is full" in told.reflect_error
+    result = scheduler.tick()
+    assert result.ran_decay and result.decay_error is None
+    assert result.reflect_error is not None and "disk is full" in result.reflect_error

@@ -55,8 +55,8 @@ print(called)
 def defaults(function: object) -> dict[str, object]:
     """The names that a caller may give, each with what it is when it is not given."""
     assert callable(function)
-    given = inspect.signature(function).parameters.values()
-    return {each.name: each.default for each in given if each.default is not inspect.Parameter.empty}
+    values = inspect.signature(function).parameters.values()
+    return {each.name: each.default for each in values if each.default is not inspect.Parameter.empty}
 
 
 def child(*words: str, **environment: str) -> str:
@@ -70,7 +70,7 @@ def child(*words: str, **environment: str) -> str:
 
 @pytest.mark.accepts("H1.1", "H1.3")
 def test_the_name_of_the_package_gives_all_its_parts() -> None:
-    told = child(
+    result = child(
         "-c",
         "import nacre.compat; nacre.compat.install('ai-houkai')\n"
         "from ai_houkai import DecayEngine, Memory, MemoryStore, MemoryType, ReflectionEngine\n"
@@ -78,7 +78,7 @@ def test_the_name_of_the_package_gives_all_its_parts() -> None:
         "import ai_houkai.installers\n"
         "print(MemoryStore is system.MemoryStore, DecayEngine is system.DecayEngine)",
     )
-    assert told.split() == ["True", "True"]
+    assert result.split() == ["True", "True"]
 
 
 @pytest.mark.accepts("H1.5", "H1.6", "H1.7")
@@ -106,8 +106,8 @@ def test_the_extra_brings_the_command_lines_own_parts() -> None:
 
 @pytest.mark.accepts("H1.10", "H3.5", "H3.6")
 def test_a_store_asks_nobody_outside_and_is_one_file(tmp_path: Path) -> None:
-    found, called = child("-c", ALONE, str(tmp_path / "chroma")).splitlines()
-    assert (found, called) == ("the spare key hangs behind the clock 384", "[]")
+    result, called = child("-c", ALONE, str(tmp_path / "chroma")).splitlines()
+    assert (result, called) == ("the spare key hangs behind the clock 384", "[]")
     assert len([each for each in (tmp_path / "chroma").rglob("*") if each.is_file()]) == 1
 
 
@@ -142,9 +142,9 @@ def test_the_memory_is_given_alone_or_with_what_it_conflicts_with(store: MemoryS
     kept = store.remember("bread is baked on Fridays")
     assert isinstance(kept, Memory)
     assert RememberResult(kept) == RememberResult(kept, [], "stored")
-    told = store.remember_result("bread is baked on Fridays", on_conflict="supersede")
-    assert isinstance(told, RememberResult) and isinstance(told.memory, Memory)
-    assert ([each.b.id for each in told.conflicts], told.action) == ([kept.id], "superseded")
+    result = store.remember_result("bread is baked on Fridays", on_conflict="supersede")
+    assert isinstance(result, RememberResult) and isinstance(result.memory, Memory)
+    assert ([each.b.id for each in result.conflicts], result.action) == ([kept.id], "superseded")
 
 
 @pytest.mark.accepts("H2.1", "H2.2")
@@ -202,16 +202,16 @@ def test_what_a_store_answers_with_is_made_of_the_published_parts() -> None:
 
 @pytest.mark.accepts("H2.10")
 def test_a_conflict_says_of_which_kind_it_is_and_why(store: MemoryStore) -> None:
-    def told(text: str, **more: object) -> list[tuple[str, str]]:
-        found = store.remember_result(text, on_conflict="supersede", **more).conflicts  # type: ignore[arg-type]
-        return [(each.kind, each.reason) for each in found]
+    def output(text: str, **more: object) -> list[tuple[str, str]]:
+        result = store.remember_result(text, on_conflict="supersede", **more).conflicts  # type: ignore[arg-type]
+        return [(each.kind, each.reason) for each in result]
 
     text = "salt the roads in winter and clear every path by noon"
     store.remember(text, polarity=1)
-    assert told(text, polarity=-1) == [("contradiction", "polarity")]
-    assert told(text) == [("duplicate", "similarity")]
-    assert told(text + " never") == [("contradiction", "negation_diff")]
-    assert told(text + " never", contradiction_fn=lambda a, b: a.id != b.id) == [("contradiction", "custom_fn")]
+    assert output(text, polarity=-1) == [("contradiction", "polarity")]
+    assert output(text) == [("duplicate", "similarity")]
+    assert output(text + " never") == [("contradiction", "negation_diff")]
+    assert output(text + " never", contradiction_fn=lambda a, b: a.id != b.id) == [("contradiction", "custom_fn")]
 
 
 @pytest.mark.accepts("H2.13", "H2.14")
@@ -241,8 +241,8 @@ def test_a_call_outranks_what_the_store_was_opened_with(opened: Opened) -> None:
     with pytest.raises(ConflictError) as caught:
         store.remember(text)
     assert caught.value.conflicts[0].reason == "custom_fn"
-    told = store.remember_result(text, on_conflict="supersede", contradiction_fn=lambda a, b: a.id == b.id)
-    assert [each.reason for each in told.conflicts] == ["similarity"]
+    result = store.remember_result(text, on_conflict="supersede", contradiction_fn=lambda a, b: a.id == b.id)
+    assert [each.reason for each in result.conflicts] == ["similarity"]
     tolerant = opened("tolerant", conflict_policy="raise", conflict_threshold=1.1)
     assert tolerant.remember(text).id != tolerant.remember(text).id, "nothing is as alike as that"
     assert len(tolerant.find_conflicts(threshold=0.9)) == 1
@@ -279,8 +279,8 @@ def test_remembering_takes_the_published_arguments(store: MemoryStore) -> None:
     wanted: dict[str, object] = {"type": "semantic", "tags": (), "importance": 0.5, "source": None}
     assert defaults(MemoryStore.remember) == {**wanted, "on_conflict": None, "contradiction_fn": None, "polarity": 0}
     kept = store.remember("oil the hinge", "procedural", ["door"], 0.8, "a note", polarity=1)
-    told = (kept.type, kept.tags, kept.importance, kept.source, kept.polarity)
-    assert told == ("procedural", ["door"], 0.8, "a note", 1)
+    result = (kept.type, kept.tags, kept.importance, kept.source, kept.polarity)
+    assert result == ("procedural", ["door"], 0.8, "a note", 1)
 
 
 @pytest.mark.accepts("H4.2")
@@ -301,9 +301,9 @@ def test_importance_is_suggested_in_the_published_bands() -> None:
         (0.2, 0.4): ("Thanks!", "Perhaps it rains."),
     }
     astray = {
-        text: given
+        text: values
         for (least, most), each in texts.items()
         for text in each
-        if not least <= (given := appraise(text).importance) <= most
+        if not least <= (values := appraise(text).importance) <= most
     }
     assert astray == {}

@@ -30,8 +30,8 @@ PACK: dict[str, object] = {
 
 def defaults(function: object) -> dict[str, object]:
     assert callable(function)
-    given = inspect.signature(function).parameters.values()
-    return {each.name: each.default for each in given if each.default is not inspect.Parameter.empty}
+    values = inspect.signature(function).parameters.values()
+    return {each.name: each.default for each in values if each.default is not inspect.Parameter.empty}
 
 
 def used(store: MemoryStore, id: str, *, days_ago: float, made_days_ago: float = 0.0) -> None:
@@ -139,8 +139,8 @@ def test_a_second_reader_may_be_given_and_the_index_of_words_is_kept(tmp_path: P
         first.remember_many(texts)
         plain = [hit.memory.text for hit in first.recall("plum jam from the cellar", strategy="keyword")]
     with NativeStore(tmp_path / "store.db", embedder="hashing", reranker=Contrary()) as again:
-        found = again.recall("jam", strategy="keyword")
-        assert [hit.memory.text for hit in found] == texts[:1], "from words that were indexed before it was closed"
+        matches = again.recall("jam", strategy="keyword")
+        assert [hit.memory.text for hit in matches] == texts[:1], "from words that were indexed before it was closed"
         turned = [hit.memory.text for hit in again.recall("plum jam from the cellar", strategy="keyword")]
     assert (plain, turned) == (texts, texts[::-1])
 
@@ -215,8 +215,8 @@ def test_a_walk_round_a_ring_ends_with_each_once(store: MemoryStore, direction: 
     ring = [store.remember(f"post {number}").id for number in range(4)]
     for at, id in enumerate(ring):
         store.link(id, ring[(at + 1) % 4], "related")
-    found = [memory.id for memory, _ in store.neighbors(ring[0], direction=direction, depth=99)]
-    assert sorted(found) == sorted(ring[1:])
+    result = [memory.id for memory, _ in store.neighbors(ring[0], direction=direction, depth=99)]
+    assert sorted(result) == sorted(ring[1:])
     assert len(store.neighbors(ring[0], direction=direction)) == (2 if direction == "both" else 1)
 
 
@@ -226,8 +226,8 @@ def test_a_subgraph_reaches_as_far_as_its_depth(store: MemoryStore) -> None:
     store.link(a, b, "related")
     store.link(b, c, "related")
     assert set(store.subgraph([a], depth=1).nodes) == {a, b}
-    whole = store.subgraph([a], depth=2)
-    assert (set(whole.nodes), set(whole.edges)) == ({a, b, c}, {(a, b, "related"), (b, c, "related")})
+    full = store.subgraph([a], depth=2)
+    assert (set(full.nodes), set(full.edges)) == ({a, b, c}, {(a, b, "related"), (b, c, "related")})
 
 
 @pytest.mark.accepts("H9.8")

@@ -38,8 +38,8 @@ NEGATIONS = (
 
 def script(name: str) -> tuple[str, ...]:
     """What an installed command runs, whether or not this environment was installed again since it got the command."""
-    given = tomllib.loads((EXAMPLES.parent / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
-    module, _, function = given[name].partition(":")
+    values = tomllib.loads((EXAMPLES.parent / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
+    module, _, function = values[name].partition(":")
     return sys.executable, "-c", f"import sys; from {module} import {function}; sys.exit({function}())"
 
 
@@ -68,8 +68,8 @@ def test_below_the_threshold_not_even_opposite_polarity_is_a_conflict(store: Mem
     store.remember("the harbour closes at nine", polarity=-1)
     assert store.find_conflicts(liked.id) == store.find_conflicts() == []
     store.remember("tea in the morning", polarity=-1)
-    (found,) = store.find_conflicts(liked.id)
-    assert (found.kind, found.reason) == ("contradiction", "polarity") and found.similarity >= 0.80
+    (matches,) = store.find_conflicts(liked.id)
+    assert (matches.kind, matches.reason) == ("contradiction", "polarity") and matches.similarity >= 0.80
 
 
 @pytest.mark.accepts("H11.7")
@@ -103,9 +103,9 @@ def test_of_the_published_table_two_are_pruned(store: MemoryStore) -> None:
 def test_a_consolidated_source_is_found_through_its_summary(store: MemoryStore) -> None:
     sources = [store.remember("deployed the api", type="episodic", importance=worth) for worth in (0.4, 0.8)]
     (made,) = ReflectionEngine(store).reflect(consolidate=True)
-    told = store.neighbors(made.id, rel="derived_from", direction="out")
-    assert {memory.id for memory, _ in told} == {memory.id for memory in sources}
-    assert {memory.superseded_by for memory, _ in told} == {made.id}
+    result = store.neighbors(made.id, rel="derived_from", direction="out")
+    assert {memory.id for memory, _ in result} == {memory.id for memory in sources}
+    assert {memory.superseded_by for memory, _ in result} == {made.id}
 
 
 @pytest.mark.accepts("H14.2")
@@ -131,10 +131,10 @@ def test_all_operations_are_told_each_by_who_does_it(store: MemoryStore, opened:
     store.forget(a.id)
     DecayEngine(store).prune(now=time.time() + 365 * DAY)
     opened("other", actor="cli", journal_path=store.journal.path).remember("typed by hand")
-    told = {(each.op, each.actor) for each in store.journal.read()}
+    result = {(each.op, each.actor) for each in store.journal.read()}
     by_hand = "remember forget supersede restore link unlink export undo".split()
     others = {("reflect", "reflection"), ("import", "import"), ("decay", "decay"), ("remember", "cli")}
-    assert told == {(op, "lib") for op in by_hand} | others
+    assert result == {(op, "lib") for op in by_hand} | others
 
 
 @pytest.mark.accepts("H14.4", "H17.14")
@@ -145,9 +145,9 @@ def test_what_an_agent_does_is_told_as_done_over_mcp_and_the_newest_first(
     monkeypatch.setenv("AI_HOUKAI_EMBEDDER", "hashing")
     monkeypatch.setattr(server, "_store", None)
     kept = [server.remember(text)["id"] for text in ("first", "second")]
-    told = server.journal_tail(op="remember")
+    result = server.journal_tail(op="remember")
     server._get_store().client.close()
-    assert [(each["id"], each["actor"]) for each in told] == [(id, "mcp") for id in reversed(kept)]
+    assert [(each["id"], each["actor"]) for each in result] == [(id, "mcp") for id in reversed(kept)]
 
 
 @pytest.mark.accepts("H14.5")
@@ -253,25 +253,25 @@ def test_a_thread_may_prune_and_reflect_beside_the_program(store: MemoryStore) -
 @pytest.mark.accepts("H17.1", "H18.1")
 def test_the_command_serves_the_store_that_its_environment_names(tmp_path: Path) -> None:
     command, *words = script("ai-houkai-mcp")
-    given = {"AI_HOUKAI_PATH": str(tmp_path / "mem"), "AI_HOUKAI_COLLECTION": "mine", "AI_HOUKAI_EMBEDDER": "hashing"}
-    started = StdioServerParameters(command=command, args=words, env=environment(tmp_path, **given), cwd=str(tmp_path))
+    values = {"AI_HOUKAI_PATH": str(tmp_path / "mem"), "AI_HOUKAI_COLLECTION": "mine", "AI_HOUKAI_EMBEDDER": "hashing"}
+    started = StdioServerParameters(command=command, args=words, env=environment(tmp_path, **values), cwd=str(tmp_path))
     with talking(stdio_client(started)) as agent:
         agent.ok("remember", text="over real pipes")
         assert agent.ok("stats") == {"count": 1, "path": str(tmp_path / "mem"), "collection": "mine"}
-    del given["AI_HOUKAI_PATH"], given["AI_HOUKAI_COLLECTION"]
-    usual = StdioServerParameters(command=command, args=words, env=environment(tmp_path, **given), cwd=str(tmp_path))
+    del values["AI_HOUKAI_PATH"], values["AI_HOUKAI_COLLECTION"]
+    usual = StdioServerParameters(command=command, args=words, env=environment(tmp_path, **values), cwd=str(tmp_path))
     with talking(stdio_client(usual)) as agent:
-        told = agent.ok("stats")
-    assert (told["collection"], (tmp_path / ".chroma").is_dir()) == ("ai_houkai", True)
+        result = agent.ok("stats")
+    assert (result["collection"], (tmp_path / ".chroma").is_dir()) == ("ai_houkai", True)
 
 
 @pytest.mark.accepts("H17.11")
 def test_conflicts_are_told_with_their_kind_and_reason(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "_store", store)
     a, b = store.remember("use ruff for linting"), store.remember("use ruff for linting")
-    (found,) = server.find_conflicts(a.id, threshold=0.9)
-    assert (set(found), found["kind"]) == ({"kind", "reason", "similarity", "a", "b"}, "duplicate")
-    assert {found["a"]["id"], found["b"]["id"]} == {a.id, b.id}
+    (matches,) = server.find_conflicts(a.id, threshold=0.9)
+    assert (set(matches), matches["kind"]) == ({"kind", "reason", "similarity", "a", "b"}, "duplicate")
+    assert {matches["a"]["id"], matches["b"]["id"]} == {a.id, b.id}
 
 
 @pytest.mark.accepts("H18.3", "H18.6")

@@ -28,9 +28,9 @@ def test_every_published_name_is_exported() -> None:
 
 @pytest.mark.accepts("H1.5", "H1.6", "H1.7", "H18.1")
 def test_the_commands_of_the_package_are_installed_and_lead_somewhere() -> None:
-    given = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
+    values = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
     for name in ("houkai", "ai-houkai-mcp", "ai-houkai-install-claude-code"):
-        module, _, function = given[name].partition(":")
+        module, _, function = values[name].partition(":")
         assert callable(getattr(import_module(module), function))
 
 
@@ -153,8 +153,8 @@ def test_all_filters_of_a_recall_work_together(store: MemoryStore) -> None:
     store.remember("tea at noon", type="episodic", tags=["tea"], importance=0.1)
     store.remember("tea at noon", type="semantic", tags=["tea"], importance=0.9)
     store.remember("tea at noon", type="episodic", tags=["noon"], importance=0.9)
-    found = store.recall("tea at noon", type="episodic", tag="tea", min_importance=0.5)
-    assert [(each.type, each.tags, each.importance) for each, _ in found] == [("episodic", ["tea"], 0.9)]
+    matches = store.recall("tea at noon", type="episodic", tag="tea", min_importance=0.5)
+    assert [(each.type, each.tags, each.importance) for each, _ in matches] == [("episodic", ["tea"], 0.9)]
 
 
 @pytest.mark.accepts("H5.4")

@@ -102,5 +102,5 @@ def test_a_walk_leaves_the_superseded_out_unless_they_are_asked_for(store: Memor
     store.link(root.id, old.id, "example_of")
     store.supersede(old.id, new.id)
     assert len(store.recall("isolate tests", k=1, expand=ExpandSpec())) == 1
-    found = store.recall("isolate tests", k=1, expand=ExpandSpec(), include_superseded=True)
-    assert old.id in [memory.id for memory, _ in found]
+    matches = store.recall("isolate tests", k=1, expand=ExpandSpec(), include_superseded=True)
+    assert old.id in [memory.id for memory, _ in matches]

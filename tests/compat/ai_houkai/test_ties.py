@@ -14,9 +14,9 @@ NOWHERE = "00000000-0000-0000-0000-000000000000"
 
 
 def stands(store: MemoryStore, id: str) -> Memory:
-    found = store._get_by_id(id)
-    assert found is not None
-    return found
+    result = store._get_by_id(id)
+    assert result is not None
+    return result
 
 
 @pytest.mark.accepts("H9.1", "H9.7")
@@ -41,8 +41,8 @@ def test_a_tie_to_itself_or_from_nowhere_is_refused(store: MemoryStore) -> None:
 def test_a_tie_to_nowhere_is_kept_and_told(store: MemoryStore) -> None:
     a = store.remember("alone")
     store.link(a.id, NOWHERE, rel="my_own_relation")
-    found = store.neighbors(a.id)
-    assert (list(found), found.dangling) == ([], [NOWHERE])
+    result = store.neighbors(a.id)
+    assert (list(result), result.dangling) == ([], [NOWHERE])
 
 
 @pytest.mark.accepts("H9.4")
@@ -117,8 +117,8 @@ def test_a_denial_contradicts_and_a_copy_repeats(store: MemoryStore) -> None:
     store.remember("use ruff for linting", tags=["lint"])
     denied = store.remember("never use ruff for linting", tags=["lint"])
     store.remember("use ruff for linting", tags=["lint"])
-    found = {(each.kind, each.reason) for each in store.find_conflicts(threshold=0.7)}
-    assert found == {("contradiction", "negation_diff"), ("duplicate", "similarity")}
+    matches = {(each.kind, each.reason) for each in store.find_conflicts(threshold=0.7)}
+    assert matches == {("contradiction", "negation_diff"), ("duplicate", "similarity")}
     assert {each.kind for each in store.find_conflicts(denied.id, threshold=0.7)} == {"contradiction"}
 
 

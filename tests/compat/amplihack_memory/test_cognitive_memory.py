@@ -110,8 +110,8 @@ def test_episodes_come_last_first_and_are_consolidated_oldest_first(cognitive: C
     assert summary is not None and summary.startswith("con_")
     assert [each.metadata["day"] for each in cognitive.get_episodes()] == ["Wednesday"]
     assert [each.compressed for each in cognitive.get_episodes(include_compressed=True)] == [False, True, True]
-    [told] = cognitive.get_consolidated()
-    assert (told.summary, told.original_count) == ("2 wet days", 2)
+    [result] = cognitive.get_consolidated()
+    assert (result.summary, result.original_count) == ("2 wet days", 2)
     assert all(isinstance(each, EpisodicMemory) for each in cognitive.lineage(summary))
 
 
@@ -133,8 +133,8 @@ def test_a_fact_is_tied_to_its_episode_and_to_what_resembles_it(cognitive: Cogni
     episode = cognitive.store_episode("A talk about slugs", "radio")
     first = cognitive.store_fact("slugs", "Slugs eat hostas at night", source_episode_id=episode)
     second = cognitive.store_fact("slugs", "Slugs eat hostas at night and lettuce", source_id="no such episode")
-    ties = {(edge.source, edge.rel, edge.target) for edge in cognitive.store.edges()}
-    assert ties == {(first, "derived_from", episode), (second, "similar_to", first)}
+    links = {(edge.source, edge.rel, edge.target) for edge in cognitive.store.edges()}
+    assert links == {(first, "derived_from", episode), (second, "similar_to", first)}
 
 
 @pytest.mark.accepts("A4.8")
@@ -160,10 +160,10 @@ def test_attention_and_consolidation_leave_ties(cognitive: CognitiveMemory) -> N
     episode = cognitive.attend_to_sensory(heard, "the seedlings")
     cognitive.store_episode("The panes held", "diary")
     summary = cognitive.consolidate_episodes(batch_size=2)
-    ties = {(edge.source, edge.rel, edge.target) for edge in cognitive.store.edges()}
-    assert (heard, "attended_to", episode) in ties and (summary, "consolidates", episode) in ties
-    [told] = cognitive.get_consolidated()
-    assert told.summary == "[sound] hail on glass -- attended: the seedlings | The panes held"
+    links = {(edge.source, edge.rel, edge.target) for edge in cognitive.store.edges()}
+    assert (heard, "attended_to", episode) in links and (summary, "consolidates", episode) in links
+    [result] = cognitive.get_consolidated()
+    assert result.summary == "[sound] hail on glass -- attended: the seedlings | The panes held"
 
 
 @pytest.mark.accepts("A4.10")

@@ -40,7 +40,7 @@ def test_both_backends_are_served_by_one_file(tmp_path: Path) -> None:
 
 @pytest.mark.accepts("A6.1", "A6.3")
 @pytest.mark.parametrize(
-    "given",
+    "values",
     [
         {"agent_name": ""},
         {"agent_name": " "},
@@ -50,9 +50,9 @@ def test_both_backends_are_served_by_one_file(tmp_path: Path) -> None:
         {"backend": "redis"},
     ],
 )
-def test_what_cannot_be_opened_is_a_value_error(tmp_path: Path, given: dict[str, Any]) -> None:
+def test_what_cannot_be_opened_is_a_value_error(tmp_path: Path, values: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
-        MemoryConnector(**{"agent_name": "gardener", "storage_path": tmp_path, "embedder": "hashing", **given})
+        MemoryConnector(**{"agent_name": "gardener", "storage_path": tmp_path, "embedder": "hashing", **values})
 
 
 @pytest.mark.accepts("A6.3")

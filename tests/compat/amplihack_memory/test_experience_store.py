@@ -73,10 +73,10 @@ def test_what_is_too_old_is_deleted(tmp_path: Path) -> None:
 def test_old_experiences_are_compressed_and_counted(experiences: ExperienceStore) -> None:
     experiences.add(lived("Old " * 90, days_ago=31))
     experiences.add(lived(type=ExperienceType.INSIGHT))
-    told = experiences.get_statistics()
-    assert set(told) == {"total_experiences", "by_type", "storage_size_kb", "compressed_experiences"}
-    assert (told["total_experiences"], told["compressed_experiences"]) == (2, 1)
-    assert told["by_type"] == {ExperienceType.SUCCESS: 1, ExperienceType.FAILURE: 0, ExperienceType.PATTERN: 0,
+    result = experiences.get_statistics()
+    assert set(result) == {"total_experiences", "by_type", "storage_size_kb", "compressed_experiences"}
+    assert (result["total_experiences"], result["compressed_experiences"]) == (2, 1)
+    assert result["by_type"] == {ExperienceType.SUCCESS: 1, ExperienceType.FAILURE: 0, ExperienceType.PATTERN: 0,
                                ExperienceType.INSIGHT: 1}  # fmt: skip
 
 

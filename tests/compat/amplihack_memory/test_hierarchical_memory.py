@@ -23,8 +23,8 @@ def counted(graph: HierarchicalMemory, apples: int, turn: int) -> str:
     return graph.store_knowledge(f"Greta counted {apples} apples", "Greta apples", temporal_metadata=time)
 
 
-def relations(found: KnowledgeSubgraph) -> set[str]:
-    return {edge.relationship for edge in found.edges}
+def relations(results: KnowledgeSubgraph) -> set[str]:
+    return {edge.relationship for edge in results.edges}
 
 
 @pytest.mark.accepts("A2.17")
@@ -76,12 +76,12 @@ def test_times_are_utc_without_a_zone(graph: HierarchicalMemory) -> None:
 @pytest.mark.accepts("A2.4", "A2.6", "A2.11")
 def test_a_later_count_supersedes_an_earlier_one_and_tells_the_change(graph: HierarchicalMemory) -> None:
     old, new = counted(graph, 9, 1), counted(graph, 10, 2)
-    found = graph.retrieve_subgraph("apples")
-    assert {"SUPERSEDES", "TRANSITIONED_TO", "SIMILAR_TO"} <= relations(found)
-    change = next(edge for edge in found.edges if edge.relationship == "TRANSITIONED_TO")
+    result = graph.retrieve_subgraph("apples")
+    assert {"SUPERSEDES", "TRANSITIONED_TO", "SIMILAR_TO"} <= relations(result)
+    change = next(edge for edge in result.edges if edge.relationship == "TRANSITIONED_TO")
     assert (change.source_id, change.target_id) == (new, old)
     assert change.metadata == {"from_value": "10", "to_value": "9", "turn": 2, "transition_type": "update"}
-    passed = next(node for node in found.nodes if node.node_id == old)
+    passed = next(node for node in result.nodes if node.node_id == old)
     assert passed.metadata["superseded"] is True
     assert passed.confidence == pytest.approx(0.4)
 
@@ -90,9 +90,9 @@ def test_a_later_count_supersedes_an_earlier_one_and_tells_the_change(graph: Hie
 def test_an_index_of_zero_supersedes_nothing(graph: HierarchicalMemory) -> None:
     counted(graph, 9, 1)
     graph.store_knowledge("Greta counted 10 apples", "Greta apples", temporal_metadata={"temporal_index": 0})
-    found = graph.retrieve_subgraph("apples")
-    assert "SUPERSEDES" not in relations(found)
-    assert any(edge.metadata.get("contradiction") for edge in found.edges)
+    result = graph.retrieve_subgraph("apples")
+    assert "SUPERSEDES" not in relations(result)
+    assert any(edge.metadata.get("contradiction") for edge in result.edges)
 
 
 @pytest.mark.accepts("A2.12")
@@ -103,9 +103,9 @@ def test_the_context_for_a_model_numbers_facts_and_warns_of_contradictions() -> 
         for id, (content, turn) in said.items()
     ]
     clash = KnowledgeEdge("a", "b", "SIMILAR_TO", metadata={"contradiction": True, "conflicting_values": "10 vs 9"})
-    told = KnowledgeSubgraph(nodes, [clash], "rows")
-    assert "WARNING" in told.to_llm_context() and "10 vs 9" in told.to_llm_context()
-    lines = told.to_llm_context(chronological=True)
+    result = KnowledgeSubgraph(nodes, [clash], "rows")
+    assert "WARNING" in result.to_llm_context() and "10 vs 9" in result.to_llm_context()
+    lines = result.to_llm_context(chronological=True)
     assert lines.index("Nine rows") < lines.index("Ten rows")
     assert KnowledgeSubgraph(query="rows").to_llm_context() == "No relevant knowledge found."
 
@@ -138,8 +138,8 @@ def test_counts_tell_what_is_known(graph: HierarchicalMemory) -> None:
     assert graph.execute_aggregation("list_concepts")["items"] == ["climbers"]
     by_concept = graph.execute_aggregation("count_by_concept")
     assert (by_concept["items"], by_concept["total_facts"]) == ({"climbers": 2}, 2)
-    told = graph.get_statistics()
-    assert (told["agent_name"], told["semantic_nodes"], told["total_experiences"]) == ("gardener", 2, 2)
+    result = graph.get_statistics()
+    assert (result["agent_name"], result["semantic_nodes"], result["total_experiences"]) == ("gardener", 2, 2)
 
 
 @pytest.mark.accepts("A2.14")
@@ -148,10 +148,10 @@ def test_the_whole_graph_goes_out_and_comes_back_under_both_names(graph: Hierarc
     counted(graph, 10, 2)
     data = json.loads(json.dumps(graph.export_graph()))
     assert data["statistics"]["semantic_node_count"] == 2
-    with HierarchicalMemory("heir", db_path=tmp_path / "heir", embedder="hashing") as heir:
-        done = heir.import_graph(data)
+    with HierarchicalMemory("heir", db_path=tmp_path / "heir", embedder="hashing") as successor:
+        done = successor.import_graph(data)
         assert (done["semantic_nodes_imported"], done["errors"]) == (2, 0)
-        assert relations(heir.retrieve_subgraph("apples")) == relations(graph.retrieve_subgraph("apples"))
+        assert relations(successor.retrieve_subgraph("apples")) == relations(graph.retrieve_subgraph("apples"))
     assert graph.import_from_json(graph.export_to_json(), merge=True)["skipped"] == 2
 
 
@@ -162,9 +162,9 @@ def test_storing_and_retrieving_take_the_published_arguments(graph: Hierarchical
         "concept": "", "confidence": 0.8, "category": None, "source_id": "", "tags": None, "temporal_metadata": None,
     }  # fmt: skip
     id = graph.store_knowledge("Moss likes shade", category="episodic")
-    found = graph.retrieve_subgraph("moss")
-    assert ([node.node_id for node in found.nodes], found.edges, found.query) == ([id], [], "moss")
-    assert found.nodes[0].category is MemoryCategory.EPISODIC
+    result = graph.retrieve_subgraph("moss")
+    assert ([node.node_id for node in result.nodes], result.edges, result.query) == ([id], [], "moss")
+    assert result.nodes[0].category is MemoryCategory.EPISODIC
     asked = inspect.signature(graph.retrieve_subgraph).parameters
     assert (asked["max_nodes"].default, asked["similarity_threshold"].default) == (20, 0.3)
 
@@ -180,10 +180,10 @@ def test_a_graph_has_two_kinds_of_nodes_and_four_of_edges(graph: HierarchicalMem
     assert (newest.node_id, oldest.node_id) == (second, first)
     assert (oldest.content, oldest.concept, oldest.tags) == ("Greta Holm has 9 apples", "apples", ["fruit"])
     assert oldest.confidence == pytest.approx(0.3) and oldest.metadata["entity_name"] == "greta holm"
-    whole: Any = graph.export_graph()
-    [raw] = whole["episodic_nodes"]
+    full: Any = graph.export_graph()
+    [raw] = full["episodic_nodes"]
     assert (raw["content"], raw["source_label"]) == ("Greta talked of her harvest", "Letter of March")
-    ends = {kind: [(edge["source_id"], edge["target_id"]) for edge in whole[f"{kind}_edges"]] for kind in KINDS}
+    ends = {kind: [(edge["source_id"], edge["target_id"]) for edge in full[f"{kind}_edges"]] for kind in KINDS}
     assert ends == {**{kind: [(second, first)] for kind in KINDS}, "derives_from": [(first, episode)]}
 
 

@@ -32,8 +32,8 @@ MODULES = {
 @pytest.mark.accepts("A1.1")
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_every_module_has_its_names(module: str) -> None:
-    found = import_module(f"nacre.compat.amplihack_memory.{module}")
-    assert [name for name in MODULES[module] if not hasattr(found, name)] == []
+    result = import_module(f"nacre.compat.amplihack_memory.{module}")
+    assert [name for name in MODULES[module] if not hasattr(result, name)] == []
 
 
 @pytest.mark.accepts("A1.1")
@@ -66,8 +66,8 @@ def test_every_kind_of_memory_has_a_record_with_its_fields() -> None:
     }  # fmt: skip
     names = [*fields, "SemanticFact", "ProceduralMemory", "ProspectiveMemory", "ConsolidatedEpisode"]
     assert all(is_dataclass(getattr(memory_types, name)) for name in names)
-    for name, told in fields.items():
-        assert list(getattr(memory_types, name).__dataclass_fields__) == told
+    for name, result in fields.items():
+        assert list(getattr(memory_types, name).__dataclass_fields__) == result
     assert {each.value for each in memory_types.MemoryCategory} == {
         "sensory", "working", "episodic", "semantic", "procedural", "prospective",
     }  # fmt: skip

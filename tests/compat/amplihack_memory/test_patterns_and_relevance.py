@@ -51,10 +51,10 @@ def test_what_was_made_of_a_pattern_moves_its_confidence() -> None:
 
 @pytest.mark.accepts("A11.2", "A11.3")
 def test_known_patterns_are_not_recognised_again() -> None:
-    found = [{"type": "late_frost"}] * 3 + [{"type": "hail"}] * 2
-    [pattern] = recognize_patterns(found)
-    assert recognize_patterns(found, known_patterns=[pattern]) == []
-    assert len(recognize_patterns(found, threshold=2)) == 2
+    result = [{"type": "late_frost"}] * 3 + [{"type": "hail"}] * 2
+    [pattern] = recognize_patterns(result)
+    assert recognize_patterns(result, known_patterns=[pattern]) == []
+    assert len(recognize_patterns(result, threshold=2)) == 2
     assert extract_pattern_key({"type": "torn_link", "link_type": "outer"}) == "torn_link_outer"
     assert extract_pattern_key({"type": "no_example", "file": "guide_3.md"}) == "guide_no_example"
 

@@ -37,7 +37,7 @@ CREDENTIALS = {
 }
 
 
-def able(**given: Any) -> AgentCapabilities:
+def able(**data: Any) -> AgentCapabilities:
     usual: dict[str, Any] = {
         "scope": ScopeLevel.SESSION_ONLY,
         "allowed_experience_types": [ExperienceType.SUCCESS, ExperienceType.FAILURE],
@@ -45,7 +45,7 @@ def able(**given: Any) -> AgentCapabilities:
         "can_access_patterns": False,
         "memory_quota_mb": 10,
     }
-    return AgentCapabilities(**{**usual, **given})
+    return AgentCapabilities(**{**usual, **data})
 
 
 @pytest.mark.accepts("A10.1")
@@ -103,20 +103,20 @@ def test_plain_words_about_secrets_are_left_alone() -> None:
 
 @pytest.mark.accepts("A10.2")
 def test_a_scrubbed_experience_is_a_tagged_copy() -> None:
-    given = lived(f"Key {CREDENTIALS['aws']} and {CREDENTIALS['openai']}", "It opened")
-    given.tags.append("shed")
-    clean, changed = CredentialScrubber().scrub_experience(given)
+    values = lived(f"Key {CREDENTIALS['aws']} and {CREDENTIALS['openai']}", "It opened")
+    values.tags.append("shed")
+    clean, changed = CredentialScrubber().scrub_experience(values)
     assert changed and clean.context == "Key [REDACTED] and [REDACTED]"
-    assert (clean.tags, given.tags) == (["shed", "credential_scrubbed"], ["shed"])
-    assert clean.experience_id == given.experience_id
+    assert (clean.tags, values.tags) == (["shed", "credential_scrubbed"], ["shed"])
+    assert clean.experience_id == values.experience_id
     assert CredentialScrubber().scrub_experience(lived())[1] is False
 
 
 @pytest.mark.accepts("A10.2")
 def test_metadata_and_tags_are_scrubbed_too() -> None:
-    given = lived()
-    given.metadata["note"], given.tags = f"with {CREDENTIALS['openai']}", [CREDENTIALS["github"]]
-    clean, changed = CredentialScrubber().scrub_experience(given)
+    values = lived()
+    values.metadata["note"], values.tags = f"with {CREDENTIALS['openai']}", [CREDENTIALS["github"]]
+    clean, changed = CredentialScrubber().scrub_experience(values)
     assert changed and SIGNS not in str(clean.to_dict()) and "credential_scrubbed" in clean.tags
 
 
@@ -149,8 +149,8 @@ def test_only_a_select_is_safe(word: str) -> None:
 
 @pytest.mark.accepts("A10.4")
 def test_the_backend_scrubs_what_it_keeps(experiences: ExperienceStore) -> None:
-    given = lived(f"Opened the shed with {CREDENTIALS['password']}")
-    assert SecureMemoryBackend(experiences, able()).add_experience(given) == given.experience_id
+    values = lived(f"Opened the shed with {CREDENTIALS['password']}")
+    assert SecureMemoryBackend(experiences, able()).add_experience(values) == values.experience_id
     [kept] = experiences.connector.retrieve_experiences()
     assert kept.context == "Opened the shed with password: [REDACTED]"
     assert kept.tags == ["credential_scrubbed"]

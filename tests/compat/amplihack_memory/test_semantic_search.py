@@ -63,8 +63,8 @@ def test_a_rare_word_in_common_says_more_than_a_usual_one() -> None:
 
 def test_the_most_relevant_come_first_and_at_most_so_many() -> None:
     known = [lived("beans and frost", days_ago=60), lived("frost", type=ExperienceType.PATTERN), lived("spade")]
-    found = retrieve_relevant_experiences(known, "frost", top_k=2, now=NOON)
-    assert [each.context for each in found] == ["frost", "beans and frost"]
+    result = retrieve_relevant_experiences(known, "frost", top_k=2, now=NOON)
+    assert [each.context for each in result] == ["frost", "beans and frost"]
     assert retrieve_relevant_experiences(known, "frost", min_similarity=0.9, now=NOON) == [known[1]]
     assert len(retrieve_relevant_experiences(known, "frost", now=NOON)) == 3
     assert retrieve_relevant_experiences([], "frost") == [] == retrieve_relevant_experiences(known, "frost", top_k=0)

@@ -74,14 +74,14 @@ def test_a_fact_names_whom_it_is_about(content: str, concept: str, name: str) ->
 
 @pytest.mark.accepts("A9.1")
 def test_other_numbers_of_one_concept_contradict() -> None:
-    told = detect_contradiction("He grew 9 melons", "He grew 10 melons", "melon harvest", "melon count")
-    assert told == {"contradiction": True, "conflicting_values": "9 vs 10"}
+    result = detect_contradiction("He grew 9 melons", "He grew 10 melons", "melon harvest", "melon count")
+    assert result == {"contradiction": True, "conflicting_values": "9 vs 10"}
     assert detect_contradiction("3.5 tons", "4.25 tons", "the crop", "crop")["conflicting_values"] == "3.5 vs 4.25"
 
 
 @pytest.mark.accepts("A9.1")
 @pytest.mark.parametrize(
-    "given",
+    "values",
     [
         ("He grew 9 melons", "He grew 9 large melons", "melons", "melons"),
         ("He grew 9 melons", "It weighs 10 pounds", "melons", "weight"),
@@ -92,9 +92,9 @@ def test_other_numbers_of_one_concept_contradict() -> None:
     ],
 )
 def test_without_a_shared_concept_or_numbers_on_both_sides_nothing_contradicts(
-    given: tuple[str, str, str, str],
+    values: tuple[str, str, str, str],
 ) -> None:
-    assert detect_contradiction(*given) == {}
+    assert detect_contradiction(*values) == {}
 
 
 @pytest.mark.accepts("A7.4")

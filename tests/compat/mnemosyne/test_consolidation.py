@@ -50,8 +50,8 @@ class StandIn:
         return True
 
 
-def old(id: str, content: str = "A note", uses: int = 0, **given: Any) -> Memory:
-    return Memory(id=id, content=content, access_count=uses, created_at=datetime.now() - TWO_HOURS, **given)
+def old(id: str, content: str = "A note", uses: int = 0, **values: Any) -> Memory:
+    return Memory(id=id, content=content, access_count=uses, created_at=datetime.now() - TWO_HOURS, **values)
 
 
 def same(ids: str) -> dict[str, list[float]]:
@@ -71,8 +71,8 @@ def test_cosine_similarity_is_zero_where_a_vector_has_no_length() -> None:
 
 @pytest.mark.accepts("M7.8", "M7.11")
 def test_the_published_defaults() -> None:
-    told = ConsolidationConfig()
-    assert vars(told) == {
+    result = ConsolidationConfig()
+    assert vars(result) == {
         "importance_threshold": 0.6, "min_age_hours": 1, "max_batch_size": 50, "buffer_threshold": 100,
         "similarity_threshold": 0.85, "min_cluster_size": 2,
     }  # fmt: skip
@@ -97,18 +97,18 @@ def test_candidates_are_old_enough_the_worthiest_first_and_no_more_than_a_batch(
     for uses in range(5):
         store.add_memory(old(f"used {uses}", f"Entry {uses}", uses=uses, importance_score=0.1))
     store.add_memory(Memory(content="Just now", access_count=10))
-    found = over(store, max_batch_size=2).get_consolidation_candidates()
-    assert [memory.id for memory in found] == ["used 4", "used 3"]
-    assert [memory.importance_score for memory in found] == pytest.approx([0.62, 0.59])
+    result = over(store, max_batch_size=2).get_consolidation_candidates()
+    assert [memory.id for memory in result] == ["used 4", "used 3"]
+    assert [memory.importance_score for memory in result] == pytest.approx([0.62, 0.59])
 
 
 @pytest.mark.accepts("M7.3", "M7.10", "M7.13")
 def test_those_alike_form_a_cluster_around_their_mean_and_others_stand_alone(store: ChromaMemoryStore) -> None:
     for id, text in (("a", "The well in the yard ran dry"), ("b", "The well in the yard ran dry"), ("c", "Jazz")):
         store.add_memory(old(id, text))
-    found = over(store, similarity_threshold=0.9).cluster_memories(store.get_all_short_term())
-    assert [[memory.id for memory in each.memories] for each in found] == [["a", "b"], ["c"]]
-    assert all(len(each.centroid_embedding) == 384 for each in found)
+    result = over(store, similarity_threshold=0.9).cluster_memories(store.get_all_short_term())
+    assert [[memory.id for memory in each.memories] for each in result] == [["a", "b"], ["c"]]
+    assert all(len(each.centroid_embedding) == 384 for each in result)
 
 
 @pytest.mark.accepts("M7.3")
@@ -116,16 +116,16 @@ def test_the_running_mean_decides_who_joins() -> None:
     turned = {str(degrees): [np.cos(np.radians(degrees)), np.sin(np.radians(degrees))] for degrees in (0, 30, 40)}
     memories = [old("0"), old("30"), old("40")]
     # 40 degrees are too far from the first (cosine .77) and near enough to the mean of the first two (.91).
-    found = over(StandIn(memories, turned)).cluster_memories(memories)
-    assert [memory.id for memory in found[0].memories] == ["0", "30", "40"]
+    result = over(StandIn(memories, turned)).cluster_memories(memories)
+    assert [memory.id for memory in result[0].memories] == ["0", "30", "40"]
 
 
 @pytest.mark.accepts("M7.10")
 def test_a_cluster_tells_its_mean_importance_and_its_commonest_type() -> None:
     kinds = (MemoryType.SEMANTIC, MemoryType.EPISODIC, MemoryType.EPISODIC)
     memories = [old(str(place), memory_type=kind, importance_score=0.2 * place) for place, kind in enumerate(kinds)]
-    (found,) = over(StandIn(memories, same("012"))).cluster_memories(memories)
-    assert found.avg_importance == pytest.approx(0.2) and found.dominant_type is MemoryType.EPISODIC
+    (result,) = over(StandIn(memories, same("012"))).cluster_memories(memories)
+    assert result.avg_importance == pytest.approx(0.2) and result.dominant_type is MemoryType.EPISODIC
 
 
 @pytest.mark.accepts("M7.10", "M7.13")
@@ -150,9 +150,9 @@ def test_the_worthiest_stands_for_its_cluster_and_knows_its_sources(store: Chrom
     assert summary["promoted_id"] == "often" and summary["cluster_size"] == 3
     assert set(summary["source_ids"]) == {"rarely", "never"}  # type: ignore[arg-type]
     assert summary["avg_importance"] == pytest.approx(0.5 + 0.3 * 16 / 30)
-    heir = store.get_memory("often")
-    assert heir is not None and heir.status is MemoryStatus.LONG_TERM
-    assert set(heir.source_memory_ids) == {"rarely", "never"} and store.get_memory("rarely") is None
+    successor = store.get_memory("often")
+    assert successor is not None and successor.status is MemoryStatus.LONG_TERM
+    assert set(successor.source_memory_ids) == {"rarely", "never"} and store.get_memory("rarely") is None
     assert store.get_embeddings_batch(["often"]) == before and report.duration_seconds > 0
 
 
@@ -196,9 +196,9 @@ def test_a_member_that_went_meanwhile_leaves_its_cluster_alone(
     for id in ("a", "b"):
         store.add_memory(old(id, "The clock tower is slow", uses=10))
     consolidator = over(store)
-    found = consolidator.cluster_memories(consolidator.get_consolidation_candidates())
+    result = consolidator.cluster_memories(consolidator.get_consolidation_candidates())
     store.delete_memory("b")
-    monkeypatch.setattr(consolidator, "cluster_memories", lambda _: found)
+    monkeypatch.setattr(consolidator, "cluster_memories", lambda _: result)
     assert consolidator.consolidate().memories_promoted == 0
     kept = store.get_memory("a")
     assert kept is not None and kept.status is MemoryStatus.SHORT_TERM

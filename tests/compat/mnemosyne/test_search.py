@@ -20,9 +20,9 @@ TEXTS = {
 }
 
 
-def fill(store: ChromaMemoryStore, **given: object) -> None:
+def fill(store: ChromaMemoryStore, **values: object) -> None:
     for id, text in TEXTS.items():
-        store.add_memory(Memory(id=id, content=text, **given))  # type: ignore[arg-type]
+        store.add_memory(Memory(id=id, content=text, **values))  # type: ignore[arg-type]
 
 
 def ids(memories: list[Memory]) -> list[str]:
@@ -33,9 +33,9 @@ def ids(memories: list[Memory]) -> list[str]:
 def test_the_nearest_comes_first_with_its_distance(store: ChromaMemoryStore) -> None:
     fill(store, importance_score=0.2)
     store.add_memory(Memory(id="grand", content="Taxes are due in the spring", importance_score=1.0))
-    found = store.search_memories("grandmother baked rye bread", n_results=3)
-    assert ids(found)[0] == "bread" and len(found) == 3
-    distances = [memory.metadata["relevance_distance"] for memory in found]
+    matches = store.search_memories("grandmother baked rye bread", n_results=3)
+    assert ids(matches)[0] == "bread" and len(matches) == 3
+    distances = [memory.metadata["relevance_distance"] for memory in matches]
     assert distances == sorted(distances) and 0 <= distances[0] < 1
     assert "relevance_distance" not in store.get_memory("bread").metadata  # type: ignore[union-attr]
 
@@ -82,12 +82,12 @@ def test_a_search_counts_as_a_use_of_what_it_returns(store: ChromaMemoryStore) -
 @pytest.mark.accepts("M5.4", "M5.9")
 def test_without_reranking_the_score_is_that_of_rank_fusion(store: ChromaMemoryStore) -> None:
     fill(store)
-    found = store.search_memories_hybrid(
+    matches = store.search_memories_hybrid(
         "rye bread oven", use_quality_scoring=False, vector_weight=0.6, bm25_weight=0.4
     )
-    assert found[0].id == "bread"
-    assert found[0].metadata["relevance_score"] == pytest.approx(0.6 / 61 + 0.4 / 61)
-    assert found[1].metadata["relevance_score"] == pytest.approx(0.6 / 62)
+    assert matches[0].id == "bread"
+    assert matches[0].metadata["relevance_score"] == pytest.approx(0.6 / 61 + 0.4 / 61)
+    assert matches[1].metadata["relevance_score"] == pytest.approx(0.6 / 62)
 
 
 @pytest.mark.accepts("M5.5")
@@ -96,8 +96,8 @@ def test_without_words_the_score_is_of_the_distance_alone(store: ChromaMemorySto
     near = store.search_memories("rye bread")[0].metadata["relevance_distance"]
     for weight, available in ((0.0, True), (0.5, False)):
         store._bm25_available = available
-        found = store.search_memories_hybrid("rye bread", bm25_weight=weight, use_quality_scoring=False)
-        assert found[0].metadata["relevance_score"] == pytest.approx(1 / (1 + near))
+        matches = store.search_memories_hybrid("rye bread", bm25_weight=weight, use_quality_scoring=False)
+        assert matches[0].metadata["relevance_score"] == pytest.approx(1 / (1 + near))
 
 
 @pytest.mark.accepts("M5.5")
@@ -107,8 +107,8 @@ def test_while_the_model_is_away_words_alone_answer(tmp_path: Path) -> None:
 
     store = ChromaMemoryStore(str(tmp_path), away)  # type: ignore[arg-type]
     fill(store)
-    for found in (store.search_memories("rye bread"), store.search_memories_hybrid("rye bread", bm25_weight=0.0)):
-        assert ids(found) == ["bread"]
+    for result in (store.search_memories("rye bread"), store.search_memories_hybrid("rye bread", bm25_weight=0.0)):
+        assert ids(result) == ["bread"]
     assert store.search_memories("rye bread")[0].metadata["relevance_distance"] >= 0
     store.client.close()
 
@@ -176,11 +176,11 @@ def test_use_and_a_late_use_raise_the_quality(store: ChromaMemoryStore) -> None:
 
 @pytest.mark.accepts("M5.1", "M10.4")
 def test_the_retrieval_settings_decide_where_the_caller_does_not(tmp_path: Path) -> None:
-    told = RetrievalSettings(vector_weight=0.0, bm25_weight=1.0, semantic_type_factor=2.0)
-    store = ChromaMemoryStore(str(tmp_path), "hashing", retrieval_settings=told)
+    result = RetrievalSettings(vector_weight=0.0, bm25_weight=1.0, semantic_type_factor=2.0)
+    store = ChromaMemoryStore(str(tmp_path), "hashing", retrieval_settings=result)
     fill(store)
-    found = store.search_memories_hybrid("boat", n_results=1, use_quality_scoring=False)
-    assert found[0].metadata["relevance_score"] == pytest.approx(1 / 61)
+    matches = store.search_memories_hybrid("boat", n_results=1, use_quality_scoring=False)
+    assert matches[0].metadata["relevance_score"] == pytest.approx(1 / 61)
     fact, event = (Memory(content="x" * 100, memory_type=kind) for kind in (MemoryType.SEMANTIC, MemoryType.EPISODIC))
     assert store._compute_quality_score(fact, 0.5) == pytest.approx(2 * store._compute_quality_score(event, 0.5))
     store.client.close()
@@ -192,8 +192,8 @@ def test_a_memory_of_the_same_mood_comes_first(store: ChromaMemoryStore) -> None
     store.add_memory(Memory(id="glad", content="The evening at the lake", emotional_context=glad))
     store.add_memory(Memory(id="low", content="The morning at the lake", emotional_context=low))
     for mood, first in ((glad, "glad"), (low, "low")):
-        found = store.search_memories_hybrid("at the lake", emotional_context=mood, emotion_weight=0.5)
-        assert found[0].id == first
+        matches = store.search_memories_hybrid("at the lake", emotional_context=mood, emotion_weight=0.5)
+        assert matches[0].id == first
     plain = store.search_memories_hybrid("at the lake")
     moody = store.search_memories_hybrid("at the lake", emotional_context=glad, emotion_weight=0.0)
     assert ids(plain) == ids(moody)
@@ -233,13 +233,13 @@ def test_the_direction_of_an_embedding_counts_and_not_its_length(tmp_path: Path)
 @pytest.mark.parametrize(("multiplier", "first"), [(1, "near"), (2, "moody")])
 def test_a_reranking_looks_at_twice_as_many_as_are_wanted(tmp_path: Path, multiplier: int, first: str) -> None:
     assert RetrievalSettings().candidate_multiplier == 2
-    told = RetrievalSettings(candidate_multiplier=multiplier)
-    store = ChromaMemoryStore(str(tmp_path), "hashing", retrieval_settings=told)
+    result = RetrievalSettings(candidate_multiplier=multiplier)
+    store = ChromaMemoryStore(str(tmp_path), "hashing", retrieval_settings=result)
     glad, low = EmotionalContext(0.9, 0.9, "excited"), EmotionalContext(-0.9, -0.9, "depleted")
     store.add_memory(Memory(id="near", content="The cellar key turns twice", emotional_context=low))
     store.add_memory(Memory(id="moody", content="The cellar is damp", emotional_context=glad))
-    (found,) = store.search_memories_hybrid(
+    (matches,) = store.search_memories_hybrid(
         "the cellar key turns twice", n_results=1, emotional_context=glad, emotion_weight=0.9
     )
-    assert found.id == first and 0 < found.metadata["relevance_score"] <= 1
+    assert matches.id == first and 0 < matches.metadata["relevance_score"] <= 1
     store.client.close()

@@ -37,9 +37,9 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ChromaMe
 
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:
-    (told,) = asyncio.run(server.call_tool(name, arguments))
-    found: dict[str, Any] = json.loads(told.text)
-    return found
+    (output,) = asyncio.run(server.call_tool(name, arguments))
+    result: dict[str, Any] = json.loads(output.text)
+    return result
 
 
 @pytest.mark.accepts("M8.1", "M8.2")
@@ -50,14 +50,14 @@ def test_there_are_eight_tools() -> None:
 @pytest.mark.accepts("M8.2", "M8.3", "M8.4")
 def test_the_tools_take_the_published_arguments_and_defaults() -> None:
     takes = {tool.name: dict(list(inspect.signature(tool.run).parameters.items())[1:]) for tool in server.PROFILE.tools}
-    told = {name: {each: given.default for each, given in taken.items()} for name, taken in takes.items()}
+    result = {name: {each: values.default for each, values in taken.items()} for name, taken in takes.items()}
     needed = inspect.Parameter.empty
-    assert told["get_memory_context"] == {"query": needed, "max_tokens": 2000}
-    assert told["get_recent_memories"] == {"hours": 24, "limit": 20}
-    assert told["store_memory"] == {
+    assert result["get_memory_context"] == {"query": needed, "max_tokens": 2000}
+    assert result["get_recent_memories"] == {"hours": 24, "limit": 20}
+    assert result["store_memory"] == {
         "content": needed, "summary": None, "memory_type": "episodic", "tags": None, "emotional_context": None,
     }  # fmt: skip
-    assert told["search_memories"] == {
+    assert result["search_memories"] == {
         "query": needed, "n_results": 10, "use_hybrid": True, "emotional_context": None, "emotion_weight": 0.3,
     }  # fmt: skip
 
@@ -80,21 +80,21 @@ def test_a_memory_is_stored_with_its_computed_importance_and_found(served: Chrom
     assert (served.short_term.count(), served.long_term.count()) == (1, 0)
     assert (memory.emotional_context.valence, memory.emotional_context.quadrant) == (1.0, "neutral")
     assert kept["importance_score"] == memory.importance_score == memory.compute_importance()
-    found = call("search_memories", query="lighthouse keeper")
-    assert (found["query"], found["hybrid_search"]) == ("lighthouse keeper", True)
-    assert set(found["results"][0]) == {
+    matches = call("search_memories", query="lighthouse keeper")
+    assert (matches["query"], matches["hybrid_search"]) == ("lighthouse keeper", True)
+    assert set(matches["results"][0]) == {
         "id", "content", "summary", "memory_type", "tags", "emotional_context", "importance_score",
         "relevance_score", "created_at",
     }  # fmt: skip
-    assert found["results"][0]["emotional_context"] == memory.emotional_context.to_dict()
+    assert matches["results"][0]["emotional_context"] == memory.emotional_context.to_dict()
 
 
 @pytest.mark.accepts("M3.8", "M8.3")
 def test_a_summary_that_is_not_given_is_the_beginning_of_the_content(served: ChromaMemoryStore) -> None:
     assert served.count_memories() == 0
     call("store_memory", content="harvest " * 100)
-    (found,) = call("search_memories", query="harvest", use_hybrid=False)["results"]
-    assert found["summary"] == ("harvest " * 100)[:500]
+    (matches,) = call("search_memories", query="harvest", use_hybrid=False)["results"]
+    assert matches["summary"] == ("harvest " * 100)[:500]
 
 
 @pytest.mark.accepts("M8.4")
@@ -103,8 +103,8 @@ def test_a_search_asks_as_the_store_does_with_or_without_words_and_mood(served: 
         felt = {"valence": valence, "arousal": 0.1, "quadrant": "own word"}
         call("store_memory", content=f"A {word} day at the market", emotional_context=felt)
     for mood, first in ((0.8, "sunny"), (-0.8, "rainy")):
-        found = call("search_memories", query="day at the market", emotional_context={"valence": mood})["results"]
-        assert first in found[0]["content"] and found[0]["emotional_context"]["quadrant"] == "own word"
+        matches = call("search_memories", query="day at the market", emotional_context={"valence": mood})["results"]
+        assert first in matches[0]["content"] and matches[0]["emotional_context"]["quadrant"] == "own word"
     plain = call("search_memories", query="sunny market", use_hybrid=False)
     near = served.search_memories("sunny market")[0].metadata["relevance_distance"]
     assert plain["hybrid_search"] is False and plain["results"][0]["relevance_score"] == pytest.approx(1 - near)
@@ -150,8 +150,8 @@ def test_consolidation_follows_the_settings_and_the_call(served: ChromaMemorySto
 def test_the_settings_say_when_it_is_time(served: ChromaMemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "_settings", Settings(consolidation=ConsolidationSettings(buffer_threshold=1)))
     served.add_memory(Memory(content="The tide table hangs by the door"))
-    told = call("should_consolidate")
-    assert (told["should_consolidate"], told["reason"]) == (True, "Buffer size (1) exceeds threshold (1)")
+    result = call("should_consolidate")
+    assert (result["should_consolidate"], result["reason"]) == (True, "Buffer size (1) exceeds threshold (1)")
 
 
 @pytest.mark.accepts("M2.4", "M8.6")

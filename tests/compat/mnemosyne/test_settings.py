@@ -65,9 +65,9 @@ def test_the_constructor_wins_over_the_environment_over_the_file_over_the_defaul
     toml.write_text("[consolidation]\nbuffer_threshold = 7\nmax_batch_size = 7\nmin_age_hours = 7\n[unknown]\nx = 1\n")
     monkeypatch.setenv("MNEMOSYNE_CONSOLIDATION_BUFFER_THRESHOLD", "8")
     monkeypatch.setenv("mnemosyne_consolidation_max_batch_size", "8")
-    found = Settings(consolidation={"buffer_threshold": 9}).consolidation
-    assert (found.buffer_threshold, found.max_batch_size, found.min_age_hours) == (9, 8, 7)
-    assert found.min_cluster_size == 2
+    result = Settings(consolidation={"buffer_threshold": 9}).consolidation
+    assert (result.buffer_threshold, result.max_batch_size, result.min_age_hours) == (9, 8, 7)
+    assert result.min_cluster_size == 2
 
 
 @pytest.mark.accepts("M10.3")
@@ -92,10 +92,10 @@ def test_a_variable_of_the_environment_speaks(
 
 
 @pytest.mark.accepts("M10.4")
-@pytest.mark.parametrize("given", [{"emotion_weight": 1.1}, {"max_recency_hours": 3}, {"emotion_wait": 0.3}])
-def test_a_value_out_of_bounds_and_an_unknown_name_are_value_errors(given: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=next(iter(given))):
-        RetrievalSettings(**given)  # type: ignore[arg-type]
+@pytest.mark.parametrize("values", [{"emotion_weight": 1.1}, {"max_recency_hours": 3}, {"emotion_wait": 0.3}])
+def test_a_value_out_of_bounds_and_an_unknown_name_are_value_errors(values: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(values))):
+        RetrievalSettings(**values)  # type: ignore[arg-type]
 
 
 @pytest.mark.accepts("M10.3")

@@ -16,8 +16,8 @@ from nacre.compat.mnemosyne.core.models import ConsolidationConfig, EmotionalCon
 from nacre.compat.mnemosyne.storage.chroma_store import ChromaMemoryStore
 
 
-def whole(**changed: object) -> Memory:
-    given = {
+def full(**changed: object) -> Memory:
+    values = {
         "content": "The heron stood in the shallows until dusk",
         "summary": "A patient bird",
         "memory_type": MemoryType.SEMANTIC,
@@ -31,12 +31,12 @@ def whole(**changed: object) -> Memory:
         "metadata": {"page": 7, "seen": ["dusk"]},
         "importance_score": 0.8,
     }
-    return Memory(**{**given, **changed})  # type: ignore[arg-type]
+    return Memory(**{**values, **changed})  # type: ignore[arg-type]
 
 
 @pytest.mark.accepts("M3.1", "M3.4")
 def test_everything_a_memory_carries_is_kept(store: ChromaMemoryStore) -> None:
-    memory = whole()
+    memory = full()
     store.add_memory(memory)
     assert store.get_memory(memory.id) == memory
 
@@ -44,7 +44,7 @@ def test_everything_a_memory_carries_is_kept(store: ChromaMemoryStore) -> None:
 @pytest.mark.accepts("M3.1")
 @pytest.mark.parametrize("summary", ["", "The heron stood", "long " * 300])
 def test_a_summary_of_any_kind_is_kept(store: ChromaMemoryStore, summary: str) -> None:
-    memory = whole(summary=summary)
+    memory = full(summary=summary)
     store.add_memory(memory)
     kept = store.get_memory(memory.id)
     assert kept is not None and kept.summary == summary
@@ -74,7 +74,7 @@ def test_the_status_chooses_the_term(store: ChromaMemoryStore) -> None:
 
 @pytest.mark.accepts("M3.1", "M7.6", "M9.1")
 def test_a_promotion_keeps_the_embedding_and_happens_once(store: ChromaMemoryStore) -> None:
-    memory = whole()
+    memory = full()
     store.add_memory(memory)
     before = store.get_embeddings_batch([memory.id])
     assert store.promote_memory(memory.id) is True
@@ -87,10 +87,10 @@ def test_a_promotion_keeps_the_embedding_and_happens_once(store: ChromaMemorySto
 
 @pytest.mark.accepts("M9.1")
 def test_embeddings_are_plain_lists_of_those_that_are_there(store: ChromaMemoryStore) -> None:
-    memory = whole()
+    memory = full()
     store.add_memory(memory)
-    found = store.get_embeddings_batch([memory.id, "nobody"])
-    assert list(found) == [memory.id] and all(type(figure) is float for figure in found[memory.id])
+    result = store.get_embeddings_batch([memory.id, "nobody"])
+    assert list(result) == [memory.id] and all(type(figure) is float for figure in result[memory.id])
     assert store.get_embeddings_batch([]) == {}
 
 
@@ -118,7 +118,7 @@ def test_an_id_that_is_there_already_keeps_what_it_has(store: ChromaMemoryStore)
 def test_a_store_lives_in_its_folder_and_opens_again(tmp_path: Path) -> None:
     place = tmp_path / "deep" / "down"
     first = ChromaMemoryStore(str(place), "hashing")
-    memory = whole()
+    memory = full()
     first.add_memory(memory)
     first.client.close()
     assert [file.name for file in place.iterdir()] == ["nacre.db"]
@@ -148,7 +148,7 @@ def test_collections_of_other_names_are_other_memories(tmp_path: Path) -> None:
 
 @pytest.mark.accepts("M1.2", "M7.1")
 def test_store_and_consolidator_share_one_engine(store: ChromaMemoryStore) -> None:
-    store.add_memory(whole(created_at=datetime.now() - timedelta(days=1), access_count=10))
+    store.add_memory(full(created_at=datetime.now() - timedelta(days=1), access_count=10))
     assert MemoryConsolidator(store).config == ConsolidationConfig()
     assert MemoryConsolidator(store).consolidate().memories_promoted == 1
     assert store.count_memories(MemoryStatus.LONG_TERM) == 1
@@ -175,7 +175,7 @@ def test_nothing_is_told_to_anybody_else(tmp_path: Path, monkeypatch: pytest.Mon
     called: list[object] = []
     monkeypatch.setattr(socket.socket, "connect", lambda _, address: called.append(address))
     store = ChromaMemoryStore(str(tmp_path), "hashing")
-    store.add_memory(whole())
+    store.add_memory(full())
     store.search_memories_hybrid("heron")
     assert store.client.reset() is True and store.count_memories() == 0
     store.client.close()
@@ -184,7 +184,7 @@ def test_nothing_is_told_to_anybody_else(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.accepts("M10.2")
 def test_one_sqlite_file_holds_the_words_and_the_vectors_as_bytes(store: ChromaMemoryStore) -> None:
-    memory = whole()
+    memory = full()
     store.add_memory(memory)
     assert store.get_embeddings_batch([memory.id])
     file = store.persist_directory / "nacre.db"

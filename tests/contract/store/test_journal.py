@@ -195,3 +195,13 @@ def test_a_word_is_its_own_whatever_happens_to_what_was_given(store: Backend) ->
         transaction.put_term("relation", "a", given)
     given["description"] = "changed"
     assert store.terms("relation") == {"a": {"description": "first"}}
+
+
+def test_a_transaction_knows_the_time_of_the_last_entry_of_a_space(store: Backend) -> None:
+    with store.transaction() as transaction:
+        assert transaction.last_at(SPACE) == 0.0
+        transaction.append([entry(batch="b1", at=5.0), entry(batch="b2", at=3.0)])
+        assert (transaction.last_at(SPACE), transaction.last_at("other")) == (3.0, 0.0)
+    with store.transaction() as transaction:
+        transaction.forget_journal(SPACE, store.journal(SPACE)[0].seq)
+        assert transaction.last_at(SPACE) == 3.0

@@ -1,28 +1,102 @@
-"""What another thread appends in the middle of a search does not disturb it."""
+"""Vectors of a file: found by signs or exactly, packed, purged to the last bit, and never rewritten without need."""
 
 from __future__ import annotations
 
+import logging
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from nacre import MemoryStore
 from nacre.model import Filter, Memory
 from nacre.protocols import Chunk, Derived, Vectors, Words
-from nacre.storage.sqlite import SQLiteBackend, vectors
+from nacre.storage.sqlite import Key, SQLiteBackend, backup, vectors
 from nacre.storage.sqlite import transaction as transaction_module
 from nacre.storage.sqlite.transaction import SQLiteTransaction
-from nacre.storage.sqlite.vectors import SignIndex
+from nacre.storage.sqlite.vectors import Index, Mirror, Mirrors
 from tests.embedders import WordBag
-from tests.samples import derived, digest_of, memory, put, unit
+from tests.samples import SPACE, derived, digest_of, memory, put, unit
 
-DRAWN = np.random.default_rng(1).standard_normal((500, 16))
-ROWS = (DRAWN / np.linalg.norm(DRAWN, axis=1, keepdims=True)).astype(np.float16)
+WIDTH = 128
 
 
-class GrowingMidway(SignIndex):
+def unit_rows(rows: Any) -> Vectors:
+    halves: NDArray[np.float16] = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
+    return halves.astype(np.float32)
+
+
+def rows(seed: int, pieces: int, width: int = 8) -> Vectors:
+    """As the file keeps them."""
+    return unit_rows(np.random.default_rng(seed).normal(size=(pieces, width)))
+
+
+def families(seed: int, count: int, shift: float = 0.0) -> Vectors:
+    """Groups of ten that are near each other, as texts are; `shift` gives all of them something in common."""
+    random = np.random.default_rng(seed)
+    centres = np.repeat(random.normal(size=(-(-count // 10), WIDTH)), 10, axis=0)[:count]
+    return unit_rows(centres + random.normal(size=(count, WIDTH)) * 0.5 + shift)
+
+
+def bags(seed: int, count: int) -> Vectors:
+    """Bags of twenty words, counted, some words more common than others: no number is negative."""
+    random = np.random.default_rng(seed)
+    bag = np.zeros((count, WIDTH))
+    np.add.at(bag, (np.repeat(np.arange(count), 20), random.zipf(1.3, 20 * count) % WIDTH), 1)
+    return unit_rows(bag)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[apsw.Connection]:
+    store = SQLiteBackend(tmp_path / "s.db")
+    yield store._connections.get()
+    store.close()
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signs are used from 256 vectors on, for which others need 4,096."""
+    monkeypatch.setattr(vectors, "SMALL", 256)
+    monkeypatch.setattr(vectors, "BLOCK", 32)
+    monkeypatch.setattr(vectors, "RESCORED", 40)
+
+
+def write(file: apsw.Connection, rows: Vectors, start: int = 1, step: int = 100, space: str = SPACE) -> None:
+    for first in range(0, len(rows), step):
+        part = rows[first : first + step]
+        numbers = range(start + first, start + first + len(part))
+        with file:
+            vectors.write(file, space, numbers, [10 * number for number in numbers], part)
+
+
+def index_of(file: apsw.Connection, width: int = WIDTH) -> Index:
+    return Mirror(SPACE).current(file, width)
+
+
+def share_found(file: apsw.Connection, index: Index, stored: Vectors, asked: Vectors) -> float:
+    """How many of the best ten are found, or others that are as near."""
+    found = 0
+    for row in asked:
+        tenth = np.partition(stored @ row, -10)[-10]
+        found += int((index.nearest(file, row, 10)[2] >= tenth - 1e-4).sum())
+    return found / (10 * len(asked))
+
+
+def centre(file: apsw.Connection) -> tuple[int, int, int]:
+    ((number, seen, rescored),) = file.execute("SELECT number, vectors, rescored FROM centre").fetchall()
+    return number, seen, rescored  # type: ignore[return-value]
+
+
+def packed(file: apsw.Connection) -> list[int]:
+    return [int(count) for (count,) in file.execute("SELECT count FROM signs ORDER BY last")]
+
+
+class GrowingMidway(Index):
     """Appends a row at the very moment that a search has looked at the size: the worst that a thread can do."""
 
     armed = False
@@ -33,7 +107,7 @@ class GrowingMidway(SignIndex):
         seen = self._size
         if self.armed:
             self.armed = False
-            self.append(np.array([seen]), np.array([seen]), ROWS[seen : seen + 1])
+            self.append(np.array([seen]), np.array([seen]), rows(9, 1, 16).astype(np.float16))
         return seen
 
     @size.setter
@@ -42,26 +116,334 @@ class GrowingMidway(SignIndex):
 
 
 @pytest.mark.parametrize("count", [5, 450])
-@pytest.mark.parametrize("allowed", [None, np.arange(500)])
+@pytest.mark.parametrize("allowed", [None, np.arange(500), np.arange(3)])
 def test_a_search_sees_one_size_from_beginning_to_end(
-    count: int, allowed: np.ndarray[tuple[int], np.dtype[np.int64]] | None
+    file: apsw.Connection, count: int, allowed: np.ndarray[tuple[int], np.dtype[np.int64]] | None
 ) -> None:
-    index = GrowingMidway(16)
-    index.append(np.arange(count), np.arange(count), ROWS[:count])
+    index, drawn = GrowingMidway(16), rows(1, count, 16)
+    index.append(np.arange(count), np.arange(count), drawn.astype(np.float16))
     index.armed = True
-    chunks, owners, cosines = index.nearest(ROWS[0].astype(np.float32), 3, allowed)
+    chunks, owners, cosines = index.nearest(file, drawn[0], 3, allowed)
     assert (chunks[0], owners[0], len(cosines)) == (0, 0, 3)
     assert index.size == count + 1
 
 
+@pytest.mark.usefixtures("small")
+def test_signs_are_relative_to_the_mean_so_that_what_all_texts_have_in_common_does_not_hide_the_nearest(
+    file: apsw.Connection,
+) -> None:
+    stored = families(1, 2_000, shift=2.0)
+    assert (stored @ stored[0]).mean() > 0.6
+    write(file, stored)
+    index = index_of(file)
+    assert index.centre is not None, "signs are good enough for these"
+    assert share_found(file, index, stored, stored[::40]) > 0.97
+
+
+@pytest.mark.usefixtures("small")
+def test_where_signs_lose_neighbours_every_vector_is_compared(file: apsw.Connection) -> None:
+    stored = bags(1, 1_000)
+    write(file, stored)
+    assert centre(file)[2] == 0
+    index = index_of(file)
+    assert share_found(file, index, stored, stored[::20]) > 0.999
+    for place in range(0, 1_000, 10):
+        assert index.nearest(file, stored[place], 1)[2][0] == pytest.approx(1, abs=2e-3)
+
+
+def test_a_bag_of_words_finds_the_identical_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "SMALL", 512)
+
+    def embed(texts: Any) -> Vectors:
+        return np.abs(WordBag(64).embed(texts))
+
+    texts = [f"Shelf {number} keeps {number * 7} cups and {number * 13} plates" for number in range(600)]
+    with MemoryStore(tmp_path / "s.db", embedder=embed) as store:
+        store.write("fill", new=[store.draft(text) for text in texts])
+        for text in texts[::20]:
+            assert store.recall(text, k=1, strategy="semantic")[0].memory.text == text
+
+
+@pytest.mark.parametrize(("share", "expected"), [(1, 400), (64, 1_600), (4_096, 0)])
+def test_the_rarer_the_sample_the_more_must_be_compared(share: int, expected: int) -> None:
+    """A space of many times as many vectors has as many times as many neighbours for the same places."""
+    drawn = families(1, 2_000)
+    assert vectors.enough(drawn, drawn.mean(axis=0), share * 2_000) == expected
+
+
+@pytest.mark.usefixtures("small")
+def test_the_space_is_checked_again_when_it_has_doubled(file: apsw.Connection) -> None:
+    good, bad = families(1, 500), bags(2, 1_500)
+    write(file, good[:255])
+    assert file.execute("SELECT * FROM centre").fetchall() == []
+    write(file, good[255:], 256)
+    number, seen, rescored = centre(file)
+    assert (number, rescored) == (1, 40)
+    assert 256 <= seen < 400
+    write(file, bad, 501)
+    number, seen, rescored = centre(file)
+    assert number > 1
+    assert rescored == 0
+    assert seen >= 1_000
+
+
+@pytest.mark.usefixtures("small")
+def test_signs_are_taken_anew_when_the_mean_has_moved(file: apsw.Connection) -> None:
+    before, after = families(1, 300, shift=0.6), families(2, 1_500, shift=-0.6)
+    write(file, before)
+    reader = Mirror(SPACE)
+    first = reader.current(file, WIDTH)
+    write(file, after, 301)
+    stored = np.concatenate([before, after])
+    second = reader.current(file, WIDTH)
+    assert first.centre is not None
+    assert second.centre is not None
+    assert second.centre.number > first.centre.number
+    assert float(np.abs(second.centre.mean - stored.mean(axis=0)).max()) < 0.1
+    assert share_found(file, second, stored, after[::50]) > 0.97
+    assert sum(packed(file)) > 1_700
+
+
+@pytest.mark.usefixtures("small")
+def test_while_the_mean_hardly_moves_the_signs_stay(file: apsw.Connection) -> None:
+    stored = families(1, 3_000)[np.random.default_rng(0).permutation(3_000)]
+    write(file, stored)
+    number, seen, _ = centre(file)
+    assert number == 1
+    assert seen >= 1_500
+    assert share_found(file, index_of(file), stored, stored[::60]) > 0.97
+
+
+@pytest.mark.usefixtures("small")
+def test_signs_are_packed_in_whole_blocks_and_the_rest_is_read_from_the_vectors(file: apsw.Connection) -> None:
+    stored = families(1, 300)
+    write(file, stored[:255], step=255)
+    assert packed(file) == []
+    write(file, stored[255:256], 256)
+    assert packed(file) == [32] * 8
+    write(file, stored[256:287], 257, step=1)
+    assert packed(file) == [32] * 8
+    write(file, stored[287:], 288, step=1)
+    assert packed(file) == [32] * 9
+    index = index_of(file)
+    assert index.size == 300
+    for place in (0, 255, 256, 299):
+        assert index.nearest(file, stored[place], 1)[0].tolist() == [place + 1]
+
+
+@pytest.mark.usefixtures("small")
+def test_a_process_that_begins_reads_signs_and_only_the_newest_vectors(file: apsw.Connection) -> None:
+    write(file, families(1, 700))
+    seen: list[int] = []
+    read = vectors.rows_after
+
+    def counting(*args: Any) -> list[tuple[Any, ...]]:
+        seen.append(len(found := read(*args)))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vectors, "rows_after", counting)
+        assert index_of(file).size == 700
+    assert sum(seen) == 700 % 32
+
+
+@pytest.mark.usefixtures("small")
+def test_a_reader_reads_only_what_changed_since(file: apsw.Connection) -> None:
+    stored = families(1, 900)
+    write(file, stored[:700])
+    reader = Mirror(SPACE)
+    reader.current(file, WIDTH)
+    asked: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        read = vectors.rows_after
+        patch.setattr(vectors, "rows_after", lambda *args: asked.append(args[2]) or read(*args))  # type: ignore[func-returns-value]
+        assert reader.current(file, WIDTH).size == 700
+        assert asked == [], "nothing changed"
+        write(file, stored[700:710], 701)
+        with file:
+            vectors.remove(file, SPACE, [3])
+        index = reader.current(file, WIDTH)
+    assert min(asked[-2:]) >= 700
+    assert index.size == 710
+    assert 3 not in index.nearest(file, stored[2], 10)[0]
+    assert index.nearest(file, stored[705], 1)[0].tolist() == [706]
+
+
+@pytest.mark.usefixtures("small")
+def test_only_some_owners_are_searched_and_none_of_them_is_lost(file: apsw.Connection) -> None:
+    stored = families(1, 1_000)
+    write(file, stored)
+    index = index_of(file)
+    for allowed in (np.arange(10, 10_010, 20), np.array([10, 70, 9_990]), np.array([], np.int64)):
+        among = stored[allowed // 10 - 1]
+        chunks, owners, cosines = index.nearest(file, stored[5], 3, allowed)
+        exact = np.sort(among @ stored[5])[::-1][:3]
+        assert np.allclose(cosines, exact, atol=1e-3)
+        assert np.array_equal(owners, 10 * chunks)
+        assert np.isin(owners, allowed).all()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("make", [families, bags])
+def test_the_cosine_of_an_owner_is_that_of_its_best_chunk(file: apsw.Connection, make: Any) -> None:
+    stored = make(1, 600)
+    with file:
+        vectors.write(file, SPACE, range(1, 601), [1 + number // 3 for number in range(600)], stored)
+    index = index_of(file)
+    owners = np.array([200, 7, 999, 7, 1])
+    exact = (stored @ stored[0]).reshape(200, 3).max(axis=1)
+    expected = [exact[199], exact[6], 0, exact[6], exact[0]]
+    assert np.allclose(index.cosines(file, stored[0], owners), expected, atol=1e-3)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("chunk", [1, 20, 32, 33, 690])
+def test_nothing_of_a_removed_vector_is_left_in_the_file(tmp_path: Path, chunk: int) -> None:
+    path = tmp_path / "s.db"
+    store = SQLiteBackend(path)
+    file, stored = store._connections.get(), families(1, 700)
+    write(file, stored)
+    vector = stored[chunk - 1].astype("<f2").tobytes()
+    file.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    assert path.read_bytes().count(vector) == 1
+    with file:
+        vectors.remove(file, SPACE, [chunk])
+    file.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    assert path.read_bytes().count(vector) == 0
+    held = [np.frombuffer(chunks, "<i8") for (chunks,) in file.execute("SELECT chunks FROM signs")]
+    assert chunk not in np.concatenate(held)
+    assert sum(packed(file)) == (671 if chunk <= 672 else 672)
+    index = index_of(file)
+    assert len(index.nearest(file, stored[chunk - 1], 700)[0]) == 699 or index.centre is not None
+    assert chunk not in index.nearest(file, stored[chunk - 1], 10)[0]
+    store.close()
+
+
+@pytest.mark.usefixtures("small")
+def test_when_all_vectors_of_a_space_are_gone_so_is_their_mean(file: apsw.Connection) -> None:
+    write(file, families(1, 300))
+    with file:
+        vectors.remove(file, SPACE, range(1, 301))
+    for table in ("vector", "signs", "centre"):
+        assert file.execute(f"SELECT count(*) FROM {table}").fetchall() == [(0,)]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE signs SET bits = x'00' WHERE row = 2",
+        "UPDATE signs SET chunks = owners, owners = chunks, chunks = zeroblob(256) WHERE row = 2",
+        "UPDATE signs SET bits = 'words' WHERE row = 2",
+        "UPDATE centre SET mean = x'0102030405'",
+        "UPDATE centre SET mean = zeroblob(8)",
+    ],
+)
+def test_damaged_signs_are_computed_again_and_nothing_is_lost(
+    file: apsw.Connection, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    stored = families(1, 500)
+    write(file, stored)
+    file.execute(damage)
+    with caplog.at_level(logging.WARNING):
+        index = index_of(file)
+    assert index.size == 500
+    assert share_found(file, index, stored, stored[::20]) > 0.97
+    if "signs" in damage:
+        assert "nacre reindex" in caplog.text
+        assert any("block of signs" in fault for fault in vectors.faults(file))
+        with file:
+            vectors.remove(file, SPACE, [40])
+        assert list(vectors.faults(file)) == [], "a block that is written anew is sound"
+
+
+@pytest.mark.usefixtures("small")
+def test_a_damaged_vector_is_left_out_and_the_others_are_found(
+    file: apsw.Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    stored = families(1, 500)
+    write(file, stored)
+    file.execute("UPDATE vector SET halves = x'00' WHERE chunk IN (7, 499)")
+    reader = Mirror(SPACE)
+    with caplog.at_level(logging.WARNING):
+        chunks = reader.current(file, WIDTH).nearest(file, stored[6], 12)[0]
+    assert 7 not in chunks
+    assert len(chunks) == 12
+    assert "damaged" in caplog.text
+
+
+@pytest.mark.usefixtures("small")
+def test_missing_signs_are_reported_by_the_doctor(tmp_path: Path) -> None:
+    store = SQLiteBackend(tmp_path / "s.db")
+    with store.transaction() as transaction:
+        for number in range(300):
+            put_with_vectors(transaction, f"m{number}", number)
+    assert store.health(thorough=True).problems == ()
+    file = store._connections.get()
+    file.execute("DELETE FROM signs WHERE row = 1")
+    (problem,) = store.health(thorough=True).problems
+    assert "224 of 256" in problem or "of 288" in problem
+    assert "nacre reindex" in problem
+    store.close()
+
+
+@pytest.mark.usefixtures("small")
+def test_copies_and_a_change_of_key_carry_the_signs_along(tmp_path: Path) -> None:
+    path, copy = tmp_path / "s.db", tmp_path / "copy.db"
+    store, stored = SQLiteBackend(path), families(1, 500)
+    write(store._connections.get(), stored)
+    expected = index_of(store._connections.get()).nearest(store._connections.get(), stored[3], 5)
+    store.copy_to(copy)
+    store.close()
+    key = Key("a long enough passphrase")
+    backup.rekey(path, None, key)
+    assert backup.restore(tmp_path / "back.db", copy, tmp_path / "kept.db", None, None) is None
+    for file, secret in ((path, key), (copy, None), (tmp_path / "back.db", None)):
+        opened = SQLiteBackend(file, secret)
+        connection = opened._connections.get()
+        assert packed(connection) == [32] * 15
+        again = index_of(connection).nearest(connection, stored[3], 5)
+        assert np.array_equal(again, expected)
+        opened.close()
+
+
+def test_mirrors_of_spaces_that_were_not_searched_for_long_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "MIRRORED_SPACES", 2)
+    mirrors = Mirrors()
+    first, second = mirrors.of("first"), mirrors.of("second")
+    assert mirrors.of("first") is first
+    third = mirrors.of("third")
+    assert mirrors.of("first") is first
+    assert mirrors.of("third") is third
+    assert mirrors.of("second") is not second
+
+
+def test_mirrors_are_let_go_when_they_hold_too_much_but_never_the_one_in_use(
+    file: apsw.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "MIRRORED_BYTES", 3_000)
+    mirrors = Mirrors()
+    for start, space in ((1, "small"), (11, "large")):
+        write(file, rows(start, 10 if space == "small" else 300), start, space=space)
+    small = mirrors.of("small")
+    small.current(file, 8)
+    large = mirrors.of("large")
+    assert mirrors.of("small") is small
+    large.current(file, 8)
+    assert mirrors.of("large") is large
+    assert mirrors.of("small") is not small
+
+
+def test_a_forked_child_has_mirrors_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    mirrors = Mirrors()
+    parents = mirrors.of("here")
+    mirrors._lock.acquire()
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    assert mirrors.of("here") is not parents
+
+
 FILE_SPACE = "default"
 HELD = 320  # vectors that a transaction holds back, here
-
-
-def rows(seed: int, pieces: int) -> Vectors:
-    found = np.random.default_rng(seed).normal(size=(pieces, 8))
-    found /= np.linalg.norm(found, axis=1, keepdims=True)
-    return found.astype(np.float16).astype(np.float32)  # as the file keeps them
 
 
 def put_with_vectors(transaction: SQLiteTransaction, id: str, seed: int, pieces: int = 1) -> None:
@@ -87,14 +469,10 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SQLiteBackend:
     return store
 
 
-def test_both_ways_to_read_give_the_same(store: SQLiteBackend) -> None:
+def test_reading_the_vectors_of_a_page_does_not_load_the_space(store: SQLiteBackend) -> None:
     ids = [memory.id for memory in store.iterate(FILE_SPACE, Filter())]
-    assert store._mirrors._mirrors == {}
-    from_file = store.vectors(FILE_SPACE, ids)
-    assert store._mirrors._mirrors == {}, "a page must not load the space"
-    for id in ids[::20]:
-        assert store.by_vector(FILE_SPACE, from_file[id][0], Filter(), 1)[0].id == id
-    assert from_file.keys() == set(ids)
+    assert store.vectors(FILE_SPACE, ids).keys() == set(ids)
+    assert store._mirrors._mirrors is None
 
 
 def test_what_was_written_last_counts(store: SQLiteBackend) -> None:
@@ -109,60 +487,8 @@ def test_a_store_without_vectors_has_none(tmp_path: Path) -> None:
     assert SQLiteBackend(tmp_path / "empty.db").vectors(FILE_SPACE, ["m"]) == {}
 
 
-SINGLE = 64
-
-
-def blocks(path: Path) -> list[int]:
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        return [int(count) for (count,) in connection.execute("SELECT count FROM block ORDER BY last")]
-    finally:
-        connection.close()
-
-
-def write(store: MemoryStore, start: int, stop: int) -> None:
-    for number in range(start, stop):
-        store.remember(f"Cupboard {number} holds {number} cups", id=f"m{number}", on_conflict="ignore")
-
-
-def test_blocks_are_gathered_at_the_sixty_fourth_single_write_and_nothing_is_lost(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    with MemoryStore(path, embedder="hashing") as store, MemoryStore(path, embedder="hashing") as other:
-        write(store, 0, SINGLE - 1)
-        assert blocks(path) == [1] * (SINGLE - 1)
-        assert len(other.recall("cupboard", k=SINGLE, strategy="semantic")) == SINGLE - 1  # it holds the small blocks
-        write(store, SINGLE - 1, SINGLE)
-        assert blocks(path) == [SINGLE]
-        write(store, SINGLE, SINGLE + 2)
-        assert blocks(path) == [SINGLE, 1, 1]
-        for reader in (store, other):
-            found = [hit.memory.id for hit in reader.recall("cupboard", k=2 * SINGLE, strategy="semantic")]
-            assert sorted(found) == sorted(f"m{number}" for number in range(SINGLE + 2))
-        assert store.recall("Cupboard 7 holds 7 cups", k=1, strategy="semantic")[0].memory.id == "m7"
-        store.purge("m7")
-        assert blocks(path) == [SINGLE - 1, 1, 1]
-
-
-@pytest.mark.parametrize(("batch", "expected"), [(256, [256]), (257, [256, 1])])
-def test_a_batch_fills_blocks_of_256(tmp_path: Path, batch: int, expected: list[int]) -> None:
-    path = tmp_path / "s.db"
-    with MemoryStore(path, embedder="hashing") as store:
-        store.write("fill", new=[store.draft(f"Cup {number}") for number in range(batch)])
-    assert blocks(path) == expected
-
-
-def test_a_full_block_among_the_newest_is_not_read_and_written_again(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    with MemoryStore(path, embedder="hashing") as store:
-        store.write("fill", new=[store.draft(f"Cup {number}") for number in range(256)])
-        write(store, 0, SINGLE - 1)
-        assert blocks(path) == [256, *[1] * (SINGLE - 1)]
-        write(store, SINGLE - 1, SINGLE)
-        assert blocks(path) == [256, SINGLE]
-
-
 @pytest.mark.parametrize("lost", [0, 1, 2])
-def test_a_lost_vector_is_not_replaced_by_another_of_its_block(tmp_path: Path, lost: int) -> None:
+def test_a_lost_vector_is_not_replaced_by_another(tmp_path: Path, lost: int) -> None:
     store = SQLiteBackend(tmp_path / "s.db")
     put(
         store,
@@ -172,7 +498,7 @@ def test_a_lost_vector_is_not_replaced_by_another_of_its_block(tmp_path: Path, l
     assert set(store.vectors_for(digests)) == set(digests)
     with store._connected() as connection:
         chunks = [int(id) for (id,) in connection.execute("SELECT id FROM chunk ORDER BY id")]
-        vectors.remove(connection, "1", [chunks[lost]])
+        vectors.remove(connection, 1, [chunks[lost]])
     found = store.vectors_for(digests)
     assert set(found) == set(digests) - {digests[lost]}
     store.close()
@@ -184,3 +510,29 @@ def test_the_same_text_is_embedded_once(tmp_path: Path) -> None:
         store.remember("copper kettle", on_conflict="ignore")
         store.remember("copper kettle", on_conflict="ignore")
     assert embedder.asked.count("copper kettle") == 1
+
+
+def test_a_new_tag_writes_no_vector(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with MemoryStore(path, embedder="hashing") as store:
+        store.remember("copper kettle", id="m1", on_conflict="ignore")
+        reader = apsw.Connection(str(path))
+        tables = ("SELECT * FROM chunk", "SELECT * FROM vector", "SELECT * FROM removed")
+        before = [reader.execute(table).fetchall() for table in tables]
+        store.edit("m1", tags=["kitchen"])
+        assert [reader.execute(table).fetchall() for table in tables] == before
+        assert store.recall("kitchen", k=1, strategy="keyword")[0].memory.id == "m1"
+        store.edit("m1", text="iron kettle")
+        assert [reader.execute(table).fetchall() for table in tables] != before
+        assert len(reader.execute(tables[1]).fetchall()) == 2  # the earlier text has its own still
+        reader.close()
+
+
+def test_a_pending_memory_whose_vectors_are_there_is_pending_no_more_when_it_is_embedded(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "s.db", embedder="hashing") as store:
+        store.remember("copper kettle", on_conflict="ignore")
+        writer = apsw.Connection(str(tmp_path / "s.db"))
+        writer.execute("UPDATE content SET pending = 1")
+        writer.close()
+        assert store.catch_up() == 1
+        assert store.catch_up() == 0

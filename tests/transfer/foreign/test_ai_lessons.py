@@ -65,9 +65,9 @@ def bring(store: MemoryStore, path: Path, *, dry_run: bool = False) -> ImportSum
 
 
 def lesson_of(store: MemoryStore, id: str) -> Lesson:
-    found = LessonBook(store=store).get(id).data
-    assert found is not None
-    return found
+    result = LessonBook(store=store).get(id).data
+    assert result is not None
+    return result
 
 
 def change(path: Path, *statements: str) -> None:

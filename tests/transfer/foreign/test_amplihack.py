@@ -27,9 +27,9 @@ AT = 1_750_000_000
 
 
 def row(id: str, kind: str = "success", **fields: object) -> Sequence[object]:
-    told = {"agent": "scout", "confidence": 0.8, "metadata": '{"run": 3}', "tags": '["ci"]', "old": 0, **fields}
-    return (id, told["agent"], kind, f"Building {id}", "It went well", told["confidence"], AT, told["metadata"],
-            told["tags"], told["old"])  # fmt: skip
+    result = {"agent": "scout", "confidence": 0.8, "metadata": '{"run": 3}', "tags": '["ci"]', "old": 0, **fields}
+    return (id, result["agent"], kind, f"Building {id}", "It went well", result["confidence"], AT, result["metadata"],
+            result["tags"], result["old"])  # fmt: skip
 
 
 def agent_folder(path: Path, *rows: Sequence[object]) -> Path:
@@ -51,10 +51,10 @@ def test_an_experience_is_read_as_one_by_the_mind(tmp_path: Path) -> None:
     assert (memory.agent, memory.type, memory.created_at, pattern.type) == ("scout", "episodic", AT, "semantic")
     assert pattern.metadata["kind"] == "pattern", "as the mind marks its own"
     mind = ExperienceStore("scout", store=store, auto_compress=False)
-    found = {each.experience_id: each for each in mind.retrieve_experiences()}
-    assert (found["exp_1"].context, found["exp_1"].outcome) == ("Building exp_1", "It went well")
-    assert (found["exp_1"].confidence, found["exp_1"].metadata, found["exp_1"].tags) == (0.8, {"run": 3}, ["ci"])
-    assert found["exp_2"].experience_type == "pattern"
+    result = {each.experience_id: each for each in mind.retrieve_experiences()}
+    assert (result["exp_1"].context, result["exp_1"].outcome) == ("Building exp_1", "It went well")
+    assert (result["exp_1"].confidence, result["exp_1"].metadata, result["exp_1"].tags) == (0.8, {"run": 3}, ["ci"])
+    assert result["exp_2"].experience_type == "pattern"
     assert mind.get_statistics()["compressed_experiences"] == 1
 
 

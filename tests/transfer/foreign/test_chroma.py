@@ -29,11 +29,11 @@ def bring(store: MemoryStore, path: Path, *, dry_run: bool = False, collections:
 
 
 def test_a_record_of_ai_houkai_keeps_all_that_it_says(tmp_path: Path) -> None:
-    ties = json.dumps([{"to": "old", "rel": "supersedes"}, {"to": "third", "rel": "refines"}])
+    links = json.dumps([{"to": "old", "rel": "supersedes"}, {"to": "third", "rel": "refines"}])
     path = folder(
         tmp_path / "c",
         ai_houkai=[
-            houkai("new", FERRY, type="procedural", tags="ferry,isle", importance=0.8, source="chat", links=ties,
+            houkai("new", FERRY, type="procedural", tags="ferry,isle", importance=0.8, source="chat", links=links,
                    polarity=1, access_count=7),
             houkai("old", "The ferry left at eight", superseded_by="new", superseded_at=1_750_000_050.0),
             houkai("third", "Ferries sail in summer", flag=True, page=4),
@@ -102,8 +102,8 @@ def test_vectors_of_the_same_model_are_taken_over(tmp_path: Path, place: str) ->
     with chroma.opened(path, embedder=EMBEDDER) as source:
         vectors = source.chosen[0].vectors
         assert vectors is not None
-        found = vectors.of("a")
-        assert found is not None and close_to(found, EMBEDDER.embed([FERRY])[0])
+        result = vectors.of("a")
+        assert result is not None and close_to(result, EMBEDDER.embed([FERRY])[0])
 
 
 def test_the_queue_is_later_than_the_index(tmp_path: Path) -> None:
@@ -113,8 +113,8 @@ def test_the_queue_is_later_than_the_index(tmp_path: Path) -> None:
         database.execute("UPDATE embeddings_queue SET vector = ? WHERE id = 'b'", (later,))
     with chroma.opened(path) as source:
         vectors = Vectors(source.database, "c-ai_houkai", path / "VECTOR-ai_houkai", 384)
-        found = vectors.of("b")
-        assert found is not None and close_to(found, EMBEDDER.embed(["another text"])[0])
+        result = vectors.of("b")
+        assert result is not None and close_to(result, EMBEDDER.embed(["another text"])[0])
 
 
 def test_vectors_of_another_model_are_told_and_computed_anew(tmp_path: Path) -> None:
@@ -197,8 +197,8 @@ def test_what_a_writer_left_unfinished_beside_the_file_is_read_and_left_there(tm
         store = opened()
         bring(store, path)
         assert fingerprint(path) == before
-    found = store.get("a")
-    assert found is not None and found.text == "The bus"
+    result = store.get("a")
+    assert result is not None and result.text == "The bus"
 
 
 def test_nothing_appears_beside_a_file_while_it_is_read(tmp_path: Path) -> None:
@@ -261,8 +261,8 @@ def test_torn_notes_of_mnemosyne_cost_no_memory(tmp_path: Path) -> None:
     store = opened()
     done = bring(store, folder(tmp_path / "m", short_term_memory=[Record("a", FERRY, torn)]))
     assert (done.imported, done.errors) == (1, 0)
-    told = " ".join(done.notes)
-    assert all(what in told for what in ("tags", "metadata", "emotional context", "times", "links"))
+    result = " ".join(done.notes)
+    assert all(what in result for what in ("tags", "metadata", "emotional context", "times", "links"))
 
 
 def test_collections_of_several_agents_are_not_mixed(tmp_path: Path) -> None:
@@ -304,8 +304,8 @@ def test_of_a_damaged_file_what_can_be_read_comes(tmp_path: Path) -> None:
     many = [houkai(f"m{number}", f"buoy number {number} " + "rings in the fog " * 20) for number in range(400)]
     path = folder(tmp_path / "c", queue=False, ai_houkai=many)
     file = path / "chroma.sqlite3"
-    whole = file.read_bytes()
-    file.write_bytes(whole[: len(whole) * 2 // 3] + bytes(len(whole) - len(whole) * 2 // 3))
+    full = file.read_bytes()
+    file.write_bytes(full[: len(full) * 2 // 3] + bytes(len(full) - len(full) * 2 // 3))
     done = bring(opened(), path)
     assert 0 < done.imported < len(many) and done.errors
     assert any("cannot be read" in fault.why for fault in done.faults)

@@ -43,13 +43,13 @@ def test_observations_entities_and_relations_come(tmp_path: Path) -> None:
     store = opened()
     done = import_foreign(store, "server-memory", file)
     assert (done.imported, done.errors) == (3, 0)
-    found = by_text(store)
-    tea, mill = found["Drinks tea with lemon"], found["Old Mill (place)"]
+    result = by_text(store)
+    tea, mill = result["Drinks tea with lemon"], result["Old Mill (place)"]
     assert (tea.title, tea.entities, tea.tags) == ("Marta", ("Marta",), ("person",))
     assert tea.created_at == file.stat().st_mtime
     assert (mill.title, mill.entities) == ("", ("Old Mill",))
     assert [(link.to, link.rel) for link in tea.links] == [(mill.id, "lives_in")]
-    assert found["Works at night"].links == ()
+    assert result["Works at night"].links == ()
     assert store.recall("what does Marta drink").hits[0].memory.id == tea.id
 
 

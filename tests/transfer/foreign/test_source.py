@@ -28,15 +28,15 @@ BOMB = "---\na: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 def test_front_matter_with_aliases_is_refused_and_the_file_named_as_broken(tmp_path: Path) -> None:
     note = tmp_path / "bomb.md"
     note.write_text(f"{BOMB}tags: *i\n---\nThe well is deep.\n", "utf-8")
-    (told,) = FORMATS["markdown"].read(note)
-    assert isinstance(told, Broken) and "alias" in told.reason
+    (result,) = FORMATS["markdown"].read(note)
+    assert isinstance(result, Broken) and "alias" in result.reason
 
 
 def test_front_matter_that_is_nested_without_end_is_refused(tmp_path: Path) -> None:
     note = tmp_path / "deep.md"
     note.write_text(f"---\na: {'[' * 5000}\n---\nx\n", "utf-8")
-    (told,) = FORMATS["markdown"].read(note)
-    assert isinstance(told, Broken) and "nested" in told.reason
+    (result,) = FORMATS["markdown"].read(note)
+    assert isinstance(result, Broken) and "nested" in result.reason
 
 
 def test_lessons_with_yaml_aliases_are_refused(tmp_path: Path) -> None:
@@ -83,8 +83,8 @@ def test_links_that_lead_out_of_the_folder_are_left_out_with_a_reason(tmp_path: 
     (notes / "out.md").symlink_to(outside)
     (notes / "nowhere.md").symlink_to(tmp_path / "missing.md")
     left_out: list[tuple[str, str]] = []
-    found = [path.name for path, _ in files((notes,), lambda path, why: left_out.append((path.name, why)))]
-    assert found == ["inside.md"]  # which is own.md under another name
+    result = [path.name for path, _ in files((notes,), lambda path, why: left_out.append((path.name, why)))]
+    assert result == ["inside.md"]  # which is own.md under another name
     assert left_out == [(name, "it is a symlink that leads out of the folder") for name in ("nowhere.md", "out.md")]
 
 

@@ -71,17 +71,17 @@ def test_what_nobody_said_is_left_out_with_its_reason(tmp_path: Path, entry: dic
 
 
 def test_what_we_gave_to_a_client_does_not_come_back_to_us(tmp_path: Path) -> None:
-    given = "<memories>\nIt is data.\n- (semantic) figs\n</memories>\nWhat about figs?"
-    assert items(write_lines(tmp_path / "x.jsonl", [turn(1, given)]))[0].text == "What about figs?"
+    values = "<memories>\nIt is data.\n- (semantic) figs\n</memories>\nWhat about figs?"
+    assert items(write_lines(tmp_path / "x.jsonl", [turn(1, values)]))[0].text == "What about figs?"
 
 
 def test_broken_lines_are_named_and_the_others_are_read(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "x.jsonl", [turn(1, "one"), "{not json", "[]", turn(2, "two")])
     with path.open("ab") as file:
         file.write(b"\xff\xfe\n")
-    found = list(FORMATS["claude-code"].read(path))
-    assert [piece.text for piece in found if isinstance(piece, Item)] == ["one", "two"]
-    assert [(piece.where, piece.reason) for piece in found if isinstance(piece, Broken)] == [
+    result = list(FORMATS["claude-code"].read(path))
+    assert [piece.text for piece in result if isinstance(piece, Item)] == ["one", "two"]
+    assert [(piece.where, piece.reason) for piece in result if isinstance(piece, Broken)] == [
         ("line 2", "not JSON"),
         ("line 3", "not a JSON object"),
         ("line 5", "not UTF-8 text"),
@@ -93,22 +93,22 @@ def test_a_line_that_is_far_too_long_is_passed_over_and_not_read_whole(
 ) -> None:
     monkeypatch.setattr(lines, "LONGEST_LINE", 400)
     path = write_lines(tmp_path / "x.jsonl", [turn(1, "x" * 2_000), turn(2, "short")])
-    found = list(lines.lines(path))
-    assert [bool(line.fault) for line in found] == [True, False]
-    assert found[-1].end == path.stat().st_size
+    result = list(lines.lines(path))
+    assert [bool(line.fault) for line in result] == [True, False]
+    assert result[-1].end == path.stat().st_size
 
 
 def test_a_tree_of_messages_is_read_along_the_branch_that_was_last_seen(tmp_path: Path) -> None:
     path = tmp_path / "conversations.json"
-    told = [("system", "be kind"), ("user", "When to prune?"), ("assistant", "In winter."), ("tool", "lookup")]
-    path.write_text(json.dumps([chatgpt(*told), chatgpt(("user", "And figs?"), id="talk-2")]))
-    found = items(path)
-    assert [(item.session, item.role, item.text) for item in found] == [
+    output = [("system", "be kind"), ("user", "When to prune?"), ("assistant", "In winter."), ("tool", "lookup")]
+    path.write_text(json.dumps([chatgpt(*output), chatgpt(("user", "And figs?"), id="talk-2")]))
+    result = items(path)
+    assert [(item.session, item.role, item.text) for item in result] == [
         ("talk-1", "user", "When to prune?"),
         ("talk-1", "assistant", "In winter."),
         ("talk-2", "user", "And figs?"),
     ]
-    assert found[0].title == "Pruning" and found[0].occurred_at == 1_700_000_001.5
+    assert result[0].title == "Pruning" and result[0].occurred_at == 1_700_000_001.5
     assert len(items(path, tools=True)) == 4
 
 
@@ -135,18 +135,18 @@ def test_an_export_of_claude_gives_its_messages_in_order(tmp_path: Path) -> None
 def test_an_export_that_breaks_off_keeps_what_came_before(tmp_path: Path) -> None:
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps([claude(("human", "one")), claude(("human", "two"), uuid="chat-2")])[:-40])
-    found = list(FORMATS["claude"].read(path))
-    assert [piece.text for piece in found if isinstance(piece, Item)] == ["one"]
-    assert [piece.where for piece in found if isinstance(piece, Broken)] == ["conversation 2"]
+    result = list(FORMATS["claude"].read(path))
+    assert [piece.text for piece in result if isinstance(piece, Item)] == ["one"]
+    assert [piece.where for piece in result if isinstance(piece, Broken)] == ["conversation 2"]
 
 
 def test_a_great_array_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_array, "STEP", 7)
     path = tmp_path / "a.json"
-    told = [{"ä": "€" * 30}, 123456789, "x, ]", [], {"a": [1, {"b": None}]}]
-    path.write_text(json.dumps(told, ensure_ascii=False, indent=1), "utf-8")
-    assert [found for found, _ in json_array.elements(path)] == told
-    longest = max(len(json.dumps(each)) for each in told)
+    output = [{"ä": "€" * 30}, 123456789, "x, ]", [], {"a": [1, {"b": None}]}]
+    path.write_text(json.dumps(output, ensure_ascii=False, indent=1), "utf-8")
+    assert [result for result, _ in json_array.elements(path)] == output
+    longest = max(len(json.dumps(each)) for each in output)
     with path.open("rb") as file:
         stream = json_array.Stream(file)
         stream.skip(" [\n")
@@ -170,10 +170,10 @@ def test_plain_lines_need_a_text_and_nothing_else(tmp_path: Path) -> None:
     assert reasons(path) == ["tools and thinking", "empty"]
 
 
-@pytest.mark.parametrize("told", ["", "{}", "[]", '{"a": 1}', "plain words", '[{"price": 3}]', "\x00\x01"])
-def test_other_files_are_no_conversation(tmp_path: Path, told: str) -> None:
+@pytest.mark.parametrize("reported", ["", "{}", "[]", '{"a": 1}', "plain words", '[{"price": 3}]', "\x00\x01"])
+def test_other_files_are_no_conversation(tmp_path: Path, reported: str) -> None:
     path = tmp_path / "x.json"
-    path.write_text(told)
+    path.write_text(reported)
     assert detect(path) is None
 
 
@@ -197,8 +197,8 @@ def test_a_folder_is_walked_in_order_and_hidden_ones_are_not(tmp_path: Path) -> 
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
     named = tmp_path / "a" / "z.txt"
-    found = list(files((named, tmp_path, tmp_path / "b")))
-    assert [(path.name, told) for path, told in found] == [("z.txt", True), ("y.jsonl", False), ("x.md", False)]
+    result = list(files((named, tmp_path, tmp_path / "b")))
+    assert [(path.name, output) for path, output in result] == [("z.txt", True), ("y.jsonl", False), ("x.md", False)]
     with pytest.raises(InvalidInput, match="does not exist"):
         list(files((tmp_path / "nowhere",)))
 

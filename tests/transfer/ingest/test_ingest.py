@@ -11,7 +11,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.errors import AccessDenied, InvalidInput
-from nacre.transfer.ingest import ingest as keeping
+from nacre.transfer.ingest import ingest as ingesting
 from nacre.transfer.ingest.formats import detect
 from nacre.transfer.ingest.ingest import Ingest, Tally
 from tests.transcripts import SESSION, chatgpt, claude, secret, turn, write_lines
@@ -37,11 +37,11 @@ def test_a_turn_has_its_session_place_speaker_time_and_source(store: MemoryStore
 
 
 @pytest.mark.parametrize(
-    "told", [[chatgpt(("user", "a"), ("assistant", "b"))], [claude(("human", "a"), ("human", "b"))]]
+    "output", [[chatgpt(("user", "a"), ("assistant", "b"))], [claude(("human", "a"), ("human", "b"))]]
 )
-def test_an_export_read_twice_changes_nothing(store: MemoryStore, tmp_path: Path, told: object) -> None:
+def test_an_export_read_twice_changes_nothing(store: MemoryStore, tmp_path: Path, output: object) -> None:
     path = tmp_path / "conversations.json"
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps(output))
     assert (ingest(store, path).new, ingest(store, path).unchanged, store.count()) == (2, 2, 2)
     assert len({entry.operation.batch for entry in store.journal(limit=None)}) == 1
 
@@ -83,14 +83,14 @@ def test_an_ingest_is_an_act_that_can_be_taken_back(store: MemoryStore, tmp_path
 def test_many_turns_are_kept_in_batches_without_reading_all_first(
     store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping, "BATCH", 10)
+    monkeypatch.setattr(ingesting, "BATCH", 10)
     path = write_lines(tmp_path / "x.jsonl", [turn(number, f"turn {number}") for number in range(25)])
-    told: list[tuple[int, int]] = []
+    result: list[tuple[int, int]] = []
     format = detect(path)
     assert format is not None
-    Ingest(store, format, path).run(progress=lambda done, total, _what: told.append((done, total)))
+    Ingest(store, format, path).run(progress=lambda done, total, _what: result.append((done, total)))
     assert len({entry.operation.batch for entry in store.journal(limit=None)}) == 3
-    assert len(told) == 3 and told[-1] == (path.stat().st_size,) * 2
+    assert len(result) == 3 and result[-1] == (path.stat().st_size,) * 2
     assert sorted(memory.position or 0 for memory in store.list_recent(50)) == list(range(25))
 
 
@@ -115,7 +115,7 @@ def test_a_line_told_twice_is_kept_once(store: MemoryStore, tmp_path: Path) -> N
 
 def test_many_faults_are_counted_and_the_first_are_named(store: MemoryStore, tmp_path: Path) -> None:
     tally = ingest(store, write_lines(tmp_path / "x.jsonl", [turn(1, "one"), *["{"] * 50]))
-    assert (tally.broken, len(tally.faults), tally.new) == (50, keeping.NAMED_FAULTS, 1)
+    assert (tally.broken, len(tally.faults), tally.new) == (50, ingesting.NAMED_FAULTS, 1)
 
 
 def test_two_who_ingest_the_same_at_once_keep_it_once(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_two_who_ingest_the_same_at_once_keep_it_once(tmp_path: Path) -> None:
 def test_a_fault_that_is_nobody_elses_is_told(store: MemoryStore) -> None:
     draft = store.draft("one", id="same")
     with pytest.raises(InvalidInput):
-        keeping.store_new(store, "ingest", [draft, draft])
+        ingesting.store_new(store, "ingest", [draft, draft])
 
 
 def test_a_narrowed_agent_cannot_bring_ids_along(tmp_path: Path) -> None:

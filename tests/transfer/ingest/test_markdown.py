@@ -66,8 +66,8 @@ def store() -> MemoryStore:
 
 
 def test_a_note_is_parted_at_headings_and_items(tmp_path: Path) -> None:
-    found = read(tmp_path / "MEMORY.md", NOTE)
-    assert [(item.title, item.text) for item in found] == [
+    result = read(tmp_path / "MEMORY.md", NOTE)
+    assert [(item.title, item.text) for item in result] == [
         ("Orchard", "What to know of the orchard."),
         ("Rules", "Prune in winter,\n  never in spring."),
         ("Rules", "Water on Sundays\n    - the pear twice"),
@@ -75,8 +75,8 @@ def test_a_note_is_parted_at_headings_and_items(tmp_path: Path) -> None:
         ("2026-05-06", "Grafted the quince."),
         ("2026-05-06", "```\n# no heading\n- no item\n```"),
     ]
-    assert {item.tags for item in found} == {("trees", "garden")}
-    assert found[0].occurred_at == parse_time("2026-03-04") and found[-1].occurred_at == parse_time("2026-05-06")
+    assert {item.tags for item in result} == {("trees", "garden")}
+    assert result[0].occurred_at == parse_time("2026-03-04") and result[-1].occurred_at == parse_time("2026-05-06")
 
 
 def test_the_name_of_a_file_may_tell_its_day_and_its_title(tmp_path: Path) -> None:
@@ -86,8 +86,8 @@ def test_the_name_of_a_file_may_tell_its_day_and_its_title(tmp_path: Path) -> No
 
 
 def test_long_prose_is_parted_between_paragraphs(tmp_path: Path) -> None:
-    found = read(tmp_path / "n.md", "\n\n".join(f"{letter * 900}." for letter in "abcde"))
-    assert [len(item.text) for item in found] == [1804, 1804, 901]
+    result = read(tmp_path / "n.md", "\n\n".join(f"{letter * 900}." for letter in "abcde"))
+    assert [len(item.text) for item in result] == [1804, 1804, 901]
 
 
 @pytest.mark.parametrize("front", ["---\n[: broken\n---\nbody", "---\n- a list\n---\nbody", "---\nbody"])
@@ -194,6 +194,6 @@ def test_a_secret_in_a_note_is_not_kept_and_makes_no_second_memory(store: Memory
 
 def test_a_memory_of_a_note_tells_where_it_came_from(store: MemoryStore, elsewhere: Path) -> None:
     ingest(store, elsewhere / "n.md", NOTE)
-    found: Memory = next(memory for memory in store.list_recent() if memory.text == "Afterwards rest.")
-    assert (found.source, found.session, found.title, found.type) == ("~/n.md", "~/n.md", "Rules", "semantic")
-    assert found.position == 3
+    result: Memory = next(memory for memory in store.list_recent() if memory.text == "Afterwards rest.")
+    assert (result.source, result.session, result.title, result.type) == ("~/n.md", "~/n.md", "Rules", "semantic")
+    assert result.position == 3

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +164,7 @@ def status(cli: CliContext, form: str | None) -> None:
 
     state = hook_status(cli.flags)
     if form in DATA:
-        print_data(state.record(), form)
+        print_data(asdict(state), form)
     else:
         put("\n".join(status_lines(state)))
 

@@ -315,7 +315,7 @@ def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]
             say("Nothing is noticeably less certain.")
         elif confirm_plan(asked, f"{count_of(len(plan), 'memory is', 'memories are')} less certain now"):
             done = decay.apply(plan, now, why=asked["why"])
-            say(f"Lowered the confidence of {count_of(done)}; `nacre undo` takes it back.")
+            say(f"Lowered the confidence of {count_of(done)}; `nacre undo --any` takes it back.")
 
 
 def fade_columns(now: float) -> list[Column[FadedConfidence]]:

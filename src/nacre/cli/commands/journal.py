@@ -220,14 +220,19 @@ def entry_state(entry: JournalEntry) -> str:
 @command("undo")
 @click.argument("batch", required=False)
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Undo the last N operations, all or none.")
+@click.option("--any", "any_actor", is_flag=True, help="The last ones of anybody: agents, hooks, imports, maintenance.")
+@click.option("--cascade", is_flag=True, help="Undo later operations that depend on it as well.")
 @why_option
-def undo_command(cli: CliContext, batch: str | None, last: int | None, why: str) -> None:
-    """Undo the last operation, or the one whose BATCH `nacre journal` shows; its first characters suffice.
+def undo_command(
+    cli: CliContext, batch: str | None, last: int | None, any_actor: bool, cascade: bool, why: str
+) -> None:
+    """Undo your last operation at the command line, or the one whose BATCH `nacre journal` shows; its first characters
+    suffice.
 
     An undo can be undone. Where later operations depend on it, nothing is changed, and they are named.
     """
     with cli.open() as store:
-        report_undo(store.undo(batch, last=last, why=why))
+        report_undo(store.undo(batch, last=last, any_actor=any_actor, cascade=cascade, why=why))
 
 
 def report_undo(undone: list[JournalEntry]) -> None:

@@ -40,8 +40,8 @@ LAST_WORDS = 2_000  # characters of the log of a process that ended at once
 
 @click.group("maintenance")
 def maintenance_command() -> None:
-    """Run the maintenance jobs: decay, reflect, clean up, back up. Each job is one operation that `nacre undo` takes
-    back, except for what is deleted for good.
+    """Run the maintenance jobs: decay, reflect, clean up, back up. Each job is one operation that `nacre undo --any`
+    takes back, except for what is deleted for good.
 
     \b
       nacre maintenance tick --dry-run    what would be done now

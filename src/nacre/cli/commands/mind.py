@@ -167,14 +167,14 @@ def due(cli: CliContext, agent: str, text: str, form: str | None) -> None:
 @click.argument("agent")
 @click.option("--batch-size", type=click.IntRange(min=1), default=10, show_default=True, help="Episodes to a summary.")
 def consolidate(cli: CliContext, agent: str, batch_size: int) -> None:
-    """Make one memory of the oldest episodes and archive them; `nacre undo` reverts it."""
+    """Make one memory of the oldest episodes and archive them; `nacre undo --any` reverts it."""
     with opened(cli, agent) as mind:
         made = mind.consolidate_episodes(batch_size)
     if made is None:
         say(f"{agent} has fewer than {batch_size:,} episodes to consolidate; --batch-size takes fewer.")
         return
     put(made)
-    say(f"Made one memory of {batch_size:,} episodes; `nacre undo --space {agent}` reverts it.")
+    say(f"Made one memory of {batch_size:,} episodes; `nacre undo --any --space {agent}` reverts it.")
 
 
 def identity() -> Column[Any]:

@@ -136,13 +136,13 @@ def prune_command(
             say(f"Nothing scores less than {engine.min_score:g}.")
             return
         would = f"{count_of(len(plan), 'memory scores', 'memories score')} less than {engine.min_score:g}"
-        question = f"Move {count_of(len(plan))} to the trash? `nacre undo` can bring all of it back."
+        question = f"Move {count_of(len(plan))} to the trash? `nacre undo --any` can bring all of it back."
         if confirm_plan(asked, would, question):
             report_moved(len(engine.apply(plan, why=asked["why"])), len(plan), " to the trash")
 
 
 def report_moved(moved: int, planned: int, where: str = "") -> None:
-    say(f"Moved {count_of(moved)}{where}; `nacre undo` takes it back.")
+    say(f"Moved {count_of(moved)}{where}; `nacre undo --any` takes it back.")
     if moved < planned:
         say(f"{count_of(planned - moved)} changed meanwhile, and stayed.")
 
@@ -220,7 +220,7 @@ def apply_retention(retention: Retention, plan: tuple[Leaving, ...], bounds: Bou
         return
     counts = Counter(each.outcome for each in plan)
     places = " and ".join(f"{count_of(number)} to the {place}" for place, number in counts.items())
-    question = f"Move {places}? `nacre undo` can bring all of it back."
+    question = f"Move {places}? `nacre undo --any` can bring all of it back."
     if confirm_plan(asked, f"{places} would go", question):
         report_moved(len(retention.apply(plan, why=asked["why"])), len(plan))
 

@@ -129,14 +129,14 @@ def apply_reflections(
 ) -> None:
     sources = count_of(sum(len(each.sources) for each in plan), "episode", "episodes")
     would = f"{sources} would be condensed into {count_of(len(plan))}"
-    question = f"Condense {sources} into {count_of(len(plan))} and remove them? `nacre undo` can bring them back."
+    question = f"Condense {sources} into {count_of(len(plan))} and remove them? `nacre undo --any` can bring them back."
     if not confirm_plan(asked, would, question if consolidate == "hard" else ""):
         return
     if consolidate not in CONSOLIDATE:
         raise UnknownName("way to consolidate", consolidate, CONSOLIDATE)
     way = cast("Literal[False, 'soft', 'hard']", CONSOLIDATE[consolidate])
     saved = engine.apply(plan, way, why=asked["why"])
-    say(f"Stored {count_of(len(saved), 'summary', 'summaries')}; `nacre undo` takes it back.")
+    say(f"Stored {count_of(len(saved), 'summary', 'summaries')}; `nacre undo --any` takes it back.")
     if len(saved) < len(plan):
         say(f"{count_of(len(plan) - len(saved), 'group', 'groups')} changed meanwhile, and waits for the next time.")
 
@@ -212,12 +212,12 @@ def apply_consolidation(
         return
     ends = "removed" if engine.hard else "superseded"
     question = (
-        f"Promote {count_of(len(plan))} and remove {would.memories_archived:,}? `nacre undo` can bring them back."
+        f"Promote {count_of(len(plan))} and remove {would.memories_archived:,}? `nacre undo --any` can bring them back."
     )
     asks = engine.hard and would.memories_archived > 0
     if confirm_plan(asked, consolidation_text(would, "would be promoted", ends), question if asks else ""):
         done = report_of(engine.apply(plan, why=asked["why"]), clusters)
-        say(f"{consolidation_text(done, 'promoted', ends)}; `nacre undo` takes it back.")
+        say(f"{consolidation_text(done, 'promoted', ends)}; `nacre undo --any` takes it back.")
 
 
 def nothing_promoted(report: ConsolidationReport, config: ConsolidationConfig) -> str:

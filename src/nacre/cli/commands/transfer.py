@@ -119,7 +119,8 @@ def import_command(
     """Import the memories of a file, or of stdin for `-`, into the space in one operation, or change nothing.
 
     The file is read through before anything is written. Lines that cannot be kept are counted and named; a file that
-    is damaged or cut short is not taken at all. `nacre undo` takes an import back. Other writers wait while it lasts.
+    is damaged or cut short is not taken at all. `nacre undo --any` takes an import back. Other writers
+    wait while it lasts.
 
     A first word that names another program brings what that one remembers, under its own ids and with its dates, links
     and successors; nothing of it is changed, and a second time nothing comes twice.
@@ -142,7 +143,7 @@ def import_command(
             report_import(would, form, "Would import" if dry_run else ANNOUNCED, source)
             if dry_run:
                 return
-            confirm(f"Import {file} into the space {store.space!r}? `nacre undo` takes it back.")
+            confirm(f"Import {file} into the space {store.space!r}? `nacre undo --any` takes it back.")
         report_import(run_import(store, source, path, why=why, **how), form, "Imported", source)
 
 

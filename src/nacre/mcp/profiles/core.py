@@ -17,7 +17,7 @@ from nacre.mcp.records import (
     listing,
     review_record,
     short_id,
-)  # fmt: skip
+)
 from nacre.mcp.tool import (
     BOOLEAN,
     INTEGER,

@@ -24,7 +24,8 @@ def examine(connection: apsw.Connection, path: Path, *, thorough: bool) -> Healt
         return health
     faults = tuple(damages(connection))
     counters = () if faults else tuple(miscounted(connection, health.memories))
-    return replace(health, problems=(*health.problems, *counters, *word_damages(connection), *faults), damage=faults)
+    derived = (*word_damages(connection), *vector_damages(connection))
+    return replace(health, problems=(*health.problems, *counters, *derived, *faults), damage=faults)
 
 
 def counted(connection: apsw.Connection, path: Path) -> Health:
@@ -39,7 +40,7 @@ def counted(connection: apsw.Connection, path: Path) -> Health:
         "contents": number("SELECT count(*) FROM content WHERE words IS NOT NULL"),
         "words": number("SELECT count(*) FROM word_docsize"),
         "chunks": number("SELECT count(*) FROM chunk WHERE embedded"),
-        "vectors": number("SELECT sum(count) FROM block"),
+        "vectors": number("SELECT count(*) FROM vector"),
     }
     return Health(
         schema=schema.version(connection),
@@ -91,6 +92,16 @@ def word_damages(connection: apsw.Connection) -> Iterator[str]:
         return  # the check is said as a write
     except apsw.CorruptError as error:
         yield f"The word index is damaged ({error}). {REINDEX}"
+
+
+def vector_damages(connection: apsw.Connection) -> Iterator[str]:
+    from nacre.storage.sqlite import vectors
+
+    try:
+        for fault in vectors.faults(connection):
+            yield f"The vector index is damaged: {fault}. {REINDEX}"
+    except apsw.CorruptError as error:
+        yield f"The vector index is damaged ({error}). {REINDEX}"
 
 
 def parts(path: Path) -> Iterator[Path]:

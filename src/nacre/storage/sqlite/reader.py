@@ -26,7 +26,7 @@ from nacre.storage.sqlite.transaction import replaced_by
 
 if TYPE_CHECKING:
     from nacre.storage.sqlite.search import SQLiteIndex
-    from nacre.storage.sqlite.store import Mirrors
+    from nacre.storage.sqlite.store import SharedMirrors
 
 NOWHERE = 0  # the number of a space that does not exist
 TALLIES = {
@@ -58,7 +58,9 @@ def without_damaged(
 class SQLiteReader:
     """`seq` is the last journal entry of the state that is read; None reads the present."""
 
-    def __init__(self, connections: Connections, mirrors: Mirrors, damaged: set[int], seq: int | None = None) -> None:
+    def __init__(
+        self, connections: Connections, mirrors: SharedMirrors, damaged: set[int], seq: int | None = None
+    ) -> None:
         self.path = connections.path
         self._connections = connections
         self._mirrors = mirrors

@@ -125,7 +125,7 @@ def drop_orphans(connection: apsw.Connection) -> None:
         from nacre.storage.sqlite import vectors
 
         for space in {space for space, _ in chunks}:
-            vectors.remove(connection, str(space), [id for of, id in chunks if of == space])
+            vectors.remove(connection, space, [id for of, id in chunks if of == space])
     connection.execute(f"DELETE FROM chunk WHERE content {gone}")
     connection.execute(f"DELETE FROM content WHERE number {gone}")
     if not words.agree(connection):

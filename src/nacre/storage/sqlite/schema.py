@@ -96,14 +96,23 @@ CREATE TABLE chunk(
 CREATE INDEX chunk_content ON chunk(content);
 CREATE INDEX chunk_digest ON chunk(digest);
 
--- Vectors lie packed, up to 256 to a row: reading 100,000 takes 60 ms so, and 340 ms one by one.
-CREATE TABLE block(
-    row INTEGER PRIMARY KEY, space TEXT NOT NULL, last INTEGER NOT NULL, count INTEGER NOT NULL,
-    chunks BLOB NOT NULL, owners BLOB NOT NULL, vectors BLOB NOT NULL
+-- One vector a row: a search reads the few hundred that it compares exactly, and nothing else.
+CREATE TABLE vector(
+    chunk INTEGER PRIMARY KEY, space INTEGER NOT NULL, owner INTEGER NOT NULL, halves BLOB NOT NULL
 );
-CREATE UNIQUE INDEX block_last ON block(space, last, count);
--- What left the blocks, so that a process that has them in memory need not read them all again.
-CREATE TABLE removed(seq INTEGER PRIMARY KEY AUTOINCREMENT, space TEXT NOT NULL, chunk INTEGER NOT NULL);
+CREATE INDEX vector_space ON vector(space);
+-- Derived from them: sign bits, packed, and for each space what they are relative to. See vectors.py.
+CREATE TABLE signs(
+    row INTEGER PRIMARY KEY, space INTEGER NOT NULL, last INTEGER NOT NULL, count INTEGER NOT NULL,
+    chunks BLOB NOT NULL, owners BLOB NOT NULL, bits BLOB NOT NULL
+);
+CREATE UNIQUE INDEX signs_last ON signs(space, last, count);
+CREATE TABLE centre(
+    number INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL UNIQUE, mean BLOB NOT NULL,
+    vectors INTEGER NOT NULL, rescored INTEGER NOT NULL
+);
+-- What was removed, so that a process that has the others in memory need not read them all again.
+CREATE TABLE removed(seq INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL, chunk INTEGER NOT NULL);
 
 -- By content number. Every token begins with the number of its space, so that a search reads nothing of another one.
 CREATE VIRTUAL TABLE word USING fts5(

@@ -18,7 +18,7 @@ from nacre.storage.sqlite.filters import AMONG, BY_CONTENT, State, clause, narro
 from nacre.storage.sqlite.rows import as_json, fetch, only_row
 
 if TYPE_CHECKING:
-    from nacre.storage.sqlite.vectors import Mirror, Numbers, SignIndex
+    from nacre.storage.sqlite.vectors import Index, Mirror, Numbers
 
 # A stem on at most so many memories is weighed by how often it is in each; a commoner one says little, however often it
 # is there. Past the second number reading on costs more than it tells, and of one stem only the newest are read.
@@ -41,7 +41,7 @@ class SQLiteIndex:
         self._state = state
         self._mirror = mirror
         self._size = size  # how many memories the space has at present, and how many stems they have
-        self._signs: SignIndex | None = None
+        self._signs: Index | None = None
 
     def measure(self, where: Filter) -> tuple[int, int]:
         if where.conditions:
@@ -150,7 +150,7 @@ class SQLiteIndex:
             result[term].append(key)
         return result
 
-    def _index(self, vector: Vectors) -> SignIndex:
+    def _index(self, vector: Vectors) -> Index:
         if self._signs is None:
             self._signs = self._mirror.current(self._connection, len(vector))
         return self._signs
@@ -159,14 +159,14 @@ class SQLiteIndex:
         index = self._index(vector)
         tried = max(limit, 0)
         while True:
-            _, owners, _ = index.nearest(vector, tried, only)
+            _, owners, _ = index.nearest(self._connection, vector, tried, only)
             first = np.sort(np.unique(owners, return_index=True)[1])[: max(limit, 0)]
             if len(first) >= limit or len(owners) < tried:
                 return owners[first]
             tried *= WIDENING  # a few long memories filled the places with their many chunks
 
     def cosines(self, vector: Vectors, keys: Keys) -> Vectors:
-        return self._index(vector).cosines(vector, keys)
+        return self._index(vector).cosines(self._connection, vector, keys)
 
     def places(self, keys: Keys, where: Filter) -> list[Place]:
         made = clause(self._state, where, by=BY_CONTENT)
@@ -212,11 +212,9 @@ class SQLiteIndex:
             matches = self._admitted(index, vector, where, tried, only)
         return matches[:limit]
 
-    def _admitted(
-        self, index: SignIndex, vector: Vectors, where: Filter, tried: int, only: Numbers | None
-    ) -> list[Match]:
+    def _admitted(self, index: Index, vector: Vectors, where: Filter, tried: int, only: Numbers | None) -> list[Match]:
         """The best chunk of each memory that the filter admits, complete down to the worst chunk looked at."""
-        chunks, owners, cosines = index.nearest(vector, tried, only)
+        chunks, owners, cosines = index.nearest(self._connection, vector, tried, only)
         first = np.sort(np.unique(owners, return_index=True)[1])
         made = clause(self._state, where, by=BY_CONTENT)
         rows: list[tuple[Any, ...]] = self._connection.execute(
@@ -271,38 +269,33 @@ def placed(row: tuple[Any, ...]) -> Place:
 
 def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
     """Vectors already stored for exactly these texts, in any space and state."""
-    from nacre.storage.sqlite import vectors
-
-    stored: dict[bytes, Vectors] = {}
     rows: list[tuple[Any, ...]] = connection.execute(
-        "SELECT unhex(wanted.value), min(chunk.id), chunk.space FROM json_each(?) AS wanted CROSS JOIN chunk"
-        " ON chunk.digest = unhex(wanted.value) WHERE chunk.embedded GROUP BY 1",
+        "SELECT value, (SELECT halves FROM chunk CROSS JOIN vector ON vector.chunk = chunk.id"
+        " WHERE chunk.digest = unhex(value) LIMIT 1) FROM json_each(?)",
         (json.dumps([digest.hex() for digest in set(digests)]),),
     ).fetchall()
-    for digest, chunk, space in rows:
-        vector = vectors.one(connection, str(space), chunk)
-        if vector is not None:
-            stored[digest] = vector
-    return stored
+    return {bytes.fromhex(digest): as_vector(halves) for digest, halves in rows if halves is not None}
 
 
 def vectors_of(connection: apsw.Connection, state: State, ids: Sequence[str]) -> dict[str, Vectors]:
-    """The vectors of each memory, read block by block: a page of a large space must not load all of it."""
-    from nacre.storage.sqlite import vectors
-
-    by_id: dict[str, list[Vectors]] = {}
-    held, halves = np.empty(0, np.int64), np.empty((0, 0), np.float16)
     rows: list[tuple[Any, ...]] = connection.execute(
-        "SELECT chunk.id, memory.id FROM memory CROSS JOIN version ON version.key = memory.key"
-        " CROSS JOIN chunk ON chunk.content = version.content"
-        f" WHERE memory.space = ? AND memory.id {AMONG} AND {state.of('version')} AND chunk.embedded"
-        " ORDER BY chunk.id",
+        "SELECT memory.id, vector.halves FROM memory CROSS JOIN version ON version.key = memory.key"
+        " CROSS JOIN chunk ON chunk.content = version.content CROSS JOIN vector ON vector.chunk = chunk.id"
+        f" WHERE memory.space = ? AND memory.id {AMONG} AND {state.of('version')} ORDER BY chunk.id",
         (state.space, json.dumps(list(ids))),
     ).fetchall()
-    for chunk, id in rows:
-        if not len(held) or held[-1] < chunk:
-            held, halves = vectors.block_of(connection, str(state.space), chunk)
-        place = int(np.searchsorted(held, chunk))
-        if place < len(held) and held[place] == chunk:
-            by_id.setdefault(id, []).append(halves[place].astype(np.float32))
+    by_id: dict[str, list[Vectors]] = {}
+    for id, halves in rows:
+        by_id.setdefault(id, []).append(as_vector(halves))
     return {id: np.stack(result) for id, result in by_id.items()}
+
+
+def stored_vectors(connection: apsw.Connection, chunks: Sequence[int]) -> list[Vectors]:
+    """Of those that have one, in the order of their numbers."""
+    sql = f"SELECT halves FROM vector WHERE chunk {AMONG} ORDER BY chunk"
+    rows: list[tuple[Any, ...]] = connection.execute(sql, (json.dumps(list(chunks)),)).fetchall()
+    return [as_vector(halves) for (halves,) in rows]
+
+
+def as_vector(halves: bytes) -> Vectors:
+    return np.frombuffer(halves, "<f2").astype(np.float32)

@@ -21,33 +21,34 @@ from nacre.storage.sqlite.rows import RECORDS, SELECTED, from_row
 from nacre.storage.sqlite.transaction import SQLiteTransaction
 
 if TYPE_CHECKING:
-    from nacre.storage.sqlite.vectors import Mirror
+    from nacre.storage.sqlite.vectors import Mirror, Mirrors
 
 log = logging.getLogger("nacre")
 
 LOST_IN_PASSING = (StoreBusy, StoreDamaged, StoreFull, StoreReadOnly)
 
 
-class Mirrors:
-    """The vectors of spaces in memory, by the space's number."""
+class SharedMirrors:
+    """The vectors of spaces in memory, by the space's number; loads numpy with the first search."""
 
     def __init__(self) -> None:
-        self._mirrors: dict[int, Mirror] = {}
+        self._mirrors: Mirrors | None = None
         self._lock = threading.Lock()
 
     def get(self, space: int, *, shared: bool) -> Mirror:
         """Not `shared` inside a transaction: what may yet be rolled back must not be seen by others."""
-        from nacre.storage.sqlite.vectors import Mirror
+        from nacre.storage.sqlite.vectors import Mirror, Mirrors
 
         if not shared:
-            return Mirror(str(space))
+            return Mirror(space)
         with self._lock:
-            return self._mirrors.setdefault(space, Mirror(str(space)))
+            self._mirrors = self._mirrors or Mirrors()
+        return self._mirrors.of(space)
 
 
 class SQLiteBackend(SQLiteReader):
     def __init__(self, path: Path, key: Key | None = None) -> None:
-        super().__init__(Connections(path, key), Mirrors(), set())
+        super().__init__(Connections(path, key), SharedMirrors(), set())
         self._connections.note_left_in_log()  # also, a store that cannot be opened says so now, not at its first use
 
     def at(self, space: str, seq: int) -> SQLiteReader:  # noqa: ARG002

@@ -355,7 +355,7 @@ class SQLiteTransaction:
                 self._derive_again(space, content, had, derived)
         else:
             if derived is None and old is not None and had is not None:
-                derived = self._derived(space, old, had)
+                derived = self._derived(old, had)
             content = self._insert_content(space, memory, derived)
             if old is not None:
                 self._add(SET_PENDING, 0, old.content)
@@ -495,17 +495,16 @@ class SQLiteTransaction:
         if had.pending == embedded:
             self._add(SET_PENDING, int(not embedded), content)
 
-    def _derived(self, space: Space, old: Stored, had: Content) -> Derived | None:
+    def _derived(self, old: Stored, had: Content) -> Derived | None:
         """What was derived from a text that changes while its words and vectors stay."""
         if had.words is None:
             return None
-        from nacre.storage.sqlite import vectors
+        from nacre.storage.sqlite.search import stored_vectors
 
         self._write_vectors()
         title, text, role = had.words
         tags, entities = old.stems
-        halves = [vectors.one(self._connection, str(space.number), id) for id, _, is_in in had.chunks if is_in]
-        rows = [row for row in halves if row is not None]
+        rows = stored_vectors(self._connection, [id for id, _, is_in in had.chunks if is_in])
         stacked = None if had.pending or len(rows) != len(had.chunks) else as_matrix(rows)
         return Derived(Words(title, text, role, tags, entities), tuple(chunk for _, chunk, _ in had.chunks), stacked)
 
@@ -527,7 +526,7 @@ class SQLiteTransaction:
         self._write_vectors()
 
     def _write_vectors(self) -> None:
-        """Together, so that a batch of a thousand makes four blocks and not a thousand."""
+        """Together: one statement for a batch of a thousand."""
         if not self._dropped and not self._vectors:
             return
         import numpy as np
@@ -535,10 +534,10 @@ class SQLiteTransaction:
         from nacre.storage.sqlite import vectors
 
         for space, dropped in self._dropped.items():
-            vectors.remove(self._connection, str(space), dropped)
+            vectors.remove(self._connection, space, dropped)
         for space, new in self._vectors.items():
             chunks, owners, made = zip(*new, strict=True)
-            vectors.write(self._connection, str(space), chunks, owners, np.stack(made))
+            vectors.write(self._connection, space, chunks, owners, np.stack(made))
         self._dropped.clear()
         self._vectors.clear()
 
@@ -704,12 +703,14 @@ class SQLiteTransaction:
             raise EmbeddingMismatch(str(stored[0]), identity)
 
     def change_embedder(self, identity: str, dimensions: int) -> None:
+        from nacre.storage.sqlite import vectors
+
         self.flush()
-        self._connection.execute("DELETE FROM block; DELETE FROM removed; UPDATE chunk SET embedded = 0")
+        vectors.clear(self._connection)
+        self._connection.execute("UPDATE chunk SET embedded = 0")
         self._connection.execute(
             "UPDATE content SET pending = 1 WHERE number IN (SELECT content FROM main.version WHERE seq_to IS NULL)"
         )
-        self._connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'vector_epoch'")
         self._bind(identity, dimensions)
 
     def _bind(self, identity: str, dimensions: int) -> None:

@@ -28,8 +28,9 @@ def prepare(path: str) -> None:
 
 def write_without_pause(path: str, seed: int, seconds: float) -> int:
     """Batches that carry one session, pairs of which the later supersedes the former, edits, forgettings, purges."""
-    random, number, end = Random(seed), 0, time.monotonic() + seconds
+    random, number = Random(seed), 0
     with opened(path) as store:
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
             number += 1
             session = random.choice(("", FORGOTTEN)) + f"{seed}-{number}"
@@ -47,8 +48,9 @@ def write_without_pause(path: str, seed: int, seconds: float) -> int:
 
 def read_all_the_while(path: str, seconds: float) -> list[str]:
     """Returns what should never be seen, in words."""
-    end, seen = time.monotonic() + seconds, list[str]()
+    seen = list[str]()
     with opened(path) as store:
+        end = time.monotonic() + seconds
         while time.monotonic() < end and not seen:
             seen += [*broken_acts(store), *broken_recalls(store), *store.health().problems]
     return seen

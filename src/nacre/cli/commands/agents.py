@@ -15,7 +15,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import command, form_option
 from nacre.cli.ui.columns import count_column
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
+from nacre.cli.ui.output import DATA, Column, print_record, print_table, say
 from nacre.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -109,25 +109,21 @@ def list_tools(profile: str, form: str | None) -> None:
     from nacre.mcp.server import costs
 
     costs_of = {name: costs(profile_named(name)) for name in PROFILES}
-    if form in DATA:
-        totals = {name: sum(each.tokens for each in tools) for name, tools in costs_of.items()}
-        print_data(
-            {"profile": profile, "tools": [tool_record(each) for each in costs_of[profile]], "totals": totals}, form
-        )
-        return
+    totals = {name: sum(each.tokens for each in tools) for name, tools in costs_of.items()}
+    tools = [
+        {"tool": cost.name, "tokens": cost.tokens, "result_tokens": cost.schema, "about": cost.about}
+        for cost in costs_of[profile]
+    ]
     columns: list[Column[Cost]] = [
         Column("tool", lambda cost: cost.name, style="cyan"),
         count_column("tokens", lambda cost: cost.tokens),
         Column("about", lambda cost: cost.about, wide=True, wraps=True),
     ]
-    print_items(costs_of[profile], columns, tool_record, form)
-    for name, tools in costs_of.items():
-        total, results = sum(each.tokens for each in tools), sum(each.schema for each in tools)
-        say(f"{name}: {len(tools)} tools, about {total:,} tokens, {results:,} of them for the shapes of results")
-
-
-def tool_record(cost: Cost) -> dict[str, object]:
-    return {"tool": cost.name, "tokens": cost.tokens, "result_tokens": cost.schema, "about": cost.about}
+    print_table(costs_of[profile], columns, {"profile": profile, "tools": tools, "totals": totals}, form)
+    for name, costs_listed in costs_of.items() if form not in DATA else ():
+        shapes = sum(each.schema for each in costs_listed)
+        many = f"{len(costs_listed)} tools, about {totals[name]:,} tokens"
+        say(f"{name}: {many}, {shapes:,} of them for the shapes of results")
 
 
 @click.group("hook")
@@ -163,10 +159,7 @@ def status(cli: CliContext, form: str | None) -> None:
     from nacre.hooks.status import hook_status
 
     state = hook_status(cli.flags)
-    if form in DATA:
-        print_data(asdict(state), form)
-    else:
-        put("\n".join(status_lines(state)))
+    print_record(asdict(state), status_lines(state), form)
 
 
 @command("end", hook_command)

@@ -9,7 +9,7 @@ import click
 from nacre.cli.cli_context import CliContext, configure_logging
 from nacre.cli.errors import StoreProblem
 from nacre.cli.options import command, dry_run_option, form_option, yes_option
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
+from nacre.cli.ui.output import Column, print_items, print_record, put, say
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.times import age
 from nacre.errors import WrongKey
@@ -72,10 +72,7 @@ def verify_command(cli: CliContext, file: str, key: str | None, form: str | None
     """Read a copy from end to end, change nothing, and say what it holds. Ends with code 4 when it is damaged."""
     configure_logging(debug=cli.debug)
     copy = verified(cli.settings(), file, key)
-    if form in DATA:
-        print_data(copy_record(file, copy), form)
-    else:
-        put(f"{file} is whole: {copy_text(copy, cli.now())}.")
+    print_record(copy_record(file, copy), [f"{file} is whole: {copy_text(copy, cli.now())}."], form)
 
 
 @command("restore", backup_command)

@@ -304,16 +304,12 @@ def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]
     with cli.open() as store:
         decay = ConfidenceDecay(store, half_life)
         plan = sorted(decay.plan(now), key=lambda each: each.confidence)
-        show_plan(
-            plan,
-            fade_columns(now),
-            lambda each: {**memory_record(each.memory), "faded_to": round(each.confidence, 4)},
-            asked["limit"],
-            asked["form"],
-        )
-        if not plan:
-            say("Nothing is noticeably less certain.")
-        elif confirm_plan(asked, f"{count_of(len(plan), 'memory is', 'memories are')} less certain now"):
+
+        def record(each: FadedConfidence) -> dict[str, object]:
+            return {**memory_record(each.memory), "faded_to": round(each.confidence, 4)}
+
+        show_plan(plan, fade_columns(now), record, asked, "Nothing is noticeably less certain.")
+        if plan and confirm_plan(asked, f"{count_of(len(plan), 'memory is', 'memories are')} less certain now"):
             done = decay.apply(plan, now, why=asked["why"])
             say(f"Lowered the confidence of {count_of(done)}; `nacre undo --any` takes it back.")
 

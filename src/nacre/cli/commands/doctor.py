@@ -14,7 +14,7 @@ import click
 from nacre.cli.cli_context import CliContext, configure_logging
 from nacre.cli.errors import NotFound, StoreProblem
 from nacre.cli.options import form_option, global_options, location_options, set_global_option
-from nacre.cli.ui.output import DATA, print_data, printable, put, say
+from nacre.cli.ui.output import DATA, print_data, print_record, printable, put, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import NacreError
 from nacre.factory import store_file
@@ -39,11 +39,9 @@ def doctor_command(ctx: click.Context, fix: bool, form: str | None) -> None:
     findings = examine_store(cli)
     if fix and any(finding.mended_by for finding in findings):
         findings = apply_fixes(cli, findings)
-    if form in DATA:
-        print_data([{"check": each.check, "level": each.level, "says": each.says} for each in findings], form)
-    else:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNBROKEN
-        put("\n".join(finding_line(finding, width) for finding in findings))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNBROKEN
+    records = [{"check": each.check, "level": each.level, "says": each.says} for each in findings]
+    print_record(records, (finding_line(finding, width) for finding in findings), form)
     if any(finding.level == "problem" for finding in findings):
         ctx.exit(StoreProblem.exit_code)
 

@@ -13,7 +13,17 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import resolve_id
 from nacre.cli.options import TimeOptions, command, form_option, time_options
 from nacre.cli.ui.columns import headline, short
-from nacre.cli.ui.output import DATA, Column, chosen_form, print_data, print_items, print_rows, say, shortened
+from nacre.cli.ui.output import (
+    DATA,
+    Column,
+    chosen_form,
+    print_data,
+    print_items,
+    print_rows,
+    print_table,
+    say,
+    shortened,
+)
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import field_text, memory_record, with_iso_times
 from nacre.cli.ui.times import age, known_by, since
@@ -125,10 +135,7 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: str | N
     begin, end = since(earlier, now), now if later is None else known_by(later, now)
     with cli.open() as store:
         difference = store.diff(begin, end)
-    if form in DATA:
-        print_data(diff_record(difference), form)
-    else:
-        print_items(list(diff_lines(difference)), diff_columns(), list, form)
+    print_table(list(diff_lines(difference)), diff_columns(), diff_record(difference), form)
     came, went, changed = len(difference.added), len(difference.removed), len(difference.changed)
     counts = f"{count_of(came)} came, {went:,} went, {changed:,} changed"
     say(*difference.notes, f"{counts} between {iso(begin)} and {iso(end)}.")

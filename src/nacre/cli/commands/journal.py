@@ -16,7 +16,7 @@ from nacre.cli.errors import NotFound
 from nacre.cli.lookup import resolve_id
 from nacre.cli.options import combine, command, form_option, limit_option, moment_option, why_option, yes_option
 from nacre.cli.ui.columns import short
-from nacre.cli.ui.output import DATA, Column, json_line, one_line, print_data, print_items, put, say
+from nacre.cli.ui.output import Column, json_line, one_line, print_items, print_record, say
 from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
 from nacre.cli.ui.records import (
     entry_record,
@@ -118,10 +118,7 @@ def show(cli: CliContext, batch: str, form: str | None) -> None:
             raise NotFound(str(error)) from error
     if not entries:
         raise NotFound(f"there is no operation {short(batch)!r} in the journal; `nacre journal` lists them.")
-    if form in DATA:
-        print_data([entry_record(entry) for entry in entries], form)
-    else:
-        put("\n".join(operation_lines(entries, cli.now())))
+    print_record([entry_record(entry) for entry in entries], operation_lines(entries, cli.now()), form)
 
 
 @command("undo", journal_command)

@@ -13,7 +13,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import command, form_option
 from nacre.cli.ui.columns import count_column
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say, shortened
+from nacre.cli.ui.output import Column, print_items, print_table, put, say, shortened
 from nacre.cli.ui.times import age
 from nacre.model.instants import iso
 
@@ -58,14 +58,11 @@ def status(cli: CliContext, agent: str, form: str | None) -> None:
     """Count the memories of each kind."""
     with opened(cli, agent) as mind:
         counted = mind.get_statistics()
-    if form in DATA:
-        print_data(counted, form)
-        return
     columns: list[Column[Line]] = [
         Column("kind", lambda line: line[0], style="cyan"),
         count_column("memories", lambda line: line[1]),
     ]
-    print_items(list(counted.items()), columns, list, form)
+    print_table(list(counted.items()), columns, counted, form)
 
 
 @command("working", mind_command)

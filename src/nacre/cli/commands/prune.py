@@ -131,13 +131,10 @@ def prune_command(
         engine = engine_of(store, store.settings, model, decay_rate, min_score, protected)
         plan = engine.plan(now)
         scored = [(each.memory, each.score) for each in plan]
-        show_plan(scored, score_columns(now), score_record, asked["limit"], asked["form"])
-        if not plan:
-            say(f"Nothing scores less than {engine.min_score:g}.")
-            return
+        show_plan(scored, score_columns(now), score_record, asked, f"Nothing scores less than {engine.min_score:g}.")
         would = f"{count_of(len(plan), 'memory scores', 'memories score')} less than {engine.min_score:g}"
         question = f"Move {count_of(len(plan))} to the trash? `nacre undo --any` can bring all of it back."
-        if confirm_plan(asked, would, question):
+        if plan and confirm_plan(asked, would, question):
             report_moved(len(engine.apply(plan, why=asked["why"])), len(plan), " to the trash")
 
 
@@ -196,7 +193,7 @@ def retain_command(
         policy = RetentionPolicy(types=each_type, protect_types=shielded)
         retention = Retention(store, policy if types else RetentionPolicy(bounds, protect_types=shielded))
         plan = retention.plan(now)
-        show_plan(plan, leaving_columns(now), leaving_record, asked["limit"], asked["form"])
+        show_plan(plan, leaving_columns(now), leaving_record, asked)
         apply_retention(retention, plan, bounds, asked)
         if compress_older_than is not None:
             compress(store, compress_older_than, now, applied=asked["applied"])

@@ -103,7 +103,7 @@ def reflect_command(
             Column("episodes", lambda each: ",".join(source.id for source in each.sources), only="tsv"),
             Column("summary", lambda each: each.summary.text, reflection_text, wide=True, wraps=True),
         ]
-        show_plan(plan, columns, lambda each: reflection_record(each, applied=applied), asked["limit"], asked["form"])
+        show_plan(plan, columns, lambda each: reflection_record(each, applied=applied), asked)
         if watched is not None and watched.fault is not None:
             say(f"Condensed without the language model. {watched.fault}")
         waiting = store.stats().waiting_for_model
@@ -197,7 +197,7 @@ def consolidate_command(
                 Column("others", lambda each: ",".join(memory.id for memory in each.memories[1:]), only="tsv"),
                 Column("text", lambda each: each.memories[0].text, cluster_text, wide=True, wraps=True),
             ]
-            show_plan(plan, columns, asdict, asked["limit"], asked["form"])
+            show_plan(plan, columns, asdict, asked)
         apply_consolidation(engine, plan, clusters, asked)
 
 

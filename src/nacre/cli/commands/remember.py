@@ -11,7 +11,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused
 from nacre.cli.lookup import resolve_id
 from nacre.cli.options import command, field_options, form_option, without_none
-from nacre.cli.ui.output import DATA, one_line, print_data, put, say
+from nacre.cli.ui.output import one_line, print_record, put, say
 from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argument
 from nacre.errors import ConflictError, ConflictWarning, InvalidInput
 
@@ -121,10 +121,7 @@ def appraise_command(cli: CliContext, words: tuple[str, ...], type: str, role: s
     if not text.strip():
         raise InvalidInput("There is no text to appraise; give some, or - to read it from stdin.")
     appraisal, emotion = appraise(text, type=type, role=role), detect_emotion(text)
-    if form in DATA:
-        print_data(appraisal_record(appraisal, emotion), form)
-    else:
-        put("\n".join(appraisal_lines(appraisal, emotion)))
+    print_record(appraisal_record(appraisal, emotion), appraisal_lines(appraisal, emotion), form)
 
 
 def appraisal_lines(appraisal: Appraisal, emotion: Emotion | None) -> list[str]:

@@ -15,12 +15,12 @@ from nacre.cli.options import TimeOptions, command, filter_options, form_option,
 from nacre.cli.ui.columns import excerpt, memory_columns, short
 from nacre.cli.ui.conflicts import is_current
 from nacre.cli.ui.output import (
-    DATA,
     Column,
     chosen_form,
     one_line,
-    print_data,
     print_items,
+    print_record,
+    print_table,
     printable,
     put,
     say,
@@ -74,10 +74,7 @@ def show_command(cli: CliContext, id: str, form: str | None, **times: Unpack[Tim
         inward = [edge for edge in around.edges if edge.target == memory.id]
         entries = store.journal(memory.id, until=as_of, limit=LAST_ENTRIES)
         details = MemoryDetails(memory, list(successors(store, memory, as_of)), around.nodes, inward, entries)
-    if form in DATA:
-        print_data(memory_details_record(details), form)
-    else:
-        put("\n".join(memory_lines(details, cli.now())))
+    print_record(memory_details_record(details), memory_lines(details, cli.now()), form)
 
 
 def successors(store: MemoryStore, memory: Memory, as_of: float | None) -> Iterator[Memory]:
@@ -191,15 +188,12 @@ def stats_command(cli: CliContext, form: str | None) -> None:
     """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
     with cli.open() as store:
         counted = store.stats()
-    if form in DATA:
-        print_data(asdict(counted), form)
-        return
     columns: list[Column[StatsLine]] = [
         Column("what", lambda line: line[0], style="cyan"),
         Column("count", lambda line: line[1]),
     ]
     drawn = chosen_form(form) == "table"
-    print_items(stats_totals(counted) if drawn else stats_lines(counted), columns, list, form)
+    print_table(stats_totals(counted) if drawn else stats_lines(counted), columns, asdict(counted), form)
     if drawn:
         draw_stats(counted)
 

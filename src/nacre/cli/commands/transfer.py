@@ -16,7 +16,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused, StoreProblem
 from nacre.cli.options import F, command, created_options, form_option, why_option, yes_option
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, say
+from nacre.cli.ui.output import DATA, Column, print_data, print_table, say
 from nacre.cli.ui.prompts import confirm, count_of, progress_line
 from nacre.errors import ImportConflict
 
@@ -210,10 +210,7 @@ def info_command(_cli: CliContext, file: str, form: str | None) -> None:
         Column("what", lambda pair: pair[0], style="cyan"),
         Column("value", lambda pair: pair[1], wide=True, wraps=True),
     ]
-    if form in DATA:
-        print_data(info_record(archive, name), form)
-    else:
-        print_items(info_pairs(archive, name), columns, lambda pair: pair, form)
+    print_table(info_pairs(archive, name), columns, info_record(archive, name), form)
     if not archive.intact:
         raise StoreProblem(f"{name} is not whole: {archive.problem}. It cannot be imported.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -10,7 +10,16 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.marks import report_marked
 from nacre.cli.errors import NotFound, Refused
 from nacre.cli.lookup import find_memories
-from nacre.cli.options import command, days_option, form_option, rows_option, show_plan, why_option, yes_option
+from nacre.cli.options import (
+    RowOptions,
+    command,
+    days_option,
+    form_option,
+    rows_option,
+    show_plan,
+    why_option,
+    yes_option,
+)
 from nacre.cli.ui.columns import excerpt, headline, short
 from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import confirm_memories, count_of
@@ -32,7 +41,7 @@ def trash_command() -> None:
 @command("list", trash_command)
 @rows_option
 @form_option()
-def list_command(cli: CliContext, limit: int, form: str | None) -> None:
+def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
     """List what is in the trash, the last to come first, and from when on maintenance deletes it for good."""
     days, now = cli.space_settings().trash_days, cli.now()
     with cli.open() as store:
@@ -55,9 +64,7 @@ def list_command(cli: CliContext, limit: int, form: str | None) -> None:
     def record(memory: Memory) -> dict[str, object]:
         return {**memory_record(memory), "kept_until": iso(kept_until(memory))}
 
-    show_plan(memories, columns, record, limit, form)
-    if not memories:
-        say("The trash is empty.")
+    show_plan(memories, columns, record, rows, "The trash is empty.")
 
 
 @command("restore", trash_command)

@@ -61,6 +61,22 @@ def print_items(
         say(empty)
 
 
+def print_table(rows: Sequence[T], columns: Sequence[Column[T]], record: object, form: str | None) -> None:
+    """Rows for people and pipes; `record` is all of it for programs."""
+    if form in DATA:
+        print_data(record, form)
+    else:
+        print_items(rows, columns, repr, form)
+
+
+def print_record(record: object, lines: Iterable[str], form: str | None) -> None:
+    """Lines for people and pipes; `record` for programs."""
+    if form in DATA:
+        print_data(record, form)
+    else:
+        put("\n".join(lines))
+
+
 def chosen_form(form: str | None) -> str:
     return form or ("table" if sys.stdout.isatty() else "tsv")
 

@@ -74,7 +74,7 @@ def tags(store: MemoryStore, _incomplete: str) -> list[CompletionItem]:
 
 
 def ids(store: MemoryStore, incomplete: str) -> list[CompletionItem]:
-    from nacre.cli.ui.columns import excerpt
+    from nacre.cli.ui.records import excerpt
     from nacre.model import Filter
 
     begins = Filter.where(id__ge=incomplete, id__lt=incomplete + "\U0010ffff") if incomplete else None

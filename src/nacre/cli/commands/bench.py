@@ -10,9 +10,9 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import command, form_option
-from nacre.cli.ui.columns import count_column
 from nacre.cli.ui.output import DATA, Column, print_table, say
 from nacre.cli.ui.prompts import progress_line
+from nacre.cli.ui.records import count_column
 
 if TYPE_CHECKING:
     from nacre.bench.datasets import Unit

@@ -10,9 +10,8 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.options import command, form_option, global_options, limit_option, why_option
-from nacre.cli.ui.columns import memory_columns
 from nacre.cli.ui.output import Column, print_items, say
-from nacre.cli.ui.records import memory_record
+from nacre.cli.ui.records import memory_columns, memory_record
 
 if TYPE_CHECKING:
     from nacre.model.graph import Entity, EntityPair

@@ -16,8 +16,8 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, StoreProblem
 from nacre.cli.options import command, form_option
-from nacre.cli.ui.columns import count_column
 from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
+from nacre.cli.ui.records import count_column
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput
 from nacre.factory import store_file

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import command, form_option
-from nacre.cli.ui.columns import count_column
+from nacre.cli.options import F, command, form_option
 from nacre.cli.ui.output import Column, print_items, print_table, put, say, shortened
+from nacre.cli.ui.records import count_column
 from nacre.cli.ui.times import age
 from nacre.model.instants import iso
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         WorkingMemorySlot,
     )
 
-F = TypeVar("F", bound=Callable[..., Any])
 LISTED = 400  # characters of a text in a table
 ID = 12  # characters of an id: the prefix of its kind, and enough to be unique
 Line = tuple[str, int]

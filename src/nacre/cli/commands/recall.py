@@ -9,10 +9,9 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.options import command, filter_options, form_option, strategy_option
-from nacre.cli.ui.columns import hit_columns
 from nacre.cli.ui.output import DATA, print_data, print_items, printable, put, say
 from nacre.cli.ui.prompts import count_of
-from nacre.cli.ui.records import hit_record, memory_record
+from nacre.cli.ui.records import hit_columns, hit_record, memory_record
 
 if TYPE_CHECKING:
     from nacre.model import Pack

@@ -9,10 +9,9 @@ import click
 
 from nacre.cli.cli_context import ACTOR, CliContext
 from nacre.cli.options import Number, PlanOptions, command, confirm_plan, moment_option, plan_options, show_plan
-from nacre.cli.ui.columns import group_text, short
 from nacre.cli.ui.output import DATA, Column, print_data, say
 from nacre.cli.ui.prompts import count_of, progress_line
-from nacre.cli.ui.records import memory_record
+from nacre.cli.ui.records import group_text, memory_record, short
 from nacre.cli.ui.times import since as moment
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
 

@@ -72,7 +72,7 @@ def remember_command(
 def remember_text(
     store: MemoryStore, text: str, fields: dict[str, object], policy: str, replaces: str | None = None
 ) -> None:
-    from nacre.cli.ui.conflicts import report_conflicts, report_refused
+    from nacre.cli.ui.records import report_conflicts, report_refused
 
     try:
         with warnings.catch_warnings():

@@ -14,11 +14,18 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import find_memories
 from nacre.cli.options import command, form_option, global_options, limit_option, why_option
-from nacre.cli.ui.columns import short
-from nacre.cli.ui.conflicts import both_texts, conflict_reason, is_current, item_text, short_item
 from nacre.cli.ui.output import Column, one_line, print_items, printable, put, say
 from nacre.cli.ui.prompts import END, count_of, key_reader, progress_line
-from nacre.cli.ui.records import conflict_record, item_record
+from nacre.cli.ui.records import (
+    both_texts,
+    conflict_reason,
+    conflict_record,
+    is_current,
+    item_record,
+    item_text,
+    short,
+    short_item,
+)
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.model import Conflict, Memory

@@ -12,8 +12,6 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import find_memory_at
 from nacre.cli.options import TimeOptions, command, filter_options, form_option, limit_option, time_options
-from nacre.cli.ui.columns import excerpt, memory_columns, short
-from nacre.cli.ui.conflicts import is_current
 from nacre.cli.ui.output import (
     Column,
     chosen_form,
@@ -26,7 +24,16 @@ from nacre.cli.ui.output import (
     say,
     shortened,
 )
-from nacre.cli.ui.records import TIMES, entry_record, entry_summary, memory_record
+from nacre.cli.ui.records import (
+    TIMES,
+    entry_record,
+    entry_summary,
+    excerpt,
+    is_current,
+    memory_columns,
+    memory_record,
+    short,
+)
 from nacre.cli.ui.times import age
 from nacre.engine.remember import CONFLICTS
 from nacre.memory_store import MemoryStore

@@ -8,9 +8,9 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import command, dry_run_option, form_option, why_option, yes_option
-from nacre.cli.ui.columns import count_column
 from nacre.cli.ui.output import Column, print_items, say
 from nacre.cli.ui.prompts import confirm_by_name, count_of
+from nacre.cli.ui.records import count_column
 from nacre.errors import SpaceNotFound
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
 from nacre.cli.lesson.common import find_lesson, lesson_options, name_lesson, open_book, print_answer, terms_option
 from nacre.cli.options import command, form_option, why_option, without_none
-from nacre.cli.ui.columns import short
 from nacre.cli.ui.output import DATA, put, say
 from nacre.cli.ui.prompts import text_argument
+from nacre.cli.ui.records import short
 from nacre.lessons import Answer, Lesson, LessonBook
 from nacre.lessons.lesson import AGENT_TAG
 

@@ -14,9 +14,9 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.review import QUIT, SKIP, Choice, ask_choice
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import find_by_id
-from nacre.cli.options import combine
-from nacre.cli.ui.columns import ROOMY, short
+from nacre.cli.options import F, combine
 from nacre.cli.ui.output import DATA, Column, one_line, print_data, print_items, printable, put, say, shortened
+from nacre.cli.ui.records import ROOMY, short
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.lessons import Answer, Lesson, LessonBook
@@ -26,7 +26,6 @@ from nacre.model.instants import iso
 from nacre.model.levels import NAMES
 from nacre.model.memory import LESSON
 
-F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 LEVELS = ", ".join(NAMES[:-1]) + f" or {NAMES[-1]}"

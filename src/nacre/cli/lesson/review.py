@@ -23,9 +23,9 @@ from nacre.cli.lesson.common import (
     summarize,
 )
 from nacre.cli.options import command, form_option, why_option
-from nacre.cli.ui.columns import short
 from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import count_of
+from nacre.cli.ui.records import short
 from nacre.lessons import Answer, LessonBook
 from nacre.lessons.lesson import ReviewDue
 from nacre.lessons.staleness import STALE_DAYS

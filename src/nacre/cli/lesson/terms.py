@@ -23,10 +23,10 @@ from nacre.cli.lesson.common import (
     terms_option,
 )
 from nacre.cli.options import command, form_option, why_option, yes_option
-from nacre.cli.ui.columns import count_column
 from nacre.cli.ui.output import DATA, Column, say
 from nacre.cli.ui.prompts import confirm as ask_confirmation
 from nacre.cli.ui.prompts import count_of
+from nacre.cli.ui.records import count_column
 from nacre.errors import InvalidInput
 from nacre.lessons import Answer, LessonBook
 from nacre.lessons.lesson import ContextInfo, SourceInfo, TagInfo

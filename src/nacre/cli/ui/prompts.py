@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nacre.cli.errors import UsageProblem
-from nacre.cli.ui.columns import excerpt, short
 from nacre.cli.ui.output import printable, say
+from nacre.cli.ui.records import excerpt, short
 from nacre.errors import InvalidInput
 from nacre.model import Memory
 

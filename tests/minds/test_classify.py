@@ -38,7 +38,7 @@ SEMANTIC = (
     ("type", "texts"),
     [("procedural", PROCEDURAL), ("prospective", PROSPECTIVE), ("episodic", EPISODIC), ("semantic", SEMANTIC)],
 )
-def test_words_tell_the_type(type: str, texts: tuple[str, ...]) -> None:
+def test_words_decide_the_type(type: str, texts: tuple[str, ...]) -> None:
     assert {text: classify(text).type for text in texts} == dict.fromkeys(texts, type)
 
 

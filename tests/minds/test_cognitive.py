@@ -125,7 +125,7 @@ def test_undo_takes_an_episode_back(mind: CognitiveMemory) -> None:
 
 
 @pytest.mark.accepts("A4.5")
-def test_the_oldest_episodes_become_one_summary_in_one_act(mind: CognitiveMemory) -> None:
+def test_the_oldest_episodes_become_one_summary_in_one_operation(mind: CognitiveMemory) -> None:
     ids = [mind.store_episode(f"step {number} went well", "s") for number in range(4)]
     before = operations(mind)
     made = mind.consolidate_episodes(batch_size=3)
@@ -258,7 +258,7 @@ def test_attention_to_nothing_or_to_what_has_expired_is_none(mind: CognitiveMemo
     assert operations(mind) == before
 
 
-def test_what_has_expired_is_pruned_for_good_in_one_act(mind: CognitiveMemory, watch: Watch) -> None:
+def test_what_has_expired_is_pruned_for_good_in_one_operation(mind: CognitiveMemory, watch: Watch) -> None:
     for number in range(3):
         mind.record_sensory("log", f"passing line {number}", ttl_seconds=10)
     kept = mind.record_sensory("log", "a lasting line", ttl_seconds=100)
@@ -305,7 +305,7 @@ def test_slots_come_by_relevance_and_belong_to_their_task(mind: CognitiveMemory)
     assert id.startswith("wrk_") and mind.get_working("nothing") == []
 
 
-def test_a_full_task_gives_up_its_least_relevant_slot_in_one_act(mind: CognitiveMemory) -> None:
+def test_a_full_task_gives_up_its_least_relevant_slot_in_one_operation(mind: CognitiveMemory) -> None:
     for number in range(CAPACITY):
         mind.push_working("item", f"slot {number}", "task", relevance=float(number or 3))
     mind.push_working("item", "of another task", "other", relevance=0.0)
@@ -525,7 +525,9 @@ def test_only_a_whole_word_triggers_and_a_common_one_does_not(mind: CognitiveMem
     assert len(mind.check_triggers("who is not?")) == 1
 
 
-def test_the_most_urgent_comes_first_and_all_are_triggered_in_one_act(mind: CognitiveMemory, watch: Watch) -> None:
+def test_the_most_urgent_comes_first_and_all_are_triggered_in_one_operation(
+    mind: CognitiveMemory, watch: Watch
+) -> None:
     for description, priority in (("low", 1), ("high", 9), ("also low", 1)):
         watch.now += 1
         mind.store_prospective(description, "deploy", "look", priority=priority)

@@ -174,7 +174,7 @@ def test_a_sure_pattern_outlives_the_bounds_and_a_doubtful_one_does_not(
     assert "sure" in contexts(store.search("")) and "doubtful" not in contexts(store.search(""))
 
 
-def test_clean_up_does_all_that_is_due_in_one_act(path: str, clock: Clock) -> None:
+def test_clean_up_does_all_that_is_due_in_one_operation(path: str, clock: Clock) -> None:
     store = opened(path, clock)
     for n in range(4):
         store.add(make_experience(f"day {n}", "word " * 150, days_ago=n))

@@ -74,7 +74,9 @@ def test_both_names_do_the_same(mind: HierarchicalMemory) -> None:
     assert mind.import_graph(mind.export_graph()) == mind.import_from_json(mind.export_graph())
 
 
-def test_an_import_replaces_the_graph_in_one_act_that_can_be_undone(mind: HierarchicalMemory, tmp_path: Path) -> None:
+def test_an_import_replaces_the_graph_in_one_operation_that_can_be_undone(
+    mind: HierarchicalMemory, tmp_path: Path
+) -> None:
     names = filled(mind)
     working = mind.store.remember("busy with the mooring", type="working")
     before = essence(mind)

@@ -191,5 +191,5 @@ def test_one_sqlite_file_holds_the_words_and_the_vectors_as_bytes(store: ChromaM
     assert file.read_bytes().startswith(b"SQLite format 3\0")
     with closing(sqlite3.connect(file)) as database:
         assert database.execute("SELECT id FROM memory").fetchall() == [(memory.id,)]
-        kept = database.execute("SELECT typeof(vectors), length(vectors) FROM block").fetchall()
+        kept = database.execute("SELECT typeof(halves), length(halves) FROM vector").fetchall()
     assert kept and all(kind == "blob" and size >= 384 for kind, size in kept)

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from nacre.engine.difference import difference, json_list
 from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, StorageError
-from nacre.model import JournalEntry, JournalFilter, Memory, Operation
+from nacre.model import JournalEntry, Memory, Operation
 from nacre.model.graph import RELATIONS
 from nacre.model.memory import Json
 from nacre.protocols import Backend, Clock, Derived, Embedder, JournalSink, Progress, Transaction
@@ -26,9 +26,8 @@ SPACE = "space"  # the kind of term that describes a space
 SPACE_NAME = "space_name"  # the kind of a journal entry that renames a space
 FORMER_NAMES = "formerly"  # in a space's term: names by which copies outside of the store may know it
 UNDO = "undo"  # the name of the operation that takes others back
-STREAM_BATCH = 256  # journal entries that a stream appends at once
+PART = 256  # changes in one transaction of a long operation: some 50 ms, for which other writers wait
 WRITTEN = 32  # operations under other names that are remembered for `undo`
-SINK_PAGE = 1_000  # journal entries that the sink gets at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,6 @@ class Prepared:
 Preparations: TypeAlias = Mapping[str, Prepared]
 Plan: TypeAlias = Callable[[Transaction], Sequence[AnyChange]]
 PreparedPlan: TypeAlias = Callable[[Transaction, Preparations], Sequence[AnyChange]]
-Stream: TypeAlias = Callable[[Transaction], Iterator[AnyChange]]
 
 
 class OutdatedPreparation(Exception):
@@ -172,16 +170,20 @@ class Engine:
 
     def commit(self, name: str, plan: Plan, why: str) -> list[JournalEntry]:
         """Writes what the plan finds to do as one operation, in one transaction. Returns its journal entries."""
-        draft = self.operation(name, why)
+        return self.commit_part(self.operation(name, why), plan)
+
+    def commit_part(self, operation: Operation, plan: Plan) -> list[JournalEntry]:
+        """One transaction of an operation. A long operation has several, so that others can write in between; all of
+        them have one batch, and are undone together. Returns the part's journal entries."""
         with self.store.transaction() as transaction:
             changes = list(plan(transaction))
-            if name != UNDO:
+            if operation.name != UNDO:
                 changes += new_relations(changes, transaction)
             if any(change.embeds for change in changes):
                 self.claim(transaction)
             for change in changes:
                 change.apply(transaction)
-            entries = self.append([change.entry(draft) for change in changes], transaction)
+            entries = self.append([change.entry(operation) for change in changes], transaction)
         self.publish(entries)
         return entries
 
@@ -195,7 +197,7 @@ class Engine:
         at = max(self.clock(), *(transaction.last_at(space) for space in {entry.space for entry in entries}))
         dated = [replace(entry, operation=replace(entry.operation, at=at)) for entry in entries]
         transaction.append(dated)
-        if self.records:
+        if self.records and entries[0].operation.batch not in self.written:
             self.written.append(entries[0].operation.batch)
         return dated
 
@@ -209,32 +211,6 @@ class Engine:
                 return self.commit(name, lambda transaction, prepared=prepared: plan(transaction, prepared), why)  # type: ignore[misc]
             except OutdatedPreparation:
                 continue
-
-    def commit_stream(self, space: str, name: str, stream: Stream, *, why: str = "") -> str:
-        """As `commit`, in memory that does not grow with the number of changes.
-
-        Each change that the stream yields is applied before the next one is asked for; an error takes all of them back.
-        Returns the batch of the operation, empty when nothing changed.
-        """
-        operation = self.operation(name, why)
-        changed = claimed = False
-        entries: list[JournalEntry] = []
-        with self.store.transaction() as transaction:
-            for change in stream(transaction):
-                for each in (change, *new_relations([change], transaction)):
-                    if each.embeds and not claimed:
-                        self.claim(transaction)
-                        claimed = True
-                    each.apply(transaction)
-                    entries.append(each.entry(operation))
-                changed = True
-                if len(entries) >= STREAM_BATCH:
-                    self.append(entries, transaction)
-                    entries = []
-            self.append(entries, transaction)
-        if changed and self.sink is not None:
-            self._publish_batch(space, operation.batch)
-        return operation.batch if changed else ""
 
     def register(
         self, kind: str, name: str, data: Mapping[str, Json], space: str, *, replace_known: bool = True
@@ -342,13 +318,6 @@ class Engine:
         if self.sink is not None and entries:
             self.sink(entries)
 
-    def _publish_batch(self, space: str, batch: str) -> None:
-        """Reads the entries back from the journal, a page at a time."""
-        where = JournalFilter(batch=batch)
-        while page := self.store.journal(space, where, newest_first=False, limit=SINK_PAGE):
-            self.publish(page)
-            where = replace(where, after=page[-1].seq)
-
 
 def fitting(prepared: Preparations, before: Memory, after: Memory) -> Derived | None:
     """What was derived for this edit; None when it needs nothing. Raises `OutdatedPreparation`."""
@@ -371,10 +340,11 @@ def insertions(memories: Sequence[Memory], derived: Sequence[Derived], transacti
 def new_relations(changes: Sequence[AnyChange], transaction: Transaction) -> list[TermChange]:
     """A relation that nobody registered is learned from its first link, and waits for review."""
     terms: dict[str, TermChange] = {}
+    registered = {each.name for each in changes if isinstance(each, TermChange) and each.kind == RELATION}
     for change in changes:
         if isinstance(change, Change) and change.after is not None and change.after.links:
             had = {link.rel for link in change.before.links} if change.before is not None else set()
-            for rel in {link.rel for link in change.after.links} - had - RELATIONS.keys() - terms.keys():
+            for rel in {link.rel for link in change.after.links} - had - registered - RELATIONS.keys() - terms.keys():
                 if transaction.term(RELATION, rel) is None:
                     terms[rel] = TermChange(change.subject.space, RELATION, rel, None, {FOR_REVIEW: True})
     return list(terms.values())
@@ -383,6 +353,11 @@ def new_relations(changes: Sequence[AnyChange], transaction: Transaction) -> lis
 BATCH = 256
 STEPS_WITHOUT_EFFECT = 20  # others may edit what is being embedded, but not twenty times the same 256
 UPKEEP, UNDER_WAY = "upkeep", "reindex"  # the term that exists while a reindexing is under way
+
+
+def import_under_way(space: str) -> tuple[str, str]:
+    """The term that exists while an import into the space is under way, or was interrupted."""
+    return UPKEEP, f"import into {space}"
 
 
 def catch_up(engine: Engine, limit: int = BATCH) -> int:

@@ -116,11 +116,11 @@ LINE_FORMATS = ("", "server-memory")  # an archive and that are read line by lin
 def import_command(
     cli: CliContext, words: tuple[str, ...], dry_run: bool, form: str | None, yes: bool, why: str, **how: Any
 ) -> None:
-    """Import the memories of a file, or of stdin for `-`, into the space in one operation, or change nothing.
+    """Import the memories of a file, or of stdin for `-`, into the space as one operation, or change nothing.
 
     The file is read through before anything is written. Lines that cannot be kept are counted and named; a file that
-    is damaged or cut short is not taken at all. `nacre undo --any` takes an import back. Other writers
-    wait while it lasts.
+    is damaged or cut short is not taken at all. `nacre undo --any` takes an import back. Others can
+    write meanwhile; an import that was killed continues when it is run again.
 
     A first word that names another program brings what that one remembers, under its own ids and with its dates, links
     and successors; nothing of it is changed, and a second time nothing comes twice.

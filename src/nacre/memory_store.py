@@ -183,7 +183,7 @@ class MemoryStore(Closing):
 
     @property
     def embedder(self) -> Embedder:
-        return self._engine.embedder
+        return self._engine.embedder.inner
 
     @property
     def settings(self) -> Settings:
@@ -426,7 +426,7 @@ class MemoryStore(Closing):
         question = make_query(query, k, ranking, self._filter(scope), now)
         backend = self._backend_at(scope.get("as_of"), searched=True)
         reranker = self._parts.reranker if rerank else None
-        hits = recall(question, space=self.space, store=backend, embedder=self.embedder, reranker=reranker)
+        hits = recall(question, space=self.space, store=backend, embedder=self._engine.embedder, reranker=reranker)
         if touch and hits:
             ids = [hit.memory.id for hit in hits]
             backend.touch(self.space, ids, now)
@@ -473,7 +473,7 @@ class MemoryStore(Closing):
         if not searched:
             return earlier_state(self._store, self.space, then.memories, {})
         memories = [memory for memory in then.memories.values() if memory is not None]
-        derived, _ = derive_or_defer(memories, self.embedder, self._store)
+        derived, _ = derive_or_defer(memories, self._engine.embedder, self._store)
         searchable = dict(zip((memory.id for memory in memories), derived, strict=True))
         return earlier_state(self._store, self.space, then.memories, searchable)
 

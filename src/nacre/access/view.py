@@ -17,7 +17,19 @@ from nacre.errors import QueryCostExceeded
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import Json
-from nacre.protocols import Backend, Health, Keys, Match, Order, Place, Posting, Tallied, Transaction, Vectors
+from nacre.protocols import (
+    Backend,
+    EmbedderIdentity,
+    Health,
+    Keys,
+    Match,
+    Order,
+    Place,
+    Posting,
+    Tallied,
+    Transaction,
+    Vectors,
+)
 from nacre.remember.derive import indexed_words
 
 BASE = 1
@@ -269,7 +281,7 @@ class RestrictedView:
         """Those that the agent may write: it could not store the vectors of others."""
         return [memory for memory in self._below.pending(limit) if self._writes(memory)]
 
-    def embedder(self) -> str:
+    def embedder(self) -> EmbedderIdentity:
         return self._below.embedder()
 
     def journal(

@@ -14,7 +14,8 @@ from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, Storag
 from nacre.model import JournalEntry, Memory, Operation
 from nacre.model.graph import RELATIONS
 from nacre.model.memory import Json
-from nacre.protocols import Backend, Clock, Derived, Embedder, JournalSink, Progress, Transaction
+from nacre.models.checked import CheckedEmbedder
+from nacre.protocols import Backend, Clock, Derived, JournalSink, Progress, Transaction
 from nacre.remember.derive import derive, derive_or_defer, same_derived_input
 from nacre.remember.validate import storable_text
 
@@ -155,7 +156,7 @@ class OutdatedPreparation(Exception):
 @dataclass(frozen=True, slots=True)
 class Engine:
     store: Backend
-    embedder: Embedder
+    embedder: CheckedEmbedder
     clock: Clock
     actor: str = "lib"
     sink: JournalSink | None = None
@@ -307,12 +308,10 @@ class Engine:
         return Operation(name, self.actor, 0.0, uuid4().hex, self.clean(storable_text("why", why)))
 
     def claim(self, transaction: Transaction) -> None:
-        transaction.claim_embedder(self.embedder.identity, self.embedder.dimensions)
+        transaction.claim_embedder(self.embedder.identity, self.embedder.dimensions, self.embedder.probe)
 
     def check_embedder(self) -> None:
-        stored = self.store.embedder()
-        if stored and stored != self.embedder.identity:
-            raise EmbeddingMismatch(stored, self.embedder.identity)
+        self.embedder.check()
 
     def publish(self, entries: Sequence[JournalEntry]) -> None:
         if self.sink is not None and entries:
@@ -406,18 +405,27 @@ def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None 
     An interruption loses nothing: what is left waits, and `catch_up_all` or the next `reindex` with the same embedder
     continues, unless it is told to `restart`.
     """
-    engine.embedder.embed([""])  # a model that cannot answer must not cost the vectors of the old one
+    engine.embedder.measure()  # a model that cannot answer must not cost the vectors of the old one
     identity = engine.embedder.identity
     with engine.store.transaction() as transaction:
         transaction.rebuild_indexes()
-    if restart or interrupted(engine) != identity or not engine.store.pending(1):
+    if restart or interrupted(engine) != identity or not fits(engine) or not engine.store.pending(1):
         with engine.store.transaction() as transaction:
-            transaction.change_embedder(identity, engine.embedder.dimensions)
+            transaction.change_embedder(identity, engine.embedder.dimensions, engine.embedder.probe)
             transaction.put_term(UPKEEP, UNDER_WAY, {"embedder": identity})
     done = catch_up_all(engine, progress=progress)
     with engine.store.transaction() as transaction:
         transaction.put_term(UPKEEP, UNDER_WAY, None)
     return done
+
+
+def fits(engine: Engine) -> bool:
+    """Whether the store's vectors can be of the engine's embedder."""
+    try:
+        engine.check_embedder()
+    except EmbeddingMismatch:
+        return False
+    return True
 
 
 def interrupted(engine: Engine) -> str:

@@ -13,11 +13,23 @@ from typing import TypeVar
 
 import numpy as np
 
-from nacre.errors import EmbeddingMismatch, StorageError
+from nacre.errors import StorageError
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import Json
-from nacre.protocols import Derived, Health, Keys, Match, Order, Place, Posting, Tallied, Vectors, Words
+from nacre.protocols import (
+    Derived,
+    EmbedderIdentity,
+    Health,
+    Keys,
+    Match,
+    Order,
+    Place,
+    Posting,
+    Tallied,
+    Vectors,
+    Words,
+)
 
 Key = tuple[str, str]
 SCHEMA = 2
@@ -41,7 +53,7 @@ class State:
     walks: dict[tuple[str, str, str, str], int] = field(default_factory=dict)
     dropped: dict[str, tuple[int, float]] = field(default_factory=dict)
     written: int = 0  # the last number that the journal gave
-    embedder: str = ""
+    embedder: EmbedderIdentity = EmbedderIdentity()  # noqa: RUF009
 
     def copied(self) -> State:
         return replace(
@@ -82,13 +94,13 @@ class InMemoryTransaction:
         self._state.derived.pop((space, id), None)
         return self._state.memories.pop((space, id), None) is not None
 
-    def claim_embedder(self, identity: str, dimensions: int) -> None:  # noqa: ARG002
-        if self._state.embedder and self._state.embedder != identity:
-            raise EmbeddingMismatch(self._state.embedder, identity)
-        self._state.embedder = identity
+    def claim_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
+        claimed = EmbedderIdentity(identity, dimensions, probe or self._state.embedder.probe)
+        self._state.embedder.check(claimed)
+        self._state.embedder = claimed
 
-    def change_embedder(self, identity: str, dimensions: int) -> None:  # noqa: ARG002
-        self._state.embedder = identity
+    def change_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
+        self._state.embedder = EmbedderIdentity(identity, dimensions, probe)
         self._state.derived = {key: replace(derived, vectors=None) for key, derived in self._state.derived.items()}
 
     def rebuild_indexes(self) -> None:
@@ -316,7 +328,7 @@ class InMemoryBackend:
         waiting = (memory for key, memory in self._state.memories.items() if not self._embedded(key))
         return [memory for memory, _ in zip(waiting, range(limit), strict=False)]
 
-    def embedder(self) -> str:
+    def embedder(self) -> EmbedderIdentity:
         return self._state.embedder
 
     def journal(
@@ -344,7 +356,7 @@ class InMemoryBackend:
             vectors=sum(len(each.vectors) for each in derived if each.vectors is not None),
             pending=sum(not self._embedded(key) for key in self._state.memories),
             bytes_on_disk=0,
-            embedder=self._state.embedder,
+            embedder=self._state.embedder.name,
         )
 
     def check_records(self) -> None:

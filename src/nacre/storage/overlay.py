@@ -16,7 +16,20 @@ from nacre.errors import StorageError
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
-from nacre.protocols import Backend, Derived, Health, Keys, Match, Order, Place, Posting, Tallied, Transaction, Vectors
+from nacre.protocols import (
+    Backend,
+    Derived,
+    EmbedderIdentity,
+    Health,
+    Keys,
+    Match,
+    Order,
+    Place,
+    Posting,
+    Tallied,
+    Transaction,
+    Vectors,
+)
 from nacre.storage.in_memory import ORDERS, InMemoryBackend
 
 Other: TypeAlias = Mapping[str, Memory | None]
@@ -177,7 +190,7 @@ class OverlaidBackend:
     def pending(self, limit: int) -> list[Memory]:  # noqa: ARG002
         return []
 
-    def embedder(self) -> str:
+    def embedder(self) -> EmbedderIdentity:
         return self._below.embedder()
 
     def journal(

@@ -10,15 +10,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
 
-from nacre.errors import EmbeddingMismatch, StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
+from nacre.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
-from nacre.protocols import Derived, Health, Keys, Match, Order, Place, Posting, Tallied, Vectors, Words
+from nacre.protocols import (
+    Derived,
+    EmbedderIdentity,
+    Health,
+    Keys,
+    Match,
+    Order,
+    Place,
+    Posting,
+    Tallied,
+    Vectors,
+    Words,
+)
 from nacre.storage.sqlite import damage, health
 from nacre.storage.sqlite import rows as compressed
 from nacre.storage.sqlite import rows as journal
@@ -36,6 +48,16 @@ INSERT = f"INSERT INTO main.memory({', '.join(COLUMNS)}, generation) VALUES ({',
 # An operation on a million memories holds no more vectors than these at once.
 VECTORS_HELD = 2_048
 UPDATE = f"UPDATE main.memory SET {', '.join(f'{name} = ?' for name in COLUMNS)} WHERE row = ?"
+
+
+EMBEDDER_KEYS = ("embedder", "dimensions", "probe")  # of the table `meta`
+
+
+def stored_embedder(connection: apsw.Connection) -> EmbedderIdentity:
+    rows = connection.execute(f"SELECT key, value FROM meta WHERE key IN {EMBEDDER_KEYS}").fetchall()
+    known: dict[str, Any] = {str(key): value for key, value in rows}
+    name, dimensions, probe = (known.get(key) for key in EMBEDDER_KEYS)
+    return EmbedderIdentity(name or "", dimensions or 0, probe or b"")
 
 
 class SQLiteTransaction:
@@ -99,21 +121,20 @@ class SQLiteTransaction:
         row = self._connection.execute("SELECT row FROM memory WHERE space = ? AND id = ?", (space, id)).fetchone()
         return None if row is None else int(row[0])
 
-    def claim_embedder(self, identity: str, dimensions: int) -> None:
-        stored = self._connection.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
-        if stored is None:
-            self._bind(identity, dimensions)
-        elif stored[0] != identity:
-            raise EmbeddingMismatch(str(stored[0]), identity)
+    def claim_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
+        stored, claimed = stored_embedder(self._connection), EmbedderIdentity(identity, dimensions, probe)
+        stored.check(claimed)
+        if not stored.name or (probe and not stored.probe):
+            self._bind(claimed)
 
-    def change_embedder(self, identity: str, dimensions: int) -> None:
+    def change_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
         from nacre.storage.sqlite import vectors
 
         self.flush()
         vectors.clear(self._connection)
         self._connection.execute("UPDATE chunk SET embedded = 0")
         self._connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
-        self._bind(identity, dimensions)
+        self._bind(EmbedderIdentity(identity, dimensions, probe))
 
     def rebuild_indexes(self) -> None:
         """Also empties a word index that is damaged or disagrees with the memories: all of them are pending then."""
@@ -122,9 +143,10 @@ class SQLiteTransaction:
             words.empty(self._connection)
             self._connection.execute("UPDATE main.memory SET generation = 0")
 
-    def _bind(self, identity: str, dimensions: int) -> None:
+    def _bind(self, identity: EmbedderIdentity) -> None:
+        values = (identity.name, identity.dimensions, identity.probe)
         self._connection.executemany(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)", [("embedder", identity), ("dimensions", dimensions)]
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", list(zip(EMBEDDER_KEYS, values, strict=True))
         )
 
     def append(self, entries: Sequence[JournalEntry]) -> None:
@@ -482,9 +504,9 @@ class SQLiteBackend:
         current = "(SELECT value FROM meta WHERE key = 'generation')"
         return self._memories(f"SELECT {SELECTED} FROM memory WHERE generation < {current} LIMIT ?", [limit])
 
-    def embedder(self) -> str:
-        rows = self._rows("SELECT value FROM meta WHERE key = 'embedder'", [])
-        return str(rows[0][0]) if rows else ""
+    def embedder(self) -> EmbedderIdentity:
+        with self._reading() as connection:
+            return stored_embedder(connection)
 
     @without_damaged
     def journal(

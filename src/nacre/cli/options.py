@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.ui.output import DATA, FORMS, Column, chosen_form, print_items, say
+from nacre.cli.ui.output import DATA, FORMS, Column, Form, chosen_form, print_items, say
 from nacre.cli.ui.prompts import confirm
 from nacre.cli.ui.times import held_on, known_by, since, until
 from nacre.errors import InvalidInput
@@ -272,7 +272,7 @@ ROWS = 20
 
 class RowOptions(TypedDict):
     limit: int
-    form: str | None
+    form: Form
 
 
 class PlanOptions(RowOptions):

@@ -15,7 +15,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
 from nacre.cli.options import F, combine, command, form_option, yes_option
-from nacre.cli.ui.output import DATA, Column, print_items, print_record, print_table, put, say
+from nacre.cli.ui.output import DATA, Column, Form, print_items, print_record, print_table, put, say
 from nacre.cli.ui.prompts import confirm
 from nacre.cli.ui.records import count_column
 from nacre.errors import ConfigError, InvalidInput
@@ -49,7 +49,7 @@ def mcp_command(
     token_file: Path | None,
     names: tuple[str, ...],
     listing: bool,
-    form: str | None,
+    form: Form,
 ) -> None:
     """Serve this memory to agents over the Model Context Protocol.
 
@@ -109,7 +109,7 @@ def make_server(cli: CliContext, profile: str) -> tuple[Server[Any], StoreProvid
     return make_server(profile_named(profile), provider), provider
 
 
-def list_tools(profile: str, form: str | None) -> None:
+def list_tools(profile: str, form: Form) -> None:
     from nacre.mcp.profiles import profile_named
     from nacre.mcp.server import costs
 
@@ -159,7 +159,7 @@ add_event("session-end", "A session ends: keep what was said.")
 
 @command("status", hook_command)
 @form_option("text", "json")
-def status(cli: CliContext, form: str | None) -> None:
+def status(cli: CliContext, form: Form) -> None:
     """Show what is captured and injected, where it goes, and whether the helper runs."""
     from nacre.hooks.status import hook_status
 
@@ -260,7 +260,7 @@ def shell_environment(cli: CliContext) -> Mapping[str, str]:
 def install_command(
     cli: CliContext, client: str | None, listing: bool, project: bool, server_name: str, profile: str | None,
     hooks: bool, printing: bool, guidance: bool, write_guidance: bool, verify: bool, force: bool, yes: bool,
-    form: str | None,
+    form: Form,
 ) -> None:  # fmt: skip
     """Set this memory up in an agent's program: claude-code, claude-desktop, cursor, vscode, windsurf, codex,
     gemini-cli or opencode.
@@ -347,7 +347,7 @@ def require_hooks(installer: Installer) -> ClaudeCodeInstaller:
     return installer
 
 
-def list_clients(cli: CliContext, server_name: str, form: str | None) -> None:
+def list_clients(cli: CliContext, server_name: str, form: Form) -> None:
     from nacre.clients.registry import INSTALLERS
 
     installers = [make_installer(cli, client, project=False, server_name=server_name) for client in INSTALLERS]

@@ -9,7 +9,7 @@ import click
 from nacre.cli.cli_context import CliContext, configure_logging
 from nacre.cli.errors import StoreProblem
 from nacre.cli.options import command, dry_run_option, form_option, yes_option
-from nacre.cli.ui.output import Column, print_items, print_record, put, say
+from nacre.cli.ui.output import Column, Form, print_items, print_record, put, say
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.times import age
 from nacre.errors import WrongKey
@@ -49,7 +49,7 @@ def create(cli: CliContext, path: str | None) -> None:
 
 @command("list", backup_command)
 @form_option()
-def list_command(cli: CliContext, form: str | None) -> None:
+def list_command(cli: CliContext, form: Form) -> None:
     """List the copies of this store, newest first, and what earlier restores left beside it."""
     from nacre.lifecycle.backups import copies
 
@@ -68,7 +68,7 @@ def list_command(cli: CliContext, form: str | None) -> None:
 @click.argument("file")
 @key_option
 @form_option("text", "json")
-def verify_command(cli: CliContext, file: str, key: str | None, form: str | None) -> None:
+def verify_command(cli: CliContext, file: str, key: str | None, form: Form) -> None:
     """Read a copy from end to end, change nothing, and say what it holds. Ends with code 4 when it is damaged."""
     configure_logging(debug=cli.debug)
     copy = verified(cli.settings(), file, key)

@@ -10,7 +10,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import command, form_option
-from nacre.cli.ui.output import DATA, Column, print_table, say
+from nacre.cli.ui.output import DATA, Column, Form, print_table, say
 from nacre.cli.ui.prompts import progress_line
 from nacre.cli.ui.records import count_column
 
@@ -44,7 +44,7 @@ def recall(
     unit: Unit | None,
     limit: int | None,
     out: Path | None,
-    form: str | None,
+    form: Form,
 ) -> None:
     """Measure how often the right memory is found, by default and in four plain ways: grep, BM25, vectors, and RRF.
 
@@ -65,7 +65,7 @@ def recall(
     print_report(report, form)
 
 
-def print_report(report: Report, form: str | None) -> None:
+def print_report(report: Report, form: Form) -> None:
     from nacre.bench.metrics import MAIN
     from nacre.bench.report import rows
 

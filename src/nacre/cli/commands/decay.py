@@ -32,7 +32,7 @@ from nacre.cli.options import (
     shares_option,
     show_plan,
 )
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say, writes_unicode
+from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, put, say, writes_unicode
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import ROOMY, excerpt, headline, memory_record, short
 from nacre.cli.ui.times import age
@@ -181,7 +181,7 @@ def report_moved(moved: int, planned: int, where: str = "") -> None:
     "--compress-older-than",
     callback=days_option,
     metavar="LENGTH",
-    help="Also compress long texts unused for so long: 90d.",
+    help="Also compress long texts unused so long: 90d.",
 )
 @plan_options
 def retain_command(
@@ -295,9 +295,7 @@ def decay_command() -> None:
 @click.option("--weakest", is_flag=True, help="The weakest first.")
 @model_options
 @form_option()
-def scores(
-    cli: CliContext, limit: int, weakest: bool, model: str | None, decay_rate: float | None, form: str | None
-) -> None:
+def scores(cli: CliContext, limit: int, weakest: bool, model: str | None, decay_rate: float | None, form: Form) -> None:
     """List the decay scores of memories, the strongest first."""
     now = cli.now()
     with cli.open() as store:
@@ -337,7 +335,7 @@ def plot(
     days: float,
     importance: tuple[float, ...],
     output: Path | None,
-    form: str | None,
+    form: Form,
 ) -> None:
     """Plot how memories will fade if nobody uses them: those with these IDs, or examples."""
     if ids and importance:
@@ -446,7 +444,7 @@ def audit_command(
     unvalidated: bool,
     fade: bool,
     limit: int,
-    form: str | None,
+    form: Form,
 ) -> None:
     """List memories by confidence and source, the oldest first.
 
@@ -462,13 +460,11 @@ def audit_command(
         memories = audit(store, min_confidence=least, max_confidence=most, source=source, validated=validated)
         first = list(islice(memories, limit + 1 if limit else None))
         rows = list(audit_rows(store, first[: limit or None], cli.now(), fade=fade))
-    print_items(
-        rows,
-        audit_columns(cli.now()),
-        lambda each: {**memory_record(each.memory), "faded_to": each.worth},
-        form,
-        "No memory matches.",
-    )
+
+    def record(row: AuditRow) -> dict[str, object]:
+        return {**memory_record(row.memory), "faded_to": row.worth}
+
+    print_items(rows, audit_columns(cli.now()), record, form, "No memory matches.")
     if len(rows) < len(first):
         say("There are more; -n 0 lists them all.")
 

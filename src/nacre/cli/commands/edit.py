@@ -213,7 +213,7 @@ MINUS = "−"
 
 
 class NegativeAmountCommand(click.Command):
-    """`-0.1` is an amount here and no option; a mistyped option is still told as one."""
+    """`-0.1` is an amount here and no option; a mistyped option is still reported as one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, [MINUS + word[1:] if NEGATIVE.match(word) else word for word in args])
@@ -285,7 +285,7 @@ def restore(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
         memories = find_memories(store, ids)
         for memory in memories:
             if memory.status != "trashed":
-                raise NotFound(f"{short(memory.id)} is not in the trash; `nacre trash list` tells what is.")
+                raise NotFound(f"{short(memory.id)} is not in the trash; `nacre trash list` shows what is.")
             if is_redacted(memory):
                 raise Refused(f"{short(memory.id)} was redacted; its content is gone for good.")
         store.restore(*(memory.id for memory in memories), why=why)
@@ -294,10 +294,7 @@ def restore(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
 
 @command("empty", trash_command)
 @click.option(
-    "--older-than",
-    callback=days_option,
-    metavar="LENGTH",
-    help="In the trash for so long: 30d. The setting trash_days.",
+    "--older-than", callback=days_option, metavar="LENGTH", help="In the trash so long: 30d. The setting trash_days."
 )
 @click.option("--all", "everything", is_flag=True, help="Whatever is in the trash.")
 @yes_option

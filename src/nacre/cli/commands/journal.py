@@ -30,6 +30,7 @@ from nacre.cli.options import (
 from nacre.cli.ui.output import (
     DATA,
     Column,
+    Form,
     chosen_form,
     json_line,
     one_line,
@@ -111,7 +112,7 @@ def tail(
     limit: int,
     everything: bool,
     about: str | None,
-    form: str | None,
+    form: Form,
     **chosen: Unpack[EntryFilter],
 ) -> None:
     """Show the last operations, newest first, of all memories or of the one with this ID."""
@@ -133,7 +134,7 @@ journal_command.add_command(tail, "list")
 @command("show", journal_command)
 @click.argument("batch")
 @form_option("text", "json")
-def show(cli: CliContext, batch: str, form: str | None) -> None:
+def show(cli: CliContext, batch: str, form: Form) -> None:
     """Show one operation in full: every memory that it changed, field by field, before and after."""
     with cli.open() as store:
         try:
@@ -269,7 +270,7 @@ LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
 @click.argument("id")
 @time_options
 @form_option()
-def history_command(cli: CliContext, id: str, form: str | None, **times: Unpack[TimeOptions]) -> None:
+def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
     """Show every version of this memory, oldest first, and what changed when and why."""
     with cli.open() as store:
         history = store.history(resolve_id(store, id), **times)
@@ -355,7 +356,7 @@ class DiffLine(NamedTuple):
 @click.argument("earlier", metavar="WHEN")
 @click.argument("later", required=False, metavar="[WHEN]")
 @form_option()
-def diff_command(cli: CliContext, earlier: str, later: str | None, form: str | None) -> None:
+def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -> None:
     """Show what came (+), went (-) and changed (~) between two times, or since one.
 
     WHEN is 2h, 7d, a time, or a date (UTC). Of two dates both days count: from the first one's beginning to the second

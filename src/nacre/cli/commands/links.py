@@ -14,7 +14,18 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import find_memories, resolve_id, resolve_target
 from nacre.cli.options import F, combine, command, form_option, several_option, time_options, why_option, yes_option
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, print_rows, printable, put, say, writes_unicode
+from nacre.cli.ui.output import (
+    DATA,
+    Column,
+    Form,
+    print_data,
+    print_items,
+    print_rows,
+    printable,
+    put,
+    say,
+    writes_unicode,
+)
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.records import excerpt, headline, memory_record, short
 from nacre.model import Edge, Graph, Linked, Memory, Neighbor
@@ -31,9 +42,7 @@ if TYPE_CHECKING:
 @click.option("-w", "--weight", type=float, default=1.0, metavar="NUMBER", help="How strong the link is; 1 is plain.")
 @why_option
 @form_option("text", "tsv", "json")
-def link_command(
-    cli: CliContext, source: str, target: str, rel: str, weight: float, why: str, form: str | None
-) -> None:
+def link_command(cli: CliContext, source: str, target: str, rel: str, weight: float, why: str, form: Form) -> None:
     """Link the memory SOURCE to TARGET, and print the link.
 
     TARGET need not be there yet, unless the setting `strict_links` asks for it. `nacre relations` lists the
@@ -97,7 +106,7 @@ class Relation:
 @click.option("--add", metavar="NAME", help="Teach the store a relation, or confirm one that waits for review.")
 @click.option("--description", default="", metavar="TEXT", help="What the added relation means.")
 @form_option()
-def relations_command(cli: CliContext, add: str | None, description: str, form: str | None) -> None:
+def relations_command(cli: CliContext, add: str | None, description: str, form: Form) -> None:
     """List the relations that links can have, with what they mean; or add one."""
     if description and add is None:
         raise click.UsageError("--description says what --add NAME means; give both.")
@@ -130,7 +139,7 @@ def relation_meaning(known: Relation) -> str:
 @why_option
 @form_option()
 def prune_links_command(
-    cli: CliContext, below: float, walks: int, applied: bool, yes: bool, why: str, form: str | None
+    cli: CliContext, below: float, walks: int, applied: bool, yes: bool, why: str, form: Form
 ) -> None:
     """List very weak links, and with --apply remove them.
 
@@ -197,9 +206,7 @@ def walk_options(command: F) -> F:
 @click.option("-d", "--depth", type=click.IntRange(min=0), default=1, show_default=True, help="Links to walk at most.")
 @walk_options
 @form_option("ascii", "dot", "mermaid", "graphml", "html", "json")
-def graph_command(
-    cli: CliContext, ids: tuple[str, ...], depth: int, form: str | None, **walk: Unpack[WalkOptions]
-) -> None:
+def graph_command(cli: CliContext, ids: tuple[str, ...], depth: int, form: Form, **walk: Unpack[WalkOptions]) -> None:
     """Draw memories and the links between them; without an ID, the most linked ones of the space.
 
     \b
@@ -223,7 +230,7 @@ def graph_command(
         say(f"{count_of(len(result.nodes))}, {count_of(len(result.edges), 'link', 'links')}.")
 
 
-def draw_graph(graph: Graph, seeds: list[str], form: str | None) -> None:
+def draw_graph(graph: Graph, seeds: list[str], form: Form) -> None:
     from nacre.transfer.graph_formats import dot, graphml, html, mermaid
 
     plain = not writes_unicode()
@@ -327,7 +334,7 @@ def tree(graph: Graph, seeds: Sequence[str], *, plain: bool = False) -> Iterator
 @walk_options
 @form_option()
 def neighbors_command(
-    cli: CliContext, id: str, depth: int, include_hidden: bool, form: str | None, **walk: Unpack[WalkOptions]
+    cli: CliContext, id: str, depth: int, include_hidden: bool, form: Form, **walk: Unpack[WalkOptions]
 ) -> None:
     """List the memories that links lead to from the one with this ID, nearest first."""
     with cli.open() as store:
@@ -379,7 +386,7 @@ class PathStep:
 @walk_options
 @form_option()
 def path_command(
-    cli: CliContext, start: str, end: str, include_hidden: bool, form: str | None, **walk: Unpack[WalkOptions]
+    cli: CliContext, start: str, end: str, include_hidden: bool, form: Form, **walk: Unpack[WalkOptions]
 ) -> None:
     """Find a shortest path along links from the memory START to END. Ends with code 1 where there is none."""
     with cli.open() as store:

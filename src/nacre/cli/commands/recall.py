@@ -9,7 +9,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.options import command, filter_options, form_option, strategy_option
-from nacre.cli.ui.output import DATA, print_data, print_items, printable, put, say
+from nacre.cli.ui.output import DATA, Form, print_data, print_items, printable, put, say
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import hit_columns, hit_record, memory_record
 
@@ -44,7 +44,7 @@ def recall_command(
     k: int,
     touch: bool,
     explain: bool,
-    form: str | None,
+    form: Form,
     **options: Unpack[RecallOptions],
 ) -> None:
     """Find the memories that answer a question, best first."""
@@ -74,7 +74,7 @@ def pack_command(
     max_items: int,
     header: str | None,
     fence: bool,
-    form: str | None,
+    form: Form,
     **options: Unpack[RecallOptions],
 ) -> None:
     """Fit the best memories into a token budget, ready for a prompt."""

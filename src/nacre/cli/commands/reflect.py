@@ -54,7 +54,7 @@ class WatchedModel:
     "--min-cluster-size",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Fewer are no group. The setting reflect_min_cluster.",
+    help="At least so many. The setting reflect_min_cluster.",
 )
 @click.option(
     "--summarizer",

@@ -14,7 +14,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import find_memories
 from nacre.cli.options import command, form_option, global_options, limit_option, why_option
-from nacre.cli.ui.output import Column, one_line, print_items, printable, put, say
+from nacre.cli.ui.output import Column, Form, one_line, print_items, printable, put, say
 from nacre.cli.ui.prompts import END, count_of, key_reader, progress_line
 from nacre.cli.ui.records import (
     both_texts,
@@ -49,7 +49,7 @@ stale_option = click.option(
 @global_options
 @click.pass_context
 def review_command(
-    ctx: click.Context, kinds: tuple[str, ...], stale_days: float, limit: int, listed: bool, form: str | None
+    ctx: click.Context, kinds: tuple[str, ...], stale_days: float, limit: int, listed: bool, form: Form
 ) -> None:
     """Decide on review items, one by one: conflicts, unconfirmed or stale memories, new relations,
     and names that may be one.
@@ -133,7 +133,7 @@ def describe_item(item: ReviewItem) -> str:
 @why_option
 @form_option()
 def conflicts_command(
-    cli: CliContext, id: str | None, threshold: float | None, note: bool, why: str, form: str | None
+    cli: CliContext, id: str | None, threshold: float | None, note: bool, why: str, form: Form
 ) -> None:
     """Find memories that contradict, update or repeat each other; or the one with this ID. Worst first.
 

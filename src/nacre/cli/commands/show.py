@@ -14,6 +14,7 @@ from nacre.cli.lookup import find_memory_at
 from nacre.cli.options import TimeOptions, command, filter_options, form_option, limit_option, time_options
 from nacre.cli.ui.output import (
     Column,
+    Form,
     chosen_form,
     one_line,
     print_items,
@@ -72,7 +73,7 @@ class MemoryDetails:
 @click.argument("id")
 @time_options
 @form_option("text", "json")
-def show_command(cli: CliContext, id: str, form: str | None, **times: Unpack[TimeOptions]) -> None:
+def show_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
     """Show one memory in full, with its links and its history. The first characters of its ID suffice."""
     as_of = times["as_of"]
     with cli.open() as store:
@@ -167,7 +168,7 @@ def list_command(
     trashed: bool,
     archived: bool,
     superseded: bool,
-    form: str | None,
+    form: Form,
     **scope: Unpack[Scope],
 ) -> None:
     """List the newest memories, or those you filter for."""
@@ -191,7 +192,7 @@ StatsLine = tuple[str, str]
 
 @command("stats")
 @form_option()
-def stats_command(cli: CliContext, form: str | None) -> None:
+def stats_command(cli: CliContext, form: Form) -> None:
     """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
     with cli.open() as store:
         counted = store.stats()

@@ -8,7 +8,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import command, dry_run_option, form_option, why_option, yes_option
-from nacre.cli.ui.output import Column, print_items, say
+from nacre.cli.ui.output import Column, Form, print_items, say
 from nacre.cli.ui.prompts import confirm_by_name, count_of
 from nacre.cli.ui.records import count_column
 from nacre.errors import SpaceNotFound
@@ -32,7 +32,7 @@ def space_command() -> None:
 
 @command("list", space_command)
 @form_option()
-def list_command(cli: CliContext, form: str | None) -> None:
+def list_command(cli: CliContext, form: Form) -> None:
     """List the spaces, the empty ones that were created too, with what they are for."""
     with cli.open() as store:
         notes = store.space_notes()
@@ -41,13 +41,11 @@ def list_command(cli: CliContext, form: str | None) -> None:
         count_column("memories", lambda note: note.memories),
         Column("description", lambda note: note.description, wide=True),
     ]
-    print_items(
-        notes,
-        columns,
-        lambda note: {"space": note.name, "memories": note.memories, "description": note.description},
-        form,
-        EMPTY_STORE,
-    )
+
+    def record(note: SpaceNote) -> dict[str, object]:
+        return {"space": note.name, "memories": note.memories, "description": note.description}
+
+    print_items(notes, columns, record, form, EMPTY_STORE)
 
 
 @command("create", space_command)
@@ -150,7 +148,7 @@ Space = tuple[str, int]
 
 @command("spaces")
 @form_option()
-def spaces_command(cli: CliContext, form: str | None) -> None:
+def spaces_command(cli: CliContext, form: Form) -> None:
     """List the spaces of the store with the number of their memories."""
     with cli.open() as store:
         spaces = list(store.spaces().items())

@@ -16,7 +16,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused, StoreProblem
 from nacre.cli.options import F, command, created_options, form_option, why_option, yes_option
-from nacre.cli.ui.output import DATA, Column, print_data, print_table, say
+from nacre.cli.ui.output import DATA, Column, Form, print_data, print_table, say
 from nacre.cli.ui.prompts import confirm, count_of, progress_line
 from nacre.errors import ImportConflict
 
@@ -59,7 +59,7 @@ def include_option(what: str, help: str, *, default: bool = True) -> Callable[[F
 @click.option("--vectors/--no-vectors", default=True, help="With vectors, or smaller, to be computed again.")
 @click.option("--redact/--no-redact", default=True, help="Without what looks like a secret, or as it is kept.")
 @form_option("text", "json")
-def export_command(cli: CliContext, file: str, form: str | None, **chosen: Any) -> None:
+def export_command(cli: CliContext, file: str, form: Form, **chosen: Any) -> None:
     """Write memories to FILE, oldest first: everything in the space but the trash, unless you narrow it.
 
     A name that ends in .ahkai gets AI-Houkai's form, every other our own, which keeps all that a memory has. To a file
@@ -114,7 +114,7 @@ LINE_FORMATS = ("", "server-memory")  # an archive and that are read line by lin
 @yes_option
 @why_option
 def import_command(
-    cli: CliContext, words: tuple[str, ...], dry_run: bool, form: str | None, yes: bool, why: str, **how: Any
+    cli: CliContext, words: tuple[str, ...], dry_run: bool, form: Form, yes: bool, why: str, **how: Any
 ) -> None:
     """Import the memories of a file, or of stdin for `-`, into the space as one operation, or change nothing.
 
@@ -171,7 +171,7 @@ def run_import(store: MemoryStore, source: str, path: Path, **how: Any) -> Impor
             raise Refused(str(error)) from error
 
 
-def report_import(done: ImportSummary, form: str | None, deed: str, source: str = "") -> None:
+def report_import(done: ImportSummary, form: Form, deed: str, source: str = "") -> None:
     if form in DATA and deed != ANNOUNCED:
         print_data(asdict(done), form)
         return
@@ -199,7 +199,7 @@ Pair = tuple[str, str]
 @command("info")
 @click.argument("file", metavar="FILE|-")
 @form_option()
-def info_command(_cli: CliContext, file: str, form: str | None) -> None:
+def info_command(_cli: CliContext, file: str, form: Form) -> None:
     """Describe an archive without importing it: what it is, what it holds, and whether it is complete."""
     from nacre.transfer.read_archive import info
 

@@ -15,7 +15,7 @@ from nacre.cli.commands.review import QUIT, SKIP, Choice, ask_choice
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import find_by_id
 from nacre.cli.options import F, combine
-from nacre.cli.ui.output import DATA, Column, one_line, print_data, print_items, printable, put, say, shortened
+from nacre.cli.ui.output import DATA, Column, Form, one_line, print_data, print_items, printable, put, say, shortened
 from nacre.cli.ui.records import ROOMY, short
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput, MemoryNotFound
@@ -115,7 +115,7 @@ def parse_level(_ctx: click.Context, _option: click.Parameter, value: str | None
 # Output
 
 
-def print_answer(answer: Answer[T], form: str | None, show: Callable[[T], None]) -> None:
+def print_answer(answer: Answer[T], form: Form, show: Callable[[T], None]) -> None:
     """`show` prints for people and pipes; warnings go to stderr where the format has no place for them."""
     if form in ENVELOPES:
         print_data(answer.to_dict(), form)
@@ -127,7 +127,7 @@ def print_answer(answer: Answer[T], form: str | None, show: Callable[[T], None])
         show(answer.data)
 
 
-def print_list(answer: Answer[tuple[T, ...]], columns: Sequence[Column[T]], form: str | None, empty: str = "") -> None:
+def print_list(answer: Answer[tuple[T, ...]], columns: Sequence[Column[T]], form: Form, empty: str = "") -> None:
     """`empty` is what to tell a person when there are no items."""
     print_answer(answer, form, lambda items: print_items(items, columns, repr, form))
     if empty and not answer.data:
@@ -179,7 +179,7 @@ class Step:
     details: str = ""
 
 
-def is_interactive(form: str | None) -> bool:
+def is_interactive(form: Form) -> bool:
     """Whether a person can be asked."""
     return form is None and sys.stdin.isatty() and sys.stdout.isatty()
 

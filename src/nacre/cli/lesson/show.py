@@ -24,7 +24,7 @@ from nacre.cli.lesson.common import (
     terms_option,
 )
 from nacre.cli.options import F, combine, command, form_option, why_option
-from nacre.cli.ui.output import Column, printable, put, say, shortened
+from nacre.cli.ui.output import Column, Form, printable, put, say, shortened
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import short
 from nacre.cli.ui.times import age
@@ -77,7 +77,7 @@ def search_command(
     fresh: bool,
     expand: str | None,
     why: bool,
-    form: str | None,
+    form: Form,
     **filters: Unpack[LessonFilters],
 ) -> None:
     """Find the lessons that answer a question, best first."""
@@ -94,7 +94,7 @@ def search_command(
 @filter_options
 @limit_option(50)
 @form_option()
-def list_command(cli: CliContext, limit: int, form: str | None, **filters: Unpack[LessonFilters]) -> None:
+def list_command(cli: CliContext, limit: int, form: Form, **filters: Unpack[LessonFilters]) -> None:
     """List the newest lessons, or those that match filters."""
     with open_book(cli) as book:
         lessons = book.list(limit, **filters)
@@ -140,7 +140,7 @@ class LinkedLesson:
 @command("show")
 @click.argument("id")
 @form_option("text", "json")
-def show_command(cli: CliContext, id: str, form: str | None) -> None:
+def show_command(cli: CliContext, id: str, form: Form) -> None:
     """Show one lesson in full, with its links. The first characters of its ID suffice."""
     with open_book(cli) as book:
         memory = find_lesson(book, id)
@@ -196,7 +196,7 @@ def time_text(at: float | None, now: float) -> str:
 @click.option("--depth", type=click.IntRange(min=1), default=1, show_default=True, help="At most this many links away.")
 @terms_option("-r", "--relation", "relations", help="Along links of these relations only.")
 @form_option()
-def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, ...] | None, form: str | None) -> None:
+def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, ...] | None, form: Form) -> None:
     """List linked lessons, in both directions, nearest first."""
     with open_book(cli) as book:
         lesson = Lesson.of(find_lesson(book, id))
@@ -221,7 +221,7 @@ def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, 
 @click.option("-r", "--relation", default="related_to", show_default=True, metavar="NAME", help="How A relates to B.")
 @why_option
 @form_option("text", "json")
-def link_command(cli: CliContext, source: str, target: str, relation: str, why: str, form: str | None) -> None:
+def link_command(cli: CliContext, source: str, target: str, relation: str, why: str, form: Form) -> None:
     """Link one lesson to another: related_to, example_of, contradicts, supersedes, or a relation of your own.
 
     If A contradicts B, the confidence of B goes down by a level; if A supersedes B, A takes its place.
@@ -239,7 +239,7 @@ def link_command(cli: CliContext, source: str, target: str, relation: str, why: 
 @click.option("-r", "--relation", metavar="NAME", help="Only the link of this relation; all of them unless given.")
 @why_option
 @form_option("text", "json")
-def unlink_command(cli: CliContext, source: str, target: str, relation: str | None, why: str, form: str | None) -> None:
+def unlink_command(cli: CliContext, source: str, target: str, relation: str | None, why: str, form: Form) -> None:
     """Remove the links between two lessons that lead from A to B."""
     with open_book(cli) as book:
         a, b = (Lesson.of(find_lesson(book, id)) for id in (source, target))

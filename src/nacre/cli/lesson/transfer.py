@@ -13,7 +13,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lesson.common import find_lesson, open_book, print_answer, terms_option
 from nacre.cli.options import command, form_option
-from nacre.cli.ui.output import Column, escape_unsafe, print_items, say
+from nacre.cli.ui.output import Column, Form, escape_unsafe, print_items, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.lessons.document import FORMATS
 from nacre.lessons.import_plan import POLICIES
@@ -81,7 +81,7 @@ def export_command(
     help="Skip a lesson that exists, overwrite it, refuse the file, or overwrite it if the file's is newer.",
 )
 @form_option("text", "json")
-def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str, form: str | None) -> None:
+def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str, form: Form) -> None:
     """Read lessons from a file or stdin that `nacre lesson export` wrote, in one operation."""
     from_stdin = str(file) == "-"
     if from_stdin and sys.stdin.isatty():
@@ -106,7 +106,7 @@ def print_report(report: ImportReport, *, dry_run: bool) -> None:
 )
 @click.option("--lesson", "id", metavar="ID", help="This lesson only.")
 @form_option("text", "json")
-def reembed_command(cli: CliContext, everything: bool, id: str | None, form: str | None) -> None:
+def reembed_command(cli: CliContext, everything: bool, id: str | None, form: Form) -> None:
     """Compute the vectors of lessons again, with the current model.
 
     All vectors of a store come from one model, so another model means the whole store.
@@ -120,7 +120,7 @@ def reembed_command(cli: CliContext, everything: bool, id: str | None, form: str
 
 @command("stats")
 @form_option()
-def stats_command(cli: CliContext, form: str | None) -> None:
+def stats_command(cli: CliContext, form: Form) -> None:
     """Count lessons, tags, contexts and links, and lessons by confidence and by source."""
     with open_book(cli) as book:
         stats = book.stats()

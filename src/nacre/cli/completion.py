@@ -27,7 +27,7 @@ IDS = frozenset("id ids old new source target start end keep others about".split
 
 
 class CompletedType(click.ParamType):  # type: ignore[type-arg]
-    """Checks as the type that it stands for, and completes what the store knows."""
+    """Checks values as the type `kind` does, and completes what the store knows."""
 
     def __init__(self, kind: click.ParamType, asked: Completer) -> None:  # type: ignore[type-arg]
         self.name = kind.name

@@ -156,7 +156,7 @@ def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     set_value(file, key, value)
     say(f"{file} now sets {key}.")
     if is_plain_key(key, value):
-        say(f"The key lies in it as plain text; {key} can also be env:VARIABLE, file:PATH or keyring:NAME.")
+        say(f"The file holds the key as plain text; {key} can also be env:VARIABLE, file:PATH or keyring:NAME.")
     report_overridden(cli, key, file)
 
 
@@ -209,7 +209,7 @@ def edit(cli: CliContext, project: bool) -> None:
     before = file.read_text("utf-8") if file.is_file() else ""
     try:
         editor = cli.settings().editor
-    except ConfigError:  # in the very file that is to be mended
+    except ConfigError:  # in the very file that is to be corrected
         editor = ""
     after = edit_text(before, editor, extension=".toml")
     if after is None or after == before:

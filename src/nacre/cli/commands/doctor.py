@@ -92,7 +92,7 @@ def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
         with cli.open(model=True) as store, progress_line() as progress:
             say(f"Indexed {count_of(mend(store, findings, progress))} again.")
     except NacreError as error:
-        say(f"Could not be mended now: {error}")  # what is left is listed below, with the rest
+        say(f"Could not be repaired now: {error}")  # what is left is listed below, with the rest
     return examine_store(cli)
 
 
@@ -104,7 +104,7 @@ def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
     metavar="NAME",
     help="With this one instead of the settings'.",
 )
-@click.option("--restart", is_flag=True, help="Begin anew, where an interrupted one would be gone on with.")
+@click.option("--restart", is_flag=True, help="Begin again instead of continuing an interrupted run.")
 @location_options
 @click.pass_obj
 def reindex_command(cli: CliContext, restart: bool) -> None:

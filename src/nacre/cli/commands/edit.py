@@ -117,14 +117,14 @@ def merge_command(
         if not gone:
             raise UsageProblem("a memory cannot be merged with itself alone; name at least one other.")
         if dry_run:
-            say(f"{short(stays.id)} would stand for {', '.join(short(each.id) for each in gone)}; nothing was changed.")
+            say(f"{short(stays.id)} would replace {', '.join(short(each.id) for each in gone)}; nothing was changed.")
             return
         confirm_memories(
             f"Merge into {short(stays.id)}", gone, "`nacre undo` takes it back.", yes=yes or len(gone) == 1
         )
         merged = store.merge(stays.id, *(memory.id for memory in gone), text=said, why=why)
     replaced = ", ".join(short(each.id) for each in gone)
-    say(f"{short(merged.id)} ({excerpt(merged)}) now stands for {replaced}.", "`nacre undo` takes it back.")
+    say(f"{short(merged.id)} ({excerpt(merged)}) now replaces {replaced}.", "`nacre undo` takes it back.")
 
 
 @command("supersede")
@@ -136,7 +136,7 @@ def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     with cli.open() as store:
         (former,), (later,) = find_memories(store, [old]), find_memories(store, [new])
         store.supersede(former.id, later.id, why=why)
-    say(f"{short(later.id)} ({excerpt(later)}) now stands for {short(former.id)} ({excerpt(former)}).")
+    say(f"{short(later.id)} ({excerpt(later)}) now replaces {short(former.id)} ({excerpt(former)}).")
 
 
 @command("validate")
@@ -373,7 +373,7 @@ def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @yes_option
 def purge_command(cli: CliContext, ids: tuple[str, ...], yes: bool) -> None:
-    """Delete memories for good, in the journal too. `nacre forget` is the gentle way."""
+    """Delete memories for good, in the journal too. `nacre forget` only moves them to the trash."""
     with cli.open() as store:
         memories = find_memories(store, ids)
         confirm_memories("Purge", memories, "This is for good: nothing brings back what is purged.", yes=yes)

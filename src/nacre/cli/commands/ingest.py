@@ -35,7 +35,7 @@ class IngestedFile:
 
 @command("ingest")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(path_type=Path))
-@click.option("--format", "name", type=click.Choice(NAMES), help="The files' format; else each one tells it.")
+@click.option("--format", "name", type=click.Choice(NAMES), help="The files' format; else it is detected for each.")
 @click.option("--dry-run", is_flag=True, help="Say what would be stored, and store nothing.")
 @click.option("--include-tools", "tools", is_flag=True, help="Also what tools were asked and answered, and thoughts.")
 @click.option("-f", "form", type=click.Choice(FORMS), help="How to print what was done.")

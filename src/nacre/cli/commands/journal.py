@@ -182,9 +182,7 @@ def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> Non
     now = cli.now()
     days = cli.space_settings().journal_days if older_than is None else (now - since(older_than, now)) / DAY
     if older_than is None and days <= 0:
-        raise click.UsageError(
-            "The setting journal_days keeps the journal for ever; say --older-than 90d, for example."
-        )
+        raise click.UsageError("The setting journal_days keeps the journal forever; say --older-than 90d, for example.")
     confirm(
         f"Delete the journal entries before {iso(now - days * DAY)}? This is for good: they can no longer "
         "be undone, nor can the time before be asked about.",
@@ -360,7 +358,7 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -
     """Show what came (+), went (-) and changed (~) between two times, or since one.
 
     WHEN is 2h, 7d, a time, or a date (UTC). Of two dates both days count: from the first one's beginning to the second
-    one's end. What was purged since is not told.
+    one's end. What was purged since is not shown.
     """
     now = cli.now()
     if later is not None and since(earlier, now) > since(later, now):

@@ -163,7 +163,7 @@ def consolidate_command(
     """List short-term memories worth promoting, and with --apply promote them to the long term.
 
     Memories that say nearly the same form a group. What was felt, is new or is used counts; of each group the worthiest
-    is promoted and stands for the others.
+    is promoted and represents the others.
     """
     from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator, report_of
 

@@ -63,7 +63,7 @@ class MemoryDetails:
     history: list[JournalEntry]
 
     def waiting(self) -> list[str]:
-        """The ids of what it may not be true beside, until somebody decides."""
+        """The ids of memories that it conflicts with, until somebody decides."""
         noted = [link.to for link in self.memory.links if link.rel == CONFLICTS]
         noted += [edge.source for edge in self.inward if edge.rel == CONFLICTS]
         return [id for id in noted if id in self.near and is_current(self.near[id])] if is_current(self.memory) else []

@@ -26,7 +26,7 @@ EMPTY_STORE = "The store is empty; `nacre remember TEXT` stores a first memory."
 def space_command() -> None:
     """Create, copy, rename or delete a space.
 
-    Each operation stands in the journal of its space; `nacre --space NAME undo` takes it back.
+    Each operation is in the journal of its space; `nacre --space NAME undo` takes it back.
     """
 
 
@@ -112,12 +112,12 @@ def delete(cli: CliContext, name: str, purge: bool, dry_run: bool, yes: bool, wh
     """Move all memories of a space to its trash, or with --purge delete them for good. Asks for the name again."""
     with open_space(cli, name) as store:
         total = count_memories(store) if purge else store.count(**NOT_TRASHED)
-        deed = "be deleted for good" if purge else "move to the trash"
+        action = "be deleted for good" if purge else "move to the trash"
         if dry_run:
-            say(f"{count_of(total)} of {name} would {deed}; nothing was changed.")
+            say(f"{count_of(total)} of {name} would {action}; nothing was changed.")
             return
         final = "Not even `nacre undo` brings them back." if purge else "`nacre undo` takes it back."
-        confirm_by_name(f"{count_of(total)} of {name} will {deed}. {final}", name, yes=yes)
+        confirm_by_name(f"{count_of(total)} of {name} will {action}. {final}", name, yes=yes)
         gone = store.delete_space(purge=purge, why=why)
     if purge:
         say(f"Deleted {count_of(gone)} of {name} for good.")

@@ -105,7 +105,7 @@ LINE_FORMATS = ("", "server-memory")  # an archive and that are read line by lin
     show_default=True,
     help="What becomes of ids that are here already; newer takes what was changed later.",
 )
-@click.option("--regenerate-vectors", is_flag=True, help="Compute all vectors anew, whatever the file brings.")
+@click.option("--regenerate-vectors", is_flag=True, help="Compute all vectors again, whatever the file has.")
 @click.option(
     "--collection", "collections", multiple=True, metavar="NAME", help="Of chroma: this collection; may be repeated."
 )
@@ -171,8 +171,8 @@ def run_import(store: MemoryStore, source: str, path: Path, **how: Any) -> Impor
             raise Refused(str(error)) from error
 
 
-def report_import(done: ImportSummary, form: Form, deed: str, source: str = "") -> None:
-    if form in DATA and deed != ANNOUNCED:
+def report_import(done: ImportSummary, form: Form, verb: str, source: str = "") -> None:
+    if form in DATA and verb != ANNOUNCED:
         print_data(asdict(done), form)
         return
     unit = "line" if source in LINE_FORMATS else "row"
@@ -185,7 +185,7 @@ def report_import(done: ImportSummary, form: Form, deed: str, source: str = "") 
         f"{unit}s passed over": done.errors,
     }
     rest = ", ".join(f"{count:,} {what}" for what, count in parts.items() if count)
-    say(f"{deed} {count_of(done.imported + done.renamed)}{'; ' if rest else ''}{rest}.")
+    say(f"{verb} {count_of(done.imported + done.renamed)}{'; ' if rest else ''}{rest}.")
     faults = done.faults[:MOST_FAULTS]
     say(*(f"  {unit} {fault.line}: {fault.why}" for fault in faults))
     if done.errors > len(faults):

@@ -128,7 +128,7 @@ def print_answer(answer: Answer[T], form: Form, show: Callable[[T], None]) -> No
 
 
 def print_list(answer: Answer[tuple[T, ...]], columns: Sequence[Column[T]], form: Form, empty: str = "") -> None:
-    """`empty` is what to tell a person when there are no items."""
+    """`empty` is said when there are no items."""
     print_answer(answer, form, lambda items: print_items(items, columns, repr, form))
     if empty and not answer.data:
         say(empty)

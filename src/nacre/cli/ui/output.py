@@ -47,7 +47,7 @@ class Column(Generic[T]):
 def print_items(
     items: Sequence[T], columns: Sequence[Column[T]], record: Callable[[T], object], form: Form, empty: str = ""
 ) -> None:
-    """`empty` is what to tell a person when there are no items."""
+    """`empty` is said when there are no items."""
     chosen = chosen_form(form)
     table = [column for column in columns if column.only != "tsv"]
     if chosen in DATA:

@@ -127,13 +127,13 @@ def progress_line() -> Iterator[Progress | None]:
         yield None
         return
 
-    def tell(done: int, total: int, what: str) -> None:
+    def show(done: int, total: int, what: str) -> None:
         count = f": {done:,} of {total:,}, {100 * done // total} %" if total > 1 else " …"
         sys.stderr.write(f"{BACK_AND_ERASE}{what}{count}")
         sys.stderr.flush()
 
     try:
-        yield tell
+        yield show
     finally:
         sys.stderr.write(BACK_AND_ERASE)
         sys.stderr.flush()

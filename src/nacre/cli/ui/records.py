@@ -38,7 +38,7 @@ def excerpt(memory: Memory) -> str:
 
 
 def group_text(first: Memory, others: Sequence[Memory], beside: int) -> str:
-    """One memory, and below it those that it stands for, each on a line where `beside` characters are taken."""
+    """One memory, and below it those that it represents, each on a line where `beside` characters are taken."""
     room = max(SHORT, shutil.get_terminal_size().columns - beside - INDENT)
     lines = [f"  {short(memory.id)}  {shortened(headline(memory), room)}" for memory in others[:MOST_OTHERS]]
     more = [f"  and {len(others) - MOST_OTHERS:,} more"] if len(others) > MOST_OTHERS else []
@@ -175,7 +175,7 @@ def operation_reason(operation: Operation) -> str:
 
 
 def field_changes(entry: JournalEntry) -> dict[str, tuple[str, str]]:
-    """Every field that the entry tells of, as it was and as it became; times, which follow from the rest, last."""
+    """Every field that the entry changed, before and after; times last, as they follow from the rest."""
     before, after = entry.before or {}, entry.after or {}
     names = sorted(dict.fromkeys((*before, *after)), key=lambda name: name in TIMES)
     return {
@@ -186,7 +186,7 @@ def field_changes(entry: JournalEntry) -> dict[str, tuple[str, str]]:
 
 
 def field_text(name: str, value: Json) -> str:
-    """As `what`, `changes` and a difference write it: short enough to stand beside another."""
+    """Short enough to be printed beside another value."""
     if value is None or value in ("", [], {}):
         return NOTHING
     if name in TIMES:
@@ -220,7 +220,7 @@ REASONS = {
     "polarity": "one is for it, the other against",
     "negation_diff": "one denies the other",
     "opposites": "the words are opposites",
-    "substitution": "another word stands in its place",
+    "substitution": "another word is in its place",
     "numbers": "the numbers differ",
     "versions": "the versions differ",
     "dates": "the dates differ",
@@ -259,7 +259,7 @@ def conflict_reason(conflict: Conflict) -> str:
 
 def remedy(result: RememberResult, *, noted: bool) -> str:
     if result.action == "merged":
-        return f"Nothing was added: {short(result.memory.id)} stands for both; `nacre undo` takes that back."
+        return f"Nothing was added: {short(result.memory.id)} represents both; `nacre undo` takes that back."
     if result.action == "superseded":
         replaced = [short(each.b.id) for each in result.conflicts if each.kind != "duplicate"]
         return f"It took the place of {', '.join(replaced)}; `nacre undo` takes that back."

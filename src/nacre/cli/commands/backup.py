@@ -72,7 +72,16 @@ def verify_command(cli: CliContext, file: str, key: str | None, form: Form) -> N
     """Read a copy from end to end, change nothing, and say what it holds. Ends with code 4 when it is damaged."""
     configure_logging(debug=cli.debug)
     copy = verified(cli.settings(), file, key)
-    print_record(copy_record(file, copy), [f"{file} is whole: {copy_text(copy, cli.now())}."], form)
+    record = {
+        "file": file,
+        "schema": copy.schema,
+        "encrypted": copy.encrypted,
+        "bytes": copy.bytes_on_disk,
+        "last_at": None if copy.last_at is None else iso(copy.last_at),
+        "memories": copy.memories,
+        "spaces": copy.spaces,
+    }
+    print_record(record, [f"{file} is whole: {copy_text(copy, cli.now())}."], form)
 
 
 @command("restore", backup_command)
@@ -120,18 +129,6 @@ def copy_text(copy: Copy, now: float) -> str:
     written = f", last written {age(copy.last_at, now)}" if copy.last_at is not None else ""
     secret = ", encrypted" if copy.encrypted else ""
     return f"{count_of(copy.memories)} in {count_of(len(copy.spaces), 'space', 'spaces')}{written}{secret}"
-
-
-def copy_record(file: str, copy: Copy) -> dict[str, object]:
-    return {
-        "file": file,
-        "schema": copy.schema,
-        "encrypted": copy.encrypted,
-        "bytes": copy.bytes_on_disk,
-        "last_at": None if copy.last_at is None else iso(copy.last_at),
-        "memories": copy.memories,
-        "spaces": copy.spaces,
-    }
 
 
 def kind(stored: StoredCopy) -> str:

@@ -213,7 +213,19 @@ def retain_command(
         policy = RetentionPolicy(types=each_type, protect_types=shielded)
         retention = Retention(store, policy if types else RetentionPolicy(bounds, protect_types=shielded))
         plan = retention.plan(now)
-        show_plan(plan, leaving_columns(now), leaving_record, asked)
+        columns: list[Column[Leaving]] = [
+            Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
+            Column("to", lambda each: each.outcome),
+            Column("why", lambda each: each.why),
+            Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
+            Column("created", lambda each: iso(each.memory.created_at), lambda each: age(each.memory.created_at, now)),
+            Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
+        ]
+
+        def record(each: Leaving) -> dict[str, object]:
+            return {**memory_record(each.memory), "outcome": each.outcome, "why": each.why}
+
+        show_plan(plan, columns, record, asked)
         apply_retention(retention, plan, bounds, asked)
         if compress_older_than is not None:
             compress(store, compress_older_than, now, applied=asked["applied"])
@@ -250,21 +262,6 @@ def compress(store: MemoryStore, unused: float, now: float, *, applied: bool) ->
         say(f"Compressed {count_of(packed, 'long text', 'long texts')}; not a word of them changed.")
     else:
         say(f"Long texts unused for {unused:g} days would be compressed, not changed.")
-
-
-def leaving_columns(now: float) -> list[Column[Leaving]]:
-    return [
-        Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
-        Column("to", lambda each: each.outcome),
-        Column("why", lambda each: each.why),
-        Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
-        Column("created", lambda each: iso(each.memory.created_at), lambda each: age(each.memory.created_at, now)),
-        Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
-    ]
-
-
-def leaving_record(each: Leaving) -> dict[str, object]:
-    return {**memory_record(each.memory), "outcome": each.outcome, "why": each.why}
 
 
 EXAMPLES = (0.9, 0.5, 0.1)

@@ -280,10 +280,22 @@ def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOp
     elif chosen == "tsv":
         print_rows(history_rows(history))
     else:
-        print_items(history.versions, version_columns(), memory_record, "table")
+        versions_columns: list[Column[Memory]] = [
+            Column("id", lambda each: short(each.id), style="cyan"),
+            Column("held from", lambda each: minute_text(valid_from(each))),
+            Column("until", valid_until),
+            Column("version", headline, wide=True, wraps=True),
+        ]
+        print_items(history.versions, versions_columns, memory_record, "table")
         if history.transitions:
             sys.stdout.write("\n")
-        print_items(history.transitions, change_columns(cli.now()), transition_record, "table")
+        now = cli.now()
+        changes_columns: list[Column[Transition]] = [
+            Column("changed", lambda each: f"{minute_text(each.at)} ({age(each.at, now)})"),
+            Column("by", lambda each: f"{each.operation} {short(each.new)}", style="magenta"),
+            Column("what", value_change, wide=True, wraps=True),
+        ]
+        print_items(history.transitions, changes_columns, transition_record, "table")
 
 
 def transition_record(change: Transition) -> dict[str, object]:
@@ -308,15 +320,6 @@ def valid_from(version: Memory) -> float:
     return version.happened_at if version.valid_from is None else version.valid_from
 
 
-def version_columns() -> list[Column[Memory]]:
-    return [
-        Column("id", lambda each: short(each.id), style="cyan", only="table"),
-        Column("held from", lambda each: minute_text(valid_from(each)), only="table"),
-        Column("until", valid_until, only="table"),
-        Column("version", headline, wide=True, wraps=True, only="table"),
-    ]
-
-
 def valid_until(version: Memory) -> str:
     if version.status == "trashed":
         return "(in the trash)"
@@ -327,14 +330,6 @@ def valid_until(version: Memory) -> str:
 
 def minute_text(at: float) -> str:
     return iso(at)[:16].replace("T", " ")
-
-
-def change_columns(now: float) -> list[Column[Transition]]:
-    return [
-        Column("changed", lambda each: f"{minute_text(each.at)} ({age(each.at, now)})", only="table"),
-        Column("by", lambda each: f"{each.operation} {short(each.new)}", style="magenta", only="table"),
-        Column("what", value_change, wide=True, wraps=True, only="table"),
-    ]
 
 
 def value_change(change: Transition) -> str:

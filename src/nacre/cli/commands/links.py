@@ -20,6 +20,7 @@ from nacre.cli.ui.output import (
     Form,
     print_data,
     print_items,
+    print_record,
     print_rows,
     printable,
     put,
@@ -28,7 +29,7 @@ from nacre.cli.ui.output import (
 )
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.records import excerpt, headline, memory_record, short
-from nacre.model import Edge, Graph, Linked, Memory, Neighbor
+from nacre.model import Edge, Graph, Memory, Neighbor
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -53,25 +54,16 @@ def link_command(cli: CliContext, source: str, target: str, rel: str, weight: fl
         end = resolve_target(store, memory, target)
         linked = store.link(memory.id, end, rel, weight=weight, why=why)
         other = store.get(end)
-    show_link(memory, linked, other, form or ("text" if sys.stdout.isatty() else "tsv"))
-    report_link(linked, other)
-
-
-def show_link(memory: Memory, linked: Linked, other: Memory | None, form: str) -> None:
-    link = linked.link
-    if form in DATA:
-        record = {"source": memory.id, "target": link.to, "rel": link.rel, "weight": link.weight, "new": linked.new}
-        print_data(record, form)
-    elif form == "tsv":
+    link, chosen = linked.link, form or ("text" if sys.stdout.isatty() else "tsv")
+    if chosen == "tsv":
         print_rows([[memory.id, link.rel, link.to, f"{link.weight:g}"]])
     else:
         there = f"{short(link.to)} ({excerpt(other)})" if other else short(link.to)
-        put(printable(f"{short(memory.id)} ({excerpt(memory)}) {link.rel} → {there}"))
-
-
-def report_link(linked: Linked, other: Memory | None) -> None:
+        line = printable(f"{short(memory.id)} ({excerpt(memory)}) {link.rel} → {there}")
+        record = {"source": memory.id, "target": link.to, "rel": link.rel, "weight": link.weight, "new": linked.new}
+        print_record(record, [line], form)
     if other is None:
-        say(f"No memory {linked.link.to!r} is here yet; the link stays until it is.")
+        say(f"No memory {link.to!r} is here yet; the link stays until it is.")
     if not linked.new:
         say("This link exists already.")
     say(*linked.notes)
@@ -220,7 +212,9 @@ def graph_command(cli: CliContext, ids: tuple[str, ...], depth: int, form: Form,
         seeds = [resolve_id(store, id) for id in ids] or most_linked(store, walk["as_of"], walk["valid_at"])
         result = store.subgraph(seeds, depth=depth, **walk)
     if form in DATA:
-        print_data(graph_record(result), form)
+        nodes = [memory_record(memory) for memory in result.nodes.values()]
+        edges = [edge._asdict() for edge in result.edges]
+        print_data({"nodes": nodes, "edges": edges, "dangling": list(result.dangling)}, form)
     else:
         draw_graph(result, seeds, form)
     report_dangling(result.dangling)
@@ -250,14 +244,6 @@ def most_linked(store: MemoryStore, as_of: float | None, valid_at: float | None)
         counts[memory.id] += len(memory.links)
         counts.update(link.to for link in memory.links)
     return [id for id, count in counts.most_common() if count and id in there][:MOST_LINKED]
-
-
-def graph_record(graph: Graph) -> dict[str, object]:
-    return {
-        "nodes": [memory_record(memory) for memory in graph.nodes.values()],
-        "edges": [edge._asdict() for edge in graph.edges],
-        "dangling": list(graph.dangling),
-    }
 
 
 class Strokes(NamedTuple):

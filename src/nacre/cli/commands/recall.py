@@ -14,7 +14,6 @@ from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import hit_columns, hit_record, memory_record
 
 if TYPE_CHECKING:
-    from nacre.model import Pack
     from nacre.recall_options import RecallOptions
 
 
@@ -86,19 +85,10 @@ def pack_command(
             " ".join(words), token_budget=budget, max_items=max_items, header=header, fence=fence, **options
         )
     if form in DATA:
-        print_data(pack_record(packed), form)
+        items = [{**memory_record(item.memory), "score": item.score, "tokens": item.tokens} for item in packed.items]
+        size = {"used_tokens": packed.used_tokens, "budget": packed.budget, "truncated": packed.truncated}
+        print_data({"text": packed.text, "items": items, **size, "notes": list(packed.notes)}, form)
     elif packed.text:
         put(printable(packed.text))
     more = "; more did not fit." if packed.truncated else "."
     say(*packed.notes, f"{count_of(len(packed))}, {packed.used_tokens} of {packed.budget} tokens{more}")
-
-
-def pack_record(packed: Pack) -> dict[str, object]:
-    return {
-        "text": packed.text,
-        "items": [{**memory_record(item.memory), "score": item.score, "tokens": item.tokens} for item in packed.items],
-        "used_tokens": packed.used_tokens,
-        "budget": packed.budget,
-        "truncated": packed.truncated,
-        "notes": list(packed.notes),
-    }

@@ -16,7 +16,7 @@ from nacre.cli.ui.times import since as moment
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
 
 if TYPE_CHECKING:
-    from nacre.lifecycle.consolidation import ConsolidationConfig, ConsolidationReport, Consolidator, MemoryCluster
+    from nacre.lifecycle.consolidation import ConsolidationReport, Consolidator, MemoryCluster
     from nacre.lifecycle.reflection import Reflection, ReflectionEngine, Summarizer
     from nacre.protocols import LanguageModel
     from nacre.settings import Settings
@@ -207,7 +207,9 @@ def apply_consolidation(
 
     would = report_of(plan, clusters)
     if not plan:
-        say(nothing_promoted(would, engine.config))
+        few = f"Of {count_of(would.total_processed)} none is worth {engine.config.importance_threshold:g}."
+        none = f"Nothing in the short term is older than {engine.config.min_age_hours:g} h."
+        say(few if would.total_processed else none)
         return
     ends = "removed" if engine.hard else "superseded"
     question = (
@@ -217,12 +219,6 @@ def apply_consolidation(
     if confirm_plan(asked, consolidation_text(would, "would be promoted", ends), question if asks else ""):
         done = report_of(engine.apply(plan, why=asked["why"]), clusters)
         say(f"{consolidation_text(done, 'promoted', ends)}; `nacre undo --any` takes it back.")
-
-
-def nothing_promoted(report: ConsolidationReport, config: ConsolidationConfig) -> str:
-    if report.total_processed:
-        return f"Of {count_of(report.total_processed)} none is worth {config.importance_threshold:g}."
-    return f"Nothing in the short term is older than {config.min_age_hours:g} h."
 
 
 def consolidation_text(report: ConsolidationReport, promoted: str, ends: str) -> str:

@@ -144,13 +144,12 @@ def conflicts_command(
         with progress_line() as progress:
             matched = store.find_conflicts(asked, threshold=threshold, progress=progress)
         noted = store.note_conflicts(matched, why=why) if note and matched else 0
-    print_items(matched, conflict_columns(), conflict_record, form)
+    print_items(matched, conflict_columns(), conflict_record, form, "No conflicts found.")
     if not matched:
-        say("No conflicts found.")
-    elif note and not noted:
-        say("They wait already; `nacre review` settles them.")
-    elif note:
-        say(f"{count_of(noted, 'conflict waits', 'conflicts wait')} for a decision now; `nacre review` settles them.")
+        return
+    if note:
+        waiting = f"{count_of(noted, 'conflict waits', 'conflicts wait')} for a decision now"
+        say(f"{waiting if noted else 'They wait already'}; `nacre review` settles them.")
     else:
         say(f"{count_of(len(matched), 'conflict', 'conflicts')}; --note puts them into the queue of `nacre review`.")
 

@@ -82,7 +82,14 @@ def show_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptio
         inward = [edge for edge in around.edges if edge.target == memory.id]
         entries = store.journal(memory.id, until=as_of, limit=LAST_ENTRIES)
         details = MemoryDetails(memory, list(successors(store, memory, as_of)), around.nodes, inward, entries)
-    print_record(memory_details_record(details), memory_lines(details, cli.now()), form)
+    record = {
+        **memory_record(memory),
+        "chain": [newer.id for newer in details.successors],
+        "links_in": [edge._asdict() for edge in inward],
+        "waits_for_review": details.waiting(),
+        "journal": [entry_record(entry) for entry in entries],
+    }
+    print_record(record, memory_lines(details, cli.now()), form)
 
 
 def successors(store: MemoryStore, memory: Memory, as_of: float | None) -> Iterator[Memory]:
@@ -90,16 +97,6 @@ def successors(store: MemoryStore, memory: Memory, as_of: float | None) -> Itera
     while step is not None:
         yield step
         step = store.get(step.superseded_by, as_of=as_of) if step.superseded_by else None
-
-
-def memory_details_record(details: MemoryDetails) -> dict[str, object]:
-    return {
-        **memory_record(details.memory),
-        "chain": [newer.id for newer in details.successors],
-        "links_in": [edge._asdict() for edge in details.inward],
-        "waits_for_review": details.waiting(),
-        "journal": [entry_record(entry) for entry in details.history],
-    }
 
 
 def memory_lines(details: MemoryDetails, now: float) -> Iterator[str]:
@@ -196,12 +193,18 @@ def stats_command(cli: CliContext, form: Form) -> None:
     """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
     with cli.open() as store:
         counted = store.stats()
+    record = asdict(counted)
     columns: list[Column[StatsLine]] = [
         Column("what", lambda line: line[0], style="cyan"),
         Column("count", lambda line: line[1]),
     ]
+    rows = [(name.replace("_", " "), str(value)) for name, value in record.items() if not isinstance(value, dict)]
     drawn = chosen_form(form) == "table"
-    print_table(stats_totals(counted) if drawn else stats_lines(counted), columns, asdict(counted), form)
+    if not drawn:
+        rows += [(f"type {name}", str(count)) for name, count in counted.by_type.items()]
+        rows += [(f"tag {name}", str(count)) for name, count in counted.top_tags.items()]
+        rows += [(f"week {monday}", str(count)) for monday, count in counted.growth.items()]
+    print_table(rows, columns, record, form)
     if drawn:
         draw_stats(counted)
 
@@ -215,17 +218,3 @@ def draw_stats(stats: Stats) -> None:
     if stats.growth:
         first = next(iter(stats.growth))
         put(f"\nmemories a week since {first}\n  {sparkline(list(stats.growth.values()))}")
-
-
-def stats_totals(stats: Stats) -> list[StatsLine]:
-    plain = {name.replace("_", " "): value for name, value in asdict(stats).items() if not isinstance(value, dict)}
-    return [(name, str(value)) for name, value in plain.items()]
-
-
-def stats_lines(stats: Stats) -> list[StatsLine]:
-    return [
-        *stats_totals(stats),
-        *((f"type {name}", str(count)) for name, count in stats.by_type.items()),
-        *((f"tag {name}", str(count)) for name, count in stats.top_tags.items()),
-        *((f"week {monday}", str(count)) for monday, count in stats.growth.items()),
-    ]

@@ -195,15 +195,11 @@ def review_steps(steps: Sequence[Step]) -> None:
         choice = ask_choice((*step.choices, SKIP, QUIT))
         if choice is QUIT:
             break
-        if choice is not SKIP:
-            settled += apply_choice(step, choice)
+        if choice is SKIP:
+            continue
+        try:
+            say(step.apply(choice))
+            settled += 1
+        except (InvalidInput, MemoryNotFound) as error:
+            say(f"Nothing was decided: {error}")
     say(f"Settled {settled} of {len(steps)}." + (" `nacre undo` takes back the last." if settled else ""))
-
-
-def apply_choice(step: Step, choice: Choice) -> bool:
-    try:
-        say(step.apply(choice))
-    except (InvalidInput, MemoryNotFound) as error:
-        say(f"Nothing was decided: {error}")
-        return False
-    return True

@@ -104,7 +104,8 @@ def tags_command(
         if action is None:
             list_tags(book, form, counts=counts)
         elif know:
-            print_answer(book.know_tags(*know), form, print_known)
+            known = "They are known already."
+            print_answer(book.know_tags(*know), form, lambda new: say(f"Added: {', '.join(new)}." if new else known))
         elif pair is None:
             review_tags(book, form)
         elif action == "merge":
@@ -119,10 +120,6 @@ def tags_command(
             }
             relate, outcome = actions[action]
             print_outcome(relate(*pair), form, outcome.format(*pair))
-
-
-def print_known(new: tuple[str, ...]) -> None:
-    say(f"Added: {', '.join(new)}." if new else "They are known already.")
 
 
 def list_tags(book: LessonBook, form: Form, *, counts: bool) -> None:

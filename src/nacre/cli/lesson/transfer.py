@@ -19,7 +19,6 @@ from nacre.lessons.document import FORMATS
 from nacre.lessons.import_plan import POLICIES
 
 if TYPE_CHECKING:
-    from nacre.lessons.import_plan import ImportReport
     from nacre.lessons.lesson import LessonStats
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -88,16 +87,11 @@ def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str,
         raise click.UsageError("Name a FILE, or redirect one: nacre lesson import < lessons.json")
     with open_book(cli, model=True, make=True, dry_run=dry_run) as book:
         report = book.import_(sys.stdin.buffer if from_stdin else file, on_existing=on_existing, dry_run=dry_run)
-    print_answer(report, form, lambda done: print_report(done, dry_run=dry_run))
-
-
-def print_report(report: ImportReport, *, dry_run: bool) -> None:
-    counts = f"{report.new:,} new, {report.changed:,} changed, {report.skipped:,} unchanged"
-    if dry_run:
-        say(f"Would import: {counts}; run again without --dry-run.")
-    else:
-        undo = "; `nacre undo` takes it back" if report.new or report.changed else ""
-        say(f"Lessons: {counts}{undo}.")
+    done = report.data
+    counts = f"{done.new:,} new, {done.changed:,} changed, {done.skipped:,} unchanged"
+    undo = "; `nacre undo` takes it back" if done.new or done.changed else ""
+    outcome = f"Would import: {counts}; run again without --dry-run." if dry_run else f"Lessons: {counts}{undo}."
+    print_answer(report, form, lambda _: say(outcome))
 
 
 @command("reembed")

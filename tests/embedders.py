@@ -8,12 +8,16 @@ from hashlib import blake2b
 import numpy as np
 
 from nacre.errors import EmbeddingError
+from nacre.models.checked import PROBE
 from nacre.protocols import Vectors
 from nacre.text.tokens import words
 
 
 class WordBag:
-    """A bag of hashed words: texts that share words are near. Counts what it is asked to embed."""
+    """A bag of hashed words: texts that share words are near.
+
+    Lists what it is asked to embed, except for the text that is embedded only to compare.
+    """
 
     def __init__(self, dimensions: int = 64, *, token_limit: int = 64, identity: str = "") -> None:
         self.dimensions = dimensions
@@ -26,7 +30,7 @@ class WordBag:
         return [len(text.split()) for text in texts]
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        self.asked.extend(texts)
+        self.asked.extend(text for text in texts if text != PROBE)
         return np.stack([self._row(text) for text in texts] or [self._row("")])[: len(texts)]
 
     def _row(self, text: str) -> Vectors:

@@ -320,9 +320,9 @@ class ArchiveRefused(StorageError):
 
 
 class EmbeddingMismatch(StorageError, ValueError):
-    def __init__(self, stored: str, current: str) -> None:
+    def __init__(self, stored: str, current: str, difference: str = "") -> None:
         super().__init__(
-            f"This store was indexed with {stored!r}, but {current!r} is configured. "
+            f"This store was indexed with {stored!r}, but {current!r} is configured{difference}. "
             "Run `nacre reindex`, or configure the first model again."
         )
 

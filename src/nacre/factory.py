@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nacre.conflicts.candidates import ConflictFn, Judge
     from nacre.engine import Engine
     from nacre.engine.background import BackgroundCatchUp
+    from nacre.models.checked import CheckedEmbedder
     from nacre.remember.guard import Guard
     from nacre.storage.sqlite import Key
     from nacre.storage.sqlite.backup import Copy
@@ -327,13 +328,15 @@ def open_parts(
     check_mirror(settings, place)
     from nacre.engine import Engine
     from nacre.engine.background import BackgroundCatchUp
+    from nacre.models.checked import checked
 
-    opened, chosen = open_backend(place, settings), embedder_from(embedder, settings)
+    opened = open_backend(place, settings)
+    chosen = checked(embedder_from(embedder, settings), opened)
     return build_parts(options, opened, chosen, BackgroundCatchUp(Engine(opened, chosen, options.clock)), space)
 
 
 def build_parts(
-    options: StoreOptions, opened: Backend, embedder: Embedder, catch_up: BackgroundCatchUp, space: str
+    options: StoreOptions, opened: Backend, embedder: CheckedEmbedder, catch_up: BackgroundCatchUp, space: str
 ) -> StoreParts:
     from nacre.engine import Engine
     from nacre.engine.remember import check_policy

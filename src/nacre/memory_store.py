@@ -183,7 +183,7 @@ class MemoryStore(Closing):
 
     @property
     def embedder(self) -> Embedder:
-        return self._engine.embedder
+        return self._engine.embedder.inner
 
     @property
     def settings(self) -> Settings:
@@ -426,7 +426,7 @@ class MemoryStore(Closing):
         now = self._clock() if as_of is None else seconds(as_of)
         question, reader = make_query(query, k, ranking, self._filter(scope), now), self._at(as_of)
         reranker = self._parts.reranker if rerank else None
-        hits = recall(question, space=self.space, store=reader, embedder=self.embedder, reranker=reranker)
+        hits = recall(question, space=self.space, store=reader, embedder=self._engine.embedder, reranker=reranker)
         if touch and hits and as_of is None:
             ids = [hit.memory.id for hit in hits]
             self._store.touch(self.space, ids, now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nacre.cli.commands.graph import tree
+from nacre.cli.commands.links import tree
 from nacre.model import Edge, Graph, Memory
 
 

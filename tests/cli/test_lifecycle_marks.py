@@ -64,17 +64,19 @@ def test_a_range_that_is_none_is_reported(held: CommandLine, values: str) -> Non
     assert result.exit_code == 2 and "very-high, high-, 0.2-0.6" in result.stderr
 
 
-def test_fading_is_a_plan_then_one_act_that_undo_takes_back(held: CommandLine) -> None:
+def test_fading_is_a_plan_then_one_operation_that_undo_takes_back(held: CommandLine) -> None:
     before = operations(held)
     plan = held("fade")
     rows = [row.split("\t") for row in plan.stdout.splitlines()]
     assert {row[0] for row in rows} == {"firm", "middle", "weak"} and rows[0][0] == "weak"
     assert "3 memories are less certain now; --apply" in plan.stderr and operations(held) == before
     assert "0.90 → 0.2" in held.ok("fade", "-f", "table")
-    assert "Lowered the confidence of 3 memories; `nacre undo`" in held("fade", "--apply", "--why", "yearly").stderr
+    assert (
+        "Lowered the confidence of 3 memories; `nacre undo --any`" in held("fade", "--apply", "--why", "yearly").stderr
+    )
     assert operations(held) == before + 1 and held.json("show", "firm")["confidence"] == pytest.approx(0.225, abs=0.01)
     assert "Nothing is noticeably less certain" in held("fade").stderr
-    held.ok("undo")
+    held.ok("undo", "--any")
     assert held.json("show", "firm")["confidence"] == 0.9
 
 

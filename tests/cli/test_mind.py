@@ -76,7 +76,7 @@ def test_what_is_due_is_triggered_once_and_undo_takes_that_back(minded: CommandL
     (due,) = minded.json("mind", "due", "planner", "The budget is exceeded!")
     assert (due["action_on_trigger"], due["status"], due["priority"]) == ("send a message", "triggered", 2)
     assert "Nothing is due" in minded("mind", "due", "planner", "the budget again").stderr
-    minded.ok("undo", "--space", "planner")
+    minded.ok("undo", "--any", "--space", "planner")
     assert "send a message" in minded.ok("mind", "due", "planner", "budget", "-f", "table")
 
 
@@ -86,7 +86,7 @@ def test_episodes_are_consolidated_and_undo_takes_that_back(minded: CommandLine)
     assert result.exit_code == 0 and result.stdout.startswith("con_") and "nacre undo" in result.stderr
     assert len(minded.json("mind", "episodes", "planner")) == 1
     assert len(minded.json("mind", "episodes", "planner", "--compressed")) == 3
-    minded.ok("undo", "--space", "planner")
+    minded.ok("undo", "--any", "--space", "planner")
     assert len(minded.json("mind", "episodes", "planner")) == 3
 
 

@@ -63,7 +63,7 @@ def test_every_system_has_a_suite_in_its_own_words(named: dict[Path, list[str]],
     assert len(own & {*PARTS[system]}) >= len(PARTS[system]) / 2, f"tests/compat/{system} says little of {system}"
 
 
-def test_no_test_claims_what_nobody_asked_for(named: dict[Path, list[str]]) -> None:
+def test_no_test_claims_an_unknown_acceptance_line(named: dict[Path, list[str]]) -> None:
     wrong = {file.name: names for file in named if (names := [each for each in named[file] if not exists(each)])}
     assert wrong == {}
 

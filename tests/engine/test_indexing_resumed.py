@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from nacre import MemoryStore
+from nacre.models.checked import checked
 from nacre.protocols import Vectors
 from tests.embedders import WordBag
 
@@ -35,7 +36,7 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def with_embedder(store: MemoryStore, embedder: WordBag) -> MemoryStore:
-    store._engine = replace(store._engine, embedder=embedder)
+    store._engine = replace(store._engine, embedder=checked(embedder, store._engine.store))
     return store
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.errors import InvalidInput, UndoBlocked, UndoRefused
-from nacre.model import Link, Operation
+from nacre.model import JournalEntry, Link, Operation
 
 
 def content(store: MemoryStore) -> list[Memory]:
@@ -421,3 +421,62 @@ def test_an_undo_does_not_bring_back_a_link_to_a_memory_that_was_purged(filled: 
     filled.purge("b")
     filled.undo(unlinked)
     assert filled.get_many(["a"])[0].links == ()
+
+
+@pytest.fixture
+def many(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
+    """Ten memories of one operation, which takes four parts to undo."""
+    monkeypatch.setattr("nacre.engine.undo.PART", 3)
+    store.remember_many([{"text": f"text of {number}", "id": f"m{number}"} for number in range(10)])
+    return store
+
+
+def test_many_entries_are_undone_in_parts_as_one_operation(many: MemoryStore) -> None:
+    before = content(many)
+    undone = many.undo(why="too many")
+    assert content(many) == []
+    assert len(undone) == 10
+    assert {entry.operation.why.partition(": ")[2] for entry in many.journal(operation="undo")} == {"too many"}
+    many.undo(undone[0])
+    assert content(many) == before
+    assert many.health(thorough=True).problems == ()
+
+
+def test_many_entries_are_not_undone_in_part_when_a_later_operation_depends_on_one(many: MemoryStore) -> None:
+    created = many.journal()[0]
+    many.edit("m0", importance=0.9)
+    edited = many.journal()[0].operation
+    with pytest.raises(UndoBlocked, match="m0") as blocked:
+        many.undo(created)
+    assert blocked.value.later == (edited,)
+    assert len(content(many)) == 10
+    assert many.journal()[0].operation == edited
+    many.undo(created, cascade=True)
+    assert content(many) == []
+
+
+def test_an_undo_in_parts_that_is_overtaken_by_a_change_brings_everything_back(many: MemoryStore) -> None:
+    created = many.journal()[0]
+
+    class Sink:
+        def __call__(self, entries: Sequence[JournalEntry]) -> None:
+            if [entry.memory_id for entry in entries] == ["m9", "m8", "m7"]:
+                other.edit("m1", importance=0.9)
+
+        def scrub(self, space: str, ids: object) -> None: ...
+
+    other = many.as_actor("somebody")
+    many._engine = replace(many._engine, sink=Sink())
+    with pytest.raises(UndoBlocked, match="m1"):
+        many.undo(created)
+    assert {memory.id: memory.importance for memory in content(many)} == {
+        f"m{number}": 0.9 if number == 1 else 0.5 for number in range(10)
+    }
+
+
+def test_several_changes_of_one_memory_in_different_parts_are_undone_together(many: MemoryStore) -> None:
+    before = content(many)
+    for importance in (0.1, 0.2, 0.3, 0.4, 0.9):
+        many.bump("m0", to=importance)
+    many.undo(last=5)
+    assert content(many) == before

@@ -67,7 +67,7 @@ def test_an_unknown_tag_is_stored_with_a_warning_that_names_the_nearest() -> Non
     assert answer.suggestions["jra"] == ("jira",)
 
 
-def test_a_tag_that_stands_on_a_lesson_is_known_and_nobody_is_warned() -> None:
+def test_a_tag_that_a_lesson_has_is_known_and_gives_no_warning() -> None:
     book = new_book()
     book.learn("One", "text", tags=["jira"])
     assert book.learn("Two", "text", tags=["jira"]).warnings == ()

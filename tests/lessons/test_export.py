@@ -245,7 +245,7 @@ def test_the_newer_one_stays() -> None:
     assert book.get(id).data.content == "from later"  # type: ignore[union-attr]
 
 
-def test_overwriting_with_what_stands_is_no_operation() -> None:
+def test_overwriting_with_the_same_lesson_is_no_operation() -> None:
     book = full_book()
     operations = len(book.store.journal())
     book.recall("text", include_archived=True)

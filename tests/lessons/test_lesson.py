@@ -54,7 +54,7 @@ def test_a_normal_title_stays_as_it_is(title: str) -> None:
     assert normalize_title(once) == once
 
 
-def test_a_lesson_tells_its_level_and_what_stands_behind_it() -> None:
+def test_a_lesson_has_its_level_and_the_number_behind_it() -> None:
     lesson = Lesson.of(Memory("1", "text", type="lesson", confidence=0.61, status="archived", superseded_by="2"))
     rendered = lesson.to_dict()
     assert (rendered["confidence"], rendered["certainty"], rendered["archived"], rendered["superseded_by"]) == (
@@ -65,7 +65,7 @@ def test_a_lesson_tells_its_level_and_what_stands_behind_it() -> None:
     )
 
 
-def test_a_lesson_tells_its_times_in_iso_and_is_plain_json() -> None:
+def test_a_lesson_as_json_has_iso_times_and_plain_values() -> None:
     rendered = Lesson.of(Memory("1", "text", created_at=0.0, last_validated_at=86_400.0)).to_dict()
     assert (rendered["created_at"], rendered["last_validated_at"]) == ("1970-01-01T00:00:00Z", "1970-01-02T00:00:00Z")
     assert json.loads(json.dumps(rendered)) == rendered

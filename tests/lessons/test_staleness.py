@@ -47,7 +47,7 @@ def test_an_audit_finds_what_is_held_more_firmly_than_its_source_bears(book: Les
     assert titles(book.audit("high", "inferred")) == {"Daring", "Deep"}
 
 
-def test_an_audit_can_ask_for_what_nobody_validated(book: LessonBook) -> None:
+def test_an_audit_can_select_lessons_that_were_never_validated(book: LessonBook) -> None:
     one = learn(book, "One")
     learn(book, "Two")
     book.validate(one)
@@ -69,7 +69,7 @@ def test_the_evidence_stays_when_the_confidence_changes(book: LessonBook) -> Non
 
 
 @pytest.mark.accepts("L8.2", "L8.16")
-def test_a_lesson_that_nobody_looked_at_for_a_year_is_due_with_a_question(book: LessonBook, clock: ManualClock) -> None:
+def test_a_lesson_unchanged_for_a_year_is_due_for_review_with_a_question(book: LessonBook, clock: ManualClock) -> None:
     learn(book, "Old", confidence="high")
     clock.at += 400 * DAY
     learn(book, "New")

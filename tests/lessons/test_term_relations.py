@@ -42,7 +42,7 @@ def test_an_alias_of_an_alias_resolves_to_what_that_resolves_to(book: LessonBook
     assert book.store.vocabulary("tag") == {"projects": {"alias_of": "project"}, "proj": {"alias_of": "project"}}
 
 
-def test_an_alias_tells_which_lessons_still_have_it(book: LessonBook) -> None:
+def test_an_alias_reports_how_many_lessons_still_have_it(book: LessonBook) -> None:
     learn(book, "One", "js")
     assert book.alias_tag("js", "javascript").warnings == (
         "1 lessons still have 'js'; merge it into 'javascript' to change them.",
@@ -219,7 +219,7 @@ def test_merging_into_ones_own_alias_is_refused_in_one_sentence(book: LessonBook
         book.merge_tags("js", "javascript")
 
 
-def test_merging_what_nobody_has_is_refused_with_what_may_have_been_meant(book: LessonBook) -> None:
+def test_merging_an_unknown_tag_is_refused_with_a_suggestion(book: LessonBook) -> None:
     learn(book, "One", "javascript")
     with pytest.raises(InvalidInput, match="no tag 'javascritp'; did you mean 'javascript'"):
         book.merge_tags("javascritp", "js")

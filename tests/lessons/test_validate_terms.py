@@ -38,7 +38,7 @@ def test_a_value_that_is_described_anew_keeps_its_place(book: LessonBook) -> Non
     assert [(each.ordinal, each.description) for each in book.references("priority").data] == [(3, "first")]
 
 
-def test_a_table_that_nobody_made_is_empty(book: LessonBook) -> None:
+def test_an_unknown_table_is_empty(book: LessonBook) -> None:
     assert book.references("priority").data == ()
 
 

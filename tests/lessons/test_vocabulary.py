@@ -38,7 +38,7 @@ def test_a_source_that_is_confirmed_waits_no_longer(book: LessonBook) -> None:
     assert book.learn("Two", "It is so.", source="rumour").warnings == ()
 
 
-def test_confirming_what_nobody_named_is_refused_with_what_may_have_been_meant(book: LessonBook) -> None:
+def test_confirming_an_unknown_source_is_refused_with_a_suggestion(book: LessonBook) -> None:
     with pytest.raises(InvalidInput, match="There is no source 'testd'; did you mean 'tested'"):
         book.confirm_source("testd")
 

@@ -1,4 +1,4 @@
-"""Agents with a mind for the tests: on a clock that moves when it is told to, in memory and in a file."""
+"""Agents with a mind for the tests: on a clock that the test sets, in memory and in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiences to try things on, and a clock that moves when it is told to."""
+"""Experiences to try things on, and a clock that the test sets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Clock:
         self.at += days * 86_400
 
 
-def lived(
+def make_experience(
     context: str = "pruned the old apple tree",
     outcome: str = "it bore twice as much",
     type: ExperienceType = ExperienceType.SUCCESS,

@@ -38,7 +38,7 @@ SEMANTIC = (
     ("type", "texts"),
     [("procedural", PROCEDURAL), ("prospective", PROSPECTIVE), ("episodic", EPISODIC), ("semantic", SEMANTIC)],
 )
-def test_words_tell_the_type(type: str, texts: tuple[str, ...]) -> None:
+def test_words_decide_the_type(type: str, texts: tuple[str, ...]) -> None:
     assert {text: classify(text).type for text in texts} == dict.fromkeys(texts, type)
 
 
@@ -53,7 +53,7 @@ def test_the_concept_is_read_as_well() -> None:
 
 def test_the_answer_names_the_word_that_decided() -> None:
     result = classify("What HAPPENED at sea")
-    assert (result.word, result.reason) == ("HAPPENED", "«HAPPENED» tells what happened")
+    assert (result.word, result.reason) == ("HAPPENED", "«HAPPENED» reports an event")
     assert classify("The sea is wide").word == ""
 
 

@@ -125,7 +125,7 @@ def test_undo_takes_an_episode_back(mind: CognitiveMemory) -> None:
 
 
 @pytest.mark.accepts("A4.5")
-def test_the_oldest_episodes_become_one_summary_in_one_act(mind: CognitiveMemory) -> None:
+def test_the_oldest_episodes_become_one_summary_in_one_operation(mind: CognitiveMemory) -> None:
     ids = [mind.store_episode(f"step {number} went well", "s") for number in range(4)]
     before = operations(mind)
     made = mind.consolidate_episodes(batch_size=3)
@@ -228,7 +228,7 @@ def test_the_limit_takes_the_newest_observations(mind: CognitiveMemory) -> None:
 
 
 @pytest.mark.accepts("A4.2")
-def test_attention_makes_an_episode_and_a_tie_in_one_act(mind: CognitiveMemory) -> None:
+def test_attention_creates_an_episode_and_a_link_in_one_operation(mind: CognitiveMemory) -> None:
     id = mind.record_sensory("error", "out of memory in worker 3")
     before = operations(mind)
     episode = mind.attend_to_sensory(id, "second time today")
@@ -258,7 +258,7 @@ def test_attention_to_nothing_or_to_what_has_expired_is_none(mind: CognitiveMemo
     assert operations(mind) == before
 
 
-def test_what_has_expired_is_pruned_for_good_in_one_act(mind: CognitiveMemory, watch: Watch) -> None:
+def test_what_has_expired_is_pruned_for_good_in_one_operation(mind: CognitiveMemory, watch: Watch) -> None:
     for number in range(3):
         mind.record_sensory("log", f"passing line {number}", ttl_seconds=10)
     kept = mind.record_sensory("log", "a lasting line", ttl_seconds=100)
@@ -305,7 +305,7 @@ def test_slots_come_by_relevance_and_belong_to_their_task(mind: CognitiveMemory)
     assert id.startswith("wrk_") and mind.get_working("nothing") == []
 
 
-def test_a_full_task_gives_up_its_least_relevant_slot_in_one_act(mind: CognitiveMemory) -> None:
+def test_a_full_task_gives_up_its_least_relevant_slot_in_one_operation(mind: CognitiveMemory) -> None:
     for number in range(CAPACITY):
         mind.push_working("item", f"slot {number}", "task", relevance=float(number or 3))
     mind.push_working("item", "of another task", "other", relevance=0.0)
@@ -409,7 +409,7 @@ def test_the_native_retriever_asks_the_stores_own_recall(mind: CognitiveMemory) 
         mind.search_facts("ships", retriever="telepathy")
 
 
-def test_facts_that_resemble_each_other_are_tied_in_the_same_act(mind: CognitiveMemory) -> None:
+def test_similar_facts_are_linked_in_the_same_operation(mind: CognitiveMemory) -> None:
     old = mind.store_fact("Python version", "the service runs on Python 3.11")
     mind.store_fact("Lunch", "the Python of the zoo is fed on Thursdays, the service is free")
     before = operations(mind)
@@ -420,7 +420,7 @@ def test_facts_that_resemble_each_other_are_tied_in_the_same_act(mind: Cognitive
     assert mind.store.edges() == [] and len(mind.get_all_facts()) == 2
 
 
-def test_an_old_fact_is_tied_by_its_words_and_ties_stay_few(mind: CognitiveMemory) -> None:
+def test_an_old_fact_is_linked_by_its_words_and_links_stay_few(mind: CognitiveMemory) -> None:
     old = mind.store_fact("Boiler pressure", "the boiler needs 1.5 bar")
     for number in range(60):
         mind.store_fact(f"Room{number}", f"chair{number} stands beside table{number}")
@@ -431,7 +431,7 @@ def test_an_old_fact_is_tied_by_its_words_and_ties_stay_few(mind: CognitiveMemor
     assert len(mind.store.edges(out_of=[last])) == MAX_LINKS
 
 
-def test_a_fact_is_tied_to_the_episode_that_taught_it(mind: CognitiveMemory) -> None:
+def test_a_fact_is_linked_to_the_episode_that_taught_it(mind: CognitiveMemory) -> None:
     episode = mind.store_episode("read the manual", "reading")
     fact = mind.store_fact("Valve", "opens to the left", source_id=episode)
     loose = mind.store_fact("Pump", "is loud", source_id="a talk in March")
@@ -470,7 +470,7 @@ def test_a_recall_is_a_use_and_what_is_used_most_comes_first(mind: CognitiveMemo
     assert mind.recall_procedure("bake", limit=0) == []
 
 
-def test_a_use_is_no_act_and_stands_in_no_undos_way(mind: CognitiveMemory) -> None:
+def test_a_use_is_no_operation_and_does_not_block_an_undo(mind: CognitiveMemory) -> None:
     mind.store_procedure("bake bread", ["knead"])
     before = operations(mind)
     mind.recall_procedure("bread")
@@ -479,7 +479,7 @@ def test_a_use_is_no_act_and_stands_in_no_undos_way(mind: CognitiveMemory) -> No
     assert mind.recall_procedure("") == []
 
 
-def test_a_procedure_is_tied_to_the_episode_that_taught_it(mind: CognitiveMemory) -> None:
+def test_a_procedure_is_linked_to_the_episode_that_taught_it(mind: CognitiveMemory) -> None:
     episode = mind.store_episode("watched the baker", "visit")
     taught = mind.store_procedure("bake bread", ["knead"], source_id=episode)
     mind.store_procedure("bake cake", ["stir"], source_id="nobody")
@@ -496,7 +496,7 @@ def test_a_procedure_without_steps_is_its_name_and_steps_are_a_list(mind: Cognit
     assert mind.get_statistics()["procedural"] == 1
 
 
-def test_a_procedure_that_the_store_was_told_in_words_has_one_step(mind: CognitiveMemory) -> None:
+def test_a_procedure_stored_as_plain_text_has_one_step(mind: CognitiveMemory) -> None:
     mind.store.remember("Shake the bottle before pouring", type="procedural")
     (matches,) = mind.recall_procedure("bottle")
     assert (matches.name, matches.steps) == (matches.steps[0], ["Shake the bottle before pouring"])
@@ -525,7 +525,9 @@ def test_only_a_whole_word_triggers_and_a_common_one_does_not(mind: CognitiveMem
     assert len(mind.check_triggers("who is not?")) == 1
 
 
-def test_the_most_urgent_comes_first_and_all_are_triggered_in_one_act(mind: CognitiveMemory, watch: Watch) -> None:
+def test_the_most_urgent_comes_first_and_all_are_triggered_in_one_operation(
+    mind: CognitiveMemory, watch: Watch
+) -> None:
     for description, priority in (("low", 1), ("high", 9), ("also low", 1)):
         watch.now += 1
         mind.store_prospective(description, "deploy", "look", priority=priority)

@@ -14,7 +14,7 @@ from nacre.memory_store import MemoryStore
 from nacre.minds.connector import MemoryConnector
 from nacre.minds.experience import ExperienceType
 from nacre.minds.experience_store import ExperienceStore
-from tests.minds.experience_factory import lived
+from tests.minds.experience_factory import make_experience
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def hashing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("backend", ["sqlite", "kuzu"])
 def test_either_backend_is_the_one_engine(tmp_path: Path, backend: str) -> None:
     with MemoryConnector("planner", tmp_path / "new" / "folder", backend=backend) as connector:
-        id = connector.store_experience(lived())
+        id = connector.store_experience(make_experience())
     assert [each.name for each in (tmp_path / "new" / "folder").iterdir()] == ["nacre.db"]
     assert MemoryConnector("planner", tmp_path / "new" / "folder").retrieve_experiences()[0].experience_id == id
 
@@ -37,7 +37,7 @@ def test_the_usual_bounds_are_known() -> None:
 
 def test_without_a_folder_the_agent_is_a_space_of_the_configured_store() -> None:
     with MemoryConnector("planner") as connector:
-        connector.store_experience(lived())
+        connector.store_experience(make_experience())
         assert connector.storage_path is None
     assert MemoryStore(space="planner").count() == 1
 
@@ -62,16 +62,16 @@ def test_an_unknown_backend_is_a_value_error(tmp_path: Path) -> None:
 
 def test_agents_in_one_file_do_not_see_each_other(tmp_path: Path) -> None:
     one, other = MemoryConnector("planner", tmp_path), MemoryConnector("tester", tmp_path)
-    one.store_experience(lived("mine"))
+    one.store_experience(make_experience("mine"))
     assert other.retrieve_experiences() == [] == other.search("mine")
     assert other.get_statistics()["total_experiences"] == 0
 
 
 def test_they_come_back_newest_first_by_type_and_confidence(tmp_path: Path) -> None:
     connector = MemoryConnector("planner", tmp_path)
-    connector.store_experience(lived("old", days_ago=2, confidence=0.9))
-    connector.store_experience(lived("failed", type=ExperienceType.FAILURE, days_ago=1))
-    connector.store_experience(lived("new", confidence=0.4))
+    connector.store_experience(make_experience("old", days_ago=2, confidence=0.9))
+    connector.store_experience(make_experience("failed", type=ExperienceType.FAILURE, days_ago=1))
+    connector.store_experience(make_experience("new", confidence=0.4))
     assert [each.context for each in connector.retrieve_experiences()] == ["new", "failed", "old"]
     assert [each.context for each in connector.retrieve_experiences(limit=1)] == ["new"]
     assert [each.context for each in connector.retrieve_experiences(10, ExperienceType.FAILURE)] == ["failed"]
@@ -94,7 +94,7 @@ def test_a_closed_connector_says_so(tmp_path: Path) -> None:
 def test_a_store_that_is_lent_stays_open_and_must_be_the_agents() -> None:
     lent = MemoryStore(":memory:", space="planner")
     with MemoryConnector("planner", store=lent) as connector:
-        connector.store_experience(lived())
+        connector.store_experience(make_experience())
     assert lent.count() == 1
     with pytest.raises(ValueError, match="space"):
         MemoryConnector("tester", store=lent)
@@ -105,7 +105,7 @@ def test_four_threads_write_ten_experiences_each(tmp_path: Path) -> None:
 
     def write(thread: int) -> None:
         for n in range(10):
-            connector.store_experience(lived(f"thread {thread} case {n}"))
+            connector.store_experience(make_experience(f"thread {thread} case {n}"))
 
     threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
     for each in threads:
@@ -117,7 +117,7 @@ def test_four_threads_write_ten_experiences_each(tmp_path: Path) -> None:
 
 def test_another_process_is_heard_of_at_the_next_question(tmp_path: Path) -> None:
     here = ExperienceStore("planner", storage_path=tmp_path)
-    here.add(lived("here"))
+    here.add(make_experience("here"))
     assert here.get_statistics()["total_experiences"] == 1
     program = (
         "from nacre.minds.experience_store import ExperienceStore; from nacre.minds.experience import Experience,"

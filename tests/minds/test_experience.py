@@ -10,21 +10,21 @@ import pytest
 
 from nacre.memory_store import MemoryStore
 from nacre.minds.experience import Experience, ExperienceType, experience_of, make_id, memory_fields
-from tests.minds.experience_factory import NOON, lived
+from tests.minds.experience_factory import NOON, make_experience
 
 
-def test_the_id_tells_the_second_and_six_digits_of_the_content() -> None:
-    assert re.fullmatch(r"exp_20260601_120000_[0-9a-f]{6}", lived().experience_id)
+def test_the_id_contains_the_second_and_six_digits_of_the_content_hash() -> None:
+    assert re.fullmatch(r"exp_20260601_120000_[0-9a-f]{6}", make_experience().experience_id)
 
 
 def test_the_same_experience_has_the_same_id_and_another_instant_another() -> None:
-    assert lived() == lived()
+    assert make_experience() == make_experience()
     later = Experience(ExperienceType.SUCCESS, "a", "b", 0.5, NOON + timedelta(microseconds=1))
     assert later != Experience(ExperienceType.SUCCESS, "a", "b", 0.5, NOON)
 
 
 def test_experiences_are_equal_by_their_id_alone() -> None:
-    one, other = lived(), lived("sowed late", "nothing came")
+    one, other = make_experience(), make_experience("sowed late", "nothing came")
     assert one != other
     other.experience_id = one.experience_id
     assert one == other and len({one, other}) == 1
@@ -36,7 +36,7 @@ def test_the_timestamp_is_now_unless_it_is_given() -> None:
     assert before <= Experience(ExperienceType.INSIGHT, "a", "b", 1).timestamp <= datetime.now()
 
 
-def test_none_stands_for_what_is_not_given() -> None:
+def test_none_means_the_default() -> None:
     values: Any = None
     bare = Experience(ExperienceType.INSIGHT, "a", "b", 1, values, values, values, values)
     assert isinstance(bare.timestamp, datetime)
@@ -98,7 +98,7 @@ def test_the_longest_texts_are_taken() -> None:
 
 
 def test_a_dictionary_and_back_changes_nothing() -> None:
-    one = lived("a", "b", ExperienceType.INSIGHT, tags=["soil"], count=5, deep={"er": [1]})
+    one = make_experience("a", "b", ExperienceType.INSIGHT, tags=["soil"], count=5, deep={"er": [1]})
     result = one.to_dict()
     assert result["experience_type"] == "insight" and result["timestamp"] == "2026-06-01T12:00:00"
     assert vars(Experience.from_dict(result)) == vars(one)
@@ -136,4 +136,4 @@ def test_it_comes_back_from_a_memory_exactly_as_it_was(timestamp: datetime) -> N
 
 
 def test_another_attempt_at_an_id_gives_another_one() -> None:
-    assert len({make_id(lived(), attempt) for attempt in range(8)}) == 8
+    assert len({make_id(make_experience(), attempt) for attempt in range(8)}) == 8

@@ -11,7 +11,7 @@ from nacre.errors import QuotaExceeded
 from nacre.minds.connector import Ledger
 from nacre.minds.experience import Experience, ExperienceType
 from nacre.minds.experience_store import ExperienceStore
-from tests.minds.experience_factory import AGENT, Clock, lived, opened
+from tests.minds.experience_factory import AGENT, Clock, make_experience, opened
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def contexts(results: list[Experience]) -> list[str]:
 
 def test_what_is_added_is_found_again_whole(path: str, clock: Clock) -> None:
     store = opened(path, clock)
-    one = lived(tags=["trees"], kilos=31)
+    one = make_experience(tags=["trees"], kilos=31)
     assert store.add(one) == one.experience_id
     (matches,) = store.search("apple")
     assert vars(matches) == vars(one)
@@ -40,7 +40,7 @@ def test_what_is_added_is_found_again_whole(path: str, clock: Clock) -> None:
 def test_no_words_mean_all_and_the_newest_come_first(path: str, clock: Clock) -> None:
     store = opened(path, clock)
     for days in (3, 1, 2):
-        store.add(lived(f"day {days}", days_ago=days))
+        store.add(make_experience(f"day {days}", days_ago=days))
     assert contexts(store.search("")) == ["day 1", "day 2", "day 3"]
     assert contexts(store.search("", limit=2)) == ["day 1", "day 2"]
     assert store.search("", limit=0) == []
@@ -48,9 +48,9 @@ def test_no_words_mean_all_and_the_newest_come_first(path: str, clock: Clock) ->
 
 def test_words_are_found_in_any_form_in_context_and_outcome(path: str, clock: Clock) -> None:
     store = opened(path, clock)
-    store.add(lived("missing labels in seed boxes", "sorted them"))
-    store.add(lived("watered", "the labelling ran"))
-    store.add(lived("dug", "found a stone"))
+    store.add(make_experience("missing labels in seed boxes", "sorted them"))
+    store.add(make_experience("watered", "the labelling ran"))
+    store.add(make_experience("dug", "found a stone"))
     assert set(contexts(store.search("label"))) == {"missing labels in seed boxes", "watered"}
     assert contexts(store.search("labelled boxes")) == ["missing labels in seed boxes"]
     assert store.search("label stone") == []
@@ -59,8 +59,8 @@ def test_words_are_found_in_any_form_in_context_and_outcome(path: str, clock: Cl
 def test_type_and_confidence_narrow_a_search(path: str, clock: Clock) -> None:
     store = opened(path, clock)
     for sure in (0.5, 0.8, 0.95):
-        store.add(lived(f"case {sure}", confidence=sure))
-    store.add(lived("case of failure", type=ExperienceType.FAILURE, confidence=0.9))
+        store.add(make_experience(f"case {sure}", confidence=sure))
+    store.add(make_experience("case of failure", type=ExperienceType.FAILURE, confidence=0.9))
     assert contexts(store.search("case", ExperienceType.FAILURE)) == ["case of failure"]
     assert len(store.search("case", min_confidence=0.8)) == 3
     with pytest.raises(ValueError, match="from 0 to 1"):
@@ -69,7 +69,9 @@ def test_type_and_confidence_narrow_a_search(path: str, clock: Clock) -> None:
 
 def test_common_words_still_give_exactly_the_newest_that_hold_them_all(clock: Clock) -> None:
     store = opened(":memory:", clock)
-    drafts = [lived(f"weeding bed {n}", "roses" if n in (7, 300) else "herbs", days_ago=n / 100) for n in range(450)]
+    drafts = [
+        make_experience(f"weeding bed {n}", "roses" if n in (7, 300) else "herbs", days_ago=n / 100) for n in range(450)
+    ]
     store.store.write("import", new=[store._draft(each) for each in drafts])
     assert contexts(store.search("weeding bed", limit=3)) == ["weeding bed 0", "weeding bed 1", "weeding bed 2"]
     assert contexts(store.search("weeding roses")) == ["weeding bed 7", "weeding bed 300"]
@@ -79,46 +81,46 @@ def test_common_words_still_give_exactly_the_newest_that_hold_them_all(clock: Cl
 def test_other_memories_of_the_agent_are_no_experiences(path: str, clock: Clock) -> None:
     store = opened(path, clock)
     store.store.remember("the apple tree is old")
-    store.add(lived())
+    store.add(make_experience())
     assert len(store.search("apple")) == len(store.search("")) == store.get_statistics()["total_experiences"] == 1
 
 
 @pytest.mark.accepts("A5.4")
-def test_equal_texts_are_told_and_both_kept(path: str, clock: Clock) -> None:
+def test_equal_texts_are_reported_and_both_stored(path: str, clock: Clock) -> None:
     store = opened(path, clock)
-    first = store.add_result(lived(days_ago=1))
-    second = store.add_result(lived())
+    first = store.add_result(make_experience(days_ago=1))
+    second = store.add_result(make_experience())
     assert first.duplicates == () and second.duplicates == (first.experience_id,)
     assert len(store.search("apple")) == 2
-    assert store.find_duplicates(lived()) == store.search("")[1:]
+    assert store.find_duplicates(make_experience()) == store.search("")[1:]
 
 
 def test_an_equal_text_of_another_type_or_another_end_is_no_duplicate(path: str, clock: Clock) -> None:
     store = opened(path, clock)
-    store.add(lived())
-    assert store.add_result(lived(type=ExperienceType.FAILURE)).duplicates == ()
-    assert store.add_result(lived(outcome="it bore half as much")).duplicates == ()
+    store.add(make_experience())
+    assert store.add_result(make_experience(type=ExperienceType.FAILURE)).duplicates == ()
+    assert store.add_result(make_experience(outcome="it bore half as much")).duplicates == ()
 
 
 @pytest.mark.accepts("A5.4")
 def test_with_dedup_the_standing_one_is_given_back(path: str, clock: Clock) -> None:
     store = opened(path, clock, dedup=True)
-    first = store.add(lived("!!!", "???", days_ago=2))
-    again = store.add_result(lived("!!!", "???"))
+    first = store.add(make_experience("!!!", "???", days_ago=2))
+    again = store.add_result(make_experience("!!!", "???"))
     assert (again.experience_id, again.stored) == (first, False)
     assert len(store.search("")) == 1
 
 
 def test_the_same_experience_twice_is_one(path: str, clock: Clock) -> None:
     store = opened(path, clock)
-    assert store.add(lived()) == store.add(lived())
-    assert store.add_result(lived()).stored is False
+    assert store.add(make_experience()) == store.add(make_experience())
+    assert store.add_result(make_experience()).stored is False
     assert len(store.search("")) == 1
 
 
 def test_two_that_share_an_id_are_kept_under_two(path: str, clock: Clock) -> None:
     store = opened(path, clock)
-    one, other = lived(), lived("sowed late", "nothing came")
+    one, other = make_experience(), make_experience("sowed late", "nothing came")
     other.experience_id = one.experience_id
     assert store.add(other) != store.add(one)
     assert len(store.search("")) == 2
@@ -127,8 +129,8 @@ def test_two_that_share_an_id_are_kept_under_two(path: str, clock: Clock) -> Non
 def test_only_the_newest_stay_and_one_act_takes_the_rest(path: str, clock: Clock) -> None:
     store = opened(path, clock, max_experiences=3)
     for days in (5, 4, 3):
-        store.add(lived(f"day {days}", days_ago=days))
-    done = store.add_result(lived("day 2", days_ago=2))
+        store.add(make_experience(f"day {days}", days_ago=days))
+    done = store.add_result(make_experience("day 2", days_ago=2))
     assert contexts(store.search("")) == ["day 2", "day 3", "day 4"]
     assert [store.store.get(id).title for id in done.left] == ["day 5"]  # type: ignore[union-attr]
     assert [store.store.get(id).status for id in done.left] == ["trashed"]  # type: ignore[union-attr]
@@ -138,25 +140,25 @@ def test_only_the_newest_stay_and_one_act_takes_the_rest(path: str, clock: Clock
 
 def test_one_that_is_older_than_all_that_may_stay_goes_to_the_trash_itself(path: str, clock: Clock) -> None:
     store = opened(path, clock, max_experiences=1)
-    store.add(lived("new"))
-    done = store.add_result(lived("old", days_ago=9))
+    store.add(make_experience("new"))
+    done = store.add_result(make_experience("old", days_ago=9))
     assert done.left == (done.experience_id,)
     assert contexts(store.search("")) == ["new"]
 
 
 def test_what_has_grown_too_old_leaves(path: str, clock: Clock) -> None:
     store = opened(path, clock, max_age_days=30)
-    store.add(lived("old", days_ago=10))
-    store.add(lived("new"))
+    store.add(make_experience("old", days_ago=10))
+    store.add(make_experience("new"))
     clock.pass_days(25)
-    store.add(lived("newest"))
+    store.add(make_experience("newest"))
     assert set(contexts(store.search(""))) == {"new", "newest"}
 
 
 def test_one_that_was_too_old_from_the_start_is_not_seen(path: str, clock: Clock) -> None:
     store = opened(path, clock, max_age_days=30)
-    store.add(lived("new"))
-    store.add(lived("too old", days_ago=31))
+    store.add(make_experience("new"))
+    store.add(make_experience("too old", days_ago=31))
     assert contexts(store.search("")) == ["new"]
 
 
@@ -165,17 +167,17 @@ def test_a_sure_pattern_outlives_the_bounds_and_a_doubtful_one_does_not(
     path: str, clock: Clock, bounds: dict[str, int]
 ) -> None:
     store = opened(path, clock, **bounds)
-    store.add(lived("sure", type=ExperienceType.PATTERN, confidence=0.8, days_ago=60))
-    store.add(lived("doubtful", type=ExperienceType.PATTERN, confidence=0.79, days_ago=60))
+    store.add(make_experience("sure", type=ExperienceType.PATTERN, confidence=0.8, days_ago=60))
+    store.add(make_experience("doubtful", type=ExperienceType.PATTERN, confidence=0.79, days_ago=60))
     for n in range(3):
-        store.add(lived(f"day {n}", days_ago=n))
+        store.add(make_experience(f"day {n}", days_ago=n))
     assert "sure" in contexts(store.search("")) and "doubtful" not in contexts(store.search(""))
 
 
-def test_clean_up_does_all_that_is_due_in_one_act(path: str, clock: Clock) -> None:
+def test_clean_up_does_all_that_is_due_in_one_operation(path: str, clock: Clock) -> None:
     store = opened(path, clock)
     for n in range(4):
-        store.add(lived(f"day {n}", "word " * 150, days_ago=n))
+        store.add(make_experience(f"day {n}", "word " * 150, days_ago=n))
     clock.pass_days(31)
     store.max_age_days = 33
     done = store.clean_up()
@@ -188,13 +190,13 @@ def test_clean_up_does_all_that_is_due_in_one_act(path: str, clock: Clock) -> No
 @pytest.mark.accepts("A5.2")
 def test_old_ones_are_flagged_take_less_room_and_read_as_before(tmp_path: Path, clock: Clock) -> None:
     store = opened(tmp_path / "garden.db", clock)
-    long = lived("old", "the same again " * 60, days_ago=31)
+    long = make_experience("old", "the same again " * 60, days_ago=31)
     store.add(long)
-    store.add(lived("growing old", "and again " * 90, days_ago=29))
-    store.add(lived("new"))
+    store.add(make_experience("growing old", "and again " * 90, days_ago=29))
+    store.add(make_experience("new"))
     assert store.get_statistics()["compressed_experiences"] == 1
     clock.pass_days(2)
-    store.add(lived("newest"))
+    store.add(make_experience("newest"))
     assert store.get_statistics()["compressed_experiences"] == 2
     assert vars(store.search("same")[0]) == vars(long)
     with store._records._connected() as connection:  # type: ignore[attr-defined]
@@ -204,7 +206,7 @@ def test_old_ones_are_flagged_take_less_room_and_read_as_before(tmp_path: Path, 
 
 def test_without_auto_compress_nothing_is_flagged(path: str, clock: Clock) -> None:
     store = opened(path, clock, auto_compress=False)
-    store.add(lived(days_ago=99))
+    store.add(make_experience(days_ago=99))
     store.clean_up()
     assert store.get_statistics()["compressed_experiences"] == 0
 
@@ -212,7 +214,7 @@ def test_without_auto_compress_nothing_is_flagged(path: str, clock: Clock) -> No
 def test_the_statistics_count_by_type(path: str, clock: Clock) -> None:
     store = opened(path, clock)
     for n, type in enumerate([ExperienceType.SUCCESS, ExperienceType.SUCCESS, ExperienceType.INSIGHT]):
-        store.add(lived(f"case {n}", type=type))
+        store.add(make_experience(f"case {n}", type=type))
     result = store.get_statistics()
     assert result["total_experiences"] == 3
     assert result["by_type"] == {"success": 2, "failure": 0, "pattern": 0, "insight": 1}
@@ -227,7 +229,7 @@ def test_the_tally_follows_every_kind_of_change(path: str, clock: Clock) -> None
         anew = Ledger(store._records, AGENT)._count_all()
         return (kept.bytes, kept.compressed, +kept.by_type) == (anew.bytes, anew.compressed, +anew.by_type)
 
-    ids = [store.add(lived(f"case {n}", days_ago=n)) for n in range(6)]
+    ids = [store.add(make_experience(f"case {n}", days_ago=n)) for n in range(6)]
     assert agrees()
     store.store.forget(ids[0])
     store.store.edit(ids[1], text="another outcome altogether")
@@ -241,7 +243,7 @@ def test_the_tally_follows_every_kind_of_change(path: str, clock: Clock) -> None
     store.store.redact(ids[5])
     assert agrees()
     store.store.compact(older_than_days=0)
-    store.add(lived("case 9"))
+    store.add(make_experience("case 9"))
     assert agrees()
 
 
@@ -251,12 +253,12 @@ def test_a_tally_that_was_kept_is_where_the_next_process_begins(
     monkeypatch.setattr("nacre.minds.connector.SAVE_EVERY", 2)
     first = opened(tmp_path / "garden.db", clock)
     for n in range(5):
-        first.add(lived(f"case {n}"))
+        first.add(make_experience(f"case {n}"))
         first.get_statistics()
     second = opened(tmp_path / "garden.db", clock)
     monkeypatch.setattr(Ledger, "_count_all", lambda _: pytest.fail("counted anew"))
     assert second.get_statistics()["total_experiences"] == 5
-    first.add(lived("case 6"))
+    first.add(make_experience("case 6"))
     assert second.get_statistics()["total_experiences"] == 6
 
 
@@ -266,7 +268,7 @@ def test_a_tally_goes_along_when_its_space_gets_another_name(
     monkeypatch.setattr("nacre.minds.connector.SAVE_EVERY", 2)
     first = opened(path, clock)
     for n in range(4):
-        first.add(lived(f"case {n}"))
+        first.add(make_experience(f"case {n}"))
         first.get_statistics()
     records = first._records
     first.store.rename_space("orchard")
@@ -277,11 +279,11 @@ def test_a_tally_goes_along_when_its_space_gets_another_name(
 
 def test_a_way_that_is_too_long_is_not_read(path: str, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     store = opened(path, clock)
-    store.add(lived("case 0"))
+    store.add(make_experience("case 0"))
     ledger = Ledger(store._records, AGENT)
     assert ledger.current().total == 1
     for n in range(1, 4):
-        store.add(lived(f"case {n}"))
+        store.add(make_experience(f"case {n}"))
     monkeypatch.setattr("nacre.minds.connector.MAX_ENTRIES", 2)
     monkeypatch.setattr(Ledger, "_apply", lambda *_: pytest.fail("read on"))
     assert ledger.current().total == 4
@@ -291,22 +293,22 @@ def test_beyond_the_quota_nothing_is_kept(path: str, clock: Clock) -> None:
     store = opened(path, clock, max_memory_mb=0.02)
     with pytest.raises(QuotaExceeded, match=r"0\.02 MB"):
         for n in range(100):
-            store.add(lived(f"case {n}", "y" * 800))
+            store.add(make_experience(f"case {n}", "y" * 800))
     held = store.get_statistics()
     assert 3 < held["total_experiences"] < 10  # type: ignore[operator]
     assert held["storage_size_kb"] <= 20  # type: ignore[operator]
     store.store.forget(store.search("")[0].experience_id)
-    store.add(lived("case 101", "y" * 800))
+    store.add(make_experience("case 101", "y" * 800))
 
 
 def test_what_another_store_wrote_counts_towards_the_quota(tmp_path: Path, clock: Clock) -> None:
     one, other = (opened(tmp_path / "garden.db", clock, max_memory_mb=0.02) for _ in range(2))
-    one.add(lived("first"))
+    one.add(make_experience("first"))
     for n in range(3):
-        other.add(lived(f"case {n}", "y" * 900))
+        other.add(make_experience(f"case {n}", "y" * 900))
     with pytest.raises(QuotaExceeded):
         for n in range(3):
-            one.add(lived(f"more {n}", "y" * 900))
+            one.add(make_experience(f"more {n}", "y" * 900))
 
 
 @pytest.mark.slow
@@ -315,7 +317,7 @@ def test_the_measure_of_room_is_near_to_what_the_file_takes(tmp_path: Path, cloc
     words = [f"{a}{b}" for a in "kelmnoprst" for b in ("andra", "ollin", "ustero", "imba", "evaro")]
     before = pages(store)
     for n in range(300):
-        store.add(lived(f"case {n}", " ".join(words[(n * 7 + i * 3) % 50] for i in range(120))))
+        store.add(make_experience(f"case {n}", " ".join(words[(n * 7 + i * 3) % 50] for i in range(120))))
     grown = (pages(store) - before) * 4_096
     measured = store.get_statistics()["storage_size_kb"] * 1_000  # type: ignore[operator]
     assert 0.4 < measured / grown < 2.5
@@ -329,7 +331,7 @@ def test_four_threads_may_write_at_once(tmp_path: Path, clock: Clock) -> None:
     store = opened(tmp_path / "garden.db", clock, max_experiences=30)
 
     def write(thread: int) -> int:
-        return sum(store.add_result(lived(f"thread {thread} case {n}", days_ago=n)).stored for n in range(10))
+        return sum(store.add_result(make_experience(f"thread {thread} case {n}", days_ago=n)).stored for n in range(10))
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(write, range(4))) == [10, 10, 10, 10]
@@ -339,14 +341,14 @@ def test_four_threads_may_write_at_once(tmp_path: Path, clock: Clock) -> None:
 
 def test_what_was_added_is_there_after_reopening(tmp_path: Path, clock: Clock) -> None:
     with opened(tmp_path / "garden.db", clock) as store:
-        store.add(lived())
+        store.add(make_experience())
     assert len(opened(tmp_path / "garden.db", clock).search("apple")) == 1
 
 
 def test_a_secret_is_not_kept(path: str, clock: Clock) -> None:
     store = opened(path, clock)
     secret = "hunter" + "-" + "9281x"
-    store.add(lived(f"logged in with password: {secret}"))
+    store.add(make_experience(f"logged in with password: {secret}"))
     (matches,) = store.search("logged")
     assert secret not in matches.context and "[REDACTED:password]" in matches.context
 
@@ -361,7 +363,7 @@ def test_what_is_no_experience_or_was_spoilt_is_refused(path: str, clock: Clock)
     store = opened(path, clock)
     with pytest.raises(TypeError):
         store.add("pruned the tree")  # type: ignore[arg-type]
-    spoilt = lived()
+    spoilt = make_experience()
     spoilt.confidence = 7
     with pytest.raises(ValueError, match="confidence"):
         store.add(spoilt)

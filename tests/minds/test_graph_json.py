@@ -74,7 +74,9 @@ def test_both_names_do_the_same(mind: HierarchicalMemory) -> None:
     assert mind.import_graph(mind.export_graph()) == mind.import_from_json(mind.export_graph())
 
 
-def test_an_import_replaces_the_graph_in_one_act_that_can_be_undone(mind: HierarchicalMemory, tmp_path: Path) -> None:
+def test_an_import_replaces_the_graph_in_one_operation_that_can_be_undone(
+    mind: HierarchicalMemory, tmp_path: Path
+) -> None:
     names = filled(mind)
     working = mind.store.remember("busy with the mooring", type="working")
     before = essence(mind)
@@ -120,7 +122,7 @@ def test_a_merge_keeps_what_is_there_and_adds_the_rest(mind: HierarchicalMemory)
     assert names["loose"] in result and mine in result
 
 
-def test_a_merge_ties_what_is_there_to_what_is_new(mind: HierarchicalMemory, tmp_path: Path) -> None:
+def test_a_merge_links_stored_facts_to_new_ones(mind: HierarchicalMemory, tmp_path: Path) -> None:
     names = filled(mind)
     copy_of = opened(tmp_path / "copy.db")
     copy_of.import_graph(mind.export_graph())
@@ -134,7 +136,7 @@ def test_a_merge_ties_what_is_there_to_what_is_new(mind: HierarchicalMemory, tmp
     copy_of.store.close()
 
 
-def test_files_of_other_programs_are_read_and_each_fact_gets_one_heir(mind: HierarchicalMemory) -> None:
+def test_files_of_other_programs_are_read_and_each_fact_gets_one_successor(mind: HierarchicalMemory) -> None:
     mind.import_graph(foreign(("c", "a"), ("b", "a"), ("c", "b")))
     successors = {memory.id: memory.superseded_by for memory in mind.store.iterate(include_superseded=True)}
     assert successors == {"a": "b", "b": "c", "c": ""}

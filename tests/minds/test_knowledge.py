@@ -72,7 +72,7 @@ def test_rank_is_confidence_times_the_share_of_matching_words(mind: Hierarchical
 
 
 @pytest.mark.accepts("A2.10")
-def test_one_tie_of_resemblance_is_followed_both_ways(mind: HierarchicalMemory) -> None:
+def test_one_similarity_link_is_followed_both_ways(mind: HierarchicalMemory) -> None:
     first = mind.store_knowledge("Oak beams carry roofs", "oak beams")
     middle = mind.store_knowledge("Oak beams carry granite decks", "oak beams")
     last = mind.store_knowledge("Granite decks outlast storms", "granite decks beams")
@@ -95,7 +95,7 @@ def test_depth_goes_farther_only_when_it_is_asked_for(mind: HierarchicalMemory) 
 
 
 @pytest.mark.accepts("A2.9")
-def test_weak_ties_lead_nowhere_above_the_threshold(mind: HierarchicalMemory) -> None:
+def test_links_below_the_threshold_are_not_followed(mind: HierarchicalMemory) -> None:
     one, two = mind.store_knowledge("Tar smells", "x"), mind.store_knowledge("Ropes rot", "y")
     mind.store.link(one, two, "similar_to", weight=0.4)
     assert contents(mind, "tar") == ["Tar smells", "Ropes rot"]
@@ -115,7 +115,7 @@ def test_the_chain_of_versions_comes_along_and_is_marked(mind: HierarchicalMemor
 
 
 @pytest.mark.accepts("A2.10")
-def test_all_ties_between_the_facts_are_told_with_their_data(mind: HierarchicalMemory) -> None:
+def test_all_links_between_the_facts_are_returned_with_their_data(mind: HierarchicalMemory) -> None:
     old, new = fleet(mind, 7, 1), fleet(mind, 9, 2)
     mind.store.link(old, new, "causes")
     edges = {(e.source_id, e.target_id, e.relationship): e for e in mind.retrieve_subgraph("ships").edges}
@@ -239,7 +239,7 @@ def test_an_unknown_aggregation_is_refused(known: HierarchicalMemory) -> None:
         known.execute_aggregation("count_totals")
 
 
-def test_statistics_count_nodes_and_ties(known: HierarchicalMemory) -> None:
+def test_statistics_count_nodes_and_links(known: HierarchicalMemory) -> None:
     assert known.get_statistics() == {
         "agent_name": known.agent_name, "semantic_nodes": 4, "episodic_nodes": 1, "total_nodes": 5,
         "similar_to_edges": 1, "derives_from_edges": 0, "supersedes_edges": 1, "transitioned_to_edges": 1,

@@ -74,7 +74,7 @@ def test_a_fact_is_derived_from_its_episode_and_shows_the_label(mind: Hierarchic
     assert (node.source_id, node.metadata["source_label"]) == (episode, "harbour log")
 
 
-def test_a_source_that_is_no_episode_here_is_remembered_without_a_tie(mind: HierarchicalMemory) -> None:
+def test_an_unknown_source_is_stored_without_a_link(mind: HierarchicalMemory) -> None:
     fact = mind.store_knowledge("The crane lifts forty tons", source_id="a leaflet")
     assert kept(mind, fact).links == ()
     (node,) = mind.get_all_knowledge()
@@ -106,7 +106,7 @@ def test_a_chain_of_values_is_superseded_link_by_link(mind: HierarchicalMemory) 
     assert kept(mind, first).confidence == pytest.approx(0.4)
 
 
-def test_a_fact_that_is_told_late_stands_behind_the_newer_one(mind: HierarchicalMemory) -> None:
+def test_a_fact_that_is_added_late_is_superseded_by_the_newer_one(mind: HierarchicalMemory) -> None:
     new = fleet(mind, 9, 5)
     late = fleet(mind, 7, 2)
     assert kept(mind, late).superseded_by == new
@@ -134,14 +134,14 @@ def test_only_facts_of_the_same_entity_are_superseded(mind: HierarchicalMemory) 
     assert kept(mind, other).superseded_by == ""
 
 
-def test_the_date_of_the_source_tells_since_when_the_new_value_holds(mind: HierarchicalMemory) -> None:
+def test_the_new_value_holds_since_the_date_of_its_source(mind: HierarchicalMemory) -> None:
     old, new = fleet(mind, 7, 1, "2024-01-01"), fleet(mind, 9, 2, "2024-02-01")
     assert mind.store.get(new, valid_at="2024-01-15") == kept(mind, old)
     assert fleet(mind, 11, 3, "Day 3")  # no calendar reads this, and it is kept as it is
 
 
 @pytest.mark.accepts("A2.2", "A2.4")
-def test_resembling_facts_are_tied_with_their_likeness(mind: HierarchicalMemory) -> None:
+def test_similar_facts_are_linked_with_their_similarity(mind: HierarchicalMemory) -> None:
     first = mind.store_knowledge("The red crane lifts heavy iron", "red crane", tags=["quay"])
     second = mind.store_knowledge("The red crane lifts heavy timber", "red crane", tags=["quay"])
     unlike = mind.store_knowledge("Gulls nest on roofs", "gulls")
@@ -150,7 +150,7 @@ def test_resembling_facts_are_tied_with_their_likeness(mind: HierarchicalMemory)
 
 
 @pytest.mark.accepts("A2.7")
-def test_a_strong_resemblance_tells_of_contradicting_numbers(mind: HierarchicalMemory) -> None:
+def test_a_link_between_very_similar_facts_names_contradicting_numbers(mind: HierarchicalMemory) -> None:
     first = mind.store_knowledge("The red crane lifts 40 tons of iron", "red crane")
     second = mind.store_knowledge("The red crane lifts 50 tons of iron", "red crane")
     assert links(mind, second, "similar_to")[first].data == {"contradiction": True, "conflicting_values": "50 vs 40"}
@@ -266,12 +266,12 @@ def test_closing_leaves_a_lent_store_open_and_closes_its_own(tmp_path: Path, mon
         assert [node.content for node in own.get_all_knowledge()] == ["Granite is hard"]
 
 
-def test_other_faces_see_the_facts(mind: HierarchicalMemory) -> None:
+def test_other_apis_see_the_facts(mind: HierarchicalMemory) -> None:
     mind.store_knowledge("The crane lifts forty tons", "crane")
     assert [hit.memory.title for hit in mind.store.recall("crane")] == ["crane"]
 
 
-def test_where_nobody_is_named_for_certain_the_concept_tells_whose_place_a_fact_takes(mind: HierarchicalMemory) -> None:
+def test_without_a_name_the_concept_decides_which_fact_is_superseded(mind: HierarchicalMemory) -> None:
     old = mind.store_knowledge("Skerry has 9 buoys in the water", "Skerry buoys", temporal_metadata=turn(1))
     new = mind.store_knowledge("Skerry has 12 buoys in the water", "Skerry buoys", temporal_metadata=turn(2))
     assert not kept(mind, new).entities

@@ -16,7 +16,7 @@ from nacre.minds.patterns import (
     recognize_patterns,
 )
 from nacre.model.memory import Json
-from tests.minds.experience_factory import Clock, lived, opened
+from tests.minds.experience_factory import Clock, make_experience, opened
 
 
 def discovered(type: str, times: int, **more: Json) -> list[dict[str, Json]]:
@@ -106,7 +106,7 @@ def test_confidence_stays_between_its_floor_and_its_ceiling() -> None:
     assert calculate_pattern_confidence(-4, 3, 0, 99) == 0.1
 
 
-def test_a_pattern_that_fails_is_no_longer_told() -> None:
+def test_a_pattern_that_fails_is_no_longer_returned() -> None:
     detector = output(PatternDetector(), discovered("moon_sowing", 3))
     for _ in range(10):
         detector.validate_pattern("moon_sowing", success=False)
@@ -135,10 +135,10 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return ":memory:" if request.param == "memory" else str(tmp_path / "garden.db")
 
 
-def test_what_recurs_in_experiences_is_kept_and_tied_to_them(path: str) -> None:
+def test_what_recurs_in_experiences_is_stored_and_linked_to_them(path: str) -> None:
     store = opened(path, Clock())
-    ids = [store.add(lived(f"case {n}", discovery={"type": "blight"})) for n in range(3)]
-    store.add(lived("another", discoveries=[{"type": "slugs"}, {"type": "slugs"}]))
+    ids = [store.add(make_experience(f"case {n}", discovery={"type": "blight"})) for n in range(3)]
+    store.add(make_experience("another", discoveries=[{"type": "slugs"}, {"type": "slugs"}]))
     (pattern,) = store.recognize_patterns()
     memory = store.store.get(pattern.experience_id)
     assert memory is not None and (memory.type, memory.metadata["kind"]) == ("semantic", "pattern")
@@ -150,11 +150,11 @@ def test_what_recurs_in_experiences_is_kept_and_tied_to_them(path: str) -> None:
 def test_recognising_again_changes_nothing_and_growth_is_an_update(path: str) -> None:
     store = opened(path, Clock())
     for n in range(3):
-        store.add(lived(f"case {n}", type=ExperienceType.FAILURE, discovery={"type": "blight"}))
+        store.add(make_experience(f"case {n}", type=ExperienceType.FAILURE, discovery={"type": "blight"}))
     store.recognize_patterns()
     written = len(store.store.journal(limit=None))
     assert store.recognize_patterns() == [] and len(store.store.journal(limit=None)) == written
-    store.add(lived("case 4", discovery={"type": "blight"}))
+    store.add(make_experience("case 4", discovery={"type": "blight"}))
     (grown,) = store.recognize_patterns()
     assert grown.metadata["occurrences"] == 4 and grown.confidence == pytest.approx(0.9)
     assert "4 times" in grown.context
@@ -163,17 +163,17 @@ def test_recognising_again_changes_nothing_and_growth_is_an_update(path: str) ->
 
 def test_evidence_that_left_still_counts(path: str) -> None:
     store = opened(path, Clock())
-    ids = [store.add(lived(f"case {n}", discovery={"type": "blight"})) for n in range(3)]
+    ids = [store.add(make_experience(f"case {n}", discovery={"type": "blight"})) for n in range(3)]
     store.recognize_patterns()
     store.store.forget(ids[0])
-    store.add(lived("case 4", discovery={"type": "blight"}))
+    store.add(make_experience("case 4", discovery={"type": "blight"}))
     assert store.recognize_patterns()[0].metadata["occurrences"] == 4
 
 
 def test_recognition_is_one_act_that_can_be_undone(path: str) -> None:
     store = opened(path, Clock())
     for n in range(3):
-        store.add(lived(f"case {n}", discoveries=[{"type": "blight"}, {"type": "slugs"}]))
+        store.add(make_experience(f"case {n}", discoveries=[{"type": "blight"}, {"type": "slugs"}]))
     assert len(store.recognize_patterns()) == 2
     store.store.undo()
     assert store.search("", ExperienceType.PATTERN) == []
@@ -183,7 +183,7 @@ def test_recognition_is_one_act_that_can_be_undone(path: str) -> None:
 def test_a_forgotten_pattern_stays_forgotten(path: str) -> None:
     store = opened(path, Clock())
     for n in range(3):
-        store.add(lived(f"case {n}", discovery={"type": "blight"}))
+        store.add(make_experience(f"case {n}", discovery={"type": "blight"}))
     store.store.forget(store.recognize_patterns()[0].experience_id)
     assert store.recognize_patterns() == []
 
@@ -191,13 +191,13 @@ def test_a_forgotten_pattern_stays_forgotten(path: str) -> None:
 def test_validation_moves_the_memorys_confidence_and_survives_growth(path: str) -> None:
     store = opened(path, Clock())
     for n in range(3):
-        store.add(lived(f"case {n}", discovery={"type": "blight"}))
+        store.add(make_experience(f"case {n}", discovery={"type": "blight"}))
     store.recognize_patterns()
     assert store.validate_pattern("blight", success=True).confidence == pytest.approx(0.88)
     assert store.validate_pattern("blight", success=False).confidence == pytest.approx(0.72)
     memory = store.store.get(pattern_id("blight"))
     assert memory is not None and memory.last_validated_at == store.store.now()
-    store.add(lived("case 4", discovery={"type": "blight"}))
+    store.add(make_experience("case 4", discovery={"type": "blight"}))
     assert store.recognize_patterns()[0].confidence == pytest.approx(0.9 * 0.9)
     store.store.undo(last=3)
     undone = store.store.get(pattern_id("blight"))
@@ -207,7 +207,7 @@ def test_validation_moves_the_memorys_confidence_and_survives_growth(path: str) 
 def test_a_pattern_that_failed_too_often_is_not_among_the_active(path: str) -> None:
     store = opened(path, Clock())
     for n in range(3):
-        store.add(lived(f"case {n}", discovery={"type": "blight"}))
+        store.add(make_experience(f"case {n}", discovery={"type": "blight"}))
     store.recognize_patterns()
     assert len(store.patterns().active()) == 1
     for _ in range(10):
@@ -217,7 +217,7 @@ def test_a_pattern_that_failed_too_often_is_not_among_the_active(path: str) -> N
 
 def test_a_pattern_that_was_never_recognised_cannot_be_validated(path: str) -> None:
     store = opened(path, Clock())
-    id = store.add(lived())
+    id = store.add(make_experience())
     for name in ("blight", id):
         with pytest.raises(MemoryNotFound):
             store.validate_pattern(name, success=True)
@@ -226,7 +226,7 @@ def test_a_pattern_that_was_never_recognised_cannot_be_validated(path: str) -> N
 def test_the_caller_may_say_what_an_experience_discovered(path: str) -> None:
     store = opened(path, Clock())
     for n in range(3):
-        store.add(lived(f"case {n}", tags=["frost"]))
+        store.add(make_experience(f"case {n}", tags=["frost"]))
     (pattern,) = store.recognize_patterns(discover=lambda each: [{"type": tag} for tag in each.tags])
     assert "frost" in pattern.context
 
@@ -234,6 +234,6 @@ def test_the_caller_may_say_what_an_experience_discovered(path: str) -> None:
 def test_two_stores_on_one_file_keep_one_pattern(tmp_path: Path) -> None:
     one, other = (opened(tmp_path / "garden.db", Clock()) for _ in range(2))
     for n in range(3):
-        one.add(lived(f"case {n}", discovery={"type": "blight"}))
+        one.add(make_experience(f"case {n}", discovery={"type": "blight"}))
     assert len(one.recognize_patterns()) == 1
     assert other.recognize_patterns() == []

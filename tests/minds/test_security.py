@@ -11,7 +11,7 @@ from nacre.errors import AccessDenied, InvalidInput, QueryCostExceeded, QuotaExc
 from nacre.minds.experience import ExperienceType
 from nacre.minds.experience_store import ExperienceStore
 from nacre.minds.security import SCRUBBED, CredentialScrubber, QueryValidator, SecureMemoryBackend
-from tests.minds.experience_factory import Clock, lived, opened
+from tests.minds.experience_factory import Clock, make_experience, opened
 
 VALIDATOR = QueryValidator()
 
@@ -150,14 +150,16 @@ def test_credentials_of_every_kind_are_found_and_taken_out(text: str) -> None:
 
 def test_an_ordinary_text_is_left_alone() -> None:
     assert not CredentialScrubber().contains_credentials("the token of our thanks was a key lime pie")
-    one = lived(tags=["pie"])
+    one = make_experience(tags=["pie"])
     clean, changed = CredentialScrubber().scrub_experience(one)
     assert not changed and vars(clean) == vars(one)
 
 
 @pytest.mark.accepts("A10.2")
 def test_texts_tags_and_metadata_are_scrubbed_and_the_given_one_stays() -> None:
-    one = lived(f"used {CLOUD_KEY}", f"password: {SECRET}", tags=["trees", MODEL_KEY], login={"password": SECRET})
+    one = make_experience(
+        f"used {CLOUD_KEY}", f"password: {SECRET}", tags=["trees", MODEL_KEY], login={"password": SECRET}
+    )
     clean, changed = CredentialScrubber().scrub_experience(one)
     assert changed and clean.tags[0] == "trees" and clean.tags[-1] == SCRUBBED
     for secret in (CLOUD_KEY, SECRET, MODEL_KEY):
@@ -170,44 +172,44 @@ def test_texts_tags_and_metadata_are_scrubbed_and_the_given_one_stays() -> None:
 
 def test_the_mark_may_leave_the_kind_out() -> None:
     clean, _ = CredentialScrubber(named=False).scrub_experience(
-        lived(f"keys {CLOUD_KEY} and {MODEL_KEY}", login={"password": SECRET})
+        make_experience(f"keys {CLOUD_KEY} and {MODEL_KEY}", login={"password": SECRET})
     )
     assert clean.context.count("[REDACTED]") == 2 and clean.metadata == {"login": {"password": "[REDACTED]"}}
 
 
 def test_what_grows_by_its_marks_still_fits() -> None:
     full = f"password: {SECRET} " + "x" * 478
-    clean, changed = CredentialScrubber().scrub_experience(lived(full[:500]))
+    clean, changed = CredentialScrubber().scrub_experience(make_experience(full[:500]))
     assert changed and len(clean.context) <= 500
 
 
 def test_what_is_added_is_scrubbed_tagged_and_found(tmp_path: Path) -> None:
     with SecureMemoryBackend("gardener", able(), storage_path=tmp_path) as backend:
-        backend.add_experience(lived(f"opened the shed with password: {SECRET}"))
+        backend.add_experience(make_experience(f"opened the shed with password: {SECRET}"))
         (matches,) = backend.search("shed")
         assert SECRET not in matches.context and SCRUBBED in matches.tags
 
 
-def test_types_that_are_not_allowed_are_neither_stored_nor_told(tmp_path: Path) -> None:
+def test_types_that_are_not_allowed_are_neither_stored_nor_returned(tmp_path: Path) -> None:
     with ExperienceStore("gardener", storage_path=tmp_path) as full:
-        full.add(lived("seen before", type=ExperienceType.INSIGHT))
+        full.add(make_experience("seen before", type=ExperienceType.INSIGHT))
     can = able(allowed_experience_types=[ExperienceType.SUCCESS])
     with SecureMemoryBackend("gardener", can, storage_path=tmp_path) as backend:
-        backend.add_experience(lived("mine"))
+        backend.add_experience(make_experience("mine"))
         with pytest.raises(AccessDenied, match="not allowed to store insight"):
-            backend.add_experience(lived(type=ExperienceType.INSIGHT))
+            backend.add_experience(make_experience(type=ExperienceType.INSIGHT))
         with pytest.raises(AccessDenied, match="not allowed to retrieve insight"):
             backend.search("seen", ExperienceType.INSIGHT)
         assert [each.context for each in backend.search("")] == ["mine"]
         assert backend.search("seen before") == []
         assert backend.store.get_statistics()["total_experiences"] == 1
         with pytest.raises(AccessDenied):
-            backend.store.add(lived("around the face", type=ExperienceType.INSIGHT))
+            backend.store.add(make_experience("around the face", type=ExperienceType.INSIGHT))
 
 
 def test_patterns_need_a_permission_of_their_own(tmp_path: Path) -> None:
     with ExperienceStore("gardener", storage_path=tmp_path) as full:
-        full.add(lived("blight recurs", type=ExperienceType.PATTERN))
+        full.add(make_experience("blight recurs", type=ExperienceType.PATTERN))
     with SecureMemoryBackend("gardener", able(can_access_patterns=False), storage_path=tmp_path) as backend:
         assert backend.search("blight") == []
         with pytest.raises(AccessDenied):
@@ -219,11 +221,11 @@ def test_patterns_need_a_permission_of_their_own(tmp_path: Path) -> None:
 def test_a_session_of_its_own_sees_no_other(tmp_path: Path) -> None:
     session = able(ScopeLevel.SESSION_ONLY)
     with SecureMemoryBackend("gardener", session, storage_path=tmp_path) as first:
-        first.add_experience(lived("in the first"))
+        first.add_experience(make_experience("in the first"))
         assert len(first.search("first")) == 1
     with SecureMemoryBackend("gardener", session, storage_path=tmp_path) as second:
         assert second.search("first") == [] and second.search("") == []
-        assert second.store.add_result(lived("in the first", days_ago=1)).duplicates == ()
+        assert second.store.add_result(make_experience("in the first", days_ago=1)).duplicates == ()
     with SecureMemoryBackend("gardener", session, storage_path=tmp_path, session=first.session) as again:
         assert len(again.search("first")) == 1
 
@@ -234,12 +236,12 @@ def test_the_quota_holds_beneath_the_face(tmp_path: Path) -> None:
         pytest.raises(QuotaExceeded),
     ):
         for n in range(20):
-            backend.add_experience(lived(f"case {n}", "y" * 900))
+            backend.add_experience(make_experience(f"case {n}", "y" * 900))
 
 
-def test_a_dear_question_is_refused_and_a_poor_agent_can_still_write(tmp_path: Path) -> None:
+def test_an_expensive_query_is_refused_and_the_agent_can_still_write(tmp_path: Path) -> None:
     with SecureMemoryBackend("gardener", able(max_query_cost=20), storage_path=tmp_path) as backend:
-        backend.add_experience(lived("within the means"))
+        backend.add_experience(make_experience("within the means"))
         assert len(backend.search("means")) == 1
         backend.validate_custom_query("SELECT * FROM experiences LIMIT 10")
         with pytest.raises(QueryCostExceeded):
@@ -250,7 +252,7 @@ def test_a_dear_question_is_refused_and_a_poor_agent_can_still_write(tmp_path: P
 
 def test_the_store_of_an_agent_is_opened_once_more(tmp_path: Path) -> None:
     full = ExperienceStore("gardener", storage_path=tmp_path)
-    full.add(lived("known to all"))
+    full.add(make_experience("known to all"))
     with SecureMemoryBackend(full, able()) as backend:
         assert len(backend.search("known")) == 1
     with pytest.raises(ValueError, match="cannot be opened again"):

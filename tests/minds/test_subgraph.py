@@ -53,7 +53,7 @@ def test_a_contradiction_is_a_warning_even_when_its_other_end_is_not_shown() -> 
 
 
 @pytest.mark.accepts("A2.12")
-def test_transitions_relationships_and_superseded_facts_are_told(mind: HierarchicalMemory) -> None:
+def test_transitions_relationships_and_superseded_facts_are_listed(mind: HierarchicalMemory) -> None:
     episode = mind.store_episode("The log", "log of May")
     for index, ships in ((1, 7), (2, 9)):
         mind.store_knowledge(

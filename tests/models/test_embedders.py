@@ -33,7 +33,7 @@ def test_shared_words_and_typos_are_near_and_strangers_are_not() -> None:
     assert abs(query @ stranger) < 0.2
 
 
-def test_rows_are_dense_so_that_their_signs_tell_texts_apart() -> None:
+def test_rows_are_dense_so_that_their_signs_distinguish_texts() -> None:
     rows = Hashing().embed(["alpha", "alpha beta", "a sentence of several words"])
     assert (rows != 0).mean() > 0.8
     assert 0.3 < (rows > 0).mean() < 0.7

@@ -89,7 +89,7 @@ def batches(store: MemoryStore) -> list[str]:
 
 
 @contextmanager
-def lived(place: Place, lives: list[Choice]) -> Iterator[tuple[MemoryStore, Rising]]:
+def make_experience(place: Place, lives: list[Choice]) -> Iterator[tuple[MemoryStore, Rising]]:
     """A store in which random acts have been done, to some episodes among others."""
     clock = Rising()
     episodes = [{"text": text, "id": f"m{900 + at}", "type": "episodic"} for at, text in enumerate(TEXTS[:6])]
@@ -107,7 +107,7 @@ def lived(place: Place, lives: list[Choice]) -> Iterator[tuple[MemoryStore, Risi
 def test_plans_that_are_carried_out_and_undone_leave_the_store_as_it_was(
     place: Place, lives: list[Choice], wanted: list[tuple[str, int]]
 ) -> None:
-    with lived(place, lives) as (store, clock):
+    with make_experience(place, lives) as (store, clock):
         words = dict(store._store.terms("relation"))
         moments = [content(store)]
         for kind, number in wanted:
@@ -133,7 +133,7 @@ def test_plans_that_are_carried_out_and_undone_leave_the_store_as_it_was(
 def test_a_plan_that_others_overtake_touches_nothing_of_theirs_and_can_be_undone(
     place: Place, lives: list[Choice], between: list[Choice], kind: str, number: int
 ) -> None:
-    with lived(place, lives) as (store, clock):
+    with make_experience(place, lives) as (store, clock):
         carry_out = KINDS[kind](store, clock(), number)
         planned = content(store)
         for choice in between:
@@ -161,8 +161,8 @@ def test_a_store_whose_texts_are_compressed_goes_on_as_one_whose_are_not(
 
     with (
         pytest.MonkeyPatch.context() as patch,
-        lived(place, lives) as (plain, _),
-        lived(place, lives) as (packed, clock),
+        make_experience(place, lives) as (plain, _),
+        make_experience(place, lives) as (packed, clock),
     ):
         patch.setattr("nacre.storage.sqlite.rows.LEAST", 1)
         patch.setattr("nacre.storage.sqlite.rows.WORTH_IT", 9.0)

@@ -50,7 +50,7 @@ def now(store: MemoryStore, clock: Rising) -> Moment:
     return Moment(clock(), len(batches(store)), content(store), dict(store._store.terms("relation")))
 
 
-def lived(store: MemoryStore, clock: Rising, acts: list[Choice]) -> list[Moment]:
+def make_experience(store: MemoryStore, clock: Rising, acts: list[Choice]) -> list[Moment]:
     moments = [now(store, clock)]
     for choice in acts:
         perform(store, choice)
@@ -68,7 +68,7 @@ def whole(health: Health) -> bool:
 def test_every_earlier_moment_can_be_looked_at_as_it_was(place: Place, acts: list[Choice]) -> None:
     clock = Rising()
     with MemoryStore(place(), embedder=WordBag(16), clock=clock) as store:
-        for moment in lived(store, clock, acts):
+        for moment in make_experience(store, clock, acts):
             assert content(store, moment.at) == moment.memories
             for id in (*moment.memories, "nobody"):
                 found = store.get(id, as_of=moment.at)
@@ -82,7 +82,7 @@ def test_every_earlier_moment_can_be_looked_at_as_it_was(place: Place, acts: lis
 def test_undoing_act_by_act_goes_back_through_every_moment_to_the_start(place: Place, acts: list[Choice]) -> None:
     clock = Rising()
     with MemoryStore(place(), embedder=WordBag(16), clock=clock) as store:
-        moments = {moment.acts: moment for moment in lived(store, clock, acts)}
+        moments = {moment.acts: moment for moment in make_experience(store, clock, acts)}
         done = batches(store)
         for left in range(len(done), 0, -1):
             assert_stands(store, moments.get(left))

@@ -78,7 +78,7 @@ def test_an_order_to_the_model_is_marked_and_says_why(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ORDINARY)
-def test_what_people_tell_their_assistant_is_not_marked(text: str) -> None:
+def test_ordinary_requests_to_an_assistant_are_not_marked(text: str) -> None:
     assert suspicion(text).score < SUSPICIOUS
 
 

@@ -63,7 +63,7 @@ def test_the_rest_of_an_address_stays_readable() -> None:
     assert scrubbed == "postgres://app:[REDACTED:database_password]@db.internal:5432/app"
 
 
-def test_a_policy_that_allows_changes_nothing_and_still_tells() -> None:
+def test_a_policy_that_allows_secrets_changes_nothing_and_still_reports_them() -> None:
     scrubbed = scrub(key(), policy=Policy(mode="allow"))
     assert scrubbed.text == key()
     assert scrubbed.findings

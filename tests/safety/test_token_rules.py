@@ -72,7 +72,7 @@ def test_a_rule_is_well_formed(rule: object) -> None:
         "Basic training starts at 0800hours",
     ],
 )
-def test_what_only_speaks_of_a_secret_is_let_be(text: str) -> None:
+def test_text_that_only_mentions_a_secret_stays_unchanged(text: str) -> None:
     assert scrub(text).findings == ()
 
 

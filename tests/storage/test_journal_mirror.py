@@ -70,7 +70,7 @@ def test_an_act_is_lines_that_tell_everything_and_read_back_the_same(tmp_path: P
     file = tmp_path / "deep" / "er" / "journal.jsonl"
     lines = [json.loads(line) for line in file.read_bytes().splitlines()]
     assert lines[0] == {
-        "ts": 1_700_000_000.5, "at": "2023-11-14T22:13:20Z", "act": "edit", "actor": "tester", "batch": "b1",
+        "ts": 1_700_000_000.5, "at": "2023-11-14T22:13:20.500000Z", "act": "edit", "actor": "tester", "batch": "b1",
         "space": SPACE, "kind": "memory", "memory_id": "m1", "why": 'says "so"\n',
         "before": {"text": "a\u2028b"}, "after": {"text": "ü"},
     }  # fmt: skip

@@ -232,7 +232,7 @@ def test_a_day_that_does_not_exist_leaves_its_month() -> None:
     assert spans("on February 30") == span("2023-02-01", "2023-03-01")
 
 
-def test_a_window_tells_the_words_that_were_read() -> None:
+def test_a_window_has_the_words_that_were_read() -> None:
     [window] = time_windows("What did I tell Anna about two weeks ago, in short?", ASKED)
     assert window.words == "about two weeks ago"
 
@@ -252,7 +252,7 @@ def test_the_weight_is_whole_inside_and_fades_outside() -> None:
     assert 1.0 > steps[1] > 0.9 > steps[2] > 0.2 > 0.001 > steps[3]
 
 
-def test_a_telling_may_follow_its_day_but_not_precede_it() -> None:
+def test_a_message_may_follow_its_day_but_not_precede_it() -> None:
     day = (Window(at("2023-05-05"), at("2023-05-06"), ""),)
     assert when_weight(at("2023-05-07"), day) > 0.8
     assert when_weight(at("2023-05-04"), day) < 0.2

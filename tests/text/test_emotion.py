@@ -148,7 +148,7 @@ def test_a_strong_word_weighs_more_than_a_faint_one() -> None:
     assert feeling("furious, then mellow").valence < (-1.0 + 0.4) / 2
 
 
-def test_the_words_that_decided_are_told_once_and_in_order() -> None:
+def test_the_words_that_decided_are_returned_once_and_in_order() -> None:
     assert feeling("Sad, so SAD, and  then over the  moon").words == ("sad", "over the  moon")
 
 
@@ -159,7 +159,7 @@ def test_every_figure_stays_within_its_bounds() -> None:
     assert (loud.valence, loud.arousal) == (1.0, 1.0)
 
 
-def test_no_word_stands_in_a_table_twice() -> None:
+def test_no_table_has_a_word_twice() -> None:
     for table in (feeling_words.FELT, feeling_words.OF_A_PERSON, feeling_words.AFTER_FEEL, feeling_words.EMOJI):
         words = [word for line in table.strip().splitlines() for word in line.split()[2:]]
         assert len(words) == len(set(words))

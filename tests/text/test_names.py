@@ -183,7 +183,7 @@ def test_many_names_give_the_pairs_that_may_be_one_surest_first() -> None:
     assert all(same_name(pair.a, pair.b) for pair in result)
 
 
-def test_a_short_form_that_fits_many_tells_nothing() -> None:
+def test_a_short_form_that_fits_many_names_is_ignored() -> None:
     assert similar_names(["Chen", *(f"{name} Chen" for name in ("Ann", "Bo", "Cy"))]) != []
     assert similar_names(["Chen", *(f"{name} Chen" for name in ("Ann", "Bo", "Cy", "Di"))]) == []
 

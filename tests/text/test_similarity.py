@@ -95,7 +95,7 @@ def test_a_question_about_time_prefers_facts_with_a_date(dated: dict[str, object
         assert rerank_facts_by_query(facts, asked)[0] == facts[0], asked
 
 
-def test_a_date_that_tells_nothing_and_odd_metadata_earn_nothing() -> None:
+def test_a_useless_date_and_odd_metadata_earn_no_bonus() -> None:
     facts = [fact("herring"), fact("herring", metadata={"temporal_index": 0}), fact("herring", metadata="2024")]
     assert rerank_facts_by_query(facts, "herring history") == facts
 

@@ -79,12 +79,12 @@ class RestrictedTransaction:
         self._demand(memory)
         return self._below.remove(space, id)
 
-    def claim_embedder(self, identity: str, dimensions: int) -> None:
-        self._below.claim_embedder(identity, dimensions)
+    def claim_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
+        self._below.claim_embedder(identity, dimensions, probe)
 
-    def change_embedder(self, identity: str, dimensions: int) -> None:
+    def change_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
         self._access.demand("change the embedder")
-        self._below.change_embedder(identity, dimensions)
+        self._below.change_embedder(identity, dimensions, probe)
 
     def rebuild_indexes(self) -> None:
         self._access.demand("rebuild the indexes")

@@ -22,6 +22,7 @@ from nacre.protocols import (
     ALL,
     Backend,
     Candidates,
+    EmbedderIdentity,
     FileFeatures,
     Health,
     Match,
@@ -262,7 +263,7 @@ class RestrictedView(RestrictedReader):
             return health
         return replace(health, pending=sum(map(self._writes, self._below.pending(self._below.health().pending))))
 
-    def embedder(self) -> str:
+    def embedder(self) -> EmbedderIdentity:
         return self._below.embedder()
 
     @property

@@ -61,7 +61,7 @@ class EmbeddingRate:
 def store_of(corpus: Corpus, embedder: Embedder, progress: Progress) -> Iterator[MemoryStore]:
     """A temporary store with the default settings.
 
-    The clock stands at the end of the corpus, so that a question without a date gets the same answer every day.
+    The clock is set to the end of the corpus, so that a question without a date gets the same answer every day.
     """
     now = corpus.ended_at
     with (

@@ -27,7 +27,7 @@ IDS = frozenset("id ids old new source target start end keep others about".split
 
 
 class CompletedType(click.ParamType):  # type: ignore[type-arg]
-    """Checks as the type that it stands for, and completes what the store knows."""
+    """Checks values as the type `kind` does, and completes what the store knows."""
 
     def __init__(self, kind: click.ParamType, asked: Completer) -> None:  # type: ignore[type-arg]
         self.name = kind.name
@@ -74,7 +74,7 @@ def tags(store: MemoryStore, _incomplete: str) -> list[CompletionItem]:
 
 
 def ids(store: MemoryStore, incomplete: str) -> list[CompletionItem]:
-    from nacre.cli.ui.columns import excerpt
+    from nacre.cli.ui.records import excerpt
     from nacre.model import Filter
 
     begins = Filter.where(id__ge=incomplete, id__lt=incomplete + "\U0010ffff") if incomplete else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nacre.cli.errors import NotFound
-from nacre.cli.ui.columns import short
+from nacre.cli.ui.records import short
 from nacre.errors import MemoryNotFound
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory

@@ -70,12 +70,7 @@ def nacre(ctx: click.Context, /, debug: bool, **flags: str | None) -> None:
 
 
 def run() -> None:
-    prepare_streams()
-    nacre.main(prog_name="nacre")
-
-
-def prepare_streams() -> None:
-    """A character that the terminal cannot show is printed as its number."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="backslashreplace")  # a character that the terminal cannot show
+    nacre.main(prog_name="nacre")

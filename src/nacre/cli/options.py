@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.ui.output import DATA, FORMS, Column, chosen_form, print_items, say
+from nacre.cli.ui.output import DATA, FORMS, Column, Form, chosen_form, print_items, say
 from nacre.cli.ui.prompts import confirm
 from nacre.cli.ui.times import held_on, known_by, since, until
 from nacre.errors import InvalidInput
@@ -270,12 +270,15 @@ T = TypeVar("T")
 ROWS = 20
 
 
-class PlanOptions(TypedDict):
+class RowOptions(TypedDict):
+    limit: int
+    form: Form
+
+
+class PlanOptions(RowOptions):
     applied: bool
     yes: bool
     why: str
-    limit: int
-    form: str | None
 
 
 def plan_options(command: F) -> F:
@@ -296,11 +299,16 @@ def rows_option(command: F) -> F:
 
 
 def show_plan(
-    items: Sequence[T], columns: Sequence[Column[T]], record: Callable[[T], object], limit: int, form: str | None
+    items: Sequence[T],
+    columns: Sequence[Column[T]],
+    record: Callable[[T], object],
+    options: RowOptions,
+    empty: str = "",
 ) -> None:
     """The whole plan for programs; for people as much of it as they would read."""
+    limit, form = options["limit"], options["form"]
     rows = items[:limit] if limit and chosen_form(form) == "table" else items
-    print_items(rows, columns, record, form)
+    print_items(rows, columns, record, form, empty)
     if len(rows) < len(items):
         say(f"and {len(items) - len(rows):,} more; -n 0 lists them all.")
 

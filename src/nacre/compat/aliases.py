@@ -17,13 +17,13 @@ SYSTEMS = ("ai_houkai", "mnemosyne", "amplihack_memory", "ai_lessons")
 
 
 class Alias(InspectLoader):
-    """The module of another name, and no copy of it: what is changed under one name is seen under the other."""
+    """Gives the same module under another name, not a copy: a change under one name is seen under the other."""
 
     def __init__(self, target: ModuleSpec) -> None:
         self.target = target
 
     def exec_module(self, module: ModuleType) -> None:
-        """The import system gives what it finds under the name afterwards, and drops the empty one it made."""
+        """The import system returns what is in `sys.modules` afterwards, and drops the empty module it made."""
         sys.modules[module.__name__] = import_module(self.target.name)
 
     def is_package(self, fullname: str) -> bool:  # noqa: ARG002 (the protocol's signature)
@@ -40,10 +40,10 @@ class Alias(InspectLoader):
 
 
 class Aliases(MetaPathFinder):
-    """Stands before all other finders: of a package that is found here, no other may load a part a second time."""
+    """Is the first finder, so that no other one loads a part of such a package a second time."""
 
     def __init__(self) -> None:
-        self.systems: dict[str, bool] = {}  # whether each also takes the place of a package that is installed
+        self.systems: dict[str, bool] = {}  # whether each also replaces an installed package
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -66,8 +66,8 @@ ALIASES = Aliases()
 
 
 def install(*systems: str, force: bool = False) -> None:
-    """From now on these packages, or all four, are imported from here. One that is really installed keeps its name,
-    unless `force`. Raises `UnknownName`."""
+    """From now on these packages, or all four, are imported from here. An installed package of that name is replaced
+    only with `force`. Raises `UnknownName`."""
     names = [named(system) for system in systems] or list(SYSTEMS)
     ALIASES.systems |= dict.fromkeys(names, force)
     if ALIASES not in sys.meta_path:
@@ -78,7 +78,7 @@ def install(*systems: str, force: bool = False) -> None:
 
 
 def uninstall(*systems: str) -> None:
-    """The names are free again; modules that a program has already stay with it."""
+    """Undoes `install`; modules that a program has imported already stay with it."""
     for name in [named(system) for system in systems] or list(SYSTEMS):
         if ALIASES.systems.pop(name, None) is not None and is_ours(name):
             dropped(name)
@@ -87,7 +87,7 @@ def uninstall(*systems: str) -> None:
 
 
 def named(system: str) -> str:
-    """A package, or what is installed for it: ai-houkai and amplihack-memory-lib are meant too."""
+    """The package's name; distribution names such as ai-houkai and amplihack-memory-lib are accepted too."""
     name = system.lower().replace("-", "_").removesuffix("_lib")
     if name not in SYSTEMS:
         raise UnknownName("system", system, SYSTEMS)

@@ -10,11 +10,12 @@ from typing import Protocol, TypeAlias
 from uuid import uuid4
 
 from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, StorageError
-from nacre.model import JournalEntry, JournalFilter, Memory, Operation
+from nacre.model import JournalEntry, Memory, Operation
 from nacre.model.difference import images, json_list
 from nacre.model.graph import RELATIONS
 from nacre.model.memory import Json
-from nacre.protocols import Backend, Clock, Derived, Embedder, JournalSink, Progress, Transaction
+from nacre.models.checked import CheckedEmbedder
+from nacre.protocols import Backend, Clock, Derived, JournalSink, Progress, Transaction
 from nacre.remember.derive import derive, derive_or_defer, same_derived_input
 from nacre.remember.validate import storable_text
 
@@ -26,9 +27,8 @@ SPACE = "space"  # the kind of term that describes a space
 SPACE_NAME = "space_name"  # the kind of a journal entry that renames a space
 FORMER_NAMES = "formerly"  # in a space's term: names by which copies outside of the store may know it
 UNDO = "undo"  # the name of the operation that takes others back
-STREAM_BATCH = 256  # journal entries that a stream appends at once
+PART = 256  # changes in one transaction of a long operation: some 50 ms, for which other writers wait
 WRITTEN = 32  # operations under other names that are remembered for `undo`
-SINK_PAGE = 1_000  # journal entries that the sink gets at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,6 @@ class Prepared:
 Preparations: TypeAlias = Mapping[str, Prepared]
 Plan: TypeAlias = Callable[[Transaction], Sequence[AnyChange]]
 PreparedPlan: TypeAlias = Callable[[Transaction, Preparations], Sequence[AnyChange]]
-Stream: TypeAlias = Callable[[Transaction], Iterator[AnyChange]]
 
 
 class OutdatedPreparation(Exception):
@@ -150,7 +149,7 @@ class OutdatedPreparation(Exception):
 @dataclass(frozen=True, slots=True)
 class Engine:
     store: Backend
-    embedder: Embedder
+    embedder: CheckedEmbedder
     clock: Clock
     actor: str = "lib"
     sink: JournalSink | None = None
@@ -165,16 +164,20 @@ class Engine:
 
     def commit(self, name: str, plan: Plan, why: str) -> list[JournalEntry]:
         """Writes what the plan finds to do as one operation, in one transaction. Returns its journal entries."""
-        draft = self.operation(name, why)
+        return self.commit_part(self.operation(name, why), plan)
+
+    def commit_part(self, operation: Operation, plan: Plan) -> list[JournalEntry]:
+        """One transaction of an operation. A long operation has several, so that others can write in between; all of
+        them have one batch, and are undone together. Returns the part's journal entries."""
         with self.store.transaction() as transaction:
             changes = list(plan(transaction))
-            if name != UNDO:
+            if operation.name != UNDO:
                 changes += new_relations(changes, transaction)
             if any(change.embeds for change in changes):
                 self.claim(transaction)
             for change in changes:
                 change.apply(transaction)
-            entries = self.append([change.entry(draft) for change in changes], transaction)
+            entries = self.append([change.entry(operation) for change in changes], transaction)
         self.publish(entries)
         return entries
 
@@ -188,7 +191,7 @@ class Engine:
         at = max(self.clock(), *(transaction.last_at(space) for space in {entry.space for entry in entries}))
         dated = [replace(entry, operation=replace(entry.operation, at=at)) for entry in entries]
         transaction.append(dated)
-        if self.records:
+        if self.records and entries[0].operation.batch not in self.written:
             self.written.append(entries[0].operation.batch)
         return dated
 
@@ -202,32 +205,6 @@ class Engine:
                 return self.commit(name, lambda transaction, prepared=prepared: plan(transaction, prepared), why)  # type: ignore[misc]
             except OutdatedPreparation:
                 continue
-
-    def commit_stream(self, space: str, name: str, stream: Stream, *, why: str = "") -> str:
-        """As `commit`, in memory that does not grow with the number of changes.
-
-        Each change that the stream yields is applied before the next one is asked for; an error takes all of them back.
-        Returns the batch of the operation, empty when nothing changed.
-        """
-        operation = self.operation(name, why)
-        changed = claimed = False
-        entries: list[JournalEntry] = []
-        with self.store.transaction() as transaction:
-            for change in stream(transaction):
-                for each in (change, *new_relations([change], transaction)):
-                    if each.embeds and not claimed:
-                        self.claim(transaction)
-                        claimed = True
-                    each.apply(transaction)
-                    entries.append(each.entry(operation))
-                changed = True
-                if len(entries) >= STREAM_BATCH:
-                    self.append(entries, transaction)
-                    entries = []
-            self.append(entries, transaction)
-        if changed and self.sink is not None:
-            self._publish_batch(space, operation.batch)
-        return operation.batch if changed else ""
 
     def register(
         self, kind: str, name: str, data: Mapping[str, Json], space: str, *, replace_known: bool = True
@@ -324,23 +301,14 @@ class Engine:
         return Operation(name, self.actor, 0.0, uuid4().hex, self.clean(storable_text("why", why)))
 
     def claim(self, transaction: Transaction) -> None:
-        transaction.claim_embedder(self.embedder.identity, self.embedder.dimensions)
+        transaction.claim_embedder(self.embedder.identity, self.embedder.dimensions, self.embedder.probe)
 
     def check_embedder(self) -> None:
-        stored = self.store.embedder()
-        if stored and stored != self.embedder.identity:
-            raise EmbeddingMismatch(stored, self.embedder.identity)
+        self.embedder.check()
 
     def publish(self, entries: Sequence[JournalEntry]) -> None:
         if self.sink is not None and entries:
             self.sink(entries)
-
-    def _publish_batch(self, space: str, batch: str) -> None:
-        """Reads the entries back from the journal, a page at a time."""
-        where = JournalFilter(batch=batch)
-        while page := self.store.journal(space, where, newest_first=False, limit=SINK_PAGE):
-            self.publish(page)
-            where = replace(where, after=page[-1].seq)
 
 
 def fitting(prepared: Preparations, before: Memory, after: Memory) -> Derived | None:
@@ -364,10 +332,11 @@ def insertions(memories: Sequence[Memory], derived: Sequence[Derived], transacti
 def new_relations(changes: Sequence[AnyChange], transaction: Transaction) -> list[TermChange]:
     """A relation that nobody registered is learned from its first link, and waits for review."""
     terms: dict[str, TermChange] = {}
+    registered = {each.name for each in changes if isinstance(each, TermChange) and each.kind == RELATION}
     for change in changes:
         if isinstance(change, Change) and change.after is not None and change.after.links:
             had = {link.rel for link in change.before.links} if change.before is not None else set()
-            for rel in {link.rel for link in change.after.links} - had - RELATIONS.keys() - terms.keys():
+            for rel in {link.rel for link in change.after.links} - had - registered - RELATIONS.keys() - terms.keys():
                 if transaction.term(RELATION, rel) is None:
                     terms[rel] = TermChange(change.subject.space, RELATION, rel, None, {FOR_REVIEW: True})
     return list(terms.values())
@@ -376,6 +345,11 @@ def new_relations(changes: Sequence[AnyChange], transaction: Transaction) -> lis
 BATCH = 256
 STEPS_WITHOUT_EFFECT = 20  # others may edit what is being embedded, but not twenty times the same 256
 UPKEEP, UNDER_WAY = "upkeep", "reindex"  # the term that exists while a reindexing is under way
+
+
+def import_under_way(space: str) -> tuple[str, str]:
+    """The term that exists while an import into the space is under way, or was interrupted."""
+    return UPKEEP, f"import into {space}"
 
 
 def catch_up(engine: Engine, limit: int = BATCH) -> int:
@@ -424,18 +398,27 @@ def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None 
     An interruption loses nothing: what is left waits, and `catch_up_all` or the next `reindex` with the same embedder
     continues, unless it is told to `restart`.
     """
-    engine.embedder.embed([""])  # a model that cannot answer must not cost the vectors of the old one
+    engine.embedder.measure()  # a model that cannot answer must not cost the vectors of the old one
     identity = engine.embedder.identity
     with engine.store.transaction() as transaction:
         transaction.rebuild_indexes()
-    if restart or interrupted(engine) != identity or not engine.store.pending(1):
+    if restart or interrupted(engine) != identity or not fits(engine) or not engine.store.pending(1):
         with engine.store.transaction() as transaction:
-            transaction.change_embedder(identity, engine.embedder.dimensions)
+            transaction.change_embedder(identity, engine.embedder.dimensions, engine.embedder.probe)
             transaction.put_term(UPKEEP, UNDER_WAY, {"embedder": identity})
     done = catch_up_all(engine, progress=progress)
     with engine.store.transaction() as transaction:
         transaction.put_term(UPKEEP, UNDER_WAY, None)
     return done
+
+
+def fits(engine: Engine) -> bool:
+    """Whether the store's vectors can be of the engine's embedder."""
+    try:
+        engine.check_embedder()
+    except EmbeddingMismatch:
+        return False
+    return True
 
 
 def interrupted(engine: Engine) -> str:

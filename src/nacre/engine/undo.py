@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import merge
+from itertools import islice
 
 from nacre.engine.engine import (
     FOR_REVIEW,
+    PART,
     RELATION,
     SPACE_NAME,
     UNDO,
@@ -15,8 +18,9 @@ from nacre.engine.engine import (
     Engine,
     SpaceRenamed,
     TermChange,
+    import_under_way,
 )
-from nacre.errors import InvalidInput, UndoBlocked, UndoRefused
+from nacre.errors import InvalidInput, NacreError, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.difference import by_target, difference, has_values, json_list, positioned, removed_memory, set_back
 from nacre.model.journal import MEMORY, TOOLS, UNATTENDED
@@ -51,26 +55,87 @@ def undo(
 
 
 def undo_exactly(engine: Engine, space: str, batches: Sequence[str], why: str) -> list[JournalEntry]:
-    read = (entry for batch in batches for entry in engine.store.journal(space, JournalFilter(batch=batch)))
-    entries = sorted((each for each in read if each.operation.batch in batches), key=lambda each: -each.seq)
-    if not entries:
-        raise UndoRefused(NOTHING_TO_UNDO)
-    final = next((entry.operation for entry in entries if entry.operation.name in FINAL), None)
-    if final is not None:
-        raise UndoRefused(f"A {final.name} cannot be undone; what it took is gone for good. A backup may have it.")
+    """In parts, in memory that does not grow with the number of entries; few entries are one transaction.
 
+    Of the entries after the first part, only the names are returned.
+    """
+    first = next(parts(engine.store, space, batches), [])
+    if not first:
+        raise UndoRefused(NOTHING_TO_UNDO)
+    if len(first) == PART:
+        check_all(engine.store, space, batches)
+    named = ",".join(batches)
+    operation = engine.operation(UNDO, f"{named}: {why}" if why else named)
+    written: list[JournalEntry] = []
+    try:
+        for entries in parts(engine.store, space, batches):
+            done = undo_part(engine, operation, entries, batches)
+            written += map(without_fields, done) if written else done
+    except NacreError:
+        if written:  # somebody wrote in between
+            undo_exactly(engine, space, [operation.batch], "")
+        raise
+    forget_import(engine, space, batches)
+    return written
+
+
+def undo_part(
+    engine: Engine, operation: Operation, entries: Sequence[JournalEntry], batches: Sequence[str]
+) -> list[JournalEntry]:
     def stored(space: str, id: str) -> Memory | None:
         return next(iter(engine.store.get_many(space, [id])), None)
 
-    targets = Reversal(entries, engine.store, stored).memories()
+    targets = Reversal(entries, batches, engine.store, stored).memories()
     prepared = engine.prepare([(current, after) for current, after in targets.values() if after is not None])
     derived = {id: each.derived for id, each in prepared.items()}
 
     def plan(transaction: Transaction) -> list[AnyChange]:
-        return Reversal(entries, engine.store, transaction.get).changes(transaction, derived)
+        return Reversal(entries, batches, engine.store, transaction.get).changes(transaction, derived)
 
-    named = ",".join(dict.fromkeys(entry.operation.batch for entry in entries))
-    return engine.commit(UNDO, plan, f"{named}: {why}" if why else named)
+    return engine.commit_part(operation, plan)
+
+
+def parts(store: Backend, space: str, batches: Sequence[str]) -> Iterator[list[JournalEntry]]:
+    """The entries of these operations, newest first, a few hundred at a time. Raises `UndoRefused` for final ones."""
+    pages = [pages_of(store, space, batch) for batch in batches]
+    entries = merge(*pages, key=lambda entry: -entry.seq)
+    while part := list(islice(entries, PART)):
+        final = next((entry.operation for entry in part if entry.operation.name in FINAL), None)
+        if final is not None:
+            raise UndoRefused(f"A {final.name} cannot be undone; what it took is gone for good. A backup may have it.")
+        yield part
+
+
+def pages_of(store: Backend, space: str, batch: str) -> Iterator[JournalEntry]:
+    where = JournalFilter(batch=batch)
+    while page := store.journal(space, where, limit=PART):
+        yield from (entry for entry in page if entry.operation.batch == batch)
+        where = replace(where, upto=page[-1].seq - 1)
+
+
+def check_all(store: Backend, space: str, batches: Sequence[str]) -> None:
+    """Raises what would stop the undo of many entries, before its first part is written: the last entry of each memory
+    decides whether a later operation changed it."""
+    checked: set[int] = set()
+    for entries in parts(store, space, batches):
+        last = {entry.memory_id: entry for entry in reversed(entries) if hash(entry.memory_id) not in checked}
+        checked.update(map(hash, last))
+        current = {memory.id: memory for memory in store.get_many(space, list(last))}
+        reversal = Reversal(list(last.values())[::-1], batches, store, lambda _, id, current=current: current.get(id))  # type: ignore[misc]
+        reversal.memories()
+        reversal.refuse_dangling_links()
+
+
+def without_fields(entry: JournalEntry) -> JournalEntry:
+    return replace(entry, before=None if entry.before is None else {}, after=None if entry.after is None else {})
+
+
+def forget_import(engine: Engine, space: str, batches: Sequence[str]) -> None:
+    """An interrupted import that was undone cannot be resumed."""
+    kind, name = import_under_way(space)
+    if engine.store.terms(kind).get(name, {}).get("batch") in batches:
+        with engine.store.transaction() as transaction:
+            transaction.put_term(kind, name, None)
 
 
 def undone_batches(operation: Operation) -> list[str]:
@@ -82,7 +147,10 @@ def in_effect(entries: Iterable[JournalEntry]) -> list[Operation]:
     """The operations, of entries newest first, that were not undone; undos themselves are left out."""
     undone: set[str] = set()
     operations = []
-    for operation in dict.fromkeys(entry.operation for entry in entries):
+    by_batch: dict[str, Operation] = {}
+    for entry in entries:  # the parts of a long operation have times of their own
+        by_batch.setdefault(entry.operation.batch, entry.operation)
+    for operation in by_batch.values():
         if operation.batch in undone:
             continue
         if operation.name == UNDO:
@@ -152,12 +220,12 @@ def own_batches(
     return batches
 
 
-def readable(entries: Iterable[JournalEntry]) -> set[Operation]:
-    """Those of which something is left that can be reversed."""
-    return {entry.operation for entry in entries if entry.damaged or (entry.before, entry.after) != (None, None)}
+def readable(entries: Iterable[JournalEntry]) -> set[str]:
+    """The batches of which something is left that can be reversed."""
+    return {entry.operation.batch for entry in entries if entry.damaged or (entry.before, entry.after) != (None, None)}
 
 
-def reversible(operations: Iterable[Operation], readable: Collection[Operation], count: int) -> list[str]:
+def reversible(operations: Iterable[Operation], readable: Collection[str], count: int) -> list[str]:
     """The first batches that can be undone; refuses when one among them cannot.
 
     What maintenance removed is passed over, with everything that was ever done to it: it may have come between a
@@ -166,7 +234,7 @@ def reversible(operations: Iterable[Operation], readable: Collection[Operation],
     operations = [
         operation
         for operation in operations
-        if (operation.why != UNATTENDED if operation.name in FINAL else operation in readable)
+        if (operation.why != UNATTENDED if operation.name in FINAL else operation.batch in readable)
     ][:count]
     final = next((operation for operation in operations if operation.name in FINAL), None)
     if final is not None:
@@ -195,21 +263,20 @@ class Reversal:
     """Goes back entry by entry from the current state, and refuses at the first that something later depends on."""
 
     entries: Sequence[JournalEntry]  # newest first
+    batches: Sequence[str]  # of all operations that are undone; these entries may be a part of theirs
     store: Backend
     get: Callable[[str, str], Memory | None]
     current: dict[str, Memory | None] = field(default_factory=dict)
     after: dict[str, Memory | None] = field(default_factory=dict)
-    batches: frozenset[str] = field(init=False)
-    space: str = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.batches = frozenset(entry.operation.batch for entry in self.entries)
-        self.space = self.entries[0].space
+    @property
+    def space(self) -> str:
+        return self.entries[0].space
 
     def changes(self, transaction: Transaction, derived: Mapping[str, Derived]) -> list[AnyChange]:
         pairs = {id: pair for id, pair in self.memories().items() if pair != (None, None)}
         terms = self.terms(transaction)
-        self._refuse_dangling_links()
+        self.refuse_dangling_links()
         terms = [change for change in terms if not self._is_needed(change)]
         self._refuse_unregistered_types(terms, transaction)
         memories = (
@@ -217,7 +284,7 @@ class Reversal:
         )
         return [*memories, *terms, *self.space_name()]
 
-    def _refuse_dangling_links(self) -> None:
+    def refuse_dangling_links(self) -> None:
         """Raises `UndoBlocked` when other operations linked memories to one that would go, since it was created."""
         created = {
             entry.memory_id: entry

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 KIND = "injected"
 ACTOR = "hook"
-SESSION_DAYS = 14.0  # after so long without use a session starts anew
+SESSION_DAYS = 14.0  # after so long without use a session starts again
 MOST = 1_000  # memories of a session; in a longer one the first ones may be given again
 DIGEST_BYTES = 6
 

@@ -758,7 +758,7 @@ def embed_again(engine: Engine, memory: Memory) -> None:
     chunks, pieces = chunk_memory(memory, engine.embedder)
     derived = Derived(indexed_words(memory), chunks, engine.embedder.embed(pieces))
     with engine.store.transaction() as transaction:
-        transaction.claim_embedder(engine.embedder.identity, engine.embedder.dimensions)
+        engine.claim(transaction)
         current = transaction.get(memory.space, memory.id)
         if current is not None and same_derived_input(current, memory):
             transaction.put(current, derived)

@@ -51,7 +51,7 @@ END_TEXT = """Before this session ends, look back over it and keep what a later 
 - how something is done here, once it was found out
 - what is still open
 Look with `recall` first; where a memory is outdated, give its id as `replaces`. Keep no secrets, and nothing that the
-files or the history of the project tell anyway. {about}"""
+files or the history of the project show anyway. {about}"""
 
 
 class Prompts:

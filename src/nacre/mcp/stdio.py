@@ -61,9 +61,9 @@ def private_copy(descriptor: int) -> int | None:
 def wait_for_end(descriptor: int | None, parent: int, pending: PendingRequests) -> NoReturn:
     while not (gone := os.getppid() != parent) and not hung_up(descriptor):
         pass
-    deadline = time.monotonic() + DRAIN_SECONDS + GRACE_SECONDS
+    deadline = time.monotonic() + DRAIN_SECONDS
     # A closed pipe may still hold requests; when the parent is gone and a sibling holds the pipe, none will come.
-    while time.monotonic() < deadline and not (pending.settled and (pending.ended or gone)):
+    while not pending.overdue and not (pending.settled and (pending.ended or gone or time.monotonic() > deadline)):
         time.sleep(POLL_SECONDS / 10)
     time.sleep(GRACE_SECONDS)
     end()

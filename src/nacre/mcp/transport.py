@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -38,8 +39,9 @@ Writing: TypeAlias = MemoryObjectSendStream[SessionMessage]
 
 LONGEST_LINE = 32_000_000  # bytes: thirty times the longest memory
 LONGEST_FAULT = 300  # characters of an error's description
-# Requests that were read before the input ended may finish; this is the longest time that a write waits for a lock.
-DRAIN_SECONDS = 10.0
+# Requests that were read before the input ended may finish. This is how long one may take after the last answer: a
+# write waits for a lock for 10 s at most, and the rest is for a machine whose cores are busy with other work.
+DRAIN_SECONDS = 60.0
 BATCH_VERSION = "2025-03-26"  # the only protocol version with batches
 # A string that is not terminated takes the rest of the line, so that no byte is scanned twice.
 TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]|[^\s"\[\]{}:,]+', re.DOTALL)
@@ -56,12 +58,19 @@ class PendingRequests:
         self.ended = False
         self._open: set[str] = set()
         self._done = anyio.Event()
+        self._progressed_at = time.monotonic()
 
     @property
     def settled(self) -> bool:
         return not self._open
 
+    @property
+    def overdue(self) -> bool:
+        """True when something waits, and nothing was read or answered for `DRAIN_SECONDS`."""
+        return not self.settled and time.monotonic() > self._progressed_at + DRAIN_SECONDS
+
     def read(self, message: object) -> None:
+        self._progressed_at = time.monotonic()
         if isinstance(message, JSONRPCRequest):
             self._open.add(repr(message.id))
         elif (cancelled := cancelled_id(message)) is not None:
@@ -72,15 +81,16 @@ class PendingRequests:
             self._close(message.id)
 
     async def drain(self) -> None:
-        """No more requests come. Returns when all are answered, or after `DRAIN_SECONDS`."""
+        """No more requests come. Returns when all are answered, or one takes longer than `DRAIN_SECONDS`."""
         self.ended = True
-        with anyio.move_on_after(DRAIN_SECONDS):
-            while not self.settled:
-                self._done = anyio.Event()
+        while not self.settled and not self.overdue:
+            self._done = anyio.Event()
+            with anyio.move_on_after(DRAIN_SECONDS):
                 await self._done.wait()
 
     def _close(self, id: object) -> None:
         self._open.discard(repr(id))
+        self._progressed_at = time.monotonic()
         self._done.set()
 
 

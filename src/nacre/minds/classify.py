@@ -37,9 +37,9 @@ class Cue:
 LOOKED_BACK = 60  # characters; what changes a word's meaning is close to it
 NEVER = r"(?!)"
 REASONS = {
-    "procedural": "tells a way of doing something",
-    "prospective": "tells what is to come",
-    "episodic": "tells what happened",
+    "procedural": "describes how to do something",
+    "prospective": "is about the future",
+    "episodic": "reports an event",
 }
 
 
@@ -59,7 +59,7 @@ BEFORE_THE_NOUN = re.compile(
 )
 SENTENCE_BEGINS = re.compile(r"(?:\A|[.!?:;…\n\"“«(])[\s*•-]*\Z")
 WORD_AFTER = re.compile(r"\s+([^\W\d_]+)")
-# What follows a «Will» that begins a sentence where it is no man: «Will it rain?», «Will never do».
+# What follows a «Will» at the start of a sentence that is not a person: «Will it rain?», «Will never do».
 AFTER_THE_VERB = (
     ARTICLES
     | frozenset(VERBS)
@@ -68,7 +68,7 @@ AFTER_THE_VERB = (
 
 
 class Will(Cue):
-    """«will» of the future; Will Smith, a last will and the will to live are none."""
+    """The «will» of the future, but not Will Smith, a last will or the will to live."""
 
     def is_meant(self, text: str, match: re.Match[str]) -> bool:
         before = text[max(0, match.start() - LOOKED_BACK) : match.start()]
@@ -93,7 +93,7 @@ CUES = (
     make_cue(
         "prospective",
         r"plans?",
-        # What one pays for, lives in or runs a query by is no intention.
+        # A plan that one pays for, lives in or runs a query by is not an intention.
         not_after=r"\b(?:floor|seating|health|insurance|pension|data|phone|mobile|pricing|payment|subscription|free|pro"
         r"|premium|basic|starter|enterprise|family|query|execution)",
     ),
@@ -122,4 +122,4 @@ def classify(text: str, concept: str = "") -> Classification:
     for each in CUES:
         if word := each.match(subject):
             return Classification(each.type, f"«{word}» {REASONS[each.type]}", word)
-    return Classification("semantic", "nothing tells of a way of doing, a plan or an event")
+    return Classification("semantic", "no word for a procedure, a plan or an event")

@@ -65,7 +65,7 @@ SEMANTIC, FACT_PREFIX = "semantic", "sem_"
 SIMILAR_TO, DERIVED_FROM = "similar_to", "derived_from"
 SIMILAR = 0.3  # the published threshold: the same concept, or most of the words
 RECENT, SHARING_WORDS = 50, 50  # facts that a new one is compared with: the newest, and the best by words in common
-COMPARED_TERMS = 32  # words of a new fact that others are looked for by; a longer text is no single fact
+COMPARED_TERMS = 32  # words of a new fact by which similar ones are searched; a longer text is not a single fact
 MAX_LINKS = 10  # the strongest; more would add nothing to a walk through the graph
 RETRIEVERS = ("keyword", "native")
 

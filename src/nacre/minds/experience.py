@@ -18,7 +18,7 @@ from nacre.remember.validate import Fields
 LONGEST_CONTEXT, LONGEST_OUTCOME = 500, 1000  # characters: an experience is a note, not a document
 PREFIX = "exp_"  # of every experience's id and of no other id: journal entries of experiences are recognised by it
 HASH_DIGITS = 6
-# What the memory's metadata holds besides what the caller gave, which lies under a key of its own.
+# Keys of the memory's metadata; the caller's own metadata is under CALLER_METADATA.
 TYPE, CALLER_METADATA, COMPRESSED = "experience_type", "given", "compressed"
 EXACT, AWARE, KIND = "exact", "aware", "kind"
 
@@ -155,7 +155,7 @@ def memory_fields(experience: Experience, agent: str) -> Fields:
         metadata[KIND] = "pattern"
     if experience.metadata:
         metadata[CALLER_METADATA] = experience.metadata
-    # A memory's text has no space around it; where this one has, it is kept beside, and read only while it still fits.
+    # A memory's text has no space around it. Where this one has, the exact text is stored too, and used while it fits.
     if exact := {name: text for name in ("context", "outcome") if (text := getattr(experience, name)) != text.strip()}:
         metadata[EXACT] = cast(Json, exact)
     if experience.timestamp.tzinfo is not None:

@@ -169,7 +169,7 @@ def add_link(link: Link) -> Edit:
 
 
 def temporal_index(metadata: Mapping[str, Json]) -> float:
-    """The place in time that was given, 0 where there is none."""
+    """The `temporal_index`; 0 without one."""
     index = metadata.get("temporal_index")
     return index if isinstance(index, int | float) and not isinstance(index, bool) and index > 0 else 0
 
@@ -189,7 +189,7 @@ def check_temporal_metadata(metadata: Mapping[str, Json] | None) -> dict[str, Js
 
 
 def parse_date(value: Json) -> float | None:
-    """A date that a calendar can read; «Day 1» is none, and stays in the metadata alone."""
+    """None for a text such as «Day 1», which stays in the metadata only."""
     try:
         return seconds(value) if isinstance(value, str) else None
     except InvalidInput:

@@ -83,13 +83,13 @@ class PatternDetector:
         return any(pattern.occurrences >= self.threshold for pattern in self._called(name))
 
     def validate_pattern(self, name: str, success: bool) -> None:
-        """Says whether it held when it was applied. A name that was never discovered is passed over."""
+        """Records whether the pattern held when it was applied. An unknown name is ignored."""
         for pattern in self._called(name):
             pattern.successes += bool(success)
             pattern.failures += not success
 
     def get_recognized_patterns(self, min_confidence: float | None = None) -> list[Experience]:
-        """Those that recur often enough and, after what was made of them, are still sure enough."""
+        """Those that recur often enough and have at least this confidence."""
         least = self.min_confidence if min_confidence is None else min_confidence
         recurring = (pattern for pattern in self._patterns.values() if pattern.occurrences >= self.threshold)
         return [pattern_experience(each) for each in recurring if each.confidence >= least]
@@ -276,8 +276,7 @@ class StoredPatterns:
         return memory if memory is not None and memory.metadata.get(TYPE) == ExperienceType.PATTERN else None
 
     def active(self, limit: int = 20) -> list[Experience]:
-        """The patterns that are still sure enough, the surest first; one that failed too often is no longer among
-        them, and comes back when it proves itself."""
+        """The patterns with enough confidence, highest first; one that failed too often returns when it holds again."""
         where = Filter.where(metadata__experience_type=ExperienceType.PATTERN.value)
         memories = self.store.list_recent(NEWEST_READ, where=where, min_confidence=self.min_confidence)
         return [experience_of(memory) for memory in sorted(memories, key=lambda each: -each.confidence)[:limit]]

@@ -71,7 +71,7 @@ class QueryValidator:
 
     def estimate_cost(self, sql: str) -> int:
         """A base of 1; 10 where all columns are read, 5 for each join, 3 for each query within, 2 for each order, 20
-        without a limit. Raises `InvalidInput` for what is no SQL."""
+        without a limit. Raises `InvalidInput` for text that is not SQL."""
         tokens = tokenize(sql)
         if tokens is None:
             raise InvalidInput("The query cannot be read: a quote, comment or parenthesis is left open; close it.")
@@ -136,7 +136,7 @@ def only_reads(tokens: Sequence[Token]) -> bool:
 
 
 def reads_all(words: Sequence[str]) -> bool:
-    """SELECT *, SELECT DISTINCT * or SELECT t.*; count(*) is none."""
+    """SELECT *, SELECT DISTINCT * or SELECT t.*; but not count(*)."""
     for at, word in enumerate(words):
         if word == "SELECT":
             listed = words[at + 1 :]
@@ -158,7 +158,7 @@ def commas_in_sources(tokens: Sequence[Token]) -> int:
     return clean
 
 
-SCRUBBED = "credential_scrubbed"  # the tag of an experience that something was taken out of
+SCRUBBED = "credential_scrubbed"  # the tag of an experience that was scrubbed
 PLAIN_PLACEHOLDER = "[REDACTED]"
 # The first line of a key counts as a key: a key that was cut short has still been exposed.
 PEM = re.compile(
@@ -240,7 +240,7 @@ class SecureMemoryBackend(Closing):
         self._restricted = MemoryStore(
             folder_path(place), space=name, agent=name, session=self.session, capabilities=capabilities
         )
-        # What an agent sees it may not always change: the store is kept in order by those who may.
+        # No compression: a restricted agent may not change every experience that it sees.
         self.store = ExperienceStore(name, auto_compress=False, store=self._restricted)
 
     def add_experience(self, experience: Experience) -> str:

@@ -97,7 +97,7 @@ def one_line(text: str) -> str:
 
 
 CATEGORY = "knowledge_category"  # in the metadata of a fact; without it the fact is semantic
-SOURCE_ID = "source_id"  # in the metadata too, of a fact whose source is no episode here
+SOURCE_ID = "source_id"  # in the metadata too, of a fact whose source is not a stored episode
 ENTITY, SOURCE_LABEL, SUPERSEDED, SUPERSEDED_BY = "entity_name", "source_label", "superseded", "superseded_by"
 DERIVED_FROM, SUPERSEDES, TRANSITIONED_TO, SIMILAR_TO = "derived_from", "supersedes", "transitioned_to", "similar_to"
 RELATIONSHIP_NAMES = {DERIVED_FROM: "DERIVES_FROM"}  # where the relation is not simply the same word in capitals

@@ -23,7 +23,7 @@ ASCII_SYMBOLS = frozenset("$+<=>^`|~")  # Unicode calls them symbols, BERT punct
 
 
 class WordPiece:
-    """Safe to share between threads: cached entries are the same whoever computes them."""
+    """Safe to share between threads: a cached entry does not depend on the thread that computes it."""
 
     def __init__(self, vocabulary: Mapping[str, int], markers: Mapping[str, int], *, cased: bool = False) -> None:
         self.start, self.end = vocabulary[START], vocabulary[END]

@@ -110,7 +110,7 @@ def digest(piece: str) -> bytes:
 
 def vectors_of(pieces: Sequence[str], embedder: Embedder, store: Backend) -> dict[bytes, Vectors]:
     wanted = {digest(piece): piece for piece in pieces}
-    known = store.vectors_for(list(wanted)) if store.embedder() == embedder.identity else {}
+    known = store.vectors_for(list(wanted)) if store.embedder().name == embedder.identity else {}
     missing = {key: piece for key, piece in wanted.items() if key not in known}
     if missing:
         known |= dict(zip(missing, embedder.embed(list(missing.values())), strict=True))

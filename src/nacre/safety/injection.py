@@ -66,7 +66,7 @@ LEET_WORD = re.compile(r"\b(?=[a-z]{0,20}[0134578@$])(?=[0134578@$]{0,8}[a-z])[a
 
 
 def fold_text(text: str) -> str:
-    """Line ends stay; everything else that has no meaning for a reader is gone."""
+    """Without characters that mean nothing to a reader; line ends stay."""
     seen = visible_text(text)
     if not seen.isascii():
         seen = unicodedata.normalize("NFKC", seen.translate(SQUARED)).replace("’", "'")
@@ -86,7 +86,7 @@ def undo_leet(lowered: str) -> str:
 SUSPICIOUS = 0.5  # from this score on a text should be shown to a person before it is trusted
 BLOB = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{32,8192}+={0,2}")
 BLOBS = 20  # of a text that are looked into
-BEHIND, AHEAD = 16, 400  # of an anchor: all that decides whether a sign stands there
+BEHIND, AHEAD = 16, 400  # characters around an anchor that decide whether there is a sign
 ONE_LINE = re.compile(r"[\s_]+")
 JOINED = re.compile(r"[\"'] ?\+ ?[\"']")  # "ignore" + " all": words put together by a program
 
@@ -117,7 +117,7 @@ def anchors() -> tuple[re.Pattern[str], dict[str, tuple[Row, ...]]]:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """When an anchor is there for the first time: most texts have none, and all together cost a command 20 ms."""
+    """Compiled on first use: most texts have no anchor, and all patterns together take 20 ms."""
     return re.compile(pattern)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """`pattern` is tried, in lower case and with single blanks, where one of the `anchors` stands, and begins there."""
+    """`pattern` is tried, in lower case and with single blanks, at each of the `anchors`, and begins there."""
 
     reason: str
     weight: float
@@ -21,7 +21,7 @@ def sign(reason: str, weight: float, anchors: str, *patterns: str) -> Sign:
     return Sign(reason, weight, tuple(anchors.split("|")), "|".join(f"(?:{each})" for each in patterns))
 
 
-DENIED = r"(?<!never )(?<!not )(?<!n't )(?<!always )"  # «never ignore your instructions» is no order to ignore them
+DENIED = r"(?<!never )(?<!not )(?<!n't )(?<!always )"  # «never ignore your instructions» is not an order to ignore them
 ORDERS = (
     r"(?:instructions?|instrucions|directions|prompts?|rules?|guidelines?|directives?|commands?|programming|training|"
     r"constraints?|restrictions?|orders|polic(?:y|ies)|messages above|message above|tasks?|assignments?)\b"

@@ -111,7 +111,7 @@ def looks_random(value: str) -> bool:
     )
 
 
-# Of any kind of secret. AWS and others end their published examples so; a row of one sign is nobody's key.
+# Of any kind of secret. AWS and others end their published examples so; a row of one character is not a key.
 ROWS = ("xxxxxx", "XXXXXX", "***", "...", "…", "•••", "####", "____", "0000000000", "EXAMPLE")
 # Without the signs between the words.
 SAID = (
@@ -121,7 +121,7 @@ SAID = (
 BEGINS = ("example", "mypass", "mysecret", "mytoken", "mykey", "myapi")
 BETWEEN_WORDS = str.maketrans("", "", "-_ ")
 TAGGED = re.compile(r"<[\w -]{1,40}>")
-# A variable, or a word that stands for any value.
+# A variable, or a word used as a placeholder.
 VARIABLE = re.compile(
     r"\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+|\$\d|%[A-Za-z_]\w*%|%\([A-Za-z_]\w*\)[sdr]|(?:%[sdr][:@/]?)+|\{[^}]*\}.*|"
     r"\[[^\]]*\].*|<.*|"
@@ -140,7 +140,7 @@ CODE = re.compile(
     r"(?:~|\.{1,2})?/(?:[\w.@-]+/)*[\w.@-]*|[A-Za-z]:\\.*|https?://[^@]*|"
     r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"  # the name of a constant
 )
-# What a name goes on with when it speaks about a secret and does not hold it: password_length, tokenizer.
+# Endings of names that are about a secret and do not contain one: password_length, tokenizer.
 ABOUT = re.compile(
     r"(?i:pass|pwd|token|secret|credential|key)[\w-]*?(?i:len|size|min|max|file|path|dir|polic|expir|reset|"
     r"prompt|name|_?id(?![a-z])|ids(?![a-z])|type|count|url|uri|format|"
@@ -174,7 +174,7 @@ def is_placeholder(secret: str, rule: Rule) -> bool:
 
 
 def is_example(secret: str) -> bool:
-    """Says itself that it is none."""
+    """Whether the value itself says that it is not a secret."""
     if any(row in secret for row in ROWS) or ("<" in secret and TAGGED.search(secret)):
         return True
     words = secret.lower()
@@ -223,7 +223,7 @@ ONLY_LINE = re.compile(r"[ \t>\"'|*#]*")
 
 
 def find_in_values(text: str) -> Iterator[Span]:
-    known: dict[tuple[str, str], tuple[int, str] | None] = {}  # for this text only: no secret is kept
+    known: dict[tuple[str, str], tuple[int, str] | None] = {}  # for this text only, so that no secret stays in memory
     for match in VALUE.finditer(text):
         value, start = match[0].rstrip(".-"), match.start()
         if DIGIT.search(value, 0, REACH) is None:

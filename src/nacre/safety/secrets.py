@@ -30,7 +30,7 @@ MANY = 100  # places of one keyword from which on results for equal surroundings
 # Personal data that a policy may ask to keep out.
 EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}+@(?:[A-Za-z0-9-]{1,63}\.){1,4}[A-Za-z]{2,24}(?![\w-])")
 CARD = re.compile(
-    r"(?<![\w.-])(?<![A-Z]{2}\d\d )"  # the digits of an account number are no card
+    r"(?<![\w.-])(?<![A-Z]{2}\d\d )"  # the digits of an account number are not a card
     r"(?:[2-6]\d{12,18}|[2-6]\d{3}([ -])\d{4}\1\d{4}\1\d{4}|3\d{3}([ -])\d{6}\2\d{5})(?![\w-])"
 )
 IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])")

@@ -22,8 +22,8 @@ class Rule:
 
     - head: `pattern` begins with one of the `keywords`, in their own case, at the start of a word;
     - inside: `pattern` is searched in any text that holds a keyword and a long word;
-    - near: `pattern` fits a whole random-looking value, and `name` stands on the same line before it;
-    - anywhere: `pattern` is tried wherever a keyword stands, and begins there.
+    - near: `pattern` fits a whole random-looking value, and `name` is before it on the same line;
+    - anywhere: `pattern` is tried at every keyword, and begins there.
 
     `entropy` is the least bits per character of the secret. Every pattern is bounded: the cost of one try does not
     depend on the length of the text.
@@ -37,7 +37,7 @@ class Rule:
     lead: str = ""  # signs before the keyword that belong to the secret too
     where: Where = "head"
     also: str = ""  # another text without which the keyword means nothing
-    loose: bool = False  # known by its name alone, so that a mere reference to a secret must be told apart
+    loose: bool = False  # known by its name alone, so that references to a secret must be excluded
     name: str = ""
     follow: str = ""  # what must come after the keyword, in lower case
 
@@ -69,7 +69,7 @@ NAME_PART = r"(?![A-Za-z])[A-Z0-9_]{0,16}"
 PASSWORD = (
     r"(?:(?i:pass(?:words?|wd|phrase|code|wort)|pwd|kennwort|contrase(?:ñ|n)a|senha|(?<=mot de )passe|"
     r"wachtwoord|has(?:ł|l)o|heslo|парол[ьяюе]|密码|密碼|パスワード|비밀번호)|"
-    # The bare word is mostly a verb, a ticket, or what a test says that has passed.
+    # The bare word is mostly a verb, a ticket, or the result of a test.
     rf"(?:{PASS_START}(?:pass|Pass|PASS(?!: )|pw|PW)|(?<=[a-z])Pass){NOT_COUNTED}(?=_?\d?[\"'\]]{{0,2}}(?::|[ \t]?=)))"
 )
 # Not COMPASS, PASSENGERS, PASSED or SECRETARY: the bare word must be a whole part of the name.
@@ -171,7 +171,7 @@ SHELL = (
         rf"--(?i:(?:api|auth|access)?[-_]?(?:token|secret|key)[\w-]{{0,16}})[ =][\"']?{DIGIT}([\w.~+/=-]{{12,512}})",
         entropy=3.0),
 )  # fmt: skip
-# What stands in when the variable is not set: os.environ.get("DB_PASSWORD") or "…", ${TOKEN:-…}, env.KEY || '…'.
+# The default of an unset variable: os.environ.get("DB_PASSWORD") or "…", ${TOKEN:-…}, env.KEY || '…'.
 FALLBACK = r"(?:\s{1,4}or\s{1,4}|\s{0,4}(?:\|\||\?\?|\?:)\s{0,4}|[\"'],\s{0,4}(?:default\s?=\s?)?)"
 FALLBACKS = (
     named("password", PASSWORD_KEYWORDS,
@@ -475,7 +475,7 @@ def gate(rule: Rule, keyword: str) -> str:
 
 
 def places(lowered: str, keyword: str, follow: str) -> Iterator[int]:
-    """Where the keyword stands and what it needs follows it, found without leaving the search of patterns."""
+    """Where the keyword is followed by what it needs; one pattern search for both."""
     return (match.start() for match in followed(keyword, follow).finditer(lowered))
 
 

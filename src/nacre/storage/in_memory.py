@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from nacre.errors import EmbeddingMismatch
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import Json
@@ -18,6 +17,7 @@ from nacre.protocols import (
     ALL,
     Candidates,
     Derived,
+    EmbedderIdentity,
     Health,
     Keys,
     Match,
@@ -98,7 +98,7 @@ class Space:
 class State:
     spaces: dict[str, Space] = field(default_factory=dict)
     vocabulary: dict[tuple[str, str], Mapping[str, Json]] = field(default_factory=dict)
-    embedder: str = ""
+    embedder: EmbedderIdentity = EmbedderIdentity()  # noqa: RUF009
 
     def copied(self) -> State:
         spaces = {name: space.copied() for name, space in self.spaces.items()}
@@ -155,13 +155,13 @@ class InMemoryTransaction:
             if (link.to, link.rel) not in kept:
                 space.walks.pop((version.memory.id, link.to, link.rel), None)  # type: ignore[union-attr]
 
-    def claim_embedder(self, identity: str, dimensions: int) -> None:  # noqa: ARG002
-        if self._state.embedder and self._state.embedder != identity:
-            raise EmbeddingMismatch(self._state.embedder, identity)
-        self._state.embedder = identity
+    def claim_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
+        claimed = EmbedderIdentity(identity, dimensions, probe or self._state.embedder.probe)
+        self._state.embedder.check(claimed)
+        self._state.embedder = claimed
 
-    def change_embedder(self, identity: str, dimensions: int) -> None:  # noqa: ARG002
-        self._state.embedder = identity
+    def change_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
+        self._state.embedder = EmbedderIdentity(identity, dimensions, probe)
         for space in self._state.spaces.values():
             for id, versions in space.versions.items():
                 bare = (replace(each, derived=replace(each.derived, vectors=None)) for each in versions)
@@ -426,7 +426,7 @@ class InMemoryReader:
             vectors=sum(len(each.derived.vectors) for each in present if each.derived.vectors is not None),
             pending=sum(not each.embedded for each in present),
             bytes_on_disk=0,
-            embedder=state.embedder,
+            embedder=state.embedder.name,
         )
 
     def _seq(self, space: str) -> int | None:
@@ -498,7 +498,7 @@ class InMemoryBackend(InMemoryReader):
         present = (version for space in self._state.spaces.values() for version in space.versions_at())
         return [version.memory for version in present if not version.embedded][:limit]
 
-    def embedder(self) -> str:
+    def embedder(self) -> EmbedderIdentity:
         return self._state.embedder
 
     def close(self) -> None:

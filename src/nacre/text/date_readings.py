@@ -1,4 +1,4 @@
-"""What the words of the calendar stand for, as spans of UTC time: months, seasons, feasts, counts, units."""
+"""Reads the words of the calendar as spans of UTC time: months, seasons, feasts, counts, units."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNITS = {
     "day": DAY,
     "night": DAY,
     "week": 7 * DAY,
-    "month": timedelta(days=30.4375),  # a twelfth of a year; what is said in months is never meant to the day
+    "month": timedelta(days=30.4375),  # a twelfth of a year; people who say months do not mean exact days
     "year": timedelta(days=365.25),
 }
 # The hours of a day by name; a night runs into the next morning. Wide, since the zone of who asks is not known.
@@ -159,7 +159,7 @@ AGO_MARGIN = {
     "month": 14 * DAY,
     "year": 61 * DAY,  # people remember the season, so less than half
 }
-FEAST_MARGIN = DAY  # feasts are kept on the evening before and talked of on the morning after
+FEAST_MARGIN = DAY  # people celebrate on the evening before and talk about it on the day after
 FAR_MARGIN = 0.05  # of the distance: the farther back, the rounder the number («ten years ago», «100 days ago»)
 WITHIN_A_DAY = frozenset(("minute", "hour"))
 

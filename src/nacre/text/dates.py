@@ -44,11 +44,11 @@ from nacre.text.date_readings import (
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST = 2000  # signs; a longer text is a document, and the times deep inside it are not what is asked for
 
-# A window's edge is soft: what happened just outside is told in the same words. Beyond its edge the weight falls as a
-# bell whose width is a share of the window's own: a day is blurred by hours, a month by a week.
+# A window's edge is soft: people use the same words for what happened just outside. Beyond its edge the weight falls
+# along a bell curve whose width is a share of the window's: a day is blurred by hours, a month by a week.
 EDGE_SHARE = 0.25
 EARLIEST_EDGE = 12 * 3600.0  # at least: the zone of who asks is not known, and the world lies within 12 hours of UTC
-LATEST_EDGE = 2 * 86400.0  # at least, after the end: a memory is dated by its telling, which follows what is told
+LATEST_EDGE = 2 * 86400.0  # at least, after the end: a message about an event is later than the event
 WIDEST_EDGE = 30 * 86400.0  # «in 2022» does not reach far into 2023
 OPEN_EDGE = 86400.0  # «before 5 May» has no width of its own; its one edge is a date
 
@@ -67,7 +67,7 @@ class Window:
 
 
 def time_windows(question: str, asked_at: float) -> tuple[Window, ...]:
-    """The times that an English question speaks of, in its order; relative ones are seen from `asked_at`.
+    """The times in an English question, in its order; relative ones count from `asked_at`.
 
     A word that may be something else than a time («may», «spring») is none.
     """
@@ -144,7 +144,7 @@ def bounds(mention: Mention, before: str) -> tuple[datetime | None, datetime | N
     """None where a side is open."""
     span, said = mention.reading.span, mention.said
     if said["distance"]:
-        return span.start, span.end  # «two weeks before», told already
+        return span.start, span.end  # «two weeks before» is in the span already
     match "since" if SINCE_CLAUSE.search(before) else said["lead"]:
         case "before" | "prior to":
             return None, span.start
@@ -172,7 +172,7 @@ def either(words: Iterable[str]) -> str:
 BARE_YEAR = r"(?:19|20)\d\d(?!\d|[.,/-]\d|s\b|%)"
 YEAR = rf"(?P<year>{BARE_YEAR}|(?:last|this|next)\s+year\b)"
 OF_YEAR = rf"(?:(?:,\s*|\s+)(?:of\s+|in\s+)?{YEAR})?"
-# A number before one of these is no year.
+# A number before one of these is not a year.
 COUNTED = (
     r"(?!\s+(?:dollars|euros|pounds|bucks|steps|calories|words|people|users|miles|kilometers|km|meters|feet|times)\b)"
 )
@@ -212,7 +212,7 @@ HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    hints: tuple[str, ...]  # one of them is in every text that the rule can match; most questions hold none of any rule
+    hints: tuple[str, ...]  # one of them is in every text that the rule can match; most questions have none
     body: str
     reader: Reader
 

@@ -118,7 +118,7 @@ EMOJI = """
 -.5 -.6 😴 🥱 😪
 """
 
-# Written like a feeling, meant otherwise: terms of a craft, politeness, titles.
+# Look like a feeling and are not: technical terms, politeness, titles.
 FALSE_FRIENDS = """
 happy path | happy paths | happy eyeballs | happy flow | happy case | happy medium | happy hour | happy birthday
 happy ending | happy new year | happy to help | happy to assist | happy to answer | happy to discuss | happy to review
@@ -219,12 +219,12 @@ COMPARATIVE = re.compile(r"\w{3,}er\Z")
 JOINED = re.compile(r"[\w][^\w\s'][\w]|[\d_]")
 LEXICONS = ("own", "vader")
 VADER_MAXIMUM = 4.0
-VADER_FLOOR = 0.5  # a word that its raters hardly felt anything at tells nothing
+VADER_FLOOR = 0.5  # words with a weaker rating are ignored
 
 
 @dataclass(frozen=True, slots=True)
 class Emotion:
-    """Both figures in -1..1; `words` are those of the text that told the feeling, in order."""
+    """Both figures in -1..1; `words` are those that decided, in order."""
 
     valence: float
     arousal: float
@@ -253,7 +253,7 @@ def salience(valence: float, arousal: float) -> float:
 
 
 def detect_emotion(text: str, lexicon: str = "own") -> Emotion | None:
-    """None when no word tells a feeling.
+    """None when no word expresses a feeling.
 
     `vader` knows more words, those for their valence alone. Raises `ConfigError` when its package is not installed.
     """
@@ -320,7 +320,7 @@ def always_meant(token: str) -> Shade | None:
 
 
 def framed(tokens: Sequence[str], place: int, word: str) -> Shade | None:
-    """The shade of a word that tells a feeling only where somebody is said to have it."""
+    """The shade of a word that is a feeling only where a person is said to have it."""
     for table, said in FRAMES:
         shade = shades(table).get(word)
         if shade is not None:
@@ -350,7 +350,7 @@ FRAMES: tuple[tuple[str, Callable[[Sequence[str], int], bool]], ...] = (
 
 
 def link_before(tokens: Sequence[str], place: int) -> int:
-    """Where the verb stands that the word depends on, past «really», «not» and «tired and»; -1 if nowhere."""
+    """The place of the verb before the word, past «really», «not» and «tired and»; -1 without one."""
     at = place - 1
     while at >= max(0, place - LONGEST_WAY):
         word = tokens[at].lower()
@@ -364,7 +364,7 @@ def link_before(tokens: Sequence[str], place: int) -> int:
 
 
 def somebody(tokens: Sequence[str], link: int) -> bool:
-    """A person stands before the verb, in its clause, or it is a question to one; with «feels» a name is one too."""
+    """Whether a person is the subject of the verb; with «feels», any name is a person."""
     before = clause_before(tokens, link)[-3:]
     if any(word.lower() in PEOPLE or word.lower() in CONTRACTED for word in before):
         return True

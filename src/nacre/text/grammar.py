@@ -1,4 +1,4 @@
-"""The small words of English: they hold a sentence together and say nothing of what it is about."""
+"""Word lists of English grammar: function words, verbs, synonyms, negations."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ GRADABLE = (
     " thick thin deep shallow tight loose near far early late safe happy sad healthy sick busy full empty new"
     " fresh smart strict mild sharp rough smooth".split()
 )
-# Each group one meaning; the first word stands for all.
+# Each group is one meaning; the first word represents it.
 SYNONYMS = """
 buy purchase acquire obtain | start begin commence kickoff found establish | end finish complete conclude terminate
 stop quit cease halt discontinue | use utilize utilise adopt leverage | need require necessitate | want wish desire
@@ -145,7 +145,7 @@ def irregular() -> dict[str, str]:
 
 @cache
 def graded() -> dict[str, str]:
-    """older and oldest to old; only of known adjectives, since «water» is no more of «wat»."""
+    """«older» and «oldest» to «old»; only for known adjectives, since «water» is not a form of «wat»."""
     forms: dict[str, str] = {}
     for word in GRADABLE:
         root = word[:-1] if word.endswith("e") else word[:-1] + "i" if word.endswith("y") else word
@@ -156,7 +156,7 @@ def graded() -> dict[str, str]:
 
 @cache
 def synonyms() -> dict[str, str]:
-    """Stem to the stem that stands for its meaning. The first group a word is in decides."""
+    """Each stem to the one that represents its meaning. A word's first group decides."""
     forms: dict[str, str] = {}
     for group in groups(SYNONYMS):
         first, *others = (stem(irregular().get(word, word)) for word in group)
@@ -178,7 +178,7 @@ NEGATION_WORDS = frozenset(
     "not never no dont doesnt didnt wont wouldnt shouldnt cant cannot couldnt mustnt neednt isnt arent wasnt"
     " werent hasnt havent hadnt aint mightnt shant without avoid neither nor nothing nobody nowhere none".split()
 )
-# They deny the whole clause they stand in, wherever they stand in it: as they are, and in every form.
+# They deny their whole clause: these words as they are, and the verbs below in every form.
 DENYING_WORDS = frozenset(
     "never cannot nobody nothing none nowhere neither hardly barely rarely seldom scarcely".split()
 )
@@ -201,7 +201,7 @@ COMPENSATING = (
     " brief small low weak single alone last disable forbid prohibit block exclude untouched lock remove close"
     " manual automatic".split()
 )
-# Of these, those that turn a denial round when they stand in it: «not exceed», «none other».
+# Of these, those that reverse a denial: «not exceed», «none other».
 LIMITS = "exceed until till unless less fewer longer than other only skip forget fail miss lose ignore prevent".split()
 
 
@@ -285,7 +285,7 @@ INSTRUCTIONS = frozenset(
 BEFORE_NOUNS = ARTICLES | frozenset("to of in on at for with by from and or every each all no some any new".split())
 PLAIN_VERBS = frozenset("get go come put take make need want went came took made got wrote ran".split())
 LIKE_A_PAST = frozenset("left read lost bound felt found thought written driven taken known grown hidden".split())
-LONGEST_ED_NOUN = 4  # letters; «seed» and «red» are no past tense
+LONGEST_ED_NOUN = 4  # letters; «seed» and «red» are not a past tense
 SINGULAR_VERBS = frozenset("is was has does took leads owns manages works lives joined founded wrote runs".split())
 
 
@@ -305,7 +305,7 @@ def verb_words() -> frozenset[str]:
 
 
 def verb_place(pieces: Sequence[Piece]) -> int:
-    """Where the first verb stands, as far as that can be told without a grammar; 0 in an instruction."""
+    """The place of the first verb, as far as word lists can find it; 0 in an instruction."""
     if pieces and pieces[0].lower in INSTRUCTIONS and lower(pieces, 1) not in AUXILIARIES:
         return 0
     inflected = (place for place in range(len(pieces)) if is_finite(pieces, place))
@@ -314,7 +314,7 @@ def verb_place(pieces: Sequence[Piece]) -> int:
 
 
 def is_finite(pieces: Sequence[Piece], place: int) -> bool:
-    """An auxiliary, a past tense, a known verb with its ending; or the colon that stands for «is»: «Port: 80»."""
+    """An auxiliary, a past tense, a known verb with its ending; or a colon for «is»: «Port: 80»."""
     word = pieces[place].lower
     if word in AUXILIARIES or word == ":":
         return True

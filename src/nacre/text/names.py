@@ -35,7 +35,7 @@ MONTHS = frozenset(
 DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 WEEKDAYS = frozenset((*DAYS, *(f"{day}s" for day in DAYS), *"mon tue tues wed thu thur thurs fri sat sun".split()))
 NAME_LIKE_MONTHS = frozenset("april may june august".split())
-# Before a month they date: «In May Sarah left» speaks of Sarah, not of May Sarah.
+# Before a month they make it a date: «In May Sarah left» is about Sarah, not May Sarah.
 DATING = frozenset("in since until till by last next this every during from of early late mid on before after".split())
 # Between two capital words they belong to the name.
 PARTICLES = frozenset("van von der den de del della di da dos du la le el al bin ibn ter zu".split())
@@ -84,13 +84,13 @@ PLURAL = ("ss", "us", "is", "as", "os")  # endings in s that no plural has
 
 @cache
 def known_words() -> frozenset[str]:
-    """Every ordinary word at hand that may begin a sentence."""
+    """All listed words that may begin a sentence and are not names."""
     same = {word for group in groups(SYNONYMS) for word in group} - NAMES_AMONG_SYNONYMS
     return FUNCTION_WORDS | AUXILIARIES | CLAUSE_WORDS | OPENERS | COMMON_NOUNS | same | set(GRADABLE) | set(VERBS)
 
 
 def is_closed(lower: str) -> bool:
-    """A word that holds a sentence together; it is no name wherever it stands."""
+    """A function word, which is never a name."""
     return lower in FUNCTION_WORDS or lower in AUXILIARIES or lower in CLAUSE_WORDS
 
 
@@ -136,11 +136,11 @@ HINTS = frozenset((SURNAME, FIRST_NAME))  # many may bear it: worth asking, not 
 LEGAL_FORMS = frozenset(
     "inc incorporated ltd limited llc llp plc corp corporation co company gmbh ag sa sas bv ab oy".split()
 )
-# A short form that fits more names than these tells nothing about which of them is meant.
+# A short form that fits more names than this is ignored: it is not clear which is meant.
 MOST_MEANT = 3
 # Names that share a surname and a first name or its initial; more of them than a short form could ever tell apart.
 MOST_COMPARED = 100
-# Letters that are no plain letter with a sign on it, so that taking signs away does not fold them.
+# Letters that Unicode does not decompose into a plain letter and an accent.
 UNFOLDED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"})
 POSSESSIVE = re.compile(r"['’]s?(?=\s|\Z)")
 APOSTROPHE = re.compile(r"['’`´]")
@@ -157,7 +157,7 @@ class Pair:
 
 
 def same_name(a: str, b: str) -> str:
-    """The reason why the two may be one name, empty where there is none; those of `HINTS` are weak."""
+    """The reason why the two may be one name, or an empty string; the reasons in `HINTS` are weak."""
     if normalized_name(a) == normalized_name(b):
         return SPELLING if normalized_name(a) or a == b else ""
     if core(a) == core(b):
@@ -184,7 +184,7 @@ def parts(name: str) -> tuple[str, ...]:
 
 
 def titles(words: Sequence[str]) -> int:
-    """How many words at the beginning are titles; where all are, none."""
+    """How many words at the beginning are titles; 0 if all are."""
     return next((at for at, word in enumerate(words) if word not in TITLES), 0)
 
 
@@ -277,7 +277,7 @@ def keyed(names: Sequence[str], keys: Callable[[str], list[tuple[str, ...]]]) ->
     return groups
 
 
-LONGEST = 20_000  # characters; whoever is not named in so many is not what the text is about
+LONGEST = 20_000  # characters; a text is not about a name that comes later
 # Addresses, paths and code: their capitals mean nothing.
 NO_PROSE = re.compile(r"`[^`\n]{0,200}`|(?<!\S)\S*(?:://|@|\\|[^\W_]/[^\W_]|[^\W_]_[^\W_]|[^\W_]\.[^\W\d_]{2}|\(\))\S*")
 # Letters and digits, joined by an apostrophe, a hyphen or an ampersand: O'Brien, Al-Hassan, AT&T.
@@ -289,13 +289,13 @@ FULL_STOP = re.compile(r"\.[ \t]*")
 SIGNED = re.compile(r"['’-]")
 LONGEST_ACRONYM = 6  # letters; «UNICEF» is one, «IMPORTANT» is loud
 MOST_SHOUTED = 0.6  # of a sentence's words in capitals
-SHORTEST = 3  # letters of a single name that stands for the whole fact
+SHORTEST = 3  # letters of a single name that a fact is about
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
     text: str  # without 's and its like
-    gap: str  # what stands between the word before and this one
+    gap: str  # the text between the previous word and this one
     begins: bool  # a sentence
     owns: bool  # had an 's
     shouted: bool = False
@@ -323,7 +323,7 @@ class Word:
 
 
 def extract_entity_name(content: str, concept: str = "") -> str:
-    """The name that a fact is about, in small letters; empty where there is none. The concept is asked first.
+    """The name that a fact is about, in lower case, or an empty string. The concept is searched first.
 
     The longest of several words (or with an apostrophe or a hyphen) wins; else the first single one that stands
     inside a sentence, where a capital tells.
@@ -362,7 +362,7 @@ def abbreviated(word: Word, gap: str) -> bool:
 
 
 def sentences(words: Sequence[Word]) -> Iterator[list[Word]]:
-    """Each with its words marked where all of it is shouted: there a capital tells nothing."""
+    """Marks the words of sentences in capitals, where a capital letter does not show a name."""
     number = 0
     numbered = [(number := number + word.begins, word) for word in words]
     for _, group in groupby(numbered, key=lambda each: each[0]):
@@ -437,7 +437,7 @@ def acronym(text: str) -> bool:
 
 
 def complete_run(run: Sequence[Word], after: Word | None) -> Iterator[tuple[list[Word], Word | None]]:
-    """«Will Sarah come» asks about Sarah, «Will Smith came» tells of Will Smith."""
+    """«Will Sarah come» asks about Sarah, «Will Smith came» is about Will Smith."""
     asks = len(run) > 1 and run[0].begins and run[0].lower in AUXILIARIES and after is not None
     named = list(run[1:] if asks and after is not None and after.lower in VERBS else run)
     if named and not (len(named) == 1 and named[0].initial):

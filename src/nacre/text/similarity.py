@@ -41,7 +41,7 @@ def numbers(text: str) -> frozenset[str]:
 
 
 def spelled_out(parts: list[str]) -> float | None:
-    """«two hundred fifty», «twenty five»; None where the words are no number."""
+    """«two hundred fifty», «twenty five»; None for other words."""
     total, current, seen = 0.0, 0.0, False
     for part in parts:
         if part in SPELLED:
@@ -56,10 +56,10 @@ def spelled_out(parts: list[str]) -> float | None:
     return total + current if seen else None
 
 
-# What a fact says tells most of it, its topic more than its labels.
+# The content counts most, then the concept, then the tags.
 WORD_SHARE, TAG_SHARE, CONCEPT_SHARE = 0.5, 0.2, 0.3
 SHORTEST = 3  # letters; shorter words are mostly particles
-DATED_BONUS = 0.15  # less than one word of a question of six: it parts equals and overrules no good match
+DATED_BONUS = 0.15  # less than one word of a question of six: it decides between equals only
 DATED_KEYS = ("source_date", "temporal_order")
 # «originally» and «changes» ask what «original» and «change» ask; «afternoon» does not ask for «after».
 ASKS_FOR_TIME = re.compile(
@@ -91,11 +91,11 @@ def compute_similarity(a: object, b: object) -> float:
 
 
 def rerank_facts_by_query(facts: Sequence[Fact], query: str, top_k: int = 0) -> list[Fact]:
-    """The facts by the share of the question's words they have, equals in the order given; none is left out unless
+    """The facts by the share of the question's words they have, equals in the order given; all of them unless
     `top_k` is positive.
 
-    A fact tells in `context` and `outcome` (or `concept` and `content`). When the question asks about time, one whose
-    `metadata` dates it is preferred.
+    The text of a fact is in `context` and `outcome` (or `concept` and `content`). When the question asks about time, a
+    fact with a date in its `metadata` is preferred.
     """
     asked, about_time = content_words(query), ASKS_FOR_TIME.search(query) is not None
     ranked = sorted(facts, key=lambda fact: -relevance(fact, asked, about_time)) if asked else list(facts)

@@ -47,7 +47,7 @@ def words(text: str) -> list[str]:
 
 
 def known(run: str) -> tuple[str, ...]:
-    """A language has few words, and they come again and again: what was cut once is kept, unless it is no word."""
+    """Cached, because words repeat; not for long runs, which are data."""
     return cut_once(run) if len(run) <= LONGEST else tuple(pieces(run))
 
 
@@ -102,7 +102,7 @@ def folded(word: str) -> str:
     return unicodedata.normalize("NFC", bare).lower()  # a mathematical 𝑨 is small only once it is an A
 
 
-# The script tells the language well enough where it has one main language with a good stemmer.
+# Scripts whose main language has a good stemmer.
 SCRIPTS = (("\u0400", "\u04ff", "russian"), ("\u0370", "\u03ff", "greek"), ("\u0600", "\u06ff", "arabic"))
 DEFAULT = "english"
 
@@ -137,7 +137,7 @@ def content_stems(text: str) -> list[str]:
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     if any(sign.isdigit() for sign in word) or "_" in word:
-        return word  # an identifier, a version, a number: kept whole
+        return word  # an identifier, a version or a number stays as it is
     stemmed: str = stemmer(language(word)).stemWord(word)
     return stemmed
 

@@ -2,29 +2,54 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from nacre.engine import Engine
-from nacre.engine.engine import AnyChange, catch_up_all
-from nacre.errors import AccessDenied, ArchiveRefused, EmbeddingError, InvalidInput, StorageError, UnknownName
+from nacre.engine.engine import PART, AnyChange, Change, PendingChanges, TermChange, catch_up_all, import_under_way
+from nacre.engine.undo import undo
+from nacre.errors import (
+    AccessDenied,
+    ArchiveRefused,
+    EmbeddingError,
+    InvalidInput,
+    NacreError,
+    StorageError,
+    UnknownName,
+)
 from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
-from nacre.model import Memory
+from nacre.model import JournalFilter, Memory, Operation
 from nacre.model.memory import Json
-from nacre.protocols import Backend, Derived, Embedder, Progress
+from nacre.protocols import Backend, Derived, Embedder, Progress, Transaction
 from nacre.remember.derive import chunk_memory, indexed_words
 from nacre.remember.guard import Guard
 from nacre.transfer.archive import AHKAI, MOST_NAMED, NACRE, ImportSummary, unpack_vectors
 from nacre.transfer.foreign import ai_lessons, amplihack, chroma, server_memory
-from nacre.transfer.import_plan import POLICIES, ImportPlanner, Lookup, RowChecker, Survey, survey
+from nacre.transfer.import_plan import POLICIES, CheckedRow, ImportPlanner, Lookup, RowChecker, Survey, survey
 from nacre.transfer.read_archive import Archive, BadRow, MemoryRow, Source
 from nacre.transfer.vocabulary import RELATION, TYPE
 
+log = logging.getLogger("nacre")
+
 ACTOR = "import"
-PROGRESS_EVERY = 500  # rows
+# What the summary counts, besides the faults that it names.
+COUNTED = (
+    "imported",
+    "skipped",
+    "overwritten",
+    "renamed",
+    "errors",
+    "words",
+    "unembedded",
+    "in_trash",
+    "dropped_links",
+)
 
 
 def import_archive(
@@ -37,7 +62,8 @@ def import_archive(
     why: str = "",
     progress: Progress | None = None,
 ) -> ImportSummary:
-    """Imports all valid rows in one operation, or nothing; the memory used hardly grows with their number.
+    """Imports all valid rows as one operation, or nothing; the memory used hardly grows with their number, and others
+    can write meanwhile. An import that was killed continues when it is run again, and can be undone.
 
     `on_conflict` says what to do with ids that already exist: skip, overwrite, rename (links follow), error, or newer,
     which overwrites what was changed earlier. Every row passes the checks of `remember`; one that fails is counted and
@@ -84,7 +110,7 @@ def import_rows(
 
 
 class StoreLookup:
-    """Looks up the current state for a dry run, without a transaction that would block others."""
+    """The stored state, for a dry run, without a transaction that would block others."""
 
     def __init__(self, store: Backend) -> None:
         self._store = store
@@ -97,6 +123,56 @@ class StoreLookup:
         if kind not in self._words:
             self._words[kind] = self._store.terms(kind)
         return self._words[kind].get(name)
+
+
+class PartLookup:
+    """The state on which a part of an import is planned, with the changes of the rows before."""
+
+    def __init__(self, below: Lookup) -> None:
+        self.begin(below)
+
+    def begin(self, below: Lookup) -> None:
+        self._below, self._pending = below, PendingChanges(below)
+        self._terms: dict[tuple[str, str], Mapping[str, Json] | None] = {}
+
+    def get(self, space: str, id: str) -> Memory | None:
+        return self._pending.get(space, id)
+
+    def term(self, kind: str, name: str) -> Mapping[str, Json] | None:
+        return self._terms[kind, name] if (kind, name) in self._terms else self._below.term(kind, name)
+
+    def add(self, change: AnyChange) -> None:
+        if isinstance(change, Change):
+            self._pending.add([change])
+        elif isinstance(change, TermChange):
+            self._terms[change.kind, change.name] = change.after
+
+
+@dataclass(frozen=True, slots=True)
+class Progressing:
+    """How far an import has come. It is stored with each part, so that an interrupted import can be resumed."""
+
+    batch: str
+    why: str
+    policy: str
+    digest: str
+    rows: int
+    salt: str
+    counts: Mapping[str, int]
+
+    @classmethod
+    def read(cls, importing: Import) -> Progressing | None:
+        """Of an interrupted import of the same rows in the same way."""
+        kind, name = import_under_way(importing.store.space)
+        data = importing.engine.store.terms(kind).get(name)
+        if data is None or (data["policy"], data["digest"]) != (importing.policy, importing.survey.digest):
+            return None
+        return cls(**data)  # type: ignore[arg-type]
+
+    def restore(self, planner: ImportPlanner) -> None:
+        planner.salt = bytes.fromhex(self.salt)
+        for name, count in self.counts.items():
+            setattr(planner.counts, name, count)
 
 
 @dataclass(slots=True)
@@ -124,21 +200,68 @@ class Import:
             self.usable = embedder.ready
 
     def preview(self, progress: Progress | None) -> ImportSummary:
-        incoming = self._planner(StoreLookup(self.engine.store))
-        for _ in self._changes(incoming, progress):
-            pass
-        return self._summary(incoming, incoming.counts.unembedded, ())
+        lookup = PartLookup(StoreLookup(self.engine.store))
+        planner = self._planner(lookup)
+        for number, (_, rows) in enumerate(self._parts(planner, None, progress)):
+            self._plan(planner, lookup, rows, first=number == 0)
+        return self._summary(planner, planner.counts.unembedded, ())
 
     def run(self, why: str, progress: Progress | None) -> ImportSummary:
-        met: list[ImportPlanner] = []
+        """Writes in parts, so that others can write in between. All parts are one operation: an error undoes those that
+        were written, and after a crash the same import continues where it ended."""
+        lookup = PartLookup(StoreLookup(self.engine.store))
+        planner, before = self._planner(lookup), Progressing.read(self)
+        operation = self.engine.operation(ACTOR, why)
+        if before is not None:
+            operation = replace(operation, batch=before.batch, why=before.why)
+            before.restore(planner)
+        first = before is None
+        written = not first
+        try:
+            for done, rows in self._parts(planner, before, progress):
 
-        def flow(current: Lookup) -> Iterator[AnyChange]:
-            met.append(self._planner(current))
-            return self._changes(met[0], progress)
+                def plan(
+                    transaction: Transaction, first: bool = first, done: int = done, rows: Sequence[CheckedRow] = rows
+                ) -> list[AnyChange]:
+                    lookup.begin(transaction)
+                    changes = self._plan(planner, lookup, rows, first=first)
+                    if self.survey.rows > PART:
+                        transaction.put_term(*import_under_way(self.store.space), self._state(operation, planner, done))
+                    return changes
 
-        batch = self.engine.commit_stream(self.store.space, ACTOR, flow, why=why)
-        embedded, notes = self._embed(met[0].counts.unembedded, progress)
-        return replace(self._summary(met[0], embedded, notes), batch=batch)
+                written = bool(self.engine.commit_part(operation, plan)) or written
+                first = False
+        except BaseException as error:
+            if written:
+                self._give_up(operation, error)
+            raise
+        embedded, notes = self._embed(planner.counts.unembedded, progress)
+        return replace(self._summary(planner, embedded, notes), batch=operation.batch if written else "")
+
+    def _state(self, operation: Operation, planner: ImportPlanner, done: int) -> dict[str, Json] | None:
+        """What `Progressing` reads; None after the last row."""
+        if done == self.survey.rows:
+            return None
+        counts = {name: getattr(planner.counts, name) for name in COUNTED}
+        return {
+            "batch": operation.batch,
+            "why": operation.why,
+            "policy": self.policy,
+            "digest": self.survey.digest,
+            "rows": done,
+            "salt": planner.salt.hex(),
+            "counts": counts,
+        }
+
+    def _give_up(self, operation: Operation, error: BaseException) -> None:
+        if isinstance(error, Exception):
+            with suppress(NacreError):
+                undo(self.engine, self.store.space, [operation.batch], why="the import failed")
+                return
+        log.warning(
+            "The import was interrupted. Run it again to continue it, or take it back with `nacre undo %s`.",
+            operation.batch[:8],
+        )
 
     def _planner(self, lookup: Lookup) -> ImportPlanner:
         taught = (word.name for word in self.survey.words if word.kind == TYPE)
@@ -149,20 +272,51 @@ class Import:
             incoming.relations = frozenset(self.store.relations()) | brought
         return incoming
 
-    def _changes(self, incoming: ImportPlanner, progress: Progress | None) -> Iterator[AnyChange]:
-        yield from incoming.term_changes(self.survey.words)
-        done = 0
+    def _plan(
+        self, planner: ImportPlanner, lookup: PartLookup, rows: Sequence[CheckedRow], *, first: bool
+    ) -> list[AnyChange]:
+        """The changes of a part; each sees those before it. The first part brings the vocabulary, too."""
+        changes: list[AnyChange] = []
+        terms = planner.term_changes(self.survey.words) if first else ()
+        for change in chain(terms, map(planner.change, rows)):
+            if change is not None:
+                lookup.add(change)
+                changes.append(change)
+        return changes
+
+    def _parts(
+        self, planner: ImportPlanner, before: Progressing | None, progress: Progress | None
+    ) -> Iterator[tuple[int, list[CheckedRow]]]:
+        """The checked rows in parts, each with the number of rows that were read by then; at least one part."""
+        done, part = 0, list[MemoryRow]()
+        skipped = 0 if before is None else before.rows
         for row in self.survey.archive.rows():
-            if isinstance(row, BadRow):
-                incoming.counts.fault(row.line, row.why)
+            if isinstance(row, BadRow) and done >= skipped:
+                planner.counts.fault(row.line, row.why)
             if not isinstance(row, MemoryRow):
                 continue
-            change = incoming.change(self._dated(row))
-            if change is not None:
-                yield change
             done += 1
-            if progress is not None and (done % PROGRESS_EVERY == 0 or done == self.survey.rows):
-                progress(min(done, self.survey.rows), self.survey.rows, "importing memories")
+            if before is not None and done <= skipped:
+                planner.imported_before(str(row.fields.get("id")).strip(), partial(self._was_imported, before.batch))
+                continue
+            part.append(row)
+            if len(part) == PART and done < self.survey.rows:
+                yield done, self._checked(planner, part, done, progress)
+                part = []
+        yield done, self._checked(planner, part, done, progress)
+
+    def _was_imported(self, batch: str, id: str) -> bool:
+        return bool(self.engine.store.journal(self.store.space, JournalFilter(memory_id=id, batch=batch), limit=1))
+
+    def _checked(
+        self, planner: ImportPlanner, rows: Sequence[MemoryRow], done: int, progress: Progress | None
+    ) -> list[CheckedRow]:
+        ids = [str(row.fields.get("id")).strip() for row in rows]
+        known = {memory.id for memory in self.store.get_many(ids)} if planner.policy == "skip" else set()
+        checked = list(filter(None, (planner.check(self._dated(row), known) for row in rows)))
+        if progress is not None and rows:
+            progress(min(done, self.survey.rows), self.survey.rows, "importing memories")
+        return checked
 
     def _dated(self, row: MemoryRow) -> MemoryRow:
         """Rows of other programs may have no times; ours leave out only zero."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import islice
@@ -131,6 +132,12 @@ class Counts:
         return self.imported + self.overwritten + self.renamed
 
 
+class CheckedRow(NamedTuple):
+    memory: Memory
+    row: MemoryRow
+    derived: Derived | None
+
+
 @dataclass(slots=True)
 class ImportPlanner:
     """Plans the changes of one pass over the rows. `ids` holds hashes of the archive's ids where `needs_ids` asks for
@@ -156,22 +163,44 @@ class ImportPlanner:
                 self.counts.words += 1
                 yield change
 
-    def change(self, row: MemoryRow) -> Change | None:
-        try:
+    def check(self, row: MemoryRow, known: Collection[str] = ()) -> CheckedRow | None:
+        """The slow part, before the transaction; None for a row that cannot be imported, which is counted. What will
+        be skipped because its id is `known` is not indexed."""
+        with self._counting_faults(row):
             memory = self.checking.memory(row.fields)
-            if id_hash(memory.id) in self.seen:
+            left_alone = self.policy == "skip" and memory.id in known
+            return CheckedRow(memory, row, None if left_alone else self.derived(memory, row))
+        return None
+
+    def change(self, checked: CheckedRow) -> Change | None:
+        with self._counting_faults(checked.row):
+            if id_hash(checked.memory.id) in self.seen:
                 raise InvalidInput("its id appeared before in this file.")
-            return self._resolve(memory, row)
+            return self._resolve(checked)
+        return None
+
+    def imported_before(self, id: str, imported: Callable[[str], bool]) -> None:
+        """Takes note of a row of an interrupted import; `imported` says what that has written."""
+        other = self._other_name(id) if self.policy == "rename" else id
+        renamed = other != id and imported(other)
+        self._mark_seen(id, left=renamed or not imported(id))
+        if renamed:
+            self._mark_seen(other, left=False)
+
+    @contextmanager
+    def _counting_faults(self, row: MemoryRow) -> Iterator[None]:
+        try:
+            yield
         except InvalidInput as error:
             self.counts.fault(row.line, f"{row.name}: {error}" if row.name else str(error))
-            return None
 
-    def _resolve(self, memory: Memory, row: MemoryRow) -> Change | None:
+    def _resolve(self, checked: CheckedRow) -> Change | None:
+        memory = checked.memory
         current = self.lookup.get(self.space, memory.id)
         after = self._renamed(memory, current) if self.policy == "rename" else memory
         if current is None or after.id != memory.id:
             after = self._with_valid_links(after)
-            change = Change(None, after, self._index_data(after, row, None))
+            change = Change(None, after, self._index_data(after, checked, None))
             self.counts.imported += current is None
             self.counts.renamed += current is not None
         else:
@@ -182,7 +211,7 @@ class ImportPlanner:
                 self.counts.skipped += 1
                 self.counts.in_trash += current.status == "trashed" and not is_redacted(current)
                 return None
-            change = Change(current, after, self._index_data(after, row, current))
+            change = Change(current, after, self._index_data(after, checked, current))
             self.counts.overwritten += 1
         self._mark_seen(memory.id, left=after.id != memory.id)
         self._mark_seen(after.id, left=False)
@@ -237,9 +266,9 @@ class ImportPlanner:
             return False
         return self.policy == "overwrite" or after.updated_at > current.updated_at
 
-    def _index_data(self, memory: Memory, row: MemoryRow, current: Memory | None) -> Derived | None:
+    def _index_data(self, memory: Memory, checked: CheckedRow, current: Memory | None) -> Derived | None:
         """None when the index data of the current memory still fit."""
-        derived = self.derived(memory, row)
+        derived = checked.derived or self.derived(memory, checked.row)
         if derived.vectors is None and current is not None and same_derived_input(current, memory):
             return None
         self.counts.unembedded += derived.vectors is None
@@ -298,6 +327,7 @@ class Survey(NamedTuple):
     vectors: int
     words: list[Term]
     bad_words: Counts
+    digest: str  # of the ids, times and lengths: enough to recognize a file whose import was interrupted
 
 
 def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progress: Progress | None = None) -> Survey:
@@ -306,9 +336,12 @@ def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progr
     words, collisions = TermCollector(store.space, guard, archive.path), Collisions(store)
     wanted = needs_ids(policy, strict=store.settings.strict_links)
     rows = vectors = 0
+    digest = blake2b(digest_size=16)
     for row in archive.rows(progress):
         if isinstance(row, MemoryRow):
             rows += 1
+            parts = (row.fields.get("id"), row.fields.get("updated_at"), len(str(row.fields.get("text"))))
+            digest.update(repr(parts).encode("utf-8", "surrogatepass"))
             vectors += row.vectors is not None
             id = row.fields.get("id")
             if isinstance(id, str) and wanted:
@@ -318,7 +351,7 @@ def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progr
         elif isinstance(row, TermRow):
             words.take(row)
     collisions.refuse()
-    return Survey(archive, ids, rows, vectors, words.taken, words.bad)
+    return Survey(archive, ids, rows, vectors, words.taken, words.bad, digest.hexdigest())
 
 
 @dataclass(slots=True)

@@ -119,7 +119,7 @@ def test_what_deletes_asks_first(houkai: Houkai) -> None:
 
 
 @pytest.mark.accepts("H20.15")
-def test_an_editor_changes_the_text_and_keeps_id_and_ties(
+def test_an_editor_changes_the_text_and_keeps_id_and_links(
     houkai: Houkai, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     id, other = houkai("remember", "about cats"), houkai("remember", "about dogs")
@@ -147,7 +147,7 @@ def test_tags_and_importance_are_changed_alone(houkai: Houkai) -> None:
 
 
 @pytest.mark.accepts("H20.17")
-def test_ties_are_made_walked_drawn_and_removed(houkai: Houkai) -> None:
+def test_links_are_created_followed_drawn_and_removed(houkai: Houkai) -> None:
     a, b = houkai("remember", "parent"), houkai("remember", "child")
     assert "refines" in houkai("link", a[:8], b[:8], "--rel", "refines")
     assert "child" in houkai("neighbors", a[:8], "--direction", "out")
@@ -231,7 +231,7 @@ def test_the_journal_is_shown_and_undone_by_time(houkai: Houkai) -> None:
 
 
 @pytest.mark.accepts("H16.6", "H20.3")
-def test_maintenance_is_done_and_told(houkai: Houkai, tmp_path: Path) -> None:
+def test_maintenance_runs_and_reports(houkai: Houkai, tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(
         '[maintenance]\nreflect_every = "off"\n[maintenance.decay]\nmin_score = 0.2\n'
     )

@@ -162,7 +162,7 @@ def test_only_a_changed_text_is_embedded_again(
 
 
 @pytest.mark.accepts("H20.17")
-def test_ties_are_narrowed_by_relation_direction_and_depth(houkai: Houkai) -> None:
+def test_links_are_filtered_by_relation_direction_and_depth(houkai: Houkai) -> None:
     a, b, c = (houkai("remember", text) for text in ("aa", "bb", "cc"))
     houkai("link", a, b, "--rel", "refines")
     houkai("link", b, c)

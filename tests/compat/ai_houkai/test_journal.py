@@ -22,7 +22,7 @@ def last(store: MemoryStore, op: str) -> JournalEntry:
 
 
 @pytest.mark.accepts("H3.9", "H14.1")
-def test_every_change_is_told_with_who_made_it(store: MemoryStore, tmp_path: Path) -> None:
+def test_every_change_is_journaled_with_its_actor(store: MemoryStore, tmp_path: Path) -> None:
     a, b = store.remember("one"), store.remember("two")
     store.link(a.id, b.id)
     store.unlink(a.id, b.id)

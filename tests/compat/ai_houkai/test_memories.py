@@ -54,7 +54,7 @@ def test_metadata_hold_plain_values_and_bring_the_memory_back() -> None:
 
 
 @pytest.mark.accepts("H2.8")
-def test_ties_that_cannot_be_read_are_none() -> None:
+def test_unreadable_links_are_ignored() -> None:
     assert Memory.from_record("x", "a text", {"links": "[{"}).links == []
 
 

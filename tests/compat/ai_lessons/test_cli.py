@@ -117,7 +117,7 @@ def test_what_is_exported_can_be_imported_and_embedded_again() -> None:
 
 @pytest.mark.accepts("L8.18")
 @pytest.mark.usefixtures("lessons")
-def test_links_are_drawn_and_those_that_nobody_walks_are_pruned() -> None:
+def test_links_are_drawn_and_unused_ones_are_pruned() -> None:
     one, two, three = (ran("add", "-t", f"Rule {name}", "-c", name).stdout.strip() for name in ("one", "two", "three"))
     ran("link", one, two, "--relation", "related_to")
     ran("link", two, three, "--relation", "related_to")

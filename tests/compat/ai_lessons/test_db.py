@@ -60,7 +60,7 @@ def test_making_the_database_makes_its_folder_and_all_it_knows_from_the_first(co
 
 
 @pytest.mark.accepts("L1.3", "L1.6", "L8.3")
-def test_the_tables_tell_what_the_functions_wrote(config: Config) -> None:
+def test_the_tables_contain_what_the_functions_wrote(config: Config) -> None:
     config.tag_aliases = {"ovens": "kiln"}
     one = core.add_lesson("Cool", "Slowly.", ["kiln"], ["workshop"], ["raku"], "high", "tested", "twice", config)
     two = core.add_lesson("Load", "Loosely.", config=config)

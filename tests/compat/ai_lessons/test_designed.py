@@ -80,7 +80,7 @@ def test_a_language_model_reads_twenty_and_its_choice_is_among_the_five() -> Non
 
 
 @pytest.mark.accepts("L8.14")
-def test_the_tools_tell_agents_how_a_lesson_is_written() -> None:
+def test_the_tool_descriptions_explain_how_to_write_a_lesson() -> None:
     (learn,) = (each for each in asyncio.run(mcp_server.list_tools()) if each.name == "learn")
     assert learn.description is not None and "one insight" in learn.description
     rendered = {name: str(asked) for name, asked in asked_for("learn").items()}

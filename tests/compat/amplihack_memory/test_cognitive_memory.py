@@ -129,7 +129,7 @@ def test_facts_come_surest_first(cognitive: CognitiveMemory) -> None:
 
 
 @pytest.mark.accepts("A4.7")
-def test_a_fact_is_tied_to_its_episode_and_to_what_resembles_it(cognitive: CognitiveMemory) -> None:
+def test_a_fact_is_linked_to_its_episode_and_to_similar_facts(cognitive: CognitiveMemory) -> None:
     episode = cognitive.store_episode("A talk about slugs", "radio")
     first = cognitive.store_fact("slugs", "Slugs eat hostas at night", source_episode_id=episode)
     second = cognitive.store_fact("slugs", "Slugs eat hostas at night and lettuce", source_id="no such episode")
@@ -147,7 +147,7 @@ def test_procedures_count_their_uses(cognitive: CognitiveMemory) -> None:
 
 
 @pytest.mark.accepts("A4.9")
-def test_a_procedure_is_tied_to_the_episode_that_taught_it(cognitive: CognitiveMemory) -> None:
+def test_a_procedure_is_linked_to_the_episode_that_taught_it(cognitive: CognitiveMemory) -> None:
     episode = cognitive.store_episode("A neighbour showed how to layer clematis", "visit")
     learned = cognitive.store_procedure("layering", ["bend", "pin"], source_id=episode)
     [edge] = cognitive.store.edges()
@@ -155,7 +155,7 @@ def test_a_procedure_is_tied_to_the_episode_that_taught_it(cognitive: CognitiveM
 
 
 @pytest.mark.accepts("A4.2", "A4.5")
-def test_attention_and_consolidation_leave_ties(cognitive: CognitiveMemory) -> None:
+def test_attention_and_consolidation_create_links(cognitive: CognitiveMemory) -> None:
     heard = cognitive.record_sensory("sound", "hail on glass")
     episode = cognitive.attend_to_sensory(heard, "the seedlings")
     cognitive.store_episode("The panes held", "diary")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nacre.compat.amplihack_memory import ExperienceType, MemoryConnector
-from tests.compat.amplihack_memory.living import lived
+from tests.compat.amplihack_memory.experience_factory import make_experience
 
 
 def connected(folder: Path, agent: str = "gardener", **more: Any) -> MemoryConnector:
@@ -32,7 +32,7 @@ def test_without_a_path_each_agent_has_a_folder_of_its_own() -> None:
 @pytest.mark.accepts("A6.1")
 def test_both_backends_are_served_by_one_file(tmp_path: Path) -> None:
     with connected(tmp_path, backend="kuzu", enable_compression=False) as first:
-        kept = first.store_experience(lived())
+        kept = first.store_experience(make_experience())
         assert (first.backend_type, first.enable_compression) == ("kuzu", False)
     with connected(tmp_path, backend="sqlite") as second:
         assert [each.experience_id for each in second.retrieve_experiences()] == [kept]
@@ -59,8 +59,8 @@ def test_what_cannot_be_opened_is_a_value_error(tmp_path: Path, values: dict[str
 def test_experiences_come_newest_first_and_all_of_them_unless_limited(tmp_path: Path) -> None:
     with connected(tmp_path) as connector:
         for day in range(120):
-            connector.store_experience(lived(f"Day {day}", days_ago=day, confidence=0.5 if day else 0.9))
-        connector.store_experience(lived("Hail", type=ExperienceType.FAILURE, days_ago=200))
+            connector.store_experience(make_experience(f"Day {day}", days_ago=day, confidence=0.5 if day else 0.9))
+        connector.store_experience(make_experience("Hail", type=ExperienceType.FAILURE, days_ago=200))
         assert len(connector.retrieve_experiences()) == 121
         assert [each.context for each in connector.retrieve_experiences(limit=2)] == ["Day 0", "Day 1"]
         assert len(connector.retrieve_experiences(experience_type=ExperienceType.FAILURE)) == 1
@@ -72,7 +72,7 @@ def test_experiences_come_newest_first_and_all_of_them_unless_limited(tmp_path: 
 @pytest.mark.accepts("A6.2")
 def test_agents_do_not_see_each_other_even_in_one_folder(tmp_path: Path) -> None:
     with connected(tmp_path, "ann") as ann, connected(tmp_path, "ben") as ben:
-        ann.store_experience(lived())
+        ann.store_experience(make_experience())
         assert ben.retrieve_experiences() == []
 
 
@@ -104,7 +104,7 @@ def test_four_threads_may_write(tmp_path: Path) -> None:
 
         def write(thread: int) -> None:
             for each in range(5):
-                connector.store_experience(lived(f"Thread {thread}, bed {each}"))
+                connector.store_experience(make_experience(f"Thread {thread}, bed {each}"))
 
         threads = [Thread(target=write, args=(number,)) for number in range(4)]
         for thread in threads:
@@ -117,7 +117,7 @@ def test_four_threads_may_write(tmp_path: Path) -> None:
 @pytest.mark.accepts("A6.3")
 def test_the_file_has_a_write_ahead_log_indexes_and_an_index_of_words(tmp_path: Path) -> None:
     with connected(tmp_path) as connector:
-        connector.store_experience(lived())
+        connector.store_experience(make_experience())
         with closing(sqlite3.connect(connector.db_path)) as database:
             assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
             made = database.execute("SELECT type, coalesce(sql, '') FROM sqlite_master").fetchall()

@@ -17,11 +17,11 @@ from nacre.compat.amplihack_memory import (
     MemoryConnector,
     MemoryQuotaExceededError,
 )
-from tests.compat.amplihack_memory.living import lived
+from tests.compat.amplihack_memory.experience_factory import make_experience
 
 
 @pytest.mark.accepts("A5.1", "A5.7")
-def test_a_store_tells_how_it_was_made(experiences: ExperienceStore, tmp_path: Path) -> None:
+def test_a_store_has_the_options_it_was_made_with(experiences: ExperienceStore, tmp_path: Path) -> None:
     assert (experiences.agent_name, experiences.auto_compress, experiences.max_memory_mb) == ("gardener", True, 100)
     assert (experiences.max_age_days, experiences.max_experiences) == (None, None)
     assert isinstance(experiences.connector, MemoryConnector)
@@ -33,8 +33,10 @@ def test_a_store_tells_how_it_was_made(experiences: ExperienceStore, tmp_path: P
 
 @pytest.mark.accepts("A5.5", "A5.7")
 def test_words_types_and_confidence_find_experiences_newest_first(experiences: ExperienceStore) -> None:
-    experiences.add(lived("Missing labels in the beds", "Mixed seedlings", ExperienceType.PATTERN, 0.9, days_ago=2))
-    experiences.add(lived("Labelled the beds", "Found everything", confidence=0.6, days_ago=1))
+    experiences.add(
+        make_experience("Missing labels in the beds", "Mixed seedlings", ExperienceType.PATTERN, 0.9, days_ago=2)
+    )
+    experiences.add(make_experience("Labelled the beds", "Found everything", confidence=0.6, days_ago=1))
     assert [each.confidence for each in experiences.search("label")] == [0.6, 0.9]
     assert [each.confidence for each in experiences.search("label", min_confidence=0.8)] == [0.9]
     assert len(experiences.search("beds", experience_type=ExperienceType.PATTERN)) == 1
@@ -44,17 +46,19 @@ def test_words_types_and_confidence_find_experiences_newest_first(experiences: E
 
 @pytest.mark.accepts("A5.4")
 def test_equal_words_at_different_times_stay_two_records(experiences: ExperienceStore) -> None:
-    one, other = experiences.add(lived(days_ago=1)), experiences.add(lived())
+    one, other = experiences.add(make_experience(days_ago=1)), experiences.add(make_experience())
     assert one != other
     assert len(experiences.search("beans")) == 2
-    assert set(experiences.add_result(lived(days_ago=2)).duplicates) == {one, other}
+    assert set(experiences.add_result(make_experience(days_ago=2)).duplicates) == {one, other}
 
 
 @pytest.mark.accepts("A5.3")
 def test_what_is_beyond_the_bounds_is_deleted_and_sure_patterns_stay(tmp_path: Path) -> None:
     with ExperienceStore("gardener", max_experiences=3, storage_path=tmp_path, embedder="hashing") as store:
-        pattern = store.add(lived("Frost follows a clear night", "Cover", ExperienceType.PATTERN, 0.95, days_ago=60))
-        ids = [store.add(lived(f"Row {row}", days_ago=10 - row)) for row in range(5)]
+        pattern = store.add(
+            make_experience("Frost follows a clear night", "Cover", ExperienceType.PATTERN, 0.95, days_ago=60)
+        )
+        ids = [store.add(make_experience(f"Row {row}", days_ago=10 - row)) for row in range(5)]
         store._cleanup()
         assert [each.experience_id for each in store.search("")] == [*reversed(ids[2:]), pattern]
         assert store.store.get_many(ids[:2]) == []
@@ -63,16 +67,16 @@ def test_what_is_beyond_the_bounds_is_deleted_and_sure_patterns_stay(tmp_path: P
 @pytest.mark.accepts("A5.3")
 def test_what_is_too_old_is_deleted(tmp_path: Path) -> None:
     with ExperienceStore("gardener", max_age_days=30, storage_path=tmp_path, embedder="hashing") as store:
-        store.add(lived("Long ago", days_ago=31))
-        store.add(lived("Lately"))
+        store.add(make_experience("Long ago", days_ago=31))
+        store.add(make_experience("Lately"))
         store._cleanup()
         assert [each.context for each in store.search("")] == ["Lately"]
 
 
 @pytest.mark.accepts("A5.2", "A5.7")
 def test_old_experiences_are_compressed_and_counted(experiences: ExperienceStore) -> None:
-    experiences.add(lived("Old " * 90, days_ago=31))
-    experiences.add(lived(type=ExperienceType.INSIGHT))
+    experiences.add(make_experience("Old " * 90, days_ago=31))
+    experiences.add(make_experience(type=ExperienceType.INSIGHT))
     result = experiences.get_statistics()
     assert set(result) == {"total_experiences", "by_type", "storage_size_kb", "compressed_experiences"}
     assert (result["total_experiences"], result["compressed_experiences"]) == (2, 1)
@@ -87,13 +91,13 @@ def test_a_full_store_says_so(tmp_path: Path) -> None:
         pytest.raises(MemoryQuotaExceededError),
     ):
         for day in range(20):
-            store.add(lived("x" * 400, "y" * 400, days_ago=day))
+            store.add(make_experience("x" * 400, "y" * 400, days_ago=day))
 
 
 @pytest.mark.accepts("A5.8", "A5.9")
 def test_what_was_spoilt_after_it_was_made_is_refused(experiences: ExperienceStore) -> None:
     for name, value in (("context", " "), ("outcome", ""), ("confidence", 1.5)):
-        spoilt = lived()
+        spoilt = make_experience()
         setattr(spoilt, name, value)
         with pytest.raises(InvalidExperienceError, match=name):
             experiences.add(spoilt)

@@ -74,7 +74,7 @@ def test_times_are_utc_without_a_zone(graph: HierarchicalMemory) -> None:
 
 
 @pytest.mark.accepts("A2.4", "A2.6", "A2.11")
-def test_a_later_count_supersedes_an_earlier_one_and_tells_the_change(graph: HierarchicalMemory) -> None:
+def test_a_later_count_supersedes_an_earlier_one_and_records_the_change(graph: HierarchicalMemory) -> None:
     old, new = counted(graph, 9, 1), counted(graph, 10, 2)
     result = graph.retrieve_subgraph("apples")
     assert {"SUPERSEDES", "TRANSITIONED_TO", "SIMILAR_TO"} <= relations(result)
@@ -131,7 +131,7 @@ def test_facts_are_found_by_entity_and_by_concept(graph: HierarchicalMemory) -> 
 
 
 @pytest.mark.accepts("A2.16")
-def test_counts_tell_what_is_known(graph: HierarchicalMemory) -> None:
+def test_counts_cover_all_known_facts(graph: HierarchicalMemory) -> None:
     for plant in ("Beans", "Peas"):
         graph.store_knowledge(f"{plant} climb poles", "climbers")
     assert graph.execute_aggregation("count_total")["count"] == 2
@@ -223,7 +223,7 @@ def test_a_node_and_an_edge_have_the_published_fields_and_defaults() -> None:
         ("Plants drink through their roots", MemoryCategory.SEMANTIC),
     ],
 )
-def test_words_tell_the_category_as_whole_words_and_in_order(
+def test_whole_words_decide_the_category_in_order(
     graph: HierarchicalMemory, text: str, category: MemoryCategory
 ) -> None:
     assert MemoryClassifier().classify(text) is category

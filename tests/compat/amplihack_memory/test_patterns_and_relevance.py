@@ -17,7 +17,7 @@ from nacre.compat.amplihack_memory.semantic_search import (
     calculate_relevance,
     retrieve_relevant_experiences,
 )
-from tests.compat.amplihack_memory.living import lived
+from tests.compat.amplihack_memory.experience_factory import make_experience
 
 
 @pytest.mark.accepts("A11.1")
@@ -62,16 +62,24 @@ def test_known_patterns_are_not_recognised_again() -> None:
 @pytest.mark.accepts("A12.1")
 def test_relevance_weighs_kind_confidence_and_age() -> None:
     query = "beans in the frost"
-    plain = calculate_relevance(lived(), query)
-    assert calculate_relevance(lived(type=ExperienceType.PATTERN), query) == pytest.approx(1.5 * plain, rel=1e-3)
-    assert calculate_relevance(lived(type=ExperienceType.INSIGHT), query) == pytest.approx(1.3 * plain, rel=1e-3)
-    assert calculate_relevance(lived(confidence=0.2), query) < plain
-    assert calculate_relevance(lived(days_ago=400), query) == pytest.approx(0.7 * plain, rel=1e-3)
+    plain = calculate_relevance(make_experience(), query)
+    assert calculate_relevance(make_experience(type=ExperienceType.PATTERN), query) == pytest.approx(
+        1.5 * plain, rel=1e-3
+    )
+    assert calculate_relevance(make_experience(type=ExperienceType.INSIGHT), query) == pytest.approx(
+        1.3 * plain, rel=1e-3
+    )
+    assert calculate_relevance(make_experience(confidence=0.2), query) < plain
+    assert calculate_relevance(make_experience(days_ago=400), query) == pytest.approx(0.7 * plain, rel=1e-3)
 
 
 @pytest.mark.accepts("A12.1")
 def test_the_most_relevant_experiences_come_first() -> None:
-    corpus = [lived("Painted the shed"), lived("Sowed beans"), lived("Sowed beans in frost")]
+    corpus = [
+        make_experience("Painted the shed"),
+        make_experience("Sowed beans"),
+        make_experience("Sowed beans in frost"),
+    ]
     assert retrieve_relevant_experiences(corpus, "beans frost", top_k=2) == [corpus[2], corpus[1]]
     assert retrieve_relevant_experiences(corpus, "beans frost", min_similarity=0.6) == [corpus[2]]
     engine = SemanticSearchEngine(corpus[:2])

@@ -18,7 +18,7 @@ from nacre.compat.amplihack_memory import (
     SecureMemoryBackend,
     SecurityViolationError,
 )
-from tests.compat.amplihack_memory.living import lived
+from tests.compat.amplihack_memory.experience_factory import make_experience
 
 SIGNS = "q7WmX2bTz9LkR4vHn8YcJ5dPs3GfA6eUo1NiKw0B"
 WORD = "open" + "sesame7"
@@ -67,8 +67,8 @@ def test_capabilities_say_what_is_wrong_with_them(field: str, value: object, err
 @pytest.mark.accepts("A10.1")
 def test_capabilities_judge_experiences_and_types() -> None:
     some, all = able(), able(allowed_experience_types=[], can_access_patterns=True)
-    pattern = lived(type=ExperienceType.PATTERN)
-    assert some.can_store_experience(lived()) and not some.can_store_experience(pattern)
+    pattern = make_experience(type=ExperienceType.PATTERN)
+    assert some.can_store_experience(make_experience()) and not some.can_store_experience(pattern)
     assert all.can_store_experience(pattern) and all.can_retrieve_experience_type(ExperienceType.PATTERN)
     assert some.can_retrieve_experience_type(ExperienceType.FAILURE)
     assert not some.can_retrieve_experience_type(ExperienceType.PATTERN)
@@ -103,18 +103,18 @@ def test_plain_words_about_secrets_are_left_alone() -> None:
 
 @pytest.mark.accepts("A10.2")
 def test_a_scrubbed_experience_is_a_tagged_copy() -> None:
-    values = lived(f"Key {CREDENTIALS['aws']} and {CREDENTIALS['openai']}", "It opened")
+    values = make_experience(f"Key {CREDENTIALS['aws']} and {CREDENTIALS['openai']}", "It opened")
     values.tags.append("shed")
     clean, changed = CredentialScrubber().scrub_experience(values)
     assert changed and clean.context == "Key [REDACTED] and [REDACTED]"
     assert (clean.tags, values.tags) == (["shed", "credential_scrubbed"], ["shed"])
     assert clean.experience_id == values.experience_id
-    assert CredentialScrubber().scrub_experience(lived())[1] is False
+    assert CredentialScrubber().scrub_experience(make_experience())[1] is False
 
 
 @pytest.mark.accepts("A10.2")
 def test_metadata_and_tags_are_scrubbed_too() -> None:
-    values = lived()
+    values = make_experience()
     values.metadata["note"], values.tags = f"with {CREDENTIALS['openai']}", [CREDENTIALS["github"]]
     clean, changed = CredentialScrubber().scrub_experience(values)
     assert changed and SIGNS not in str(clean.to_dict()) and "credential_scrubbed" in clean.tags
@@ -149,7 +149,7 @@ def test_only_a_select_is_safe(word: str) -> None:
 
 @pytest.mark.accepts("A10.4")
 def test_the_backend_scrubs_what_it_keeps(experiences: ExperienceStore) -> None:
-    values = lived(f"Opened the shed with {CREDENTIALS['password']}")
+    values = make_experience(f"Opened the shed with {CREDENTIALS['password']}")
     assert SecureMemoryBackend(experiences, able()).add_experience(values) == values.experience_id
     [kept] = experiences.connector.retrieve_experiences()
     assert kept.context == "Opened the shed with password: [REDACTED]"
@@ -159,11 +159,11 @@ def test_the_backend_scrubs_what_it_keeps(experiences: ExperienceStore) -> None:
 @pytest.mark.accepts("A10.4")
 def test_the_backend_refuses_types_that_are_not_allowed_and_never_shows_them(experiences: ExperienceStore) -> None:
     backend = SecureMemoryBackend(experiences, able())
-    experiences.add(lived("Beans froze", type=ExperienceType.PATTERN))
-    experiences.add(lived("Beans sprouted", days_ago=1))
-    experiences.add(lived("Beans rotted", type=ExperienceType.FAILURE, days_ago=2))
+    experiences.add(make_experience("Beans froze", type=ExperienceType.PATTERN))
+    experiences.add(make_experience("Beans sprouted", days_ago=1))
+    experiences.add(make_experience("Beans rotted", type=ExperienceType.FAILURE, days_ago=2))
     with pytest.raises(SecurityViolationError, match="not allowed to store"):
-        backend.add_experience(lived(type=ExperienceType.INSIGHT))
+        backend.add_experience(make_experience(type=ExperienceType.INSIGHT))
     with pytest.raises(SecurityViolationError, match="not allowed to retrieve"):
         backend.search("beans", experience_type=ExperienceType.PATTERN)
     assert [each.context for each in backend.search("beans")] == ["Beans sprouted", "Beans rotted"]
@@ -175,9 +175,9 @@ def test_the_backend_refuses_types_that_are_not_allowed_and_never_shows_them(exp
 @pytest.mark.accepts("A10.4")
 def test_the_backend_holds_the_agent_to_its_quota(experiences: ExperienceStore) -> None:
     for number in range(400):
-        experiences.add(lived("x" * 450 + str(number), "y" * 990))
+        experiences.add(make_experience("x" * 450 + str(number), "y" * 990))
     with pytest.raises(MemoryQuotaExceededError, match="1 MB"):
-        SecureMemoryBackend(experiences, able(memory_quota_mb=1)).add_experience(lived())
+        SecureMemoryBackend(experiences, able(memory_quota_mb=1)).add_experience(make_experience())
 
 
 @pytest.mark.accepts("A10.4")

@@ -13,16 +13,16 @@ from nacre.compat.amplihack_memory.semantic_search import (
     retrieve_relevant_experiences,
 )
 from nacre.minds.experience import Experience, ExperienceType
-from tests.minds.experience_factory import NOON, lived
+from tests.minds.experience_factory import NOON, make_experience
 
 
 def scored(type: ExperienceType = ExperienceType.SUCCESS, days_ago: float = 0, confidence: float = 0.6) -> float:
-    one = lived("frost on the young beans", type=type, days_ago=days_ago, confidence=confidence)
+    one = make_experience("frost on the young beans", type=type, days_ago=days_ago, confidence=confidence)
     return calculate_relevance(one, "frost on young cabbages", now=NOON)
 
 
 def test_shared_words_in_any_form_make_it_relevant() -> None:
-    near, far = lived("freezing of seedlings"), lived("sharpening the spade")
+    near, far = make_experience("freezing of seedlings"), make_experience("sharpening the spade")
     assert calculate_relevance(near, "a frozen seedling froze", now=NOON) > 0
     assert calculate_relevance(far, "a frozen seedling froze", now=NOON) == 0
 
@@ -62,7 +62,11 @@ def test_a_rare_word_in_common_says_more_than_a_usual_one() -> None:
 
 
 def test_the_most_relevant_come_first_and_at_most_so_many() -> None:
-    known = [lived("beans and frost", days_ago=60), lived("frost", type=ExperienceType.PATTERN), lived("spade")]
+    known = [
+        make_experience("beans and frost", days_ago=60),
+        make_experience("frost", type=ExperienceType.PATTERN),
+        make_experience("spade"),
+    ]
     result = retrieve_relevant_experiences(known, "frost", top_k=2, now=NOON)
     assert [each.context for each in result] == ["frost", "beans and frost"]
     assert retrieve_relevant_experiences(known, "frost", min_similarity=0.9, now=NOON) == [known[1]]
@@ -71,10 +75,10 @@ def test_the_most_relevant_come_first_and_at_most_so_many() -> None:
 
 
 def test_the_engine_finds_by_its_index_and_learns_and_forgets() -> None:
-    engine = SemanticSearchEngine([lived(f"bed {n} of beans", days_ago=n) for n in range(30)])
+    engine = SemanticSearchEngine([make_experience(f"bed {n} of beans", days_ago=n) for n in range(30)])
     assert engine.corpus_size == 30 and engine.is_indexed()
     assert len(engine.search("beans", top_k=10, now=NOON)) == 10
-    new = lived("a heron in the pond")
+    new = make_experience("a heron in the pond")
     engine.add_experience(new)
     engine.add_experience(new)
     assert engine.corpus_size == 31 and engine.search("herons", now=NOON) == [new]

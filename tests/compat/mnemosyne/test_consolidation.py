@@ -121,7 +121,7 @@ def test_the_running_mean_decides_who_joins() -> None:
 
 
 @pytest.mark.accepts("M7.10")
-def test_a_cluster_tells_its_mean_importance_and_its_commonest_type() -> None:
+def test_a_cluster_has_its_mean_importance_and_its_most_common_type() -> None:
     kinds = (MemoryType.SEMANTIC, MemoryType.EPISODIC, MemoryType.EPISODIC)
     memories = [old(str(place), memory_type=kind, importance_score=0.2 * place) for place, kind in enumerate(kinds)]
     (result,) = over(StandIn(memories, same("012"))).cluster_memories(memories)
@@ -138,7 +138,7 @@ def test_without_embeddings_each_is_its_own_cluster_and_numpy_rows_are_embedding
 
 
 @pytest.mark.accepts("M3.4", "M7.5", "M7.6", "M7.11")
-def test_the_worthiest_stands_for_its_cluster_and_knows_its_sources(store: ChromaMemoryStore) -> None:
+def test_the_most_important_memory_represents_its_cluster_and_links_to_its_sources(store: ChromaMemoryStore) -> None:
     for id, uses in (("rarely", 4), ("often", 9), ("never", 3)):
         store.add_memory(old(id, "The bridge closes at night", uses=uses))
     store.add_memory(old("alone", "Olives", uses=0))
@@ -205,7 +205,7 @@ def test_a_member_that_went_meanwhile_leaves_its_cluster_alone(
 
 
 @pytest.mark.accepts("M7.1", "M7.5")
-def test_a_stand_in_for_the_store_is_told_what_to_promote_and_delete() -> None:
+def test_a_substitute_store_gets_the_calls_to_promote_and_delete() -> None:
     memories = [old("a", uses=5), old("b", uses=9), old("c", uses=4)]
     stand_in = StandIn(memories, same("abc"))
     report = over(stand_in).consolidate()

@@ -151,7 +151,7 @@ def test_rank_fusion_adds_weight_over_sixty_and_rank(store: ChromaMemoryStore) -
 
 
 @pytest.mark.accepts("M5.7")
-def test_quality_is_the_published_formula_for_what_nobody_used(store: ChromaMemoryStore) -> None:
+def test_quality_is_the_published_formula_for_an_unused_memory(store: ChromaMemoryStore) -> None:
     yesterday = datetime.now() - timedelta(hours=24)
     memory = Memory(content="x" * 250, created_at=yesterday, importance_score=0.4)
     plain = 0.5 * 0.6 + 0.3 * 0.995**24 + 0.2 * 0.4

@@ -166,7 +166,7 @@ def test_what_is_archived_counts_as_long_term(served: ChromaMemoryStore) -> None
     ("name", "arguments"),
     [("no_such_tool", {}), ("store_memory", {}), ("store_memory", {"content": "x", "memory_type": "telepathic"})],
 )
-def test_what_a_caller_did_wrong_is_told_as_an_error(
+def test_a_callers_mistake_is_returned_as_an_error(
     served: ChromaMemoryStore, name: str, arguments: dict[str, Any]
 ) -> None:
     assert list(call(name, **arguments)) == ["error"]

@@ -81,7 +81,7 @@ def test_the_constructor_wins_over_the_environment_over_the_file_over_the_defaul
         ("STORAGE__PERSIST_DIRECTORY", "/nested", "storage", "persist_directory", "/nested"),
     ],
 )
-def test_a_variable_of_the_environment_speaks(
+def test_an_environment_variable_overrides_the_default(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str, section: str, name: str, meant: object
 ) -> None:
     monkeypatch.setenv(variable, value)

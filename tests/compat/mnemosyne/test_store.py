@@ -51,7 +51,7 @@ def test_a_summary_of_any_kind_is_kept(store: ChromaMemoryStore, summary: str) -
 
 
 @pytest.mark.accepts("M3.1")
-def test_nothing_is_read_into_a_memory_that_was_not_told(store: ChromaMemoryStore) -> None:
+def test_no_field_is_guessed_that_was_not_given(store: ChromaMemoryStore) -> None:
     memory = Memory(content="I am so terribly furious and sad about the lost harvest!")
     store.add_memory(memory)
     assert store.get_memory(memory.id) == memory
@@ -171,7 +171,7 @@ def test_a_function_from_texts_to_rows_is_a_model_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.accepts("M10.1")
-def test_nothing_is_told_to_anybody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_sent_over_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[object] = []
     monkeypatch.setattr(socket.socket, "connect", lambda _, address: called.append(address))
     store = ChromaMemoryStore(str(tmp_path), "hashing")
@@ -191,5 +191,5 @@ def test_one_sqlite_file_holds_the_words_and_the_vectors_as_bytes(store: ChromaM
     assert file.read_bytes().startswith(b"SQLite format 3\0")
     with closing(sqlite3.connect(file)) as database:
         assert database.execute("SELECT id FROM memory").fetchall() == [(memory.id,)]
-        kept = database.execute("SELECT typeof(vectors), length(vectors) FROM block").fetchall()
+        kept = database.execute("SELECT typeof(halves), length(halves) FROM vector").fetchall()
     assert kept and all(kind == "blob" and size >= 384 for kind, size in kept)

@@ -9,7 +9,7 @@ import pytest
 
 from nacre.errors import EmbeddingMismatch
 from nacre.model import Filter, Link
-from nacre.protocols import Backend, Transaction
+from nacre.protocols import Backend, EmbedderIdentity, Transaction
 from tests.samples import SPACE, derived, digest_of, entry, ids, listed, memory, put, unit
 
 EVERYTHING = Filter()
@@ -161,20 +161,37 @@ def test_putting_and_removing_in_one_transaction_leaves_nothing(store: Backend) 
 
 
 def test_the_first_claim_binds_the_store_and_another_identity_is_refused(store: Backend) -> None:
-    assert store.embedder() == ""
+    assert store.embedder().name == ""
     with store.transaction() as transaction:
         transaction.claim_embedder("first", 8)
         transaction.claim_embedder("first", 8)
     with pytest.raises(EmbeddingMismatch, match=r"'first'.*'second'"), store.transaction() as transaction:
         transaction.claim_embedder("second", 8)
-    assert store.embedder() == "first"
+    assert store.embedder().name == "first"
+
+
+def test_dimensions_and_the_vector_of_a_fixed_text_belong_to_the_identity(store: Backend) -> None:
+    with store.transaction() as transaction:
+        transaction.claim_embedder("first", 8)
+    assert store.embedder() == EmbedderIdentity("first", 8)
+    probe, other = (unit(*row).astype("<f2").tobytes() for row in ((1,), (0, 1)))
+    with store.transaction() as transaction:
+        transaction.claim_embedder("first", 8, probe)
+        transaction.claim_embedder("first", 8)
+    assert store.embedder() == EmbedderIdentity("first", 8, probe)
+    for dimensions, given in ((4, b""), (8, other)):
+        with pytest.raises(EmbeddingMismatch, match="nacre reindex"), store.transaction() as transaction:
+            transaction.claim_embedder("first", dimensions, given)
+    with store.transaction() as transaction:
+        transaction.change_embedder("first", 4, other[:8])
+    assert store.embedder() == EmbedderIdentity("first", 4, other[:8])
 
 
 def test_changing_the_embedder_forgets_every_vector_and_makes_all_pending(filled: Backend) -> None:
     put(filled, (memory("elsewhere", space="there"), derived("old word", unit(1))))
     with filled.transaction() as transaction:
         transaction.change_embedder("second", 4)
-    assert filled.embedder() == "second"
+    assert filled.embedder().name == "second"
     assert filled.by_vector(SPACE, unit(1)[:4], EVERYTHING, 5) == []
     assert filled.vectors_for([digest_of("old word/0")]) == {}
     assert sorted(ids(filled.pending(10))) == ["a", "b", "elsewhere"]

@@ -83,7 +83,7 @@ def test_two_processes_at_once_both_end_with_the_one_model(published: obtain.Pub
     assert len([path for path in models.iterdir() if path.is_dir()]) == 1
 
 
-def test_a_process_that_died_at_work_blocks_nobody(models: Path) -> None:
+def test_a_process_that_died_while_converting_blocks_no_other(models: Path) -> None:
     lock = models / "some.lock"
     code = (
         "import os, sys; from pathlib import Path; from nacre.models.minilm.provision import turn\n"
@@ -132,7 +132,7 @@ def test_without_a_network_the_error_says_why_and_what_to_do(models: Path) -> No
     assert "NACRE_EMBEDDER" in message
 
 
-def test_a_failure_stands_for_a_while_and_then_is_tried_again(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_failure_the_download_is_retried_only_later(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     attempts: list[Path] = []
 
     def fail(folder: Path) -> obtain.Published:

@@ -79,7 +79,7 @@ def test_nothing_of_a_purged_space_is_left_in_any_table(tmp_path: Path) -> None:
             for table in ("memory", "version", "label", "link", "counter", "term_count", "chunk"):
                 rows = connection.execute(f"SELECT * FROM {table} WHERE space = ?", (number,)).fetchall()
                 assert rows == [], table
-            for table in ("content", "block", "word_docsize"):
+            for table in ("content", "vector", "signs", "centre", "word_docsize"):
                 assert connection.execute(f"SELECT * FROM {table}").fetchall() == [], table
 
 

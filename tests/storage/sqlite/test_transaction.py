@@ -32,7 +32,7 @@ def rows(store: SQLiteBackend, sql: str) -> list[tuple[object, ...]]:
 def test_an_edit_of_a_tag_leaves_content_words_and_vectors_alone(store: SQLiteBackend) -> None:
     text = derived("tea", unit(1))
     written(store, (memory("a", tags=("x",)), text))
-    tables = ("content", "word_docsize", "word_data", "chunk", "block", "removed")
+    tables = ("content", "word_docsize", "word_data", "chunk", "vector", "removed")
     before = [rows(store, f"SELECT * FROM {table}") for table in tables]
     written(store, (memory("a", tags=("y",)), derived("tea", unit(1), tags="y")))
     assert [rows(store, f"SELECT * FROM {table}") for table in tables] == before

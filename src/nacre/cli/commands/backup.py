@@ -9,7 +9,7 @@ import click
 from nacre.cli.cli_context import CliContext, configure_logging
 from nacre.cli.errors import StoreProblem
 from nacre.cli.options import command, dry_run_option, form_option, yes_option
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
+from nacre.cli.ui.output import Column, Form, print_items, print_record, put, say
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.times import age
 from nacre.errors import WrongKey
@@ -49,7 +49,7 @@ def create(cli: CliContext, path: str | None) -> None:
 
 @command("list", backup_command)
 @form_option()
-def list_command(cli: CliContext, form: str | None) -> None:
+def list_command(cli: CliContext, form: Form) -> None:
     """List the copies of this store, newest first, and what earlier restores left beside it."""
     from nacre.lifecycle.backups import copies
 
@@ -68,14 +68,20 @@ def list_command(cli: CliContext, form: str | None) -> None:
 @click.argument("file")
 @key_option
 @form_option("text", "json")
-def verify_command(cli: CliContext, file: str, key: str | None, form: str | None) -> None:
+def verify_command(cli: CliContext, file: str, key: str | None, form: Form) -> None:
     """Read a copy from end to end, change nothing, and say what it holds. Ends with code 4 when it is damaged."""
     configure_logging(debug=cli.debug)
     copy = verified(cli.settings(), file, key)
-    if form in DATA:
-        print_data(copy_record(file, copy), form)
-    else:
-        put(f"{file} is whole: {copy_text(copy, cli.now())}.")
+    record = {
+        "file": file,
+        "schema": copy.schema,
+        "encrypted": copy.encrypted,
+        "bytes": copy.bytes_on_disk,
+        "last_at": None if copy.last_at is None else iso(copy.last_at),
+        "memories": copy.memories,
+        "spaces": copy.spaces,
+    }
+    print_record(record, [f"{file} is whole: {copy_text(copy, cli.now())}."], form)
 
 
 @command("restore", backup_command)
@@ -123,18 +129,6 @@ def copy_text(copy: Copy, now: float) -> str:
     written = f", last written {age(copy.last_at, now)}" if copy.last_at is not None else ""
     secret = ", encrypted" if copy.encrypted else ""
     return f"{count_of(copy.memories)} in {count_of(len(copy.spaces), 'space', 'spaces')}{written}{secret}"
-
-
-def copy_record(file: str, copy: Copy) -> dict[str, object]:
-    return {
-        "file": file,
-        "schema": copy.schema,
-        "encrypted": copy.encrypted,
-        "bytes": copy.bytes_on_disk,
-        "last_at": None if copy.last_at is None else iso(copy.last_at),
-        "memories": copy.memories,
-        "spaces": copy.spaces,
-    }
 
 
 def kind(stored: StoredCopy) -> str:

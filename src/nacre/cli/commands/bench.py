@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +10,9 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import command, form_option
-from nacre.cli.ui.columns import count_column
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, say
+from nacre.cli.ui.output import DATA, Column, Form, print_table, say
 from nacre.cli.ui.prompts import progress_line
+from nacre.cli.ui.records import count_column
 
 if TYPE_CHECKING:
     from nacre.bench.datasets import Unit
@@ -45,7 +44,7 @@ def recall(
     unit: Unit | None,
     limit: int | None,
     out: Path | None,
-    form: str | None,
+    form: Form,
 ) -> None:
     """Measure how often the right memory is found, by default and in four plain ways: grep, BM25, vectors, and RRF.
 
@@ -66,10 +65,7 @@ def recall(
     print_report(report, form)
 
 
-def print_report(report: Report, form: str | None) -> None:
-    if form in DATA:
-        print_data(report, form)
-        return
+def print_report(report: Report, form: Form) -> None:
     from nacre.bench.metrics import MAIN
     from nacre.bench.report import rows
 
@@ -82,7 +78,9 @@ def print_report(report: Report, form: str | None) -> None:
         count_column("n", lambda row: row.n),
         *map(score_column, MAIN),
     ]
-    print_items(rows(report), columns, asdict, form)
+    print_table(rows(report), columns, report, form)
+    if form in DATA:
+        return
     say(f"{report['n']} questions of {report['suite']} ({report['mode']}, by {report['unit']}), {report['embedder']}.")
     latency = report["latency_ms"]
     say(

@@ -12,7 +12,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, UsageProblem
 from nacre.cli.options import command, form_option, yes_option
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
+from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, put, say
 from nacre.cli.ui.prompts import confirm
 from nacre.clients.settings_file import is_plain_key
 from nacre.errors import ConfigError, UnknownName
@@ -111,7 +111,7 @@ def config_command() -> None:
 @command("list", config_command)
 @click.option("--changed", is_flag=True, help="Only those that are not as the program has them by default.")
 @form_option()
-def list_command(cli: CliContext, changed: bool, form: str | None) -> None:
+def list_command(cli: CliContext, changed: bool, form: Form) -> None:
     """List every setting with its value and its source. Keys of services are not shown."""
     settings = [each for each in explained(cli.flags, notify=cli.notify) if not changed or each.source != "default"]
     columns: list[Column[Setting]] = [
@@ -126,7 +126,7 @@ def list_command(cli: CliContext, changed: bool, form: str | None) -> None:
 @command("get", config_command)
 @click.argument("key")
 @form_option("text", "json")
-def get(cli: CliContext, key: str, form: str | None) -> None:
+def get(cli: CliContext, key: str, form: Form) -> None:
     """Print one setting, and on stderr where it comes from."""
     known = effective_settings(cli)
     if key not in known:
@@ -156,7 +156,7 @@ def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
     set_value(file, key, value)
     say(f"{file} now sets {key}.")
     if is_plain_key(key, value):
-        say(f"The key lies in it as plain text; {key} can also be env:VARIABLE, file:PATH or keyring:NAME.")
+        say(f"The file holds the key as plain text; {key} can also be env:VARIABLE, file:PATH or keyring:NAME.")
     report_overridden(cli, key, file)
 
 
@@ -188,7 +188,7 @@ def unset_command(cli: CliContext, key: str, project: bool) -> None:
 
 @command("path", config_command)
 @form_option("text", "json")
-def path(cli: CliContext, form: str | None) -> None:  # noqa: ARG001 (every command takes the cli)
+def path(cli: CliContext, form: Form) -> None:  # noqa: ARG001 (every command takes the cli)
     """Print where the settings are: your own file, and this folder's where there is one."""
     own, nearest = user_config(), project_file(Path.cwd())
     if form in DATA:
@@ -209,7 +209,7 @@ def edit(cli: CliContext, project: bool) -> None:
     before = file.read_text("utf-8") if file.is_file() else ""
     try:
         editor = cli.settings().editor
-    except ConfigError:  # in the very file that is to be mended
+    except ConfigError:  # in the very file that is to be corrected
         editor = ""
     after = edit_text(before, editor, extension=".toml")
     if after is None or after == before:
@@ -280,7 +280,7 @@ def setting_record(setting: Setting) -> dict[str, object]:
 @click.option("--remove", is_flag=True, help="Withdraw your consent for this folder.")
 @yes_option
 @form_option()
-def trust_command(folder: Path | None, listing: bool, remove: bool, yes: bool, form: str | None) -> None:
+def trust_command(folder: Path | None, listing: bool, remove: bool, yes: bool, form: Form) -> None:
     """Allow what the .nacre.toml of a project sets, after showing it.
 
     Without this a project's file may only choose a space of that project (or `personal`) and turn the hooks off. Your
@@ -302,7 +302,7 @@ def trust_command(folder: Path | None, listing: bool, remove: bool, yes: bool, f
         give_consent(folder or Path.cwd(), yes=yes, form=form)
 
 
-def give_consent(folder: Path, *, yes: bool, form: str | None) -> None:
+def give_consent(folder: Path, *, yes: bool, form: Form) -> None:
     from nacre.trust import agree, read_project_file
 
     if not folder.exists():
@@ -322,7 +322,7 @@ def give_consent(folder: Path, *, yes: bool, form: str | None) -> None:
     say(f"{file} is trusted until it changes; `nacre trust --remove` withdraws that.")
 
 
-def show_project_file(read: ProjectFile, form: str | None) -> None:
+def show_project_file(read: ProjectFile, form: Form) -> None:
     def needs_consent(each: tuple[str, object]) -> str:
         key, value = each
         return "no" if key in HARMLESS and HARMLESS[key](value, read.file) else "yes"
@@ -349,7 +349,7 @@ def withdraw_consent(folder: Path) -> None:
     raise NotFound(f"you trust no {PROJECT_FILE} in {folder} or above it; `nacre trust --list` shows which.")
 
 
-def list_consents(form: str | None) -> None:
+def list_consents(form: Form) -> None:
     from nacre.model.instants import iso
     from nacre.trust import consents, state_of
 

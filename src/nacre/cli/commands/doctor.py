@@ -14,7 +14,7 @@ import click
 from nacre.cli.cli_context import CliContext, configure_logging
 from nacre.cli.errors import NotFound, StoreProblem
 from nacre.cli.options import form_option, global_options, location_options, set_global_option
-from nacre.cli.ui.output import DATA, print_data, printable, put, say
+from nacre.cli.ui.output import DATA, Form, print_data, print_record, printable, put, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import NacreError
 from nacre.factory import store_file
@@ -33,17 +33,15 @@ COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 @form_option("text", "json")
 @global_options
 @click.pass_context
-def doctor_command(ctx: click.Context, fix: bool, form: str | None) -> None:
+def doctor_command(ctx: click.Context, fix: bool, form: Form) -> None:
     """Check the store, and say how to repair what is wrong. Ends with code 4 where there is a problem."""
     cli: CliContext = ctx.obj
     findings = examine_store(cli)
     if fix and any(finding.mended_by for finding in findings):
         findings = apply_fixes(cli, findings)
-    if form in DATA:
-        print_data([{"check": each.check, "level": each.level, "says": each.says} for each in findings], form)
-    else:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNBROKEN
-        put("\n".join(finding_line(finding, width) for finding in findings))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNBROKEN
+    records = [{"check": each.check, "level": each.level, "says": each.says} for each in findings]
+    print_record(records, (finding_line(finding, width) for finding in findings), form)
     if any(finding.level == "problem" for finding in findings):
         ctx.exit(StoreProblem.exit_code)
 
@@ -94,7 +92,7 @@ def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
         with cli.open(model=True) as store, progress_line() as progress:
             say(f"Indexed {count_of(mend(store, findings, progress))} again.")
     except NacreError as error:
-        say(f"Could not be mended now: {error}")  # what is left is listed below, with the rest
+        say(f"Could not be repaired now: {error}")  # what is left is listed below, with the rest
     return examine_store(cli)
 
 
@@ -104,9 +102,9 @@ def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
     expose_value=False,
     callback=set_global_option,
     metavar="NAME",
-    help="With this one, not with that of the settings.",
+    help="With this one instead of the settings'.",
 )
-@click.option("--restart", is_flag=True, help="Begin anew, where an interrupted one would be gone on with.")
+@click.option("--restart", is_flag=True, help="Begin again instead of continuing an interrupted run.")
 @location_options
 @click.pass_obj
 def reindex_command(cli: CliContext, restart: bool) -> None:
@@ -131,7 +129,7 @@ def model_command() -> None:
 @model_command.command("status")
 @form_option("text", "json")
 @global_options
-def status(form: str | None) -> None:
+def status(form: Form) -> None:
     """Show whether the model is installed, and where. Ends with code 1 where it is not."""
     from nacre.models.minilm import provision
 

@@ -1,23 +1,41 @@
-"""nacre edit, merge, supersede and validate: change one memory."""
+"""nacre edit, merge, supersede, validate, pin, archive, tag, bump, forget, restore, trash, redact and purge."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Unpack, cast
 
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.commands.marks import find_untrashed
-from nacre.cli.errors import UsageProblem
+from nacre.cli.errors import NotFound, Refused, UsageProblem
 from nacre.cli.lookup import find_memories
-from nacre.cli.options import command, dry_run_option, field_options, why_option, without_none, yes_option
-from nacre.cli.ui.columns import excerpt, short
-from nacre.cli.ui.output import say
-from nacre.cli.ui.prompts import confirm_memories, text_argument
+from nacre.cli.options import (
+    RowOptions,
+    command,
+    days_option,
+    dry_run_option,
+    field_options,
+    form_option,
+    rows_option,
+    show_plan,
+    why_option,
+    without_none,
+    yes_option,
+)
+from nacre.cli.ui.output import Column, say
+from nacre.cli.ui.prompts import confirm_memories, count_of, text_argument
+from nacre.cli.ui.records import excerpt, headline, memory_record, short
+from nacre.cli.ui.times import age
+from nacre.engine.supersede import is_redacted
+from nacre.model import Memory
+from nacre.model.instants import DAY, iso
 
 if TYPE_CHECKING:
+    from nacre.memory_store import MemoryStore
     from nacre.remember.validate import Editable
 
 CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
@@ -99,14 +117,14 @@ def merge_command(
         if not gone:
             raise UsageProblem("a memory cannot be merged with itself alone; name at least one other.")
         if dry_run:
-            say(f"{short(stays.id)} would stand for {', '.join(short(each.id) for each in gone)}; nothing was changed.")
+            say(f"{short(stays.id)} would replace {', '.join(short(each.id) for each in gone)}; nothing was changed.")
             return
         confirm_memories(
             f"Merge into {short(stays.id)}", gone, "`nacre undo` takes it back.", yes=yes or len(gone) == 1
         )
         merged = store.merge(stays.id, *(memory.id for memory in gone), text=said, why=why)
     replaced = ", ".join(short(each.id) for each in gone)
-    say(f"{short(merged.id)} ({excerpt(merged)}) now stands for {replaced}.", "`nacre undo` takes it back.")
+    say(f"{short(merged.id)} ({excerpt(merged)}) now replaces {replaced}.", "`nacre undo` takes it back.")
 
 
 @command("supersede")
@@ -118,7 +136,7 @@ def supersede_command(cli: CliContext, old: str, new: str, why: str) -> None:
     with cli.open() as store:
         (former,), (later,) = find_memories(store, [old]), find_memories(store, [new])
         store.supersede(former.id, later.id, why=why)
-    say(f"{short(later.id)} ({excerpt(later)}) now stands for {short(former.id)} ({excerpt(former)}).")
+    say(f"{short(later.id)} ({excerpt(later)}) now replaces {short(former.id)} ({excerpt(former)}).")
 
 
 @command("validate")
@@ -131,3 +149,233 @@ def validate_command(cli: CliContext, id: str, confidence: float | None, why: st
         (memory,) = find_memories(store, [id])
         after = store.validate(memory.id, confidence=confidence, why=why)
     say(f"{short(after.id)} still holds, with confidence {after.confidence:g}: {excerpt(after)}")
+
+
+def mark_command(name: str, help: str, done: str) -> click.Command:
+    """A command named as the method of the store that it calls."""
+
+    @command(name, help=help)
+    @click.argument("ids", nargs=-1, required=True, metavar="ID...")
+    @why_option
+    def mark(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
+        with cli.open() as store:
+            method: Callable[..., list[Memory]] = getattr(store, name)
+            report_marked(method(*(memory.id for memory in find_untrashed(store, ids)), why=why), done)
+
+    return mark
+
+
+def find_untrashed(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
+    """Those that are named; what is in the trash must come back first."""
+    memories = find_memories(store, ids)
+    trashed = next((memory for memory in memories if memory.status == "trashed"), None)
+    if trashed is not None:
+        raise Refused(f"{short(trashed.id)} is in the trash; `nacre restore {short(trashed.id)}` brings it back.")
+    return memories
+
+
+def report_marked(changed: Sequence[Memory], done: str) -> None:
+    if not changed:
+        say("Nothing to do: that is so already.")
+        return
+    what = f"{short(changed[0].id)}: {excerpt(changed[0])}" if len(changed) == 1 else f"{count_of(len(changed))}."
+    say(f"{done} {what}", "`nacre undo` takes it back.")
+
+
+pin_command = mark_command("pin", "Protect memories from decay and limits.", "Pinned")
+unpin_command = mark_command("unpin", "Let memories decay again.", "Unpinned")
+archive_command = mark_command(
+    "archive", "Hide memories. With --include-archived, `list`, `recall` and `pack` look there too.", "Archived"
+)
+unarchive_command = mark_command(
+    "unarchive", "Take memories out of the archive, back to where they were.", "Took out of the archive:"
+)
+
+
+@command("tag")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.option("-a", "--add", metavar="TAG", multiple=True, help="Add a tag; repeat for several.")
+@click.option("-r", "--remove", metavar="TAG", multiple=True, help="Take a tag away; repeat for several.")
+@why_option
+def tag_command(cli: CliContext, ids: tuple[str, ...], add: tuple[str, ...], remove: tuple[str, ...], why: str) -> None:
+    """Add tags to memories or remove some, in one operation. Their texts and vectors stay as they are."""
+    if not add and not remove:
+        raise click.UsageError("Say which tags: --add TAG, --remove TAG.")
+    with cli.open() as store:
+        report_marked(
+            store.tag(*(memory.id for memory in find_untrashed(store, ids)), add=add, remove=remove, why=why), "Tagged"
+        )
+
+
+CHANGE = re.compile(r"([+\-−=])(\d*\.?\d+)\Z", re.ASCII)
+NEGATIVE = re.compile(r"-\d*\.?\d+\Z", re.ASCII)
+MINUS = "−"
+
+
+class NegativeAmountCommand(click.Command):
+    """`-0.1` is an amount here and no option; a mistyped option is still reported as one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [MINUS + word[1:] if NEGATIVE.match(word) else word for word in args])
+
+
+def amount_argument(_ctx: click.Context, _argument: click.Parameter, value: str) -> tuple[float | None, float | None]:
+    """By how much, or to what."""
+    match = CHANGE.match(value.strip())
+    if not match:
+        raise click.BadParameter(f"{value!r} is no change of an importance; write +0.2, -0.1 or =0.9.")
+    number = float(match[2])
+    return (None, number) if match[1] == "=" else (number if match[1] == "+" else -number, None)
+
+
+@command("bump", cls=NegativeAmountCommand)
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.argument("change", callback=amount_argument, metavar="+0.2|-0.1|=0.9")
+@why_option
+def bump_command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | None, float | None], why: str) -> None:
+    """Raise or lower the importance of memories, in one operation. An importance stays between 0 and 1."""
+    by, to = change
+    with cli.open() as store:
+        changed = store.bump(*(memory.id for memory in find_untrashed(store, ids)), by=by, to=to, why=why)
+    report_marked(changed, "Changed the importance of")
+    if len(changed) == 1:
+        say(f"The importance of {short(changed[0].id)} is {changed[0].importance:g} now.")
+
+
+@click.group("trash")
+def trash_command() -> None:
+    """List the trash, restore from it, or empty it for good."""
+
+
+@command("list", trash_command)
+@rows_option
+@form_option()
+def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
+    """List what is in the trash, the last to come first, and from when on maintenance deletes it for good."""
+    days, now = cli.space_settings().trash_days, cli.now()
+    with cli.open() as store:
+        memories = trashed_memories(store)
+
+    def kept_until(memory: Memory) -> float:
+        return memory.updated_at + days * DAY
+
+    def time_left(memory: Memory) -> str:
+        return "now" if kept_until(memory) <= now else age(kept_until(memory), now)
+
+    columns: list[Column[Memory]] = [
+        Column("id", lambda memory: memory.id, lambda memory: short(memory.id), style="cyan"),
+        Column("type", lambda memory: memory.type, style="magenta"),
+        Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
+        Column("kept until", lambda memory: iso(kept_until(memory)), time_left),
+        Column("text", lambda memory: memory.text, headline, wide=True),
+    ]
+
+    def record(memory: Memory) -> dict[str, object]:
+        return {**memory_record(memory), "kept_until": iso(kept_until(memory))}
+
+    show_plan(memories, columns, record, rows, "The trash is empty.")
+
+
+@command("restore", trash_command)
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@why_option
+def restore(cli: CliContext, ids: tuple[str, ...], why: str) -> None:
+    """Restore memories from the trash, in one operation."""
+    with cli.open() as store:
+        memories = find_memories(store, ids)
+        for memory in memories:
+            if memory.status != "trashed":
+                raise NotFound(f"{short(memory.id)} is not in the trash; `nacre trash list` shows what is.")
+            if is_redacted(memory):
+                raise Refused(f"{short(memory.id)} was redacted; its content is gone for good.")
+        store.restore(*(memory.id for memory in memories), why=why)
+    report_marked(memories, "Restored")
+
+
+@command("empty", trash_command)
+@click.option(
+    "--older-than", callback=days_option, metavar="LENGTH", help="In the trash so long: 30d. The setting trash_days."
+)
+@click.option("--all", "everything", is_flag=True, help="Whatever is in the trash.")
+@yes_option
+@why_option
+def empty(cli: CliContext, older_than: float | None, everything: bool, yes: bool, why: str) -> None:
+    """Delete for good what has been in the trash long enough. Nothing brings it back, not even `nacre undo`."""
+    from nacre.lifecycle.retention import Trash
+
+    if everything and older_than is not None:
+        raise click.UsageError("--all is whatever is there, --older-than only a part of it; give one of them.")
+    grace = 0.0 if everything else cli.space_settings().trash_days if older_than is None else older_than
+    with cli.open() as store:
+        trash = Trash(store, grace)
+        plan = trash.plan()
+        if not plan:
+            left = len(trashed_memories(store))
+            later = f"{count_of(left)} in the trash, none of them for {grace:g} days; --all takes them too."
+            say(later if left else "The trash is empty.")
+            return
+        confirm_memories("Delete", plan, "This is for good: not even `nacre undo` brings it back.", yes=yes)
+        gone = trash.apply(plan, why=why)
+    say(f"Deleted {count_of(gone)} for good.")
+
+
+def trashed_memories(store: MemoryStore) -> list[Memory]:
+    """What was redacted is only a mark, and stays."""
+    memories = store.iterate(status="trashed", include_superseded=True, include_expired=True)
+    return sorted((memory for memory in memories if not is_redacted(memory)), key=lambda memory: -memory.updated_at)
+
+
+@command("forget")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@yes_option
+@why_option
+def forget_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
+    """Move memories to the trash, from which `nacre restore` brings them back."""
+    with cli.open() as store:
+        memories = [memory for memory in find_memories(store, ids) if memory.status != "trashed"]
+        if not memories:
+            say("In the trash already.")
+            return
+        confirm_memories("Forget", memories, "`nacre restore` can bring back what is forgotten.", yes=yes)
+        store.forget(*(memory.id for memory in memories), why=why)
+    say(f"Forgot {count_of(len(memories))}; `nacre undo` takes it back, `nacre restore ID` brings one back.")
+
+
+@command("restore")
+@click.argument("id")
+def restore_command(cli: CliContext, id: str) -> None:
+    """Restore a forgotten or superseded memory."""
+    with cli.open() as store:
+        (memory,) = find_memories(store, [id])
+        if not store.restore(memory.id):
+            raise NotFound(f"{short(memory.id)} is neither in the trash nor superseded.")
+    say(f"Restored {short(memory.id)}: {excerpt(memory)}")
+
+
+@command("redact")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@yes_option
+@why_option
+def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -> None:
+    """Delete the content of memories for good, in the journal too, and leave a mark that something was there.
+
+    Backups and other copies that were made before keep what they have.
+    """
+    with cli.open() as store:
+        memories = find_memories(store, ids)
+        final = "This is for good: nothing brings back the content of what is redacted."
+        confirm_memories("Redact", memories, final, yes=yes)
+        gone = store.redact(*(memory.id for memory in memories), why=why)
+    say(f"Redacted {count_of(gone)} for good; copies made before, such as backups, still have the content.")
+
+
+@command("purge")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@yes_option
+def purge_command(cli: CliContext, ids: tuple[str, ...], yes: bool) -> None:
+    """Delete memories for good, in the journal too. `nacre forget` only moves them to the trash."""
+    with cli.open() as store:
+        memories = find_memories(store, ids)
+        confirm_memories("Purge", memories, "This is for good: nothing brings back what is purged.", yes=yes)
+        gone = store.purge(*(memory.id for memory in memories))
+    say(f"Purged {count_of(gone)} for good.")

@@ -10,9 +10,8 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.options import command, form_option, global_options, limit_option, why_option
-from nacre.cli.ui.columns import memory_columns
-from nacre.cli.ui.output import Column, print_items, say
-from nacre.cli.ui.records import memory_record
+from nacre.cli.ui.output import Column, Form, print_items, say
+from nacre.cli.ui.records import memory_columns, memory_record
 
 if TYPE_CHECKING:
     from nacre.model.graph import Entity, EntityPair
@@ -26,7 +25,7 @@ ALL = 2**53
 @form_option()
 @global_options
 @click.pass_context
-def entities_command(ctx: click.Context, suggest: bool, limit: int, form: str | None) -> None:
+def entities_command(ctx: click.Context, suggest: bool, limit: int, form: Form) -> None:
     """List the people and things in memories, the most mentioned first, each with its other names."""
     if ctx.invoked_subcommand is not None:
         return
@@ -45,7 +44,7 @@ def entities_command(ctx: click.Context, suggest: bool, limit: int, form: str | 
     print_items(results, columns, asdict, form, empty)
 
 
-def list_suggestions(pairs: list[EntityPair], form: str | None) -> None:
+def list_suggestions(pairs: list[EntityPair], form: Form) -> None:
     columns: list[Column[EntityPair]] = [
         Column("name", lambda pair: pair.a, style="cyan"),
         Column("other", lambda pair: pair.b, style="cyan"),
@@ -82,7 +81,7 @@ def unalias(cli: CliContext, name: str, why: str) -> None:
 @click.argument("name")
 @limit_option(50)
 @form_option()
-def about(cli: CliContext, name: str, limit: int, form: str | None) -> None:
+def about(cli: CliContext, name: str, limit: int, form: Form) -> None:
     """List the memories about NAME, by any of its names, newest first."""
     with cli.open() as store:
         known = store.resolve_entity(name)

@@ -12,7 +12,7 @@ import click
 from nacre.cli.cli_context import ACTOR, CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.options import command
-from nacre.cli.ui.output import FORMS, Column, print_items, say
+from nacre.cli.ui.output import FORMS, Column, Form, print_items, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.errors import InvalidInput
 
@@ -35,12 +35,12 @@ class IngestedFile:
 
 @command("ingest")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(path_type=Path))
-@click.option("--format", "name", type=click.Choice(NAMES), help="The files' format; else each one tells it.")
+@click.option("--format", "name", type=click.Choice(NAMES), help="The files' format; else it is detected for each.")
 @click.option("--dry-run", is_flag=True, help="Say what would be stored, and store nothing.")
 @click.option("--include-tools", "tools", is_flag=True, help="Also what tools were asked and answered, and thoughts.")
 @click.option("-f", "form", type=click.Choice(FORMS), help="How to print what was done.")
 def ingest_command(
-    cli: CliContext, paths: tuple[Path, ...], name: str | None, dry_run: bool, tools: bool, form: str | None
+    cli: CliContext, paths: tuple[Path, ...], name: str | None, dry_run: bool, tools: bool, form: Form
 ) -> None:
     """Store conversations and notes from files: transcripts of Claude Code, exports of ChatGPT and Claude, lines
     of JSON, Markdown. Folders are walked.

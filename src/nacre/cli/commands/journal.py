@@ -1,41 +1,66 @@
-"""nacre journal and undo."""
+"""nacre journal, undo, history and diff: what was done, and what changed over time."""
 
 from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import IO, NamedTuple, TypedDict, Unpack
 
 import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import resolve_id
-from nacre.cli.options import combine, command, form_option, limit_option, moment_option, why_option, yes_option
-from nacre.cli.ui.columns import short
-from nacre.cli.ui.output import DATA, Column, json_line, one_line, print_data, print_items, put, say
+from nacre.cli.options import (
+    F,
+    TimeOptions,
+    combine,
+    command,
+    form_option,
+    limit_option,
+    moment_option,
+    time_options,
+    why_option,
+    yes_option,
+)
+from nacre.cli.ui.output import (
+    DATA,
+    Column,
+    Form,
+    chosen_form,
+    json_line,
+    one_line,
+    print_data,
+    print_items,
+    print_record,
+    print_rows,
+    print_table,
+    say,
+    shortened,
+)
 from nacre.cli.ui.prompts import LONGEST_LIST, confirm, count_of
 from nacre.cli.ui.records import (
     entry_record,
     entry_subject,
     entry_summary,
     field_changes,
+    field_text,
+    headline,
+    memory_record,
     operation_reason,
+    short,
     undo_outcome,
+    with_iso_times,
 )
-from nacre.cli.ui.times import DAY, age, since, until
+from nacre.cli.ui.times import DAY, age, known_by, since, until
 from nacre.errors import MemoryNotFound, UndoRefused
 from nacre.files import atomic_writer
-from nacre.model import JournalEntry
+from nacre.model import Difference, History, JournalEntry, Memory, Transition
 from nacre.model.instants import iso
-
-if TYPE_CHECKING:
-    pass
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class TailByDefault(click.Group):
@@ -87,7 +112,7 @@ def tail(
     limit: int,
     everything: bool,
     about: str | None,
-    form: str | None,
+    form: Form,
     **chosen: Unpack[EntryFilter],
 ) -> None:
     """Show the last operations, newest first, of all memories or of the one with this ID."""
@@ -109,7 +134,7 @@ journal_command.add_command(tail, "list")
 @command("show", journal_command)
 @click.argument("batch")
 @form_option("text", "json")
-def show(cli: CliContext, batch: str, form: str | None) -> None:
+def show(cli: CliContext, batch: str, form: Form) -> None:
     """Show one operation in full: every memory that it changed, field by field, before and after."""
     with cli.open() as store:
         try:
@@ -118,10 +143,7 @@ def show(cli: CliContext, batch: str, form: str | None) -> None:
             raise NotFound(str(error)) from error
     if not entries:
         raise NotFound(f"there is no operation {short(batch)!r} in the journal; `nacre journal` lists them.")
-    if form in DATA:
-        print_data([entry_record(entry) for entry in entries], form)
-    else:
-        put("\n".join(operation_lines(entries, cli.now())))
+    print_record([entry_record(entry) for entry in entries], operation_lines(entries, cli.now()), form)
 
 
 @command("undo", journal_command)
@@ -160,9 +182,7 @@ def compact(cli: CliContext, older_than: str | None, yes: bool, why: str) -> Non
     now = cli.now()
     days = cli.space_settings().journal_days if older_than is None else (now - since(older_than, now)) / DAY
     if older_than is None and days <= 0:
-        raise click.UsageError(
-            "The setting journal_days keeps the journal for ever; say --older-than 90d, for example."
-        )
+        raise click.UsageError("The setting journal_days keeps the journal forever; say --older-than 90d, for example.")
     confirm(
         f"Delete the journal entries before {iso(now - days * DAY)}? This is for good: they can no longer "
         "be undone, nor can the time before be asked about.",
@@ -239,3 +259,149 @@ def report_undo(undone: list[JournalEntry]) -> None:
     say(*(f"{entry_subject(entry)} {undo_outcome(entry)}" for entry in undone[:LONGEST_LIST]))
     if len(undone) > LONGEST_LIST:
         say(f"and {len(undone) - LONGEST_LIST:,} more; `nacre journal` lists them all.")
+
+
+LONGEST_VALUE = 200  # of what a value was and became; `-f json` has all of it
+
+
+@command("history")
+@click.argument("id")
+@time_options
+@form_option()
+def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
+    """Show every version of this memory, oldest first, and what changed when and why."""
+    with cli.open() as store:
+        history = store.history(resolve_id(store, id), **times)
+    chosen = chosen_form(form)
+    if chosen in DATA:
+        versions = [memory_record(version) for version in history.versions]
+        changes = [transition_record(change) for change in history.transitions]
+        print_data({"head": history.head.id, "versions": versions, "changes": changes}, chosen)
+    elif chosen == "tsv":
+        print_rows(history_rows(history))
+    else:
+        versions_columns: list[Column[Memory]] = [
+            Column("id", lambda each: short(each.id), style="cyan"),
+            Column("held from", lambda each: minute_text(valid_from(each))),
+            Column("until", valid_until),
+            Column("version", headline, wide=True, wraps=True),
+        ]
+        print_items(history.versions, versions_columns, memory_record, "table")
+        if history.transitions:
+            sys.stdout.write("\n")
+        now = cli.now()
+        changes_columns: list[Column[Transition]] = [
+            Column("changed", lambda each: f"{minute_text(each.at)} ({age(each.at, now)})"),
+            Column("by", lambda each: f"{each.operation} {short(each.new)}", style="magenta"),
+            Column("what", value_change, wide=True, wraps=True),
+        ]
+        print_items(history.transitions, changes_columns, transition_record, "table")
+
+
+def transition_record(change: Transition) -> dict[str, object]:
+    fields = {**asdict(change), "at": iso(change.at)}
+    return {("act" if name == "operation" else name): value for name, value in fields.items()}
+
+
+def history_rows(history: History) -> list[list[str]]:
+    """Versions and changes in the same columns: what, id, from, until, value before, value after, operation, why."""
+    versions = [
+        ["version", each.id, iso(valid_from(each)), iso(each.valid_until), "", each.text, "", ""]
+        for each in history.versions
+    ]
+    changes = [
+        ["change", each.new, iso(each.at), "", each.before, each.after, each.operation, each.why]
+        for each in history.transitions
+    ]
+    return versions + changes
+
+
+def valid_from(version: Memory) -> float:
+    return version.happened_at if version.valid_from is None else version.valid_from
+
+
+def valid_until(version: Memory) -> str:
+    if version.status == "trashed":
+        return "(in the trash)"
+    if version.valid_until is not None:
+        return minute_text(version.valid_until)
+    return "(superseded)" if version.superseded_by else "now"
+
+
+def minute_text(at: float) -> str:
+    return iso(at)[:16].replace("T", " ")
+
+
+def value_change(change: Transition) -> str:
+    why = f"\nbecause: {shortened(change.why, LONGEST_VALUE)}" if change.why else ""
+    return f"{shortened(change.before, LONGEST_VALUE)} → {shortened(change.after, LONGEST_VALUE)}{why}"
+
+
+class DiffLine(NamedTuple):
+    sign: str
+    id: str
+    field: str
+    before: str
+    after: str
+
+
+@command("diff")
+@click.argument("earlier", metavar="WHEN")
+@click.argument("later", required=False, metavar="[WHEN]")
+@form_option()
+def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -> None:
+    """Show what came (+), went (-) and changed (~) between two times, or since one.
+
+    WHEN is 2h, 7d, a time, or a date (UTC). Of two dates both days count: from the first one's beginning to the second
+    one's end. What was purged since is not shown.
+    """
+    now = cli.now()
+    if later is not None and since(earlier, now) > since(later, now):
+        earlier, later = later, earlier
+    begin, end = since(earlier, now), now if later is None else known_by(later, now)
+    with cli.open() as store:
+        difference = store.diff(begin, end)
+    print_table(list(diff_lines(difference)), diff_columns(), diff_record(difference), form)
+    came, went, changed = len(difference.added), len(difference.removed), len(difference.changed)
+    counts = f"{count_of(came)} came, {went:,} went, {changed:,} changed"
+    say(f"{counts} between {iso(begin)} and {iso(end)}.")
+
+
+def diff_lines(difference: Difference) -> Iterator[DiffLine]:
+    for memory in difference.added:
+        yield DiffLine("+", memory.id, "", "", memory.text)
+    for memory in difference.removed:
+        yield DiffLine("-", memory.id, "", memory.text, "")
+    for change in difference.changed:
+        for name, (before, after) in change.fields.items():
+            yield DiffLine("~", change.after.id, name, field_text(name, before), field_text(name, after))
+
+
+def diff_columns() -> list[Column[DiffLine]]:
+    return [
+        Column("", lambda line: line.sign, style="magenta"),
+        Column("id", lambda line: line.id, lambda line: short(line.id), style="cyan"),
+        Column("field", lambda line: line.field, lambda line: line.field.replace("_", " ")),
+        Column("before", lambda line: line.before, only="tsv"),
+        Column("what", lambda line: line.after, diff_text, wide=True, wraps=True),
+    ]
+
+
+def diff_text(line: DiffLine) -> str:
+    before, after = shortened(line.before, LONGEST_VALUE), shortened(line.after, LONGEST_VALUE)
+    return f"{before} → {after}" if line.sign == "~" else before or after
+
+
+def diff_record(difference: Difference) -> dict[str, object]:
+    return {
+        "added": [memory_record(memory) for memory in difference.added],
+        "removed": [memory_record(memory) for memory in difference.removed],
+        "changed": [
+            {
+                "id": change.after.id,
+                "before": with_iso_times({name: before for name, (before, _) in change.fields.items()}),
+                "after": with_iso_times({name: after for name, (_, after) in change.fields.items()}),
+            }
+            for change in difference.changed
+        ],
+    }

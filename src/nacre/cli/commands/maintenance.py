@@ -16,8 +16,8 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, StoreProblem
 from nacre.cli.options import command, form_option
-from nacre.cli.ui.columns import count_column
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say
+from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, put, say
+from nacre.cli.ui.records import count_column
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput
 from nacre.factory import store_file
@@ -57,7 +57,7 @@ def maintenance_command() -> None:
 @click.option("--job", "jobs", type=click.Choice(list(JOBS)), multiple=True, help="Only this, due or not; repeatable.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @form_option()
-def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, form: str | None) -> None:
+def tick(cli: CliContext, jobs: tuple[str, ...], dry_run: bool, form: Form) -> None:
     """Do what is due, once. Looks after every space of the store, unless --space names one."""
     with cli.open() as store:
         result = scheduler_of(cli, store).tick(jobs=jobs, dry_run=dry_run)
@@ -133,7 +133,7 @@ def stop(cli: CliContext, timeout: float) -> None:
 
 @command("status", maintenance_command)
 @form_option()
-def status(cli: CliContext, form: str | None) -> None:
+def status(cli: CliContext, form: Form) -> None:
     """Show for each job when it ran, when it is due, what it did and what went wrong, and who does it."""
     now = cli.now()
     process = daemon.running(places_of(cli).pid)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.options import command, form_option
-from nacre.cli.ui.columns import count_column
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, put, say, shortened
+from nacre.cli.options import F, command, form_option
+from nacre.cli.ui.output import Column, Form, print_items, print_table, put, say, shortened
+from nacre.cli.ui.records import count_column
 from nacre.cli.ui.times import age
 from nacre.model.instants import iso
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         WorkingMemorySlot,
     )
 
-F = TypeVar("F", bound=Callable[..., Any])
 LISTED = 400  # characters of a text in a table
 ID = 12  # characters of an id: the prefix of its kind, and enough to be unique
 Line = tuple[str, int]
@@ -54,25 +53,22 @@ def opened(cli: CliContext, agent: str) -> Iterator[CognitiveMemory]:
 @command("status", mind_command)
 @click.argument("agent")
 @form_option()
-def status(cli: CliContext, agent: str, form: str | None) -> None:
+def status(cli: CliContext, agent: str, form: Form) -> None:
     """Count the memories of each kind."""
     with opened(cli, agent) as mind:
         counted = mind.get_statistics()
-    if form in DATA:
-        print_data(counted, form)
-        return
     columns: list[Column[Line]] = [
         Column("kind", lambda line: line[0], style="cyan"),
         count_column("memories", lambda line: line[1]),
     ]
-    print_items(list(counted.items()), columns, list, form)
+    print_table(list(counted.items()), columns, counted, form)
 
 
 @command("working", mind_command)
 @click.argument("agent")
 @click.argument("task")
 @form_option()
-def working(cli: CliContext, agent: str, task: str, form: str | None) -> None:
+def working(cli: CliContext, agent: str, task: str, form: Form) -> None:
     """Show the working memory of a task, the most relevant first."""
     with opened(cli, agent) as mind:
         result = mind.get_working(task)
@@ -90,7 +86,7 @@ def working(cli: CliContext, agent: str, task: str, form: str | None) -> None:
 @limited(20)
 @click.option("--compressed", is_flag=True, help="Also list consolidated episodes.")
 @form_option()
-def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: str | None) -> None:
+def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: Form) -> None:
     """List the agent's episodes, the latest first."""
     with opened(cli, agent) as mind:
         result = mind.get_episodes(limit, include_compressed=compressed)
@@ -113,7 +109,7 @@ def episodes(cli: CliContext, agent: str, limit: int, compressed: bool, form: st
 @limited(10)
 @click.option("--native", is_flag=True, help="Search by meaning too, best answer first.")
 @form_option()
-def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, form: str | None) -> None:
+def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, form: Form) -> None:
     """List the agent's facts, or those that match a query."""
     with opened(cli, agent) as mind:
         result = mind.search_facts(query, limit, retriever="native" if native else "keyword")
@@ -132,7 +128,7 @@ def facts(cli: CliContext, agent: str, query: str, limit: int, native: bool, for
 @click.argument("query", default="")
 @limited(5)
 @form_option()
-def procedures(cli: CliContext, agent: str, query: str, limit: int, form: str | None) -> None:
+def procedures(cli: CliContext, agent: str, query: str, limit: int, form: Form) -> None:
     """List the agent's procedures, the most used first. What is listed counts as used."""
     with opened(cli, agent) as mind:
         result = mind.recall_procedure(query, limit)
@@ -150,7 +146,7 @@ def procedures(cli: CliContext, agent: str, query: str, limit: int, form: str | 
 @click.argument("agent")
 @click.argument("text")
 @form_option()
-def due(cli: CliContext, agent: str, text: str, form: str | None) -> None:
+def due(cli: CliContext, agent: str, text: str, form: Form) -> None:
     """Trigger the intentions whose trigger words are in a text, and list them, the most urgent first."""
     with opened(cli, agent) as mind:
         result = mind.check_triggers(text)

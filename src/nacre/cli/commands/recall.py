@@ -9,13 +9,11 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound
 from nacre.cli.options import command, filter_options, form_option, strategy_option
-from nacre.cli.ui.columns import hit_columns
-from nacre.cli.ui.output import DATA, print_data, print_items, printable, put, say
+from nacre.cli.ui.output import DATA, Form, print_data, print_items, printable, put, say
 from nacre.cli.ui.prompts import count_of
-from nacre.cli.ui.records import hit_record, memory_record
+from nacre.cli.ui.records import hit_columns, hit_record, memory_record
 
 if TYPE_CHECKING:
-    from nacre.model import Pack
     from nacre.recall_options import RecallOptions
 
 
@@ -45,7 +43,7 @@ def recall_command(
     k: int,
     touch: bool,
     explain: bool,
-    form: str | None,
+    form: Form,
     **options: Unpack[RecallOptions],
 ) -> None:
     """Find the memories that answer a question, best first."""
@@ -75,7 +73,7 @@ def pack_command(
     max_items: int,
     header: str | None,
     fence: bool,
-    form: str | None,
+    form: Form,
     **options: Unpack[RecallOptions],
 ) -> None:
     """Fit the best memories into a token budget, ready for a prompt."""
@@ -87,19 +85,10 @@ def pack_command(
             " ".join(words), token_budget=budget, max_items=max_items, header=header, fence=fence, **options
         )
     if form in DATA:
-        print_data(pack_record(packed), form)
+        items = [{**memory_record(item.memory), "score": item.score, "tokens": item.tokens} for item in packed.items]
+        size = {"used_tokens": packed.used_tokens, "budget": packed.budget, "truncated": packed.truncated}
+        print_data({"text": packed.text, "items": items, **size, "notes": list(packed.notes)}, form)
     elif packed.text:
         put(printable(packed.text))
     more = "; more did not fit." if packed.truncated else "."
     say(*packed.notes, f"{count_of(len(packed))}, {packed.used_tokens} of {packed.budget} tokens{more}")
-
-
-def pack_record(packed: Pack) -> dict[str, object]:
-    return {
-        "text": packed.text,
-        "items": [{**memory_record(item.memory), "score": item.score, "tokens": item.tokens} for item in packed.items],
-        "used_tokens": packed.used_tokens,
-        "budget": packed.budget,
-        "truncated": packed.truncated,
-        "notes": list(packed.notes),
-    }

@@ -9,15 +9,14 @@ import click
 
 from nacre.cli.cli_context import ACTOR, CliContext
 from nacre.cli.options import Number, PlanOptions, command, confirm_plan, moment_option, plan_options, show_plan
-from nacre.cli.ui.columns import group_text, short
 from nacre.cli.ui.output import DATA, Column, print_data, say
 from nacre.cli.ui.prompts import count_of, progress_line
-from nacre.cli.ui.records import memory_record
+from nacre.cli.ui.records import group_text, memory_record, short
 from nacre.cli.ui.times import since as moment
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
 
 if TYPE_CHECKING:
-    from nacre.lifecycle.consolidation import ConsolidationConfig, ConsolidationReport, Consolidator, MemoryCluster
+    from nacre.lifecycle.consolidation import ConsolidationReport, Consolidator, MemoryCluster
     from nacre.lifecycle.reflection import Reflection, ReflectionEngine, Summarizer
     from nacre.protocols import LanguageModel
     from nacre.settings import Settings
@@ -55,7 +54,7 @@ class WatchedModel:
     "--min-cluster-size",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Fewer are no group. The setting reflect_min_cluster.",
+    help="At least so many. The setting reflect_min_cluster.",
 )
 @click.option(
     "--summarizer",
@@ -103,7 +102,7 @@ def reflect_command(
             Column("episodes", lambda each: ",".join(source.id for source in each.sources), only="tsv"),
             Column("summary", lambda each: each.summary.text, reflection_text, wide=True, wraps=True),
         ]
-        show_plan(plan, columns, lambda each: reflection_record(each, applied=applied), asked["limit"], asked["form"])
+        show_plan(plan, columns, lambda each: reflection_record(each, applied=applied), asked)
         if watched is not None and watched.fault is not None:
             say(f"Condensed without the language model. {watched.fault}")
         waiting = store.stats().waiting_for_model
@@ -164,7 +163,7 @@ def consolidate_command(
     """List short-term memories worth promoting, and with --apply promote them to the long term.
 
     Memories that say nearly the same form a group. What was felt, is new or is used counts; of each group the worthiest
-    is promoted and stands for the others.
+    is promoted and represents the others.
     """
     from nacre.lifecycle.consolidation import ConsolidationConfig, Consolidator, report_of
 
@@ -197,7 +196,7 @@ def consolidate_command(
                 Column("others", lambda each: ",".join(memory.id for memory in each.memories[1:]), only="tsv"),
                 Column("text", lambda each: each.memories[0].text, cluster_text, wide=True, wraps=True),
             ]
-            show_plan(plan, columns, asdict, asked["limit"], asked["form"])
+            show_plan(plan, columns, asdict, asked)
         apply_consolidation(engine, plan, clusters, asked)
 
 
@@ -208,7 +207,9 @@ def apply_consolidation(
 
     would = report_of(plan, clusters)
     if not plan:
-        say(nothing_promoted(would, engine.config))
+        few = f"Of {count_of(would.total_processed)} none is worth {engine.config.importance_threshold:g}."
+        none = f"Nothing in the short term is older than {engine.config.min_age_hours:g} h."
+        say(few if would.total_processed else none)
         return
     ends = "removed" if engine.hard else "superseded"
     question = (
@@ -218,12 +219,6 @@ def apply_consolidation(
     if confirm_plan(asked, consolidation_text(would, "would be promoted", ends), question if asks else ""):
         done = report_of(engine.apply(plan, why=asked["why"]), clusters)
         say(f"{consolidation_text(done, 'promoted', ends)}; `nacre undo --any` takes it back.")
-
-
-def nothing_promoted(report: ConsolidationReport, config: ConsolidationConfig) -> str:
-    if report.total_processed:
-        return f"Of {count_of(report.total_processed)} none is worth {config.importance_threshold:g}."
-    return f"Nothing in the short term is older than {config.min_age_hours:g} h."
 
 
 def consolidation_text(report: ConsolidationReport, promoted: str, ends: str) -> str:

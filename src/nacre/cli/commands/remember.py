@@ -11,7 +11,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused
 from nacre.cli.lookup import resolve_id
 from nacre.cli.options import command, field_options, form_option, without_none
-from nacre.cli.ui.output import DATA, one_line, print_data, put, say
+from nacre.cli.ui.output import Form, one_line, print_record, put, say
 from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argument
 from nacre.errors import ConflictError, ConflictWarning, InvalidInput
 
@@ -72,7 +72,7 @@ def remember_command(
 def remember_text(
     store: MemoryStore, text: str, fields: dict[str, object], policy: str, replaces: str | None = None
 ) -> None:
-    from nacre.cli.ui.conflicts import report_conflicts, report_refused
+    from nacre.cli.ui.records import report_conflicts, report_refused
 
     try:
         with warnings.catch_warnings():
@@ -112,7 +112,7 @@ def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -
 @click.option("-t", "--type", default="semantic", show_default=True, metavar="TYPE", help="The type it would have.")
 @click.option("--role", default="", metavar="NAME", help="Who says it: user, assistant, tool, …")
 @form_option("text", "json")
-def appraise_command(cli: CliContext, words: tuple[str, ...], type: str, role: str, form: str | None) -> None:  # noqa: ARG001
+def appraise_command(cli: CliContext, words: tuple[str, ...], type: str, role: str, form: Form) -> None:  # noqa: ARG001
     """Rate how important a text is, why, and which emotion it shows. Nothing is stored."""
     from nacre.remember.suggest import appraise
     from nacre.text.emotion import detect_emotion
@@ -121,10 +121,7 @@ def appraise_command(cli: CliContext, words: tuple[str, ...], type: str, role: s
     if not text.strip():
         raise InvalidInput("There is no text to appraise; give some, or - to read it from stdin.")
     appraisal, emotion = appraise(text, type=type, role=role), detect_emotion(text)
-    if form in DATA:
-        print_data(appraisal_record(appraisal, emotion), form)
-    else:
-        put("\n".join(appraisal_lines(appraisal, emotion)))
+    print_record(appraisal_record(appraisal, emotion), appraisal_lines(appraisal, emotion), form)
 
 
 def appraisal_lines(appraisal: Appraisal, emotion: Emotion | None) -> list[str]:

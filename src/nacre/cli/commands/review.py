@@ -14,11 +14,18 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import find_memories
 from nacre.cli.options import command, form_option, global_options, limit_option, why_option
-from nacre.cli.ui.columns import short
-from nacre.cli.ui.conflicts import both_texts, conflict_reason, is_current, item_text, short_item
-from nacre.cli.ui.output import Column, one_line, print_items, printable, put, say
+from nacre.cli.ui.output import Column, Form, one_line, print_items, printable, put, say
 from nacre.cli.ui.prompts import END, count_of, key_reader, progress_line
-from nacre.cli.ui.records import conflict_record, item_record
+from nacre.cli.ui.records import (
+    both_texts,
+    conflict_reason,
+    conflict_record,
+    is_current,
+    item_record,
+    item_text,
+    short,
+    short_item,
+)
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.model import Conflict, Memory
@@ -42,7 +49,7 @@ stale_option = click.option(
 @global_options
 @click.pass_context
 def review_command(
-    ctx: click.Context, kinds: tuple[str, ...], stale_days: float, limit: int, listed: bool, form: str | None
+    ctx: click.Context, kinds: tuple[str, ...], stale_days: float, limit: int, listed: bool, form: Form
 ) -> None:
     """Decide on review items, one by one: conflicts, unconfirmed or stale memories, new relations,
     and names that may be one.
@@ -126,7 +133,7 @@ def describe_item(item: ReviewItem) -> str:
 @why_option
 @form_option()
 def conflicts_command(
-    cli: CliContext, id: str | None, threshold: float | None, note: bool, why: str, form: str | None
+    cli: CliContext, id: str | None, threshold: float | None, note: bool, why: str, form: Form
 ) -> None:
     """Find memories that contradict, update or repeat each other; or the one with this ID. Worst first.
 
@@ -137,13 +144,12 @@ def conflicts_command(
         with progress_line() as progress:
             matched = store.find_conflicts(asked, threshold=threshold, progress=progress)
         noted = store.note_conflicts(matched, why=why) if note and matched else 0
-    print_items(matched, conflict_columns(), conflict_record, form)
+    print_items(matched, conflict_columns(), conflict_record, form, "No conflicts found.")
     if not matched:
-        say("No conflicts found.")
-    elif note and not noted:
-        say("They wait already; `nacre review` settles them.")
-    elif note:
-        say(f"{count_of(noted, 'conflict waits', 'conflicts wait')} for a decision now; `nacre review` settles them.")
+        return
+    if note:
+        waiting = f"{count_of(noted, 'conflict waits', 'conflicts wait')} for a decision now"
+        say(f"{waiting if noted else 'They wait already'}; `nacre review` settles them.")
     else:
         say(f"{count_of(len(matched), 'conflict', 'conflicts')}; --note puts them into the queue of `nacre review`.")
 

@@ -12,21 +12,29 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import find_memory_at
 from nacre.cli.options import TimeOptions, command, filter_options, form_option, limit_option, time_options
-from nacre.cli.ui.columns import excerpt, memory_columns, short
-from nacre.cli.ui.conflicts import is_current
 from nacre.cli.ui.output import (
-    DATA,
     Column,
+    Form,
     chosen_form,
     one_line,
-    print_data,
     print_items,
+    print_record,
+    print_table,
     printable,
     put,
     say,
     shortened,
 )
-from nacre.cli.ui.records import TIMES, entry_record, entry_summary, memory_record
+from nacre.cli.ui.records import (
+    TIMES,
+    entry_record,
+    entry_summary,
+    excerpt,
+    is_current,
+    memory_columns,
+    memory_record,
+    short,
+)
 from nacre.cli.ui.times import age
 from nacre.engine.remember import CONFLICTS
 from nacre.memory_store import MemoryStore
@@ -55,7 +63,7 @@ class MemoryDetails:
     history: list[JournalEntry]
 
     def waiting(self) -> list[str]:
-        """The ids of what it may not be true beside, until somebody decides."""
+        """The ids of memories that it conflicts with, until somebody decides."""
         noted = [link.to for link in self.memory.links if link.rel == CONFLICTS]
         noted += [edge.source for edge in self.inward if edge.rel == CONFLICTS]
         return [id for id in noted if id in self.near and is_current(self.near[id])] if is_current(self.memory) else []
@@ -65,7 +73,7 @@ class MemoryDetails:
 @click.argument("id")
 @time_options
 @form_option("text", "json")
-def show_command(cli: CliContext, id: str, form: str | None, **times: Unpack[TimeOptions]) -> None:
+def show_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOptions]) -> None:
     """Show one memory in full, with its links and its history. The first characters of its ID suffice."""
     as_of = times["as_of"]
     with cli.open() as store:
@@ -74,10 +82,14 @@ def show_command(cli: CliContext, id: str, form: str | None, **times: Unpack[Tim
         inward = [edge for edge in around.edges if edge.target == memory.id]
         entries = store.journal(memory.id, until=as_of, limit=LAST_ENTRIES)
         details = MemoryDetails(memory, list(successors(store, memory, as_of)), around.nodes, inward, entries)
-    if form in DATA:
-        print_data(memory_details_record(details), form)
-    else:
-        put("\n".join(memory_lines(details, cli.now())))
+    record = {
+        **memory_record(memory),
+        "chain": [newer.id for newer in details.successors],
+        "links_in": [edge._asdict() for edge in inward],
+        "waits_for_review": details.waiting(),
+        "journal": [entry_record(entry) for entry in entries],
+    }
+    print_record(record, memory_lines(details, cli.now()), form)
 
 
 def successors(store: MemoryStore, memory: Memory, as_of: float | None) -> Iterator[Memory]:
@@ -85,16 +97,6 @@ def successors(store: MemoryStore, memory: Memory, as_of: float | None) -> Itera
     while step is not None:
         yield step
         step = store.get(step.superseded_by, as_of=as_of) if step.superseded_by else None
-
-
-def memory_details_record(details: MemoryDetails) -> dict[str, object]:
-    return {
-        **memory_record(details.memory),
-        "chain": [newer.id for newer in details.successors],
-        "links_in": [edge._asdict() for edge in details.inward],
-        "waits_for_review": details.waiting(),
-        "journal": [entry_record(entry) for entry in details.history],
-    }
 
 
 def memory_lines(details: MemoryDetails, now: float) -> Iterator[str]:
@@ -163,7 +165,7 @@ def list_command(
     trashed: bool,
     archived: bool,
     superseded: bool,
-    form: str | None,
+    form: Form,
     **scope: Unpack[Scope],
 ) -> None:
     """List the newest memories, or those you filter for."""
@@ -187,19 +189,22 @@ StatsLine = tuple[str, str]
 
 @command("stats")
 @form_option()
-def stats_command(cli: CliContext, form: str | None) -> None:
+def stats_command(cli: CliContext, form: Form) -> None:
     """Count what is there, and on a terminal draw it: types, tags, and how many memories came each week."""
     with cli.open() as store:
         counted = store.stats()
-    if form in DATA:
-        print_data(asdict(counted), form)
-        return
+    record = asdict(counted)
     columns: list[Column[StatsLine]] = [
         Column("what", lambda line: line[0], style="cyan"),
         Column("count", lambda line: line[1]),
     ]
+    rows = [(name.replace("_", " "), str(value)) for name, value in record.items() if not isinstance(value, dict)]
     drawn = chosen_form(form) == "table"
-    print_items(stats_totals(counted) if drawn else stats_lines(counted), columns, list, form)
+    if not drawn:
+        rows += [(f"type {name}", str(count)) for name, count in counted.by_type.items()]
+        rows += [(f"tag {name}", str(count)) for name, count in counted.top_tags.items()]
+        rows += [(f"week {monday}", str(count)) for monday, count in counted.growth.items()]
+    print_table(rows, columns, record, form)
     if drawn:
         draw_stats(counted)
 
@@ -213,17 +218,3 @@ def draw_stats(stats: Stats) -> None:
     if stats.growth:
         first = next(iter(stats.growth))
         put(f"\nmemories a week since {first}\n  {sparkline(list(stats.growth.values()))}")
-
-
-def stats_totals(stats: Stats) -> list[StatsLine]:
-    plain = {name.replace("_", " "): value for name, value in asdict(stats).items() if not isinstance(value, dict)}
-    return [(name, str(value)) for name, value in plain.items()]
-
-
-def stats_lines(stats: Stats) -> list[StatsLine]:
-    return [
-        *stats_totals(stats),
-        *((f"type {name}", str(count)) for name, count in stats.by_type.items()),
-        *((f"tag {name}", str(count)) for name, count in stats.top_tags.items()),
-        *((f"week {monday}", str(count)) for monday, count in stats.growth.items()),
-    ]

@@ -8,9 +8,9 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import command, dry_run_option, form_option, why_option, yes_option
-from nacre.cli.ui.columns import count_column
-from nacre.cli.ui.output import Column, print_items, say
+from nacre.cli.ui.output import Column, Form, print_items, say
 from nacre.cli.ui.prompts import confirm_by_name, count_of
+from nacre.cli.ui.records import count_column
 from nacre.errors import SpaceNotFound
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ EMPTY_STORE = "The store is empty; `nacre remember TEXT` stores a first memory."
 def space_command() -> None:
     """Create, copy, rename or delete a space.
 
-    Each operation stands in the journal of its space; `nacre --space NAME undo` takes it back.
+    Each operation is in the journal of its space; `nacre --space NAME undo` takes it back.
     """
 
 
 @command("list", space_command)
 @form_option()
-def list_command(cli: CliContext, form: str | None) -> None:
+def list_command(cli: CliContext, form: Form) -> None:
     """List the spaces, the empty ones that were created too, with what they are for."""
     with cli.open() as store:
         notes = store.space_notes()
@@ -41,13 +41,11 @@ def list_command(cli: CliContext, form: str | None) -> None:
         count_column("memories", lambda note: note.memories),
         Column("description", lambda note: note.description, wide=True),
     ]
-    print_items(
-        notes,
-        columns,
-        lambda note: {"space": note.name, "memories": note.memories, "description": note.description},
-        form,
-        EMPTY_STORE,
-    )
+
+    def record(note: SpaceNote) -> dict[str, object]:
+        return {"space": note.name, "memories": note.memories, "description": note.description}
+
+    print_items(notes, columns, record, form, EMPTY_STORE)
 
 
 @command("create", space_command)
@@ -114,12 +112,12 @@ def delete(cli: CliContext, name: str, purge: bool, dry_run: bool, yes: bool, wh
     """Move all memories of a space to its trash, or with --purge delete them for good. Asks for the name again."""
     with open_space(cli, name) as store:
         total = count_memories(store) if purge else store.count(**NOT_TRASHED)
-        deed = "be deleted for good" if purge else "move to the trash"
+        action = "be deleted for good" if purge else "move to the trash"
         if dry_run:
-            say(f"{count_of(total)} of {name} would {deed}; nothing was changed.")
+            say(f"{count_of(total)} of {name} would {action}; nothing was changed.")
             return
         final = "Not even `nacre undo` brings them back." if purge else "`nacre undo` takes it back."
-        confirm_by_name(f"{count_of(total)} of {name} will {deed}. {final}", name, yes=yes)
+        confirm_by_name(f"{count_of(total)} of {name} will {action}. {final}", name, yes=yes)
         gone = store.delete_space(purge=purge, why=why)
     if purge:
         say(f"Deleted {count_of(gone)} of {name} for good.")
@@ -150,7 +148,7 @@ Space = tuple[str, int]
 
 @command("spaces")
 @form_option()
-def spaces_command(cli: CliContext, form: str | None) -> None:
+def spaces_command(cli: CliContext, form: Form) -> None:
     """List the spaces of the store with the number of their memories."""
     with cli.open() as store:
         spaces = list(store.spaces().items())

@@ -16,7 +16,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import Refused, StoreProblem
 from nacre.cli.options import F, command, created_options, form_option, why_option, yes_option
-from nacre.cli.ui.output import DATA, Column, print_data, print_items, say
+from nacre.cli.ui.output import DATA, Column, Form, print_data, print_table, say
 from nacre.cli.ui.prompts import confirm, count_of, progress_line
 from nacre.errors import ImportConflict
 
@@ -59,7 +59,7 @@ def include_option(what: str, help: str, *, default: bool = True) -> Callable[[F
 @click.option("--vectors/--no-vectors", default=True, help="With vectors, or smaller, to be computed again.")
 @click.option("--redact/--no-redact", default=True, help="Without what looks like a secret, or as it is kept.")
 @form_option("text", "json")
-def export_command(cli: CliContext, file: str, form: str | None, **chosen: Any) -> None:
+def export_command(cli: CliContext, file: str, form: Form, **chosen: Any) -> None:
     """Write memories to FILE, oldest first: everything in the space but the trash, unless you narrow it.
 
     A name that ends in .ahkai gets AI-Houkai's form, every other our own, which keeps all that a memory has. To a file
@@ -105,7 +105,7 @@ LINE_FORMATS = ("", "server-memory")  # an archive and that are read line by lin
     show_default=True,
     help="What becomes of ids that are here already; newer takes what was changed later.",
 )
-@click.option("--regenerate-vectors", is_flag=True, help="Compute all vectors anew, whatever the file brings.")
+@click.option("--regenerate-vectors", is_flag=True, help="Compute all vectors again, whatever the file has.")
 @click.option(
     "--collection", "collections", multiple=True, metavar="NAME", help="Of chroma: this collection; may be repeated."
 )
@@ -114,13 +114,13 @@ LINE_FORMATS = ("", "server-memory")  # an archive and that are read line by lin
 @yes_option
 @why_option
 def import_command(
-    cli: CliContext, words: tuple[str, ...], dry_run: bool, form: str | None, yes: bool, why: str, **how: Any
+    cli: CliContext, words: tuple[str, ...], dry_run: bool, form: Form, yes: bool, why: str, **how: Any
 ) -> None:
-    """Import the memories of a file, or of stdin for `-`, into the space in one operation, or change nothing.
+    """Import the memories of a file, or of stdin for `-`, into the space as one operation, or change nothing.
 
     The file is read through before anything is written. Lines that cannot be kept are counted and named; a file that
-    is damaged or cut short is not taken at all. `nacre undo --any` takes an import back. Other writers
-    wait while it lasts.
+    is damaged or cut short is not taken at all. `nacre undo --any` takes an import back. Others can
+    write meanwhile; an import that was killed continues when it is run again.
 
     A first word that names another program brings what that one remembers, under its own ids and with its dates, links
     and successors; nothing of it is changed, and a second time nothing comes twice.
@@ -171,8 +171,8 @@ def run_import(store: MemoryStore, source: str, path: Path, **how: Any) -> Impor
             raise Refused(str(error)) from error
 
 
-def report_import(done: ImportSummary, form: str | None, deed: str, source: str = "") -> None:
-    if form in DATA and deed != ANNOUNCED:
+def report_import(done: ImportSummary, form: Form, verb: str, source: str = "") -> None:
+    if form in DATA and verb != ANNOUNCED:
         print_data(asdict(done), form)
         return
     unit = "line" if source in LINE_FORMATS else "row"
@@ -185,7 +185,7 @@ def report_import(done: ImportSummary, form: str | None, deed: str, source: str 
         f"{unit}s passed over": done.errors,
     }
     rest = ", ".join(f"{count:,} {what}" for what, count in parts.items() if count)
-    say(f"{deed} {count_of(done.imported + done.renamed)}{'; ' if rest else ''}{rest}.")
+    say(f"{verb} {count_of(done.imported + done.renamed)}{'; ' if rest else ''}{rest}.")
     faults = done.faults[:MOST_FAULTS]
     say(*(f"  {unit} {fault.line}: {fault.why}" for fault in faults))
     if done.errors > len(faults):
@@ -199,7 +199,7 @@ Pair = tuple[str, str]
 @command("info")
 @click.argument("file", metavar="FILE|-")
 @form_option()
-def info_command(_cli: CliContext, file: str, form: str | None) -> None:
+def info_command(_cli: CliContext, file: str, form: Form) -> None:
     """Describe an archive without importing it: what it is, what it holds, and whether it is complete."""
     from nacre.transfer.read_archive import info
 
@@ -210,10 +210,7 @@ def info_command(_cli: CliContext, file: str, form: str | None) -> None:
         Column("what", lambda pair: pair[0], style="cyan"),
         Column("value", lambda pair: pair[1], wide=True, wraps=True),
     ]
-    if form in DATA:
-        print_data(info_record(archive, name), form)
-    else:
-        print_items(info_pairs(archive, name), columns, lambda pair: pair, form)
+    print_table(info_pairs(archive, name), columns, info_record(archive, name), form)
     if not archive.intact:
         raise StoreProblem(f"{name} is not whole: {archive.problem}. It cannot be imported.")
 

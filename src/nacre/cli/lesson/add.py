@@ -11,9 +11,9 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, UsageProblem
 from nacre.cli.lesson.common import find_lesson, lesson_options, name_lesson, open_book, print_answer, terms_option
 from nacre.cli.options import command, form_option, why_option, without_none
-from nacre.cli.ui.columns import short
-from nacre.cli.ui.output import DATA, put, say
+from nacre.cli.ui.output import DATA, Form, put, say
 from nacre.cli.ui.prompts import text_argument
+from nacre.cli.ui.records import short
 from nacre.lessons import Answer, Lesson, LessonBook
 from nacre.lessons.lesson import AGENT_TAG
 
@@ -35,7 +35,7 @@ def add_command(
     content: str | None,
     interactive: bool,
     id: str | None,
-    form: str | None,
+    form: Form,
     **options: object,
 ) -> None:
     """Store a lesson, from options or by answering questions, and print its id.
@@ -94,7 +94,7 @@ def edit_command(
     id: str,
     add_tag: tuple[str, ...] | None,
     remove_tag: tuple[str, ...] | None,
-    form: str | None,
+    form: Form,
     **options: object,
 ) -> None:
     """Change the given fields of a lesson; the others stay.
@@ -140,7 +140,7 @@ def change_tags(book: LessonBook, lesson: Lesson, add: tuple[str, ...], remove: 
 @click.argument("id")
 @why_option
 @form_option("text", "json")
-def delete_command(cli: CliContext, id: str, why: str, form: str | None) -> None:
+def delete_command(cli: CliContext, id: str, why: str, form: Form) -> None:
     """Move a lesson to the trash; `nacre lesson restore` brings it back."""
     with open_book(cli) as book:
         lesson = Lesson.of(find_lesson(book, id))
@@ -152,7 +152,7 @@ def delete_command(cli: CliContext, id: str, why: str, form: str | None) -> None
 @command("restore")
 @click.argument("id")
 @form_option("text", "json")
-def restore_command(cli: CliContext, id: str, form: str | None) -> None:
+def restore_command(cli: CliContext, id: str, form: Form) -> None:
     """Bring a lesson back from the trash, or after another one superseded it."""
     with open_book(cli) as book:
         lesson = Lesson.of(find_lesson(book, id, trashed=True))

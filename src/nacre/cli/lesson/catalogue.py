@@ -15,8 +15,8 @@ REVIEW = "Review"
 TRANSFER = "Import, export and statistics"
 COMMANDS: Mapping[str, Entry] = dict([
     entry(FIND, "lesson.add", "add", "Store a lesson, from options or by answering questions."),
-    entry(FIND, "lesson.search", "search", "Find the lessons that answer a question, best first."),
-    entry(FIND, "lesson.search", "list", "List the newest lessons, or those that match filters."),
+    entry(FIND, "lesson.show", "search", "Find the lessons that answer a question, best first."),
+    entry(FIND, "lesson.show", "list", "List the newest lessons, or those that match filters."),
     entry(FIND, "lesson.show", "show", "Show one lesson in full, with its links."),
     entry(FIND, "lesson.add", "edit", "Change the given fields of a lesson."),
     entry(FIND, "lesson.add", "delete", "Move a lesson to the trash."),

@@ -14,9 +14,9 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.review import QUIT, SKIP, Choice, ask_choice
 from nacre.cli.errors import NotFound
 from nacre.cli.lookup import find_by_id
-from nacre.cli.options import combine
-from nacre.cli.ui.columns import ROOMY, short
-from nacre.cli.ui.output import DATA, Column, one_line, print_data, print_items, printable, put, say, shortened
+from nacre.cli.options import F, combine
+from nacre.cli.ui.output import DATA, Column, Form, one_line, print_data, print_items, printable, put, say, shortened
+from nacre.cli.ui.records import ROOMY, short
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput, MemoryNotFound
 from nacre.lessons import Answer, Lesson, LessonBook
@@ -26,7 +26,6 @@ from nacre.model.instants import iso
 from nacre.model.levels import NAMES
 from nacre.model.memory import LESSON
 
-F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 LEVELS = ", ".join(NAMES[:-1]) + f" or {NAMES[-1]}"
@@ -116,7 +115,7 @@ def parse_level(_ctx: click.Context, _option: click.Parameter, value: str | None
 # Output
 
 
-def print_answer(answer: Answer[T], form: str | None, show: Callable[[T], None]) -> None:
+def print_answer(answer: Answer[T], form: Form, show: Callable[[T], None]) -> None:
     """`show` prints for people and pipes; warnings go to stderr where the format has no place for them."""
     if form in ENVELOPES:
         print_data(answer.to_dict(), form)
@@ -128,8 +127,8 @@ def print_answer(answer: Answer[T], form: str | None, show: Callable[[T], None])
         show(answer.data)
 
 
-def print_list(answer: Answer[tuple[T, ...]], columns: Sequence[Column[T]], form: str | None, empty: str = "") -> None:
-    """`empty` is what to tell a person when there are no items."""
+def print_list(answer: Answer[tuple[T, ...]], columns: Sequence[Column[T]], form: Form, empty: str = "") -> None:
+    """`empty` is said when there are no items."""
     print_answer(answer, form, lambda items: print_items(items, columns, repr, form))
     if empty and not answer.data:
         say(empty)
@@ -180,7 +179,7 @@ class Step:
     details: str = ""
 
 
-def is_interactive(form: str | None) -> bool:
+def is_interactive(form: Form) -> bool:
     """Whether a person can be asked."""
     return form is None and sys.stdin.isatty() and sys.stdout.isatty()
 
@@ -196,15 +195,11 @@ def review_steps(steps: Sequence[Step]) -> None:
         choice = ask_choice((*step.choices, SKIP, QUIT))
         if choice is QUIT:
             break
-        if choice is not SKIP:
-            settled += apply_choice(step, choice)
+        if choice is SKIP:
+            continue
+        try:
+            say(step.apply(choice))
+            settled += 1
+        except (InvalidInput, MemoryNotFound) as error:
+            say(f"Nothing was decided: {error}")
     say(f"Settled {settled} of {len(steps)}." + (" `nacre undo` takes back the last." if settled else ""))
-
-
-def apply_choice(step: Step, choice: Choice) -> bool:
-    try:
-        say(step.apply(choice))
-    except (InvalidInput, MemoryNotFound) as error:
-        say(f"Nothing was decided: {error}")
-        return False
-    return True

@@ -23,9 +23,9 @@ from nacre.cli.lesson.common import (
     summarize,
 )
 from nacre.cli.options import command, form_option, why_option
-from nacre.cli.ui.columns import short
-from nacre.cli.ui.output import Column, say
+from nacre.cli.ui.output import Column, Form, say
 from nacre.cli.ui.prompts import count_of
+from nacre.cli.ui.records import short
 from nacre.lessons import Answer, LessonBook
 from nacre.lessons.lesson import ReviewDue
 from nacre.lessons.staleness import STALE_DAYS
@@ -42,9 +42,7 @@ TRASH = Choice("t", "trash", "trash", "Moved to the trash.")
 @click.option("-s", "--source", metavar="NAME", help="From this source, or one under it: inferred, hearsay, …")
 @click.option("--unvalidated", is_flag=True, help="Lessons that nobody ever confirmed.")
 @form_option()
-def audit_command(
-    cli: CliContext, confidence: str | None, source: str | None, unvalidated: bool, form: str | None
-) -> None:
+def audit_command(cli: CliContext, confidence: str | None, source: str | None, unvalidated: bool, form: Form) -> None:
     """List lessons by confidence and source, surest first.
 
     \b
@@ -62,7 +60,7 @@ def audit_command(
 )  # fmt: skip
 @click.option("--list", "list_only", is_flag=True, help="List them, and ask nothing.")
 @form_option()
-def review_command(cli: CliContext, stale_days: float, list_only: bool, form: str | None) -> None:
+def review_command(cli: CliContext, stale_days: float, list_only: bool, form: Form) -> None:
     """List the lessons that a person should check: contradicted ones first, then stale ones.
 
     On a terminal it asks for a decision on each, with one key; in a pipe, with --list or with -f it lists them.
@@ -84,7 +82,7 @@ def review_command(cli: CliContext, stale_days: float, list_only: bool, form: st
 @confidence_option
 @why_option
 @form_option("text", "json")
-def validate_command(cli: CliContext, id: str, confidence: str | float | None, why: str, form: str | None) -> None:
+def validate_command(cli: CliContext, id: str, confidence: str | float | None, why: str, form: Form) -> None:
     """Confirm that a lesson still holds, and how sure that is."""
     with open_book(cli) as book:
         after = book.validate(find_lesson(book, id).id, confidence, why=why)
@@ -100,7 +98,7 @@ def mark_command(name: str, help: str, verb: str) -> click.Command:
     @click.argument("ids", nargs=-1, required=True, metavar="ID...")
     @why_option
     @form_option("text", "json")
-    def mark(cli: CliContext, ids: tuple[str, ...], why: str, form: str | None) -> None:
+    def mark(cli: CliContext, ids: tuple[str, ...], why: str, form: Form) -> None:
         with open_book(cli) as book:
             method: Callable[..., Answer[int]] = getattr(book, name)
             answer = method(*dict.fromkeys(find_lesson(book, prefix).id for prefix in ids), why=why)

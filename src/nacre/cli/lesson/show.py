@@ -1,9 +1,10 @@
-"""nacre lesson show, related, link and unlink"""
+"""nacre lesson search, list, show, related, link and unlink"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from typing import Unpack
 
 import click
 
@@ -11,6 +12,7 @@ from nacre.cli.cli_context import CliContext
 from nacre.cli.commands.show import label_line
 from nacre.cli.errors import NotFound
 from nacre.cli.lesson.common import (
+    LEVELS,
     UNDO,
     find_lesson,
     lesson_columns,
@@ -18,16 +20,100 @@ from nacre.cli.lesson.common import (
     open_book,
     print_answer,
     print_list,
+    summarize,
     terms_option,
 )
-from nacre.cli.options import command, form_option, why_option
-from nacre.cli.ui.columns import short
-from nacre.cli.ui.output import Column, printable, put, say, shortened
+from nacre.cli.options import F, combine, command, form_option, why_option
+from nacre.cli.ui.output import Column, Form, printable, put, say, shortened
 from nacre.cli.ui.prompts import count_of
+from nacre.cli.ui.records import short
 from nacre.cli.ui.times import age
-from nacre.lessons import Answer, Lesson, LessonBook, Related
+from nacre.lessons import Answer, Lesson, LessonBook, LessonHit, Related
+from nacre.lessons.recall import EXPANSIONS, STRATEGIES, LessonFilters
 from nacre.model.instants import iso
 from nacre.model.memory import Json
+
+
+def filter_options(command: F) -> F:
+    """Named as `LessonFilters`: what is given goes to the book as it is."""
+    return combine(
+        terms_option("-g", "--tags", "tags", help="With any of these tags, or those under them: api,git."),
+        click.option(
+            "--all-tags", "match", flag_value="all", default="any", help="With all of the tags instead of any."
+        ),
+        terms_option("--context", "--contexts", "contexts", help="What applies in this situation."),
+        click.option("-s", "--source", metavar="NAME", help="From this source, or one under it."),
+        click.option("--confidence-min", metavar="LEVEL", help=f"At least this sure: {LEVELS}."),
+        click.option("--agent", metavar="NAME", help="What this agent learned."),
+        click.option("--include-archived", is_flag=True, help="Also archived lessons."),
+        click.option("--include-superseded", is_flag=True, help="Also superseded lessons."),
+    )(command)
+
+
+def limit_option(default: int | None) -> Callable[[F], F]:
+    help = "At most this many." if default is not None else "At most this many; the setting lesson_limit unless given."
+    return click.option(
+        "-n", "-k", "--limit", "limit", type=click.IntRange(min=1), default=default, show_default=default is not None,
+        metavar="N", help=help,
+    )  # fmt: skip
+
+
+@command("search")
+@click.argument("words", nargs=-1, required=True, metavar="QUERY")
+@filter_options
+@click.option("--strategy", type=click.Choice(STRATEGIES), default="hybrid", show_default=True, help="How to search.")
+@limit_option(None)
+@click.option("--fresh", is_flag=True, help="Rank lessons lower that were not updated for long.")
+@click.option(
+    "--expand", type=click.Choice(EXPANSIONS), help="Where more search terms come from; else the setting lesson_expand."
+)
+@click.option("--why", is_flag=True, help="Print the reasons for each result.")
+@form_option()
+def search_command(
+    cli: CliContext,
+    words: tuple[str, ...],
+    strategy: str,
+    limit: int | None,
+    fresh: bool,
+    expand: str | None,
+    why: bool,
+    form: Form,
+    **filters: Unpack[LessonFilters],
+) -> None:
+    """Find the lessons that answer a question, best first."""
+    with open_book(cli, model=True) as book:
+        results = book.recall(
+            " ".join(words), limit=limit, strategy=strategy, freshness=fresh, expand=expand, **filters
+        )
+    print_list(results, result_columns(cli.now(), why=why), form)
+    if not results.data:
+        raise NotFound("no lesson answers that.")
+
+
+@command("list")
+@filter_options
+@limit_option(50)
+@form_option()
+def list_command(cli: CliContext, limit: int, form: Form, **filters: Unpack[LessonFilters]) -> None:
+    """List the newest lessons, or those that match filters."""
+    with open_book(cli) as book:
+        lessons = book.list(limit, **filters)
+    filtered = any(value for name, value in filters.items() if name != "match")
+    empty = "No lesson matches." if filtered else "There are no lessons yet; `nacre lesson add` stores one."
+    print_list(lessons, lesson_columns(lambda lesson: lesson, cli.now()), form, empty)
+
+
+def result_columns(now: float, *, why: bool) -> list[Column[LessonHit]]:
+    def with_reasons(result: LessonHit) -> str:
+        return "\n".join([summarize(result.lesson), *(f"  {reason}" for reason in result.why)])
+
+    id, *others = lesson_columns(lambda result: result.lesson, now, with_reasons if why else None)
+    score: Column[LessonHit] = Column(
+        "score", lambda each: f"{each.score:.4f}", lambda each: f"{each.score:.3f}", right=True
+    )
+    reasons: Column[LessonHit] = Column("why", lambda each: "; ".join(map(str, each.why)), only="tsv")
+    return [id, score, *others, *([reasons] if why else [])]
+
 
 ARROWS = {"out": "→", "in": "←"}
 
@@ -54,7 +140,7 @@ class LinkedLesson:
 @command("show")
 @click.argument("id")
 @form_option("text", "json")
-def show_command(cli: CliContext, id: str, form: str | None) -> None:
+def show_command(cli: CliContext, id: str, form: Form) -> None:
     """Show one lesson in full, with its links. The first characters of its ID suffice."""
     with open_book(cli) as book:
         memory = find_lesson(book, id)
@@ -110,7 +196,7 @@ def time_text(at: float | None, now: float) -> str:
 @click.option("--depth", type=click.IntRange(min=1), default=1, show_default=True, help="At most this many links away.")
 @terms_option("-r", "--relation", "relations", help="Along links of these relations only.")
 @form_option()
-def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, ...] | None, form: str | None) -> None:
+def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, ...] | None, form: Form) -> None:
     """List linked lessons, in both directions, nearest first."""
     with open_book(cli) as book:
         lesson = Lesson.of(find_lesson(book, id))
@@ -135,7 +221,7 @@ def related_command(cli: CliContext, id: str, depth: int, relations: tuple[str, 
 @click.option("-r", "--relation", default="related_to", show_default=True, metavar="NAME", help="How A relates to B.")
 @why_option
 @form_option("text", "json")
-def link_command(cli: CliContext, source: str, target: str, relation: str, why: str, form: str | None) -> None:
+def link_command(cli: CliContext, source: str, target: str, relation: str, why: str, form: Form) -> None:
     """Link one lesson to another: related_to, example_of, contradicts, supersedes, or a relation of your own.
 
     If A contradicts B, the confidence of B goes down by a level; if A supersedes B, A takes its place.
@@ -153,7 +239,7 @@ def link_command(cli: CliContext, source: str, target: str, relation: str, why: 
 @click.option("-r", "--relation", metavar="NAME", help="Only the link of this relation; all of them unless given.")
 @why_option
 @form_option("text", "json")
-def unlink_command(cli: CliContext, source: str, target: str, relation: str | None, why: str, form: str | None) -> None:
+def unlink_command(cli: CliContext, source: str, target: str, relation: str | None, why: str, form: Form) -> None:
     """Remove the links between two lessons that lead from A to B."""
     with open_book(cli) as book:
         a, b = (Lesson.of(find_lesson(book, id)) for id in (source, target))

@@ -23,10 +23,10 @@ from nacre.cli.lesson.common import (
     terms_option,
 )
 from nacre.cli.options import command, form_option, why_option, yes_option
-from nacre.cli.ui.columns import count_column
-from nacre.cli.ui.output import DATA, Column, say
+from nacre.cli.ui.output import DATA, Column, Form, say
 from nacre.cli.ui.prompts import confirm as ask_confirmation
 from nacre.cli.ui.prompts import count_of
+from nacre.cli.ui.records import count_column
 from nacre.errors import InvalidInput
 from nacre.lessons import Answer, LessonBook
 from nacre.lessons.lesson import ContextInfo, SourceInfo, TagInfo
@@ -50,7 +50,7 @@ def one_action(**actions: object) -> str | None:
     return chosen[0] if chosen else None
 
 
-def merge(book: LessonBook, kind: str, pair: tuple[str, str], form: str | None, *, yes: bool, why: str) -> None:
+def merge(book: LessonBook, kind: str, pair: tuple[str, str], form: Form, *, yes: bool, why: str) -> None:
     """Asks first, unless `yes`."""
     old, new = map(normalize, pair)
     if not yes:
@@ -64,7 +64,7 @@ def merge(book: LessonBook, kind: str, pair: tuple[str, str], form: str | None, 
     print_answer(merged, form, lambda _: say(f"The {kind} {old!r} is {new!r} now, on {changed} and in future; {UNDO}"))
 
 
-def print_outcome(answer: Answer[bool], form: str | None, outcome: str) -> None:
+def print_outcome(answer: Answer[bool], form: Form, outcome: str) -> None:
     print_answer(answer, form, lambda new: say(f"{outcome}; {UNDO}" if new else "That is so already."))
 
 
@@ -89,7 +89,7 @@ def tags_command(
     know: tuple[str, ...] | None,
     yes: bool,
     why: str,
-    form: str | None,
+    form: Form,
     **pairs: Pair,
 ) -> None:
     """List the tags; merge, relate and review them.
@@ -104,7 +104,8 @@ def tags_command(
         if action is None:
             list_tags(book, form, counts=counts)
         elif know:
-            print_answer(book.know_tags(*know), form, print_known)
+            known = "They are known already."
+            print_answer(book.know_tags(*know), form, lambda new: say(f"Added: {', '.join(new)}." if new else known))
         elif pair is None:
             review_tags(book, form)
         elif action == "merge":
@@ -121,11 +122,7 @@ def tags_command(
             print_outcome(relate(*pair), form, outcome.format(*pair))
 
 
-def print_known(new: tuple[str, ...]) -> None:
-    say(f"Added: {', '.join(new)}." if new else "They are known already.")
-
-
-def list_tags(book: LessonBook, form: str | None, *, counts: bool) -> None:
+def list_tags(book: LessonBook, form: Form, *, counts: bool) -> None:
     tags = book.tags(counts=counts or form in DATA)  # these formats always have a count
     columns: list[Column[TagInfo]] = [
         Column("tag", lambda each: each.name, style="cyan"),
@@ -137,7 +134,7 @@ def list_tags(book: LessonBook, form: str | None, *, counts: bool) -> None:
     print_list(tags, columns, form, "No lesson has a tag yet.")
 
 
-def review_tags(book: LessonBook, form: str | None) -> None:
+def review_tags(book: LessonBook, form: Form) -> None:
     proposals = book.review_tags()
     if proposals.data and is_interactive(form):
         say(*proposals.warnings)
@@ -180,7 +177,7 @@ def with_count(proposal: MergeProposal, name: str) -> str:
 @yes_option
 @why_option
 @form_option()
-def contexts_command(cli: CliContext, /, yes: bool, why: str, form: str | None, **pairs: Pair) -> None:
+def contexts_command(cli: CliContext, /, yes: bool, why: str, form: Form, **pairs: Pair) -> None:
     """List the situations that lessons apply in; merge them or relate them."""
     action = one_action(**pairs)
     pair = pairs.get(action or "")
@@ -198,7 +195,7 @@ def contexts_command(cli: CliContext, /, yes: bool, why: str, form: str | None, 
             print_outcome(book.unrelate_contexts(*pair), form, "{!r} and {!r} are unrelated now".format(*pair))
 
 
-def list_contexts(book: LessonBook, form: str | None) -> None:
+def list_contexts(book: LessonBook, form: Form) -> None:
     contexts = book.contexts()
     columns: list[Column[ContextInfo]] = [
         Column("context", lambda each: each.name, style="cyan"),
@@ -234,7 +231,7 @@ def sources_command(
     undeprecate: str | None,
     yes: bool,
     why: str,
-    form: str | None,
+    form: Form,
 ) -> None:
     """List where lessons come from; add, merge and review sources.
 
@@ -271,12 +268,12 @@ def describe_source(book: LessonBook, name: str, description: str | None, typica
     return book.add_source(name, description or "", typical or DEFAULT_LEVEL)
 
 
-def print_source(answer: Answer[SourceInfo], form: str | None, outcome: str) -> None:
+def print_source(answer: Answer[SourceInfo], form: Form, outcome: str) -> None:
     typical = f"its lessons are usually {answer.data.typical_confidence}"
     print_answer(answer, form, lambda source: say(f"The source {source.name!r} {outcome}; {typical}. {UNDO}"))
 
 
-def list_sources(book: LessonBook, form: str | None, *, review: bool) -> None:
+def list_sources(book: LessonBook, form: Form, *, review: bool) -> None:
     sources = book.sources(review=review)
     if review and sources.data and is_interactive(form):
         review_steps([source_step(book, each) for each in sources.data])

@@ -13,13 +13,12 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lesson.common import find_lesson, open_book, print_answer, terms_option
 from nacre.cli.options import command, form_option
-from nacre.cli.ui.output import Column, escape_unsafe, print_items, say
+from nacre.cli.ui.output import Column, Form, escape_unsafe, print_items, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.lessons.document import FORMATS
 from nacre.lessons.import_plan import POLICIES
 
 if TYPE_CHECKING:
-    from nacre.lessons.import_plan import ImportReport
     from nacre.lessons.lesson import LessonStats
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -81,23 +80,18 @@ def export_command(
     help="Skip a lesson that exists, overwrite it, refuse the file, or overwrite it if the file's is newer.",
 )
 @form_option("text", "json")
-def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str, form: str | None) -> None:
+def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str, form: Form) -> None:
     """Read lessons from a file or stdin that `nacre lesson export` wrote, in one operation."""
     from_stdin = str(file) == "-"
     if from_stdin and sys.stdin.isatty():
         raise click.UsageError("Name a FILE, or redirect one: nacre lesson import < lessons.json")
     with open_book(cli, model=True, make=True, dry_run=dry_run) as book:
         report = book.import_(sys.stdin.buffer if from_stdin else file, on_existing=on_existing, dry_run=dry_run)
-    print_answer(report, form, lambda done: print_report(done, dry_run=dry_run))
-
-
-def print_report(report: ImportReport, *, dry_run: bool) -> None:
-    counts = f"{report.new:,} new, {report.changed:,} changed, {report.skipped:,} unchanged"
-    if dry_run:
-        say(f"Would import: {counts}; run again without --dry-run.")
-    else:
-        undo = "; `nacre undo` takes it back" if report.new or report.changed else ""
-        say(f"Lessons: {counts}{undo}.")
+    done = report.data
+    counts = f"{done.new:,} new, {done.changed:,} changed, {done.skipped:,} unchanged"
+    undo = "; `nacre undo` takes it back" if done.new or done.changed else ""
+    outcome = f"Would import: {counts}; run again without --dry-run." if dry_run else f"Lessons: {counts}{undo}."
+    print_answer(report, form, lambda _: say(outcome))
 
 
 @command("reembed")
@@ -106,7 +100,7 @@ def print_report(report: ImportReport, *, dry_run: bool) -> None:
 )
 @click.option("--lesson", "id", metavar="ID", help="This lesson only.")
 @form_option("text", "json")
-def reembed_command(cli: CliContext, everything: bool, id: str | None, form: str | None) -> None:
+def reembed_command(cli: CliContext, everything: bool, id: str | None, form: Form) -> None:
     """Compute the vectors of lessons again, with the current model.
 
     All vectors of a store come from one model, so another model means the whole store.
@@ -120,7 +114,7 @@ def reembed_command(cli: CliContext, everything: bool, id: str | None, form: str
 
 @command("stats")
 @form_option()
-def stats_command(cli: CliContext, form: str | None) -> None:
+def stats_command(cli: CliContext, form: Form) -> None:
     """Count lessons, tags, contexts and links, and lessons by confidence and by source."""
     with open_book(cli) as book:
         stats = book.stats()

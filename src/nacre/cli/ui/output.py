@@ -16,6 +16,7 @@ T = TypeVar("T")
 
 DATA = ("json", "jsonl", "yaml")  # the whole record, for programs
 FORMS = ("table", "tsv", *DATA, "markdown")
+Form = str | None  # what `-f` names; None where it is not given
 # JSON escapes the older control characters by itself; these a terminal would still obey.
 # Delete and the later controls, marks that turn the direction of writing, characters that end a line in some programs.
 UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -44,9 +45,9 @@ class Column(Generic[T]):
 
 
 def print_items(
-    items: Sequence[T], columns: Sequence[Column[T]], record: Callable[[T], object], form: str | None, empty: str = ""
+    items: Sequence[T], columns: Sequence[Column[T]], record: Callable[[T], object], form: Form, empty: str = ""
 ) -> None:
-    """`empty` is what to tell a person when there are no items."""
+    """`empty` is said when there are no items."""
     chosen = chosen_form(form)
     table = [column for column in columns if column.only != "tsv"]
     if chosen in DATA:
@@ -61,7 +62,23 @@ def print_items(
         say(empty)
 
 
-def chosen_form(form: str | None) -> str:
+def print_table(rows: Sequence[T], columns: Sequence[Column[T]], record: object, form: Form) -> None:
+    """Rows for people and pipes; `record` is all of it for programs."""
+    if form in DATA:
+        print_data(record, form)
+    else:
+        print_items(rows, columns, repr, form)
+
+
+def print_record(record: object, lines: Iterable[str], form: Form) -> None:
+    """Lines for people and pipes; `record` for programs."""
+    if form in DATA:
+        print_data(record, form)
+    else:
+        put("\n".join(lines))
+
+
+def chosen_form(form: Form) -> str:
     return form or ("table" if sys.stdout.isatty() else "tsv")
 
 
@@ -70,7 +87,7 @@ def print_rows(rows: Iterable[Sequence[str]]) -> None:
         sys.stdout.write("\t".join(map(one_field, row)) + "\n")
 
 
-def print_data(value: object, form: str | None) -> None:
+def print_data(value: object, form: Form) -> None:
     """One of `DATA`; of several records, JSONL writes each on a line of its own."""
     if form == "jsonl":
         for each in value if isinstance(value, list) else [value]:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nacre.cli.errors import UsageProblem
-from nacre.cli.ui.columns import excerpt, short
 from nacre.cli.ui.output import printable, say
+from nacre.cli.ui.records import excerpt, short
 from nacre.errors import InvalidInput
 from nacre.model import Memory
 
@@ -127,13 +127,13 @@ def progress_line() -> Iterator[Progress | None]:
         yield None
         return
 
-    def tell(done: int, total: int, what: str) -> None:
+    def show(done: int, total: int, what: str) -> None:
         count = f": {done:,} of {total:,}, {100 * done // total} %" if total > 1 else " …"
         sys.stderr.write(f"{BACK_AND_ERASE}{what}{count}")
         sys.stderr.flush()
 
     try:
-        yield tell
+        yield show
     finally:
         sys.stderr.write(BACK_AND_ERASE)
         sys.stderr.flush()

@@ -1,17 +1,78 @@
-"""What the store returns, as JSON values and as short text for one line."""
+"""What the store returns: as columns of a list, as JSON values, as short text and as sentences."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
-from nacre.cli.ui.columns import short
-from nacre.cli.ui.output import shortened
-from nacre.model import Conflict, Hit, JournalEntry, Memory, Operation
+from nacre.cli.ui.output import Column, say, shortened
+from nacre.cli.ui.times import age
+from nacre.model import Conflict, Hit, JournalEntry, Memory, Operation, RememberResult
 from nacre.model.instants import iso
 from nacre.model.journal import MEMORY
 from nacre.model.memory import NAMES, Json, plain
 from nacre.model.review import ReviewItem
+
+T = TypeVar("T")
+
+SHORT = 8  # characters of an id that a person reads and types
+LONGEST_SHOWN = 400  # of a text, in a table; `nacre show` has all of it
+INDENT = 2 + SHORT + 2  # before the text of one of them
+MOST_OTHERS = 5  # that a row names beside its memory
+ROOMY = 100  # columns of a terminal that has place for the tags too
+
+
+def short(id: str) -> str:
+    return id[:SHORT]
+
+
+def headline(memory: Memory) -> str:
+    return shortened(f"{memory.title}: {memory.text}" if memory.title else memory.text, LONGEST_SHOWN)
+
+
+def excerpt(memory: Memory) -> str:
+    return shortened(headline(memory))
+
+
+def group_text(first: Memory, others: Sequence[Memory], beside: int) -> str:
+    """One memory, and below it those that it represents, each on a line where `beside` characters are taken."""
+    room = max(SHORT, shutil.get_terminal_size().columns - beside - INDENT)
+    lines = [f"  {short(memory.id)}  {shortened(headline(memory), room)}" for memory in others[:MOST_OTHERS]]
+    more = [f"  and {len(others) - MOST_OTHERS:,} more"] if len(others) > MOST_OTHERS else []
+    return "\n".join([headline(first), *lines, *more])
+
+
+def count_column(name: str, count: Callable[[T], int]) -> Column[T]:
+    return Column(name, lambda each: str(count(each)), lambda each: f"{count(each):,}", right=True)
+
+
+def memory_columns(of: Callable[[T], Memory], now: float, *, wraps: bool = False) -> list[Column[T]]:
+    return [
+        Column("id", lambda item: of(item).id, lambda item: short(of(item).id), style="cyan"),
+        Column("type", lambda item: of(item).type, style="magenta"),
+        Column("imp", lambda item: f"{of(item).importance:g}", lambda item: f"{of(item).importance:.2f}", right=True),
+        Column("created", lambda item: iso(of(item).created_at), lambda item: age(of(item).created_at, now)),
+        Column("tags", lambda item: ",".join(of(item).tags), lambda item: " ".join(of(item).tags), least_width=ROOMY),
+        Column("text", lambda item: of(item).text, lambda item: headline(of(item)), wide=True, wraps=wraps),
+    ]
+
+
+def hit_columns(now: float, *, explain: bool) -> list[Column[Hit]]:
+    columns: list[Column[Hit]] = memory_columns(lambda hit: hit.memory, now, wraps=True)
+    id, *others, text = columns
+    score: Column[Hit] = Column("score", lambda hit: f"{hit.score:.4f}", lambda hit: f"{hit.score:.2f}", right=True)
+    why: Column[Hit] = Column("why", lambda hit: "; ".join(map(str, hit.why)), only="tsv")
+    if not explain:
+        return [id, score, *others, text]
+
+    def with_reasons(hit: Hit) -> str:
+        return "\n".join([headline(hit.memory), *(f"  {reason}" for reason in hit.why)])
+
+    return [id, score, *others, replace(text, brief=with_reasons), why]
+
 
 TIMES = (
     "created_at", "updated_at", "occurred_at", "valid_from", "valid_until", "expires_at", "last_accessed",
@@ -114,7 +175,7 @@ def operation_reason(operation: Operation) -> str:
 
 
 def field_changes(entry: JournalEntry) -> dict[str, tuple[str, str]]:
-    """Every field that the entry tells of, as it was and as it became; times, which follow from the rest, last."""
+    """Every field that the entry changed, before and after; times last, as they follow from the rest."""
     before, after = entry.before or {}, entry.after or {}
     names = sorted(dict.fromkeys((*before, *after)), key=lambda name: name in TIMES)
     return {
@@ -125,7 +186,7 @@ def field_changes(entry: JournalEntry) -> dict[str, tuple[str, str]]:
 
 
 def field_text(name: str, value: Json) -> str:
-    """As `what`, `changes` and a difference write it: short enough to stand beside another."""
+    """Short enough to be printed beside another value."""
     if value is None or value in ("", [], {}):
         return NOTHING
     if name in TIMES:
@@ -152,3 +213,86 @@ def undo_outcome(entry: JournalEntry) -> str:
         return f"is back: {shortened(str(entry.after.get('text', '')))}"
     changed = [name.replace("_", " ") for name in field_changes(entry)]
     return f"is as it was before: {', '.join(changed) or 'nothing had changed'}"
+
+
+# The judge's names for its reasons, as sentences; one that is missing here is printed as it is.
+REASONS = {
+    "polarity": "one is for it, the other against",
+    "negation_diff": "one denies the other",
+    "opposites": "the words are opposites",
+    "substitution": "another word is in its place",
+    "numbers": "the numbers differ",
+    "versions": "the versions differ",
+    "dates": "the dates differ",
+    "change": "it says that something changed",
+    "similarity": "they are much alike",
+    "weighed": "they seem to speak of the same, otherwise",
+    "custom_fn": "your own rule says so",
+    "language_model": "the language model says so",
+}
+KINDS = {"contradiction": "This contradicts", "update": "This seems to update", "duplicate": "This says the same as"}
+
+
+def report_conflicts(result: RememberResult, *, noted: bool) -> None:
+    """What a new memory conflicts with, what became of that, and what to do."""
+    for conflict in result.conflicts:
+        say(conflict_sentence(conflict))
+    if result.conflicts:
+        say(remedy(result, noted=noted))
+
+
+def conflict_sentence(conflict: Conflict) -> str:
+    if conflict.a.text == conflict.b.text:
+        return f"The same text is already there: {short(conflict.b.id)}."
+    opening = KINDS.get(conflict.kind, f"This conflicts ({conflict.kind}) with")
+    return f"{opening} {short(conflict.b.id)} ({conflict_reason(conflict)}): {excerpt(conflict.b)}"
+
+
+def conflict_reason(conflict: Conflict) -> str:
+    """With the words that decided."""
+    reason = REASONS.get(conflict.reason, conflict.reason)
+    newer, older = conflict.words
+    if newer and older and newer != older:
+        return f"{reason}: {newer!r} now, {older!r} before"
+    return f"{reason}: {(newer or older)!r}" if newer or older else reason
+
+
+def remedy(result: RememberResult, *, noted: bool) -> str:
+    if result.action == "merged":
+        return f"Nothing was added: {short(result.memory.id)} represents both; `nacre undo` takes that back."
+    if result.action == "superseded":
+        replaced = [short(each.b.id) for each in result.conflicts if each.kind != "duplicate"]
+        return f"It took the place of {', '.join(replaced)}; `nacre undo` takes that back."
+    ways = f"`nacre supersede {short(result.conflicts[0].b.id)} {short(result.memory.id)}` lets this one stand alone"
+    review = "`nacre review` settles it, " if noted else ""
+    return f"Both are kept: {review}{ways}, `nacre undo` takes this one back."
+
+
+def both_texts(conflict: Conflict) -> str:
+    """The two texts, one a line."""
+    return "\n".join(f"{short(memory.id)} {excerpt(memory)}" for memory in (conflict.a, conflict.b))
+
+
+def report_refused(conflicts: Sequence[object]) -> None:
+    for conflict in conflicts:
+        if isinstance(conflict, Conflict):
+            say(conflict_sentence(conflict))
+
+
+def short_item(id: str) -> str:
+    """`nacre review decide` understands it so, too."""
+    newer, apart, older = id.partition(":")
+    if newer in ("relation", "entity") and apart:
+        return id
+    return f"{short(newer)}:{short(older)}" if apart else short(id)
+
+
+def item_text(item: ReviewItem) -> str:
+    if item.conflict is not None:
+        return both_texts(item.conflict)
+    return excerpt(item.memory) if item.memory is not None else item.word or " = ".join(item.names)
+
+
+def is_current(memory: Memory) -> bool:
+    """Whether it can still be in conflict with anything."""
+    return memory.status != "trashed" and not memory.superseded_by

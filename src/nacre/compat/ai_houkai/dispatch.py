@@ -1,4 +1,4 @@
-"""The function of AI-Houkai's example agents that carries out what a model calls: JSON in, JSON out."""
+"""The function of AI-Houkai's example agents that runs a model's tool call: JSON in, JSON out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from .mcp_server.server import _get_store
 from .memory_system import MemoryStore
 
-store: MemoryStore | None = None  # whoever has a store of their own puts it here
+store: MemoryStore | None = None  # set by callers with a store of their own
 ROUNDED = 4  # decimals of a score
 RETURNED = ("id", "text", "type", "tags", "importance", "score")
 

@@ -16,7 +16,7 @@ from .security import AgentCapabilities, CredentialScrubber, QueryValidator, Sco
 from .similarity import compute_similarity, compute_tag_similarity, compute_word_similarity, rerank_facts_by_query
 from .store import ExperienceStore
 
-__version__ = "0.4.0"  # of the system that is spoken here
+__version__ = "0.4.0"  # of amplihack-memory-lib
 
 __all__ = [
     "AgentCapabilities", "CognitiveMemory", "ConsolidatedEpisode", "CredentialScrubber", "EpisodicMemory", "Experience",

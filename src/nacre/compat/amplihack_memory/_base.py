@@ -1,4 +1,4 @@
-"""How a memory of that system is opened: in its own places, by what the caller says, never by the user's settings."""
+"""Opens stores in the folders of amplihack-memory-lib, by the caller's arguments and never by the user's settings."""
 
 from __future__ import annotations
 

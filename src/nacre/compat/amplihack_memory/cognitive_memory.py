@@ -22,7 +22,7 @@ from .similarity import _tokenize as _tokenize
 WORKING_MEMORY_CAPACITY = CAPACITY
 SIMILARITY_THRESHOLD, SIMILARITY_CANDIDATE_LIMIT = SIMILAR, RECENT
 MAX_SEARCH_KEYWORDS, MIN_TOKEN_LENGTH = KEYWORDS, SHORTEST
-GRAPH_FETCH_MULTIPLIER = 3  # for those who read it; a search here looks at as many whatever the limit
+GRAPH_FETCH_MULTIPLIER = 3  # published; has no effect here
 PROSPECTIVE_STATUS_PENDING, PROSPECTIVE_STATUS_TRIGGERED, PROSPECTIVE_STATUS_RESOLVED = PENDING, TRIGGERED, RESOLVED
 _compute_similarity = overlap
 SHARED_WORDS = 2  # that two texts must have before one can deny the other
@@ -41,8 +41,7 @@ def converted_by(kind: type[memory_types.LocalTimes], method: Conversion) -> Con
 
 
 class CognitiveMemory(OwnDatabase, Native):
-    """What working memory gives up is deleted for good. `buffer_pool_size` and `max_db_size` bounded another database;
-    the engine beneath needs no such bounds."""
+    """Slots that leave working memory are deleted for good; `buffer_pool_size` and `max_db_size` have no effect."""
 
     def __init__(
         self, agent_name: str, db_path: Path | str | None = None, buffer_pool_size: int = 0, max_db_size: int = 0,

@@ -19,7 +19,7 @@ USUAL_MEGABYTES = 100
 
 
 class MemoryConnector(OwnDatabase, connector.MemoryConnector):
-    """`backend` is sqlite or kuzu; one engine serves both, from one file, so that either finds what the other kept."""
+    """`backend` is sqlite or kuzu; both use the same file, so that either finds what the other stored."""
 
     def __init__(
         self, agent_name: str, storage_path: Path | str | None = None, max_memory_mb: float = USUAL_MEGABYTES,

@@ -1,4 +1,4 @@
-"""The errors that users of experiences catch, each a `MemoryError`, and how ours become them at the border."""
+"""The published errors, each a `MemoryError`, and the translation of our errors into them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -75,7 +75,7 @@ class HierarchicalMemory(OwnDatabase, knowledge.HierarchicalMemory):
         return KnowledgeSubgraph(result.nodes, [KnowledgeEdge(**asdict(edge)) for edge in result.edges], query)
 
     def search_by_concept(self, keywords: Sequence[str], limit: int = 30) -> list[subgraph.KnowledgeNode]:
-        """By concept or content, the newest first; words of one or two signs are passed over."""
+        """By concept or content, the newest first; words of one or two letters are ignored."""
         wanted = [word for each in keywords if len(word := each.strip().casefold()) >= SHORTEST]
         by_name = {memory.id: memory for memory in facts_containing(self.store, wanted, limit)}
         return self._nodes(sorted(by_name.values(), key=lambda memory: -memory.created_at)[:limit])

@@ -1,4 +1,4 @@
-"""What a cognitive memory hands out: open records whose times are local and without a zone, as `datetime.now()` is."""
+"""The values that a cognitive memory returns: mutable, with local times without a zone, as `datetime.now()` gives."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an agent may do with experiences, and how they are kept free of credentials."""
+"""Capabilities of agents, the scrubbing of credentials, and the checks of queries."""
 
 import re
 from collections.abc import Mapping
@@ -46,8 +46,8 @@ class AgentCapabilities(Mutable, access.AgentCapabilities):
 
 
 class CredentialScrubber(guarded.CredentialScrubber):
-    """Beyond what the native one finds, whatever has the shape of a credential or stands under the name of one: also
-    published examples and words that only stand for a secret."""
+    """Beyond what the native one finds, everything with the form or the name of a credential: also
+    published examples and placeholders."""
 
     REDACTION_TEXT = PLAIN_PLACEHOLDER
     PATTERNS: ClassVar[Mapping[str, re.Pattern[str]]] = {
@@ -107,7 +107,7 @@ class SecureMemoryBackend:
     def search(
         self, query: str, experience_type: ExperienceType | None = None, min_confidence: float = 0.0, limit: int = 10
     ) -> list[Experience]:
-        """Raises `SecurityViolationError`. Where no type is asked for, those that are not allowed are left out."""
+        """Raises `SecurityViolationError`. Without a type, those that are not allowed are left out."""
         allowed = [each for each in ExperienceType if self.capabilities.can_retrieve_experience_type(each)]
         if experience_type is not None and experience_type not in allowed:
             raise SecurityViolationError(refusal("retrieve", experience_type))

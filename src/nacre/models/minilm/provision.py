@@ -182,7 +182,7 @@ def install(progress: Progress | None = None, directory: Path | None = None) -> 
 def provide(
     progress: Progress | None = None, directory: Path | None = None, clock: Callable[[], float] = time.monotonic
 ) -> Path:
-    """The folder of the model, made present if need be; a failure stands for `REFUSAL_SECONDS` in this process."""
+    """The folder of the model, installed if needed; after a failure there is no new try for `REFUSAL_SECONDS`."""
     folder = model_folder(models_directory(directory))
     if read_about(folder) is not None:
         return folder

@@ -14,6 +14,7 @@ from nacre.model import Link, Memory
 from nacre.model.filter import SCALAR_FIELDS
 from nacre.model.instants import FIRST, LAST
 from nacre.model.memory import LISTS, Json
+from nacre.protocols import EmbedderIdentity
 
 SQLValue: TypeAlias = str | bytes | int | float | None
 Row: TypeAlias = Sequence[SQLValue]
@@ -201,3 +202,13 @@ def rename_terms(connection: apsw.Connection, old: str, new: str, space: int) ->
 def forget_terms(connection: apsw.Connection, space: str) -> None:
     own = f"({OWN_KIND}) OR (kind = 'space' AND name = :old)"
     connection.execute(f"DELETE FROM vocabulary WHERE {own}", {"old": space})
+
+
+EMBEDDER_KEYS = ("embedder", "dimensions", "probe")  # of the table `meta`
+
+
+def stored_embedder(connection: apsw.Connection) -> EmbedderIdentity:
+    rows = connection.execute(f"SELECT key, value FROM meta WHERE key IN {EMBEDDER_KEYS}").fetchall()
+    known: dict[str, Any] = {str(key): value for key, value in rows}
+    name, dimensions, probe = (known.get(key) for key in EMBEDDER_KEYS)
+    return EmbedderIdentity(name or "", dimensions or 0, probe or b"")

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from nacre.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from nacre.model import Edge, Memory
-from nacre.protocols import Vectors
+from nacre.protocols import EmbedderIdentity, Vectors
 from nacre.storage.sqlite import damage, journal
 from nacre.storage.sqlite.connection import Connections, Key, in_passing
 from nacre.storage.sqlite.filters import AMONG
 from nacre.storage.sqlite.reader import SQLiteReader, without_damaged
-from nacre.storage.sqlite.rows import RECORDS, SELECTED, from_row
+from nacre.storage.sqlite.rows import RECORDS, SELECTED, from_row, stored_embedder
 from nacre.storage.sqlite.transaction import SQLiteTransaction
 
 if TYPE_CHECKING:
@@ -122,10 +122,9 @@ class SQLiteBackend(SQLiteReader):
             ).fetchall()
             return [from_row(row) for row in result]
 
-    def embedder(self) -> str:
+    def embedder(self) -> EmbedderIdentity:
         with self._connected() as connection:
-            row = connection.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
-        return str(row[0]) if row else ""
+            return stored_embedder(connection)
 
     def check_records(self) -> None:
         with self._connected() as connection:

@@ -10,12 +10,11 @@ from typing import Any
 
 import apsw
 
-from nacre.errors import EmbeddingMismatch
 from nacre.model import JournalEntry, Memory
 from nacre.model.difference import images
 from nacre.model.journal import MEMORY
 from nacre.model.memory import LISTS, Json
-from nacre.protocols import Chunk, Derived, Vectors, Words
+from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
 from nacre.storage.sqlite import counts, journal, rows, words
 from nacre.storage.sqlite.filters import AMONG, State
 from nacre.storage.sqlite.rows import CONTENT, SCALARS, SELECTED, SQLValue, from_row
@@ -700,14 +699,13 @@ class SQLiteTransaction:
                 "INSERT OR REPLACE INTO vocabulary VALUES (?, ?, ?)", (kind, name, rows.as_json(dict(data)))
             )
 
-    def claim_embedder(self, identity: str, dimensions: int) -> None:
-        stored = self._connection.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
-        if stored is None:
-            self._bind(identity, dimensions)
-        elif stored[0] != identity:
-            raise EmbeddingMismatch(str(stored[0]), identity)
+    def claim_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
+        stored, claimed = rows.stored_embedder(self._connection), EmbedderIdentity(identity, dimensions, probe)
+        stored.check(claimed)
+        if not stored.name or (probe and not stored.probe):
+            self._bind(claimed)
 
-    def change_embedder(self, identity: str, dimensions: int) -> None:
+    def change_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
         from nacre.storage.sqlite import vectors
 
         self.flush()
@@ -716,11 +714,12 @@ class SQLiteTransaction:
         self._connection.execute(
             "UPDATE content SET pending = 1 WHERE number IN (SELECT content FROM main.version WHERE seq_to IS NULL)"
         )
-        self._bind(identity, dimensions)
+        self._bind(EmbedderIdentity(identity, dimensions, probe))
 
-    def _bind(self, identity: str, dimensions: int) -> None:
+    def _bind(self, identity: EmbedderIdentity) -> None:
+        values = (identity.name, identity.dimensions, identity.probe)
         self._connection.executemany(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)", [("embedder", identity), ("dimensions", dimensions)]
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", list(zip(rows.EMBEDDER_KEYS, values, strict=True))
         )
 
     def rebuild_indexes(self) -> None:

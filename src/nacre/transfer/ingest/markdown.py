@@ -13,7 +13,7 @@ from nacre.transfer.ingest.items import Broken, Item, Piece, clean_text, parse_t
 
 NAME = "markdown"
 SUFFIXES = (".md", ".markdown")
-LARGEST = 5_000_000  # bytes: a note is read at once, and nobody writes more than this by hand
+LARGEST = 5_000_000  # bytes: a note is read at once, and a note written by hand is smaller
 LONGEST_PROSE = 2_000  # characters; longer text is split between paragraphs
 HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*$")
 BULLET = re.compile(r"( {0,3})([-*+]|\d{1,3}[.)])\s+(\[[ xX]\]\s+)?(.*)")

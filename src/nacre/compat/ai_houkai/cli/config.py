@@ -1,4 +1,4 @@
-"""Where `houkai` finds its store: flags, environment, its own file of settings, defaults."""
+"""Where `houkai` finds its store: flags, environment, its settings file, defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where `houkai` begins: says what to install when the command line's own parts are missing."""
+"""The entry point of `houkai`; says what to install when typer is missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nacre.errors import MissingExtra
 
 
 def __getattr__(name: str) -> Any:
-    """`app` is made when it is asked for: the memory itself needs no typer."""
+    """`app` is imported on first use: the library does not need typer."""
     if name != "app":
         raise AttributeError(name)
     try:

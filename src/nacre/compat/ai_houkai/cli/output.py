@@ -1,4 +1,4 @@
-"""How `houkai` shows memories: a table for people, TSV for a pipe, JSON when it is asked for."""
+"""How `houkai` shows memories: a table for people, TSV for a pipe, JSON on request."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def fmt_importance(value: float) -> str:
 
 
 def chosen(fmt: str) -> str:
-    """Asked at the call, since a program may turn its output elsewhere."""
+    """Decided at each call, since a program may redirect its output."""
     if fmt != "auto":
         return fmt
     return "rich" if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else "tsv"

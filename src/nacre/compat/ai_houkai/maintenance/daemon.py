@@ -12,7 +12,7 @@ get_pid, remove_pid, stop_daemon = daemon.get_pid, daemon.remove_pid, daemon.sto
 
 
 def write_pid(pid_path: str | Path, pid: int) -> None:
-    """The number alone, as other programs read it."""
+    """The process id only, as other programs read it."""
     private_folder(Path(pid_path).parent)
     atomic_write(Path(pid_path), str(pid))
 
@@ -23,7 +23,7 @@ def is_alive(pid_path: str | Path) -> bool:
 
 
 def spawn_detached(store_path: str, collection: str, log_path: str, pid_path: str) -> int:
-    """Starts `houkai maintenance run` on its own; returns its number."""
+    """Starts `houkai maintenance run` in the background; returns its process id."""
     command = [sys.executable, "-m", "nacre.compat.ai_houkai.cli", "--store", store_path, "--collection", collection]
     pid = daemon.spawn_detached([*command, "maintenance", "run"], log_path)
     write_pid(pid_path, pid)

@@ -11,7 +11,7 @@ format_duration = durations.format_duration
 
 
 def parse_duration(text: str) -> int:
-    """Whole seconds of 30s, 5m, 24h, 7d or 1w. Raises `ValueError`; a number without a unit is none."""
+    """Whole seconds of 30s, 5m, 24h, 7d or 1w. Raises `ValueError`; also for a number without a unit."""
     if not any(sign.isalpha() for sign in text):
-        raise InvalidInput(f"{text!r} is no length of time; write 30s, 5m, 24h, 7d or 1w.")
+        raise InvalidInput(f"{text!r} is not a length of time; write 30s, 5m, 24h, 7d or 1w.")
     return int(durations.parse_duration(text))

@@ -1,4 +1,4 @@
-"""Runs decay and reflection when they are due; one that fails never keeps the other from running."""
+"""Runs decay and reflection when they are due; a failure of one does not stop the other."""
 
 from __future__ import annotations
 
@@ -97,6 +97,6 @@ def run_job(job: Callable[[], Sequence[Memory]]) -> tuple[int, str | None]:
     """How many memories the job returned, or why it failed."""
     try:
         return len(job()), None
-    except Exception as error:  # whatever it is: the other job must not wait for somebody to mend this one
+    except Exception as error:  # any error: the other job must run all the same
         log.exception("A job of the maintenance failed.")
         return 0, str(error) or type(error).__name__

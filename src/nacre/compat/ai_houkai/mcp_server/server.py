@@ -31,7 +31,7 @@ def _place() -> tuple[str, str, str]:
 
 
 def _get_store(embedder: Embedder | None = None) -> MemoryStore:
-    """Opened by the first call: to import this makes no directory."""
+    """Opened by the first call: importing this module creates no directory."""
     global _store
     if _store is None:
         _store = MemoryStore(*_place(), actor=ACTOR, embedding_fn=embedder)
@@ -39,7 +39,7 @@ def _get_store(embedder: Embedder | None = None) -> MemoryStore:
 
 
 def _store_of(session: ToolSession) -> MemoryStore:
-    """A copy for each call: what one of them does under another name is not told of those beside it."""
+    """A copy for each call, so that a call under another actor's name does not affect the others."""
     mine = copy(_get_store())
     mine.native = session.store
     return mine
@@ -145,7 +145,7 @@ OVERRIDES: dict[str, Callable[..., ToolResult]] = {
     "supersede": _supersede, "maintenance_tick": _maintenance_tick, "journal_tail": _journal_tail, "export": _export,
     "import": _import,
 }  # fmt: skip
-# What only reads is the profile's; the rest goes through the store that deletes, judges and notes as AI-Houkai does.
+# Tools that only read are the profile's; the others use AI-Houkai's store with its rules and journal.
 PROFILE = replace(
     profile.PROFILE, tools=tuple(replace(tool, run=OVERRIDES.get(tool.name, tool.run)) for tool in profile.TOOLS)
 )
@@ -157,7 +157,7 @@ def _run(name: str, *values: Any, **arguments: Any) -> Any:
 
 
 def ignore_progress(done: int, total: int, what: str) -> None:
-    """Progress of a call that nobody watches."""
+    """Progress is not reported."""
 
 
 remember, recall, recall_pack, forget, list_recent, stats, link, unlink, neighbors, find_conflicts, supersede = (

@@ -1,4 +1,4 @@
-"""The store, its values and the engines that keep it, under the names that AI-Houkai exports."""
+"""The store, its values and its maintenance engines, under the names that AI-Houkai exports."""
 
 from nacre.compat.ai_houkai.memory_system.models import (
     Conflict,

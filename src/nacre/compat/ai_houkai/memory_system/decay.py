@@ -1,4 +1,4 @@
-"""AI-Houkai's forgetting: what has faded below the threshold is deleted."""
+"""AI-Houkai's decay: memories whose score is below the threshold are deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AI-Houkai's journal beside the store: a line of JSON for every change, set aside and packed when it has grown."""
+"""AI-Houkai's journal beside the store: a line of JSON for every change, rotated and compressed when it has grown."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Journal:
         self._writes_since_check = 0
 
     def append(self, entry: JournalEntry) -> None:
-        """Never raises: what was done must not fail for want of a note about it."""
+        """Never raises: an operation must not fail because it cannot be journaled."""
         try:
             private_folder(self.path.parent)
             with open(self.path, "a", encoding="utf-8", opener=private_opener) as file:
@@ -77,7 +77,7 @@ class Journal:
         self, since: float | None = None, until: float | None = None, op: str | None = None, actor: str | None = None,
         memory_id: str | None = None, limit: int | None = None, include_archives: bool = False,
     ) -> Iterator[JournalEntry]:  # fmt: skip
-        """Oldest first; a line that cannot be read is passed over."""
+        """Oldest first; an unreadable line is skipped."""
         matches = (
             each
             for each in self._entries(include_archives)
@@ -99,7 +99,7 @@ class Journal:
                 yield JournalEntry.from_dict(json.loads(line))
 
     def _archives(self) -> list[Path]:
-        """What was set aside and not yet packed stands for its archive: packing may have been cut short."""
+        """A file that is not compressed yet is used instead of its archive, which may be incomplete."""
         plain = list(self.path.parent.glob(f"{self.path.stem}-*.log"))
         packed = [
             file for file in self.path.parent.glob(f"{self.path.stem}-*.log.gz") if file.with_suffix("") not in plain

@@ -44,11 +44,11 @@ class Memory:
 
     @classmethod
     def from_record(cls, id: str, text: str, meta: Mapping[str, object]) -> Memory:
-        """What the metadata do not say is as in a new memory; ties that cannot be read are none."""
+        """Missing metadata get the defaults of a new memory; unreadable links are dropped."""
         return cls.from_dict(ahkai.fields({"id": id, "text": text, "meta": dict(meta)}))
 
     def to_metadata(self) -> dict[str, Json]:
-        """Plain values alone: tags joined by commas, ties as JSON."""
+        """Plain values only: tags joined by commas, links as JSON."""
         meta = ahkai.row(self.native(""))["meta"]
         return meta if isinstance(meta, dict) else {}
 
@@ -105,7 +105,7 @@ class Conflict:
 
 class ConflictError(Exception):
     def __init__(self, conflicts: list[Conflict]) -> None:
-        super().__init__(f"Nothing was stored: {len(conflicts)} conflict(s) were found; supersede what stands first.")
+        super().__init__(f"Nothing was stored: {len(conflicts)} conflict(s) were found; supersede them first.")
         self.conflicts = conflicts
 
 

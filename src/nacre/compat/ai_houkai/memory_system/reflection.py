@@ -26,7 +26,7 @@ class ReflectionEngine:
 
     def reflect(self, dry_run: bool = False, consolidate: bool | Literal["soft", "hard"] = False) -> list[Memory]:
         """`consolidate` lets each summary take its episodes' place; "hard" deletes them."""
-        # Through the collection, as the published one reads them: whoever stands in for it is asked here too.
+        # Through the collection, as published: tests replace it.
         if len(self.store.collection.get(where={"type": "episodic"}, include=[])["ids"]) < self.min_cluster_size:
             return []
         written = [Memory.of(each) for each in self._native().reflect(dry_run, consolidate)]
@@ -40,7 +40,7 @@ class ReflectionEngine:
 
     def _native(self) -> NativeEngine:
         writer = "extractive" if self.summarizer is None else self._summarized
-        # Every call looks at all episodes here, whatever was made of them before.
+        # Every call uses all episodes, also those that were summarized before.
         return NativeEngine(self.store.native, self.similarity_threshold, self.min_cluster_size, writer, again=True)
 
     def _summarized(self, memories: Sequence[NativeMemory]) -> str:

@@ -85,7 +85,7 @@ class Collection:
     def add(
         self, ids: Sequence[str], documents: Sequence[str], metadatas: Sequence[Where] | None = None, **_: object
     ) -> None:
-        """Vectors are computed from the texts, whatever is given."""
+        """Vectors are always computed from the texts."""
         full = zip(ids, documents, metadatas or [{}] * len(ids), strict=True)
         drafts = [Memory.from_record(id, text, meta).native(self.native.space) for id, text, meta in full]
         self.native.write("remember", new=drafts)
@@ -370,7 +370,7 @@ class MemoryStore:
         ranked = self.recall(
             query, max_items, type, tag, min_importance, include_superseded=include_superseded, **asked
         )
-        # A line says nothing but the type and the text here, so only these are handed on.
+        # A line of the pack has only the type and the text.
         bare = [Hit(NativeMemory(id=memory.id, text=memory.text, type=memory.type), score) for memory, score in ranked]
         packed = pack(Recollection(tuple(bare)), token_budget, header=header, token_counter=token_counter)
         document = {memory.id: memory for memory, _ in ranked}

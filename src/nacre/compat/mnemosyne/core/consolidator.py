@@ -1,4 +1,4 @@
-"""Mnemosyne's consolidation: what is alike and has earned it goes to the long term, one for all."""
+"""Mnemosyne's consolidation: of similar short-term memories, the most important goes to the long term."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class MemoryConsolidator:
         best = max(each.memories, key=lambda memory: memory.importance_score)
         others = [memory.id for memory in each.memories if memory.id != best.id]
         if issubclass(type(self.store), ChromaMemoryStore):  # a test's double may only claim to be one
-            promoted, gone = in_one_act(self.store, best.id, others)
+            promoted, gone = promote_in_one_operation(self.store, best.id, others)
         else:
             promoted = bool(self.store.promote_memory(best.id))
             gone = sum(bool(self.store.delete_memory(id)) for id in others) if promoted else 0
@@ -89,8 +89,8 @@ def cluster(memories: list[Memory], centroid: list[float]) -> MemoryCluster:
     return MemoryCluster(memories, centroid, mean, max(dict.fromkeys(types), key=types.count))
 
 
-def in_one_act(store: ChromaMemoryStore, best: str, others: Sequence[str]) -> tuple[bool, int]:
-    """Whether it was promoted, and how many went: none when one of them is no longer there or not in the short term."""
+def promote_in_one_operation(store: ChromaMemoryStore, best: str, others: Sequence[str]) -> tuple[bool, int]:
+    """Whether it was promoted, and how many were removed. Nothing changes when one of them is missing or long-term."""
     current = store.memories.get_many([best, *others])
     if len(current) <= len(others) or any(record.status not in SHORT_TERM for record in current):
         return False, 0

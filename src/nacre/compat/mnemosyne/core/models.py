@@ -108,7 +108,7 @@ class Memory:
 
 @dataclass
 class ConsolidationConfig:
-    """`min_cluster_size` is published and, as published, keeps nobody back: one that has earned it goes alone."""
+    """`min_cluster_size` has no effect, as in Mnemosyne: a single important memory is promoted too."""
 
     importance_threshold: float = CONSOLIDATION_IMPORTANCE_THRESHOLD
     min_age_hours: float = 1

@@ -1,4 +1,4 @@
-"""Mnemosyne's memory as the one record keeps it, and back."""
+"""ChromaMemoryStore over a Nacre store, and the conversion between the two kinds of memories."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from nacre.factory import EmbedFunction
     from nacre.protocols import Embedder
 
-OWN = "mnemosyne"  # the key in the metadata under which stands what the record has no field for
-KINDS = [kind.value for kind in MemoryType]  # another face may keep a type that Mnemosyne does not know
+OWN = "mnemosyne"  # the metadata key of what a Nacre memory has no field for
+KINDS = [kind.value for kind in MemoryType]  # other APIs may store a type that Mnemosyne does not know
 RELATED, DERIVED_FROM = "related", "derived_from"
 
 
@@ -145,7 +145,7 @@ class ChromaMemoryStore:
             self.persist_directory,
             space=f"{data.short_term_collection}+{data.long_term_collection}",
             embedder=embedder_named(embedding_model or data.embedding_model),
-            # What Mnemosyne was not told, it does not guess.
+            # Mnemosyne guesses no field.
             settings=NativeSettings(importance="fixed", emotion="off", default_type="episodic", on_conflict="ignore"),
             actor="mnemosyne",
         )

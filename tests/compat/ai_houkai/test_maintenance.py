@@ -88,7 +88,7 @@ def test_similar_episodes_are_grouped_without_a_write(store: MemoryStore) -> Non
 
 
 @pytest.mark.accepts("H13.5", "H13.6", "H13.9")
-def test_a_reflection_is_a_semantic_memory_tied_to_its_sources(store: MemoryStore) -> None:
+def test_a_reflection_is_a_semantic_memory_linked_to_its_sources(store: MemoryStore) -> None:
     first, second, _ = episodes(store)
     (made,) = ReflectionEngine(store).reflect()
     assert made.text == f"[Reflection ×2] {second.text} | {first.text}"
@@ -205,7 +205,7 @@ def test_a_job_that_fails_does_not_keep_the_other_from_running(
 
 
 @pytest.mark.accepts("H16.3")
-def test_running_forever_ends_when_it_is_told_to(store: MemoryStore, tmp_path: Path) -> None:
+def test_running_forever_ends_on_the_stop_event(store: MemoryStore, tmp_path: Path) -> None:
     stop = threading.Event()
     work = MaintenanceScheduler(store, tick_interval=60, state_path=tmp_path / "state.json")
     running = threading.Thread(target=work.run_forever, args=(stop,))
@@ -218,7 +218,7 @@ def test_running_forever_ends_when_it_is_told_to(store: MemoryStore, tmp_path: P
 
 
 @pytest.mark.accepts("H16.5")
-def test_a_file_tells_the_process(tmp_path: Path) -> None:
+def test_the_pid_file_names_the_process(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "daemon.pid"
     assert (daemon.get_pid(file), daemon.is_alive(file), daemon.stop_daemon(file)) == (None, False, False)
     daemon.write_pid(file, os.getpid())

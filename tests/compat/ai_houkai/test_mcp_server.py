@@ -31,7 +31,7 @@ def served(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memo
 
 
 @pytest.mark.accepts("H17.2")
-def test_remembering_answers_with_the_id_or_with_what_stands_against_it(served: MemoryStore) -> None:
+def test_remembering_returns_the_id_or_the_conflicts(served: MemoryStore) -> None:
     kept = server.remember("never push on friday", type="procedural", tags=["git"], importance=0.9)
     assert kept == {"id": served.list_recent()[0].id, "stored": True}
     refused = server.remember("never push on friday", type="procedural", tags=["git"], on_conflict="raise")

@@ -146,7 +146,7 @@ def test_a_second_reader_may_be_given_and_the_index_of_words_is_kept(tmp_path: P
 
 
 @pytest.mark.accepts("H7.1")
-def test_a_walk_follows_its_relations_and_adds_nobody_twice(store: MemoryStore) -> None:
+def test_a_walk_follows_its_relations_and_adds_no_memory_twice(store: MemoryStore) -> None:
     root, near, other = (store.remember(text) for text in ("prune the vine", "an example", "unrelated"))
     store.link(root.id, near.id, "example_of")
     store.link(root.id, near.id, "refines")
@@ -201,7 +201,7 @@ def test_a_pack_keeps_the_order_of_the_ranking(store: MemoryStore) -> None:
 
 
 @pytest.mark.accepts("H9.1", "H9.2")
-def test_a_tie_is_related_unless_it_is_named(store: MemoryStore) -> None:
+def test_a_link_without_a_name_has_the_relation_related(store: MemoryStore) -> None:
     a, b = store.remember("a gate"), store.remember("a fence")
     store.link(a.id, b.id)
     store.link(a.id, b.id, "refines")
@@ -231,7 +231,7 @@ def test_a_subgraph_reaches_as_far_as_its_depth(store: MemoryStore) -> None:
 
 
 @pytest.mark.accepts("H9.8")
-def test_nine_ties_take_less_than_a_kilobyte_and_no_filter_reads_them(store: MemoryStore) -> None:
+def test_nine_links_take_less_than_a_kilobyte_and_no_filter_reads_them(store: MemoryStore) -> None:
     hub = store.remember("the hub", tags=["wheel"], importance=0.9)
     for number in range(9):
         store.link(hub.id, store.remember(f"spoke {number}").id, "derived_from")
@@ -244,7 +244,7 @@ def test_nine_ties_take_less_than_a_kilobyte_and_no_filter_reads_them(store: Mem
 
 
 @pytest.mark.accepts("H10.4")
-def test_restoring_brings_back_what_was_replaced_and_leaves_other_ties(store: MemoryStore) -> None:
+def test_restoring_brings_back_the_replaced_memory_and_leaves_other_links(store: MemoryStore) -> None:
     old, new = store.remember("the ferry sails at nine"), store.remember("the ferry sails at ten")
     store.link(new.id, old.id, "refines")
     store.supersede(old.id, new.id)

@@ -105,7 +105,7 @@ def test_the_extra_brings_the_command_lines_own_parts() -> None:
 
 
 @pytest.mark.accepts("H1.10", "H3.5", "H3.6")
-def test_a_store_asks_nobody_outside_and_is_one_file(tmp_path: Path) -> None:
+def test_a_store_uses_no_network_and_is_one_file(tmp_path: Path) -> None:
     result, called = child("-c", ALONE, str(tmp_path / "chroma")).splitlines()
     assert (result, called) == ("the spare key hangs behind the clock 384", "[]")
     assert len([each for each in (tmp_path / "chroma").rglob("*") if each.is_file()]) == 1
@@ -169,7 +169,7 @@ def test_a_link_is_a_plain_value_of_two_parts() -> None:
 
 @pytest.mark.accepts("H2.4")
 @pytest.mark.parametrize("rel", "supersedes refines derived_from example_of contradicts related grows_beside".split())
-def test_every_usual_relation_and_ones_own_may_tie(store: MemoryStore, rel: str) -> None:
+def test_links_may_have_every_usual_relation_and_custom_ones(store: MemoryStore, rel: str) -> None:
     a, b = store.remember("a hedge"), store.remember("a wall")
     store.link(a.id, b.id, rel)
     assert [(memory.id, by) for memory, by in store.neighbors(a.id, rel=rel, direction="out")] == [(b.id, rel)]

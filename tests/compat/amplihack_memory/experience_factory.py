@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from nacre.compat.amplihack_memory import Experience, ExperienceType
 
 
-def lived(
+def make_experience(
     context: str = "Sowed the beans early",
     outcome: str = "Frost took half of them",
     type: ExperienceType = ExperienceType.SUCCESS,

@@ -117,7 +117,7 @@ def test_an_entry_has_seven_fields_a_line_and_a_summary() -> None:
 
 
 @pytest.mark.accepts("H14.1", "H14.3", "H14.4")
-def test_all_operations_are_told_each_by_who_does_it(store: MemoryStore, opened: Opened, tmp_path: Path) -> None:
+def test_all_operations_are_journaled_with_their_actor(store: MemoryStore, opened: Opened, tmp_path: Path) -> None:
     a, b = (store.remember("deployed the api", type="episodic", importance=0.4) for _ in range(2))
     store.link(a.id, b.id)
     store.unlink(a.id, b.id)
@@ -138,7 +138,7 @@ def test_all_operations_are_told_each_by_who_does_it(store: MemoryStore, opened:
 
 
 @pytest.mark.accepts("H14.4", "H17.14")
-def test_what_an_agent_does_is_told_as_done_over_mcp_and_the_newest_first(
+def test_the_journal_lists_operations_of_mcp_clients_newest_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AI_HOUKAI_PATH", str(tmp_path / "chroma"))
@@ -266,7 +266,7 @@ def test_the_command_serves_the_store_that_its_environment_names(tmp_path: Path)
 
 
 @pytest.mark.accepts("H17.11")
-def test_conflicts_are_told_with_their_kind_and_reason(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conflicts_are_reported_with_their_kind_and_reason(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "_store", store)
     a, b = store.remember("use ruff for linting"), store.remember("use ruff for linting")
     (matches,) = server.find_conflicts(a.id, threshold=0.9)

@@ -20,7 +20,7 @@ def stands(store: MemoryStore, id: str) -> Memory:
 
 
 @pytest.mark.accepts("H9.1", "H9.7")
-def test_a_tie_is_made_once_and_lies_on_its_source(store: MemoryStore) -> None:
+def test_a_link_is_created_once_and_stored_with_its_source(store: MemoryStore) -> None:
     a, b = store.remember("a rule"), store.remember("a case")
     store.link(a.id, b.id, rel="example_of")
     store.link(a.id, b.id, rel="example_of")
@@ -29,7 +29,7 @@ def test_a_tie_is_made_once_and_lies_on_its_source(store: MemoryStore) -> None:
 
 
 @pytest.mark.accepts("H9.2")
-def test_a_tie_to_itself_or_from_nowhere_is_refused(store: MemoryStore) -> None:
+def test_a_link_to_itself_or_from_an_unknown_memory_is_refused(store: MemoryStore) -> None:
     a = store.remember("alone")
     with pytest.raises(ValueError, match="itself"):
         store.link(a.id, a.id)
@@ -38,7 +38,7 @@ def test_a_tie_to_itself_or_from_nowhere_is_refused(store: MemoryStore) -> None:
 
 
 @pytest.mark.accepts("H9.3")
-def test_a_tie_to_nowhere_is_kept_and_told(store: MemoryStore) -> None:
+def test_a_link_to_an_unknown_memory_is_stored_and_reported(store: MemoryStore) -> None:
     a = store.remember("alone")
     store.link(a.id, NOWHERE, rel="my_own_relation")
     result = store.neighbors(a.id)
@@ -54,7 +54,7 @@ def test_untying_takes_one_relation_or_all(store: MemoryStore) -> None:
 
 
 @pytest.mark.accepts("H9.5", "H9.7")
-def test_neighbours_are_told_once_each_in_the_direction_asked_for(store: MemoryStore) -> None:
+def test_each_neighbour_is_returned_once_in_the_requested_direction(store: MemoryStore) -> None:
     a, b, c = (store.remember(text) for text in ("a", "b", "c"))
     store.link(a.id, b.id, "refines")
     store.link(b.id, c.id, "refines")
@@ -75,7 +75,7 @@ def test_a_subgraph_of_depth_0_is_its_seeds(store: MemoryStore) -> None:
 
 
 @pytest.mark.accepts("H10.1", "H10.3", "H10.4")
-def test_a_successor_hides_the_old_one_and_is_tied_to_it_once(store: MemoryStore) -> None:
+def test_a_successor_hides_the_old_memory_and_is_linked_to_it_once(store: MemoryStore) -> None:
     old, new = store.remember("old"), store.remember("new")
     store.supersede(old_id=old.id, new_id=new.id)
     store.supersede(old_id=old.id, new_id=new.id)
@@ -136,7 +136,7 @@ def test_types_disjoint_tags_and_succession_part_two_memories(store: MemoryStore
 
 
 @pytest.mark.accepts("H11.6")
-def test_opposite_polarity_is_told_before_the_negation(store: MemoryStore) -> None:
+def test_opposite_polarity_is_reported_before_the_negation(store: MemoryStore) -> None:
     store.remember("use ruff", polarity=1)
     store.remember("never use ruff", polarity=-1)
     assert [each.reason for each in store.find_conflicts(threshold=0.5)] == ["polarity"]

@@ -48,7 +48,7 @@ def test_a_file_that_is_no_store_is_a_problem_with_code_four(nacre: CommandLine)
 def test_a_lost_word_index_is_found_and_mended(nacre: CommandLine) -> None:
     nacre.ok("remember", "the sea is salty")
     nacre.ok("remember", "bread needs flour")
-    run_sql(nacre.store, "DELETE FROM word WHERE rowid = 1")
+    run_sql(nacre.store, "INSERT INTO word(word) VALUES ('delete-all')")
     assert nacre("recall", "salty", "--strategy", "keyword").exit_code == 1
     result = nacre("doctor")
     assert result.exit_code == 4 and "nacre reindex" in result.stdout

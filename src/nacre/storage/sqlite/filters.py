@@ -72,8 +72,8 @@ def clause(state: State, where: Filter, *, by: str = "") -> Clause:
     return made
 
 
-def narrowed(connection: apsw.Connection, state: State, where: Filter) -> Clause:
-    """As `clause`, led by the narrowest condition that an index answers, where that is worth it."""
+def narrowed(connection: apsw.Connection, state: State, where: Filter, *, by: str = "") -> Clause:
+    """As `clause`, but by the narrowest condition that an index answers, where that is worth it."""
     best: tuple[int, str, list[SQLValue]] | None = None
     for condition in where.conditions:
         lead = leading(state, condition)
@@ -84,7 +84,7 @@ def narrowed(connection: apsw.Connection, state: State, where: Filter) -> Clause
             if count < limit:
                 best = (count, sql, values)
     if best is None:
-        return clause(state, where)
+        return clause(state, where, by=by)
     made = clause(state, where, by=f"version.key IN ({best[1]})")
     made.values = [*best[2], *made.values]
     return made

@@ -22,8 +22,8 @@ TEXTS = ("memory_id", "kind", "act", "actor", "batch", "why", "before", "after")
 # As bytes: a text that is no UTF-8 would make the driver give up on all the rows.
 SELECTED_ENTRY = ", ".join(("seq", "at", "old", "new", *(f"CAST({name} AS BLOB)" for name in TEXTS)))
 INSERT = (
-    "INSERT INTO journal(space, seq, memory_id, kind, act, actor, at, batch, why, old, new, before, after)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO journal(space, seq, memory_id, kind, act, actor, at, batch, why, old, new, before, after, latest)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 CONDITIONS = {
     "memory_id": "memory_id = ?",
@@ -45,6 +45,12 @@ def to_row(space: int, seq: int, entry: JournalEntry, versions: tuple[SQLValue, 
     numbers = versions or (None, None)
     named = (entry.memory_id, entry.kind, done.name, done.actor, done.at, done.batch, done.why)
     return [space, seq, *named, *numbers, *images]
+
+
+def latest(connection: apsw.Connection, space: int, seq: int) -> float | None:
+    """No version of the state after this entry was created or changed later; None where nobody knows."""
+    sql = "SELECT latest FROM journal WHERE space = ? AND seq = ?"
+    return next((float(at) for (at,) in fetch(connection, sql, (space, seq))), None)
 
 
 def maybe_json(fields: Mapping[str, Json] | None) -> str | None:

@@ -20,7 +20,7 @@ from nacre.protocols import ALL, Candidates, Health, Match, Order, Page, Search,
 from nacre.storage.pages import ORDERS, PAGE, RISING, check_page, make_cursor, read_cursor
 from nacre.storage.sqlite import counts, damage, health, journal, rows
 from nacre.storage.sqlite.connection import Connections, translated
-from nacre.storage.sqlite.filters import AMONG, Clause, State, narrowed
+from nacre.storage.sqlite.filters import AMONG, CONTENTS, State, narrowed
 from nacre.storage.sqlite.rows import SELECTED, SQLValue, fetch, from_row
 from nacre.storage.sqlite.transaction import replaced_by
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nacre.storage.sqlite.search import SQLiteIndex
     from nacre.storage.sqlite.store import SharedMirrors
 
+BY_USE = "version.key = memory.key"
 NOWHERE = 0  # the number of a space that does not exist
 TALLIES = {
     "type": "version.type", "status": "version.status", "source": "version.source",
@@ -101,13 +102,23 @@ class SQLiteReader:
         columns = [f"{'memory' if name == 'last_accessed' else 'version'}.{name}" for name in ORDERS[order]]
         columns.append("memory.key" if order == "accessed" else "version.key")
         with self._reading(space) as (connection, state):
-            made = narrowed(connection, state, where)
+            made = narrowed(connection, state, where, by=BY_USE if order == "accessed" else "")
+            tables = made.joined("memory", "content")
+            if made.parts[0] == BY_USE:  # the walk begins at the memories, which are in the order of their use
+                tables = f"memory CROSS JOIN version{CONTENTS}"
+                made.parts.insert(0, "memory.space = ?")
+                made.values.insert(0, state.space)
+            if state.seq is not None and order in ("newest", "updated"):
+                latest = journal.latest(connection, state.space, state.seq)
+                if latest is not None:
+                    made.parts.append(f"{columns[0]} <= ?")
+                    made.values.append(latest)
             if after is not None:
                 sign = ">" if order == RISING else "<"
                 made.parts.append(f"({', '.join(columns)}) {sign} ({', '.join('?' for _ in after)})")
                 made.values += after
             result: list[tuple[Any, ...]] = connection.execute(
-                f"SELECT {', '.join(columns)}, {SELECTED} FROM {tables(made, order)} WHERE {made.sql} ORDER BY "
+                f"SELECT {', '.join(columns)}, {SELECTED} FROM {tables} WHERE {made.sql} ORDER BY "
                 + ", ".join(f"{column}{'' if order == RISING else ' DESC'}" for column in columns)
                 + " LIMIT ? OFFSET ?",
                 (*made.values, limit + 1, offset),
@@ -289,14 +300,3 @@ class SQLiteReader:
         """True when damaged records were found that were not left out before."""
         with self._connected() as connection:
             return damage.hide(connection, self.path, self._damaged)
-
-
-def tables(made: Clause, order: Order) -> str:
-    """Where the order is that of use and no condition leads, the walk begins at the memories."""
-    if order != "accessed" or made.parts[0].startswith("version.key IN"):
-        return made.joined("memory", "content")
-    made.parts.insert(0, "memory.space = version.space AND memory.space = ?")
-    made.values.insert(0, made.values[0])
-    return (
-        "memory CROSS JOIN version ON version.key = memory.key CROSS JOIN content ON content.number = version.content"
-    )

@@ -330,7 +330,7 @@ def carry_journal(old: apsw.Connection, new: apsw.Connection) -> None:
     """Entry by entry, from both ends and by every number that one may have."""
     carry_table(old, new, "journal")
     columns = [str(row[1]) for row in new.execute("PRAGMA table_info(journal)").fetchall()]
-    plain = ("space", "seq", "at", "old", "new")
+    plain = ("space", "seq", "at", "old", "new", "latest")
     cast = ", ".join(name if name in plain else f"CAST({name} AS BLOB)" for name in columns)
     insert = ", ".join("?" if name in plain else "CAST(? AS TEXT)" for name in columns)
     spaces: list[tuple[Any, ...]] = new.execute("SELECT number, seq FROM space").fetchall()

@@ -19,12 +19,13 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO meta VALUES ('vector_epoch', 0);
 
 -- A space, and what is counted of its present state. `seq` and `last_at` are of its last journal entry, `dropped` and
--- `dropped_at` of the last one that was compacted away; `steady` until an entry is earlier than the one before it.
+-- `dropped_at` of the last one that was compacted away; `steady` until an entry is earlier than the one before it;
+-- `latest` is the highest time of creation or change that a version ever had.
 CREATE TABLE space(
     number INTEGER PRIMARY KEY AUTOINCREMENT, name NOT NULL UNIQUE,
     seq INTEGER NOT NULL DEFAULT 0, last_at REAL NOT NULL DEFAULT 0, steady INTEGER NOT NULL DEFAULT 1,
     dropped INTEGER NOT NULL DEFAULT 0, dropped_at REAL NOT NULL DEFAULT 0,
-    memories INTEGER NOT NULL DEFAULT 0, stems INTEGER NOT NULL DEFAULT 0
+    memories INTEGER NOT NULL DEFAULT 0, stems INTEGER NOT NULL DEFAULT 0, latest REAL NOT NULL DEFAULT 0
 );
 
 -- Who a memory is, and its use. `gone` is 0 while it exists, else its own key: then its id may be given again.
@@ -123,11 +124,12 @@ INSERT INTO word(word, rank) VALUES ('secure-delete', 1);
 CREATE VIRTUAL TABLE occurrence USING fts5vocab(word, instance);
 
 -- `old` and `new` are the versions that the entry ended and began, from which its images are made; where they would
--- say something else than what was recorded, `before` and `after` hold the images instead.
+-- say something else than what was recorded, `before` and `after` hold the images instead. `latest` is that of the
+-- space at the time: a list of an earlier state begins there, and not at the newest memory of all.
 CREATE TABLE journal(
     space INTEGER NOT NULL, seq INTEGER NOT NULL, memory_id TEXT NOT NULL, kind TEXT NOT NULL,
     act TEXT NOT NULL, actor TEXT NOT NULL, at REAL NOT NULL, batch TEXT NOT NULL, why TEXT NOT NULL,
-    old INTEGER, new INTEGER, before TEXT, after TEXT, PRIMARY KEY(space, seq)
+    old INTEGER, new INTEGER, before TEXT, after TEXT, latest REAL NOT NULL, PRIMARY KEY(space, seq)
 ) WITHOUT ROWID;
 CREATE INDEX journal_memory ON journal(space, memory_id);
 CREATE INDEX journal_batch ON journal(batch);

@@ -77,6 +77,7 @@ class Space:
     steady: int
     memories: int
     stems: int
+    latest: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,7 @@ class SQLiteTransaction:
 
     def _space(self, name: str) -> Space | None:
         if name not in self._spaces:
-            sql = "SELECT number, seq, last_at, steady, memories, stems FROM space WHERE name = ?"
+            sql = "SELECT number, seq, last_at, steady, memories, stems, latest FROM space WHERE name = ?"
             row = self._connection.execute(sql, (name,)).fetchone()
             if row is None:
                 return None
@@ -194,7 +195,7 @@ class SQLiteTransaction:
         known = self._space(name)
         if known is None:
             self._connection.execute("INSERT INTO space(name) VALUES (?)", (name,))
-            known = self._spaces[name] = Space(self._connection.last_insert_rowid(), 0, 0.0, 1, 0, 0)
+            known = self._spaces[name] = Space(self._connection.last_insert_rowid(), 0, 0.0, 1, 0, 0, 0.0)
         return known
 
     def _number(self, space: str) -> int:
@@ -222,14 +223,14 @@ class SQLiteTransaction:
         return True
 
     def append(self, entries: Sequence[JournalEntry]) -> None:
-        numbered: list[tuple[int, int, JournalEntry]] = []
+        numbered: list[tuple[Space, int, JournalEntry]] = []
         numbers: dict[Place, int] = {}
         for entry in entries:
             space = self._made_space(entry.space)
             space.seq += 1
             space.steady &= entry.operation.at >= space.last_at
             space.last_at = entry.operation.at
-            numbered.append((space.number, space.seq, entry))
+            numbered.append((space, space.seq, entry))
             if entry.kind == MEMORY:
                 numbers.setdefault((entry.space, entry.memory_id), space.seq)
         self._write(numbers)
@@ -238,7 +239,10 @@ class SQLiteTransaction:
         if unwritten:
             self._count_versions(unwritten)
         if numbered:
-            made = [journal.to_row(space, seq, entry, self._versions(entry)) for space, seq, entry in numbered]
+            made = [
+                [*journal.to_row(space.number, seq, entry, self._versions(entry)), space.latest]
+                for space, seq, entry in numbered
+            ]
             self._connection.executemany(journal.INSERT, made)
 
     def _versions(self, entry: JournalEntry) -> tuple[SQLValue, SQLValue] | None:
@@ -375,6 +379,7 @@ class SQLiteTransaction:
         self, space: Space, memory: Memory, old: Stored | None, seq: int, content: int, stems: Stems, length: int
     ) -> Stored:
         space.stems += length - (old.length if old is not None else 0)
+        space.latest = max(space.latest, memory.created_at, memory.updated_at)
         uses = (memory.last_accessed, memory.access_count)
         if old is None:
             space.memories += 1
@@ -545,8 +550,8 @@ class SQLiteTransaction:
         self._counter.clear()
         self._terms.clear()
         self._connection.executemany(
-            "UPDATE space SET seq = ?, last_at = ?, steady = ?, memories = ?, stems = ? WHERE number = ?",
-            [(s.seq, s.last_at, s.steady, s.memories, s.stems, s.number) for s in self._spaces.values()],
+            "UPDATE space SET seq = ?, last_at = ?, steady = ?, memories = ?, stems = ?, latest = ? WHERE number = ?",
+            [(s.seq, s.last_at, s.steady, s.memories, s.stems, s.latest, s.number) for s in self._spaces.values()],
         )
 
     def _settle(self) -> None:

@@ -54,7 +54,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.engine.removal": "engine/test_redact_and_compact.py",
     "nacre.hooks.places": "hooks/test_helper.py",
     "nacre.hooks.request": "hooks/test_client.py",
-    "nacre.hooks.status": "hooks/test_client.py",
     "nacre.lessons.document": "lessons/test_export.py",
     "nacre.lessons.import_plan": "lessons/test_parse.py",
     "nacre.lifecycle.doctor": "cli/test_doctor.py",

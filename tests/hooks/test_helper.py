@@ -21,10 +21,9 @@ import pytest
 from nacre import MemoryStore
 from nacre.hooks import client as asking
 from nacre.hooks.channel import UnixChannel, receive, send
-from nacre.hooks.client import LIMIT_VARIABLE, first_to_start
+from nacre.hooks.client import LIMIT_VARIABLE, first_to_start, helper_at
 from nacre.hooks.helper import Helper, Stores
 from nacre.hooks.request import Request
-from nacre.hooks.status import helper_at
 from nacre.settings import Settings
 from tests.command_line import CommandLine
 from tests.hooks.hook_client import PATIENCE, Client, eventually, log

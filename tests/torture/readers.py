@@ -29,8 +29,9 @@ def prepare(path: str) -> None:
 
 def write_without_pause(path: str, seed: int, seconds: float) -> int:
     """Batches that carry one session, pairs of which the later supersedes the former, edits, forgettings, purges."""
-    random, number, end = Random(seed), 0, time.monotonic() + seconds
+    random, number = Random(seed), 0
     with opened(path) as store:
+        end = time.monotonic() + seconds
         while time.monotonic() < end or number < LEAST_ROUNDS:
             number += 1
             session = random.choice(("", FORGOTTEN)) + f"{seed}-{number}"
@@ -48,8 +49,9 @@ def write_without_pause(path: str, seed: int, seconds: float) -> int:
 
 def read_all_the_while(path: str, seconds: float) -> list[str]:
     """Returns what should never be seen, in words."""
-    end, rounds, seen = time.monotonic() + seconds, 0, list[str]()
+    rounds, seen = 0, list[str]()
     with opened(path) as store:
+        end = time.monotonic() + seconds
         while (time.monotonic() < end or rounds < LEAST_ROUNDS) and not seen:
             rounds += 1
             seen += [*broken_acts(store), *broken_recalls(store), *store.health().problems]

@@ -15,12 +15,10 @@ from nacre.text.grammar import (
     CLAUSE_WORDS,
     FUNCTION_WORDS,
     GRADABLE,
-    LONGEST_ED_NOUN,
     SYNONYMS,
     VERBS,
     base,
     groups,
-    irregular,
     verb_words,
 )
 
@@ -79,7 +77,6 @@ COMMON_NOUNS = frozenset(
     " everything nothing anything two three four five six seven eight nine ten half".split()
 )
 ABSTRACT = ("tion", "sion", "ment", "ness", "ity", "ship", "ware", "ism", "ology", "ance", "ence")
-PLURAL = ("ss", "us", "is", "as", "os")  # endings in s that no plural has
 
 
 @cache
@@ -103,26 +100,6 @@ def is_ordinary(lower: str) -> bool:
     return known or (base(head) in verb_words() and head not in NAMES_AMONG_SYNONYMS) or head.endswith(ABSTRACT)
 
 
-def starts_a_statement(subject: str, verb: str) -> bool:
-    """Whether one thing does something: «Berlin is», «Élodie prefers», but not «Tests failed» or «Customers had»."""
-    verb = verb.replace("’", "'").removesuffix("n't")
-    if singular(verb):
-        return True
-    several = (
-        subject.endswith("s") and not subject.endswith(PLURAL) and subject not in GIVEN_NAMES | NAMES_AMONG_SYNONYMS
-    )
-    return not several and (verb in AUXILIARIES - {"are", "were", "have", "do"} or past(verb))
-
-
-def singular(verb: str) -> bool:
-    return verb in ("is", "was", "has", "does") or (verb.endswith("s") and base(verb) in verb_words())
-
-
-def past(verb: str) -> bool:
-    irregular_past = verb in irregular() and base(verb) in verb_words()
-    return irregular_past or (verb.endswith("ed") and len(verb) > LONGEST_ED_NOUN)
-
-
 SPELLING = "the same but for case, accents and signs"
 LEGAL_FORM = "the same but for the legal form"
 TITLE = "the same but for a title"
@@ -131,7 +108,6 @@ MIDDLE_NAMES = "the same but for middle names"
 SURNAME = "the surname alone"
 FIRST_NAME = "the first name alone"
 REASONS = (SPELLING, LEGAL_FORM, TITLE, INITIALS, MIDDLE_NAMES, SURNAME, FIRST_NAME)  # the surest first
-HINTS = frozenset((SURNAME, FIRST_NAME))  # many may bear it: worth asking, not worth believing
 
 LEGAL_FORMS = frozenset(
     "inc incorporated ltd limited llc llp plc corp corporation co company gmbh ag sa sas bv ab oy".split()
@@ -154,15 +130,6 @@ class Pair:
     a: str
     b: str
     reason: str
-
-
-def same_name(a: str, b: str) -> str:
-    """The reason why the two may be one name, or an empty string; the reasons in `HINTS` are weak."""
-    if normalized_name(a) == normalized_name(b):
-        return SPELLING if normalized_name(a) or a == b else ""
-    if core(a) == core(b):
-        return same_core(a, b)
-    return short_for(parts(a), parts(b)) or short_for(parts(b), parts(a))
 
 
 @lru_cache(maxsize=65536)
@@ -325,23 +292,16 @@ class Word:
 def extract_entity_name(content: str, concept: str = "") -> str:
     """The name that a fact is about, in lower case, or an empty string. The concept is searched first.
 
-    The longest of several words (or with an apostrophe or a hyphen) wins; else the first single one that stands
-    inside a sentence, where a capital tells.
+    The longest name of several words (or with an apostrophe or a hyphen) wins; else the first single one inside a
+    sentence, where a capital letter shows a name.
     """
     for text in (concept, content):
-        runs = [run for run, _ in capital_runs(prose(text))]
+        runs = list(capital_runs(prose(text)))
         long = [spelled(run) for run in runs if len(run) > 1 or (SIGNED.search(run[0].text) and run[0].marked)]
         single = (run[0].text for run in runs if not run[0].begins and len(run[0].text) >= SHORTEST)
         if name := max(long, key=len, default="") or next(single, ""):
             return name.replace("’", "'").lower()
     return ""
-
-
-def entity_names(text: str) -> tuple[str, ...]:
-    """Every name, as written and without 's, in the order in which they come, each once."""
-    runs = list(capital_runs(prose(text)))
-    inside = {word.lower for run, _ in runs for word in run if not word.begins and ":" not in word.gap}
-    return tuple(dict.fromkeys(spelled(run) for run, after in runs if is_name(run, after, inside)))
 
 
 def prose(text: str) -> list[Word]:
@@ -373,8 +333,8 @@ def sentences(words: Sequence[Word]) -> Iterator[list[Word]]:
         yield [replace(word, shouted=True) for word in sentence] if shouted else sentence
 
 
-def capital_runs(words: Sequence[Word]) -> Iterator[tuple[list[Word], Word | None]]:
-    """Capital words that stand together and may be one name, each run with the word after it."""
+def capital_runs(words: Sequence[Word]) -> Iterator[list[Word]]:
+    """Neighbouring capitalized words that may be one name."""
     run: list[Word] = []
     for place, word in enumerate(words):
         joined = bool(run) and not run[-1].owns and joins(run[-1], word)
@@ -436,30 +396,12 @@ def acronym(text: str) -> bool:
     return len(text) <= LONGEST_ACRONYM and lower not in CAPITAL_ORDINARY and not is_ordinary(lower)
 
 
-def complete_run(run: Sequence[Word], after: Word | None) -> Iterator[tuple[list[Word], Word | None]]:
+def complete_run(run: Sequence[Word], after: Word | None) -> Iterator[list[Word]]:
     """«Will Sarah come» asks about Sarah, «Will Smith came» is about Will Smith."""
-    asks = len(run) > 1 and run[0].begins and run[0].lower in AUXILIARIES and after is not None
-    named = list(run[1:] if asks and after is not None and after.lower in VERBS else run)
+    question = len(run) > 1 and run[0].begins and run[0].lower in AUXILIARIES
+    named = list(run[1:] if question and after is not None and after.lower in VERBS else run)
     if named and not (len(named) == 1 and named[0].initial):
-        yield named, after
-
-
-def is_name(run: Sequence[Word], after: Word | None, inside: set[str]) -> bool:
-    """At a sentence's beginning every word has a capital: a single one there needs more to be a name."""
-    first = run[0]
-    if len(run) > 1 or first.marked or first.lower in inside:
-        return True
-    if not first.begins:
-        return ":" not in first.gap or not is_ordinary(first.lower)  # «Status: Approved»
-    if is_ordinary(first.lower):
-        return False
-    if first.owns:
-        return True
-    if after is None or after.begins:
-        return False
-    if not SPACE.fullmatch(after.gap):  # «Tom, Dick and Harry»
-        return after.gap.strip() == "," and after.capital and not is_ordinary(after.lower)
-    return starts_a_statement(first.lower, after.lower) or after.lower == "and"
+        yield named
 
 
 def spelled(run: Sequence[Word]) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nacre.clients.claude_code import ClaudeCodeInstaller
     from nacre.clients.files import FileChange
     from nacre.clients.installer import Installer
-    from nacre.hooks.status import HookStatus
+    from nacre.hooks.client import HookStatus
     from nacre.mcp.server import Cost
     from nacre.mcp.store_provider import StoreProvider
 
@@ -161,7 +161,7 @@ add_event("session-end", "A session ends: keep what was said.")
 @form_option("text", "json")
 def status(cli: CliContext, form: Form) -> None:
     """Show what is captured and injected, where it goes, and whether the helper runs."""
-    from nacre.hooks.status import hook_status
+    from nacre.hooks.client import hook_status
 
     state = hook_status(cli.flags)
     print_record(asdict(state), status_lines(state), form)
@@ -170,7 +170,7 @@ def status(cli: CliContext, form: Form) -> None:
 @command("end", hook_command)
 def end(cli: CliContext) -> None:
     """End the helper, which keeps the store open; the next hook starts another one."""
-    from nacre.hooks.status import end_helper
+    from nacre.hooks.client import end_helper
 
     say("The helper ends." if end_helper(cli.flags) else "There is no helper at work.")
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from nacre.minds.experience import Experience, ExperienceType
 from nacre.model.instants import DAY
 from nacre.text.tokens import content_stems, stems
 
-# What was learnt weighs more than what happened.
+# Patterns and insights count more than events.
 TYPE_WEIGHTS = {ExperienceType.PATTERN: 1.5, ExperienceType.INSIGHT: 1.3}
-LEAST_SURE = 0.5  # what is left of a similarity at confidence 0
+LEAST_SURE = 0.5  # the factor of a similarity at confidence 0
 RECENCY_DAYS, RECENCY_FLOOR = 90.0, 0.7
 
 Rarity = Mapping[str, float]
@@ -114,56 +115,50 @@ def best(scored: Iterable[tuple[float, Experience]], top_k: int, least: float) -
     return [experience for _, experience in chosen[: max(0, top_k)]]
 
 
+class Indexed(NamedTuple):
+    experience: Experience
+    stems: frozenset[str]  # of the context when it was added, whatever is edited later
+    counts: dict[str, int]
+
+
 class SemanticSearchEngine:
-    """Ranks a corpus by relevance through an index of its stems: only experiences that share one are looked at."""
+    """Ranks a corpus by relevance. Experiences that share no stem with the query are not compared."""
 
     def __init__(self, experiences: Iterable[Experience] = ()) -> None:
-        self._experiences: dict[str, Experience] = {}
-        self._indexed: dict[str, frozenset[str]] = {}  # the stems it was indexed with, whatever is edited later
-        self._counted: dict[str, dict[str, int]] = {}
-        self._postings: dict[str, dict[str, None]] = defaultdict(dict)
+        self._indexed: dict[str, Indexed] = {}
         self._similarity = TFIDFSimilarity()
         for experience in experiences:
             self.add_experience(experience)
 
     @property
     def corpus_size(self) -> int:
-        return len(self._experiences)
+        return len(self._indexed)
 
     def is_indexed(self) -> bool:
         """Always: an experience is indexed when it is added."""
         return True
 
     def add_experience(self, experience: Experience) -> None:
-        """Takes the place of one with the same id."""
+        """Replaces one with the same id."""
         self.remove_experience(experience.experience_id)
-        id, indexed = experience.experience_id, frozenset(stems(experience.context))
-        self._experiences[id], self._indexed[id], self._counted[id] = (
-            experience,
-            indexed,
-            count_stems(experience.context),
-        )
-        self._similarity.count(indexed, 1)
-        for stem in indexed:
-            self._postings[stem][id] = None
+        added = Indexed(experience, frozenset(stems(experience.context)), count_stems(experience.context))
+        self._indexed[experience.experience_id] = added
+        self._similarity.count(added.stems, 1)
 
     def remove_experience(self, experience_id: str) -> bool:
-        """False when there is none of that id."""
-        if self._experiences.pop(experience_id, None) is None:
-            return False
-        gone = self._indexed.pop(experience_id)
-        del self._counted[experience_id]
-        self._similarity.count(gone, -1)
-        for stem in gone:
-            self._postings[stem].pop(experience_id, None)
-        return True
+        """False for an unknown id."""
+        removed = self._indexed.pop(experience_id, None)
+        if removed is not None:
+            self._similarity.count(removed.stems, -1)
+        return removed is not None
 
     def search(
         self, query: str, top_k: int = 10, min_similarity: float = 0.0, *, now: datetime | None = None
     ) -> list[Experience]:
-        """What shares no word with the query is not found."""
-        ids = dict.fromkeys(id for stem in content_stems(query) for id in self._postings.get(stem, ()))
-        rare, asked = self._similarity, self._similarity.weigh_text(query)
-        alike = {id: rare.compare(rare.weights(self._counted[id]), asked) for id in ids}
-        scored = [(weigh(self._experiences[id], share, now), self._experiences[id]) for id, share in alike.items()]
+        wanted, weights = set(content_stems(query)), self._similarity.weigh_text(query)
+        scored = []
+        for each in self._indexed.values():
+            if not wanted.isdisjoint(each.stems):
+                alike = self._similarity.compare(self._similarity.weights(each.counts), weights)
+                scored.append((weigh(each.experience, alike, now), each.experience))
         return best(scored, top_k, min_similarity)

@@ -33,7 +33,6 @@ TAG_KEYS = {"synonym": "synonyms", "synonym_of": "synonyms", "child_of": "parent
 ALIASES = frozenset(("alias", "alias_of"))
 # Tables of later versions that have no counterpart here.
 OTHERS = {"resources": "documents and scripts", "rules": "rules"}
-CONTEXTS = "SELECT context FROM lesson_contexts WHERE lesson_id = ?"
 SPACES = re.compile(r"\s+")
 
 

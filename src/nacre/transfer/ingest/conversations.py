@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -136,21 +136,28 @@ CLAUDE_ROLES = {"human": "user"}
 
 
 def read_claude(path: Path, *, tools: bool = False) -> Iterator[Piece]:
+    return read_conversations(path, "chat_messages", list, "no list of messages", claude_turns, tools=tools)
+
+
+def read_conversations(
+    path: Path, key: str, kind: type, missing: str, turns: Callable[..., Iterator[Piece]], *, tools: bool
+) -> Iterator[Piece]:
+    """Of a file that is a JSON list of conversations, each with its messages under `key`."""
     number = 0
     try:
         for number, (conversation, at) in enumerate(elements(path), 1):
-            messages = conversation.get("chat_messages") if isinstance(conversation, dict) else None
-            if isinstance(conversation, dict) and isinstance(messages, list):
-                yield from claude_turns(conversation, messages, at, tools=tools)
+            if isinstance(conversation, dict) and isinstance(conversation.get(key), kind):
+                yield from turns(conversation, at, tools=tools)
             else:
-                yield Broken(f"conversation {number}", "no list of messages", at)
+                yield Broken(f"conversation {number}", missing, at)
     except ValueError as error:
         yield Broken(f"conversation {number + 1}", f"not JSON ({error})")
 
 
-def claude_turns(conversation: Mapping[str, Json], messages: list[Json], at: int, *, tools: bool) -> Iterator[Piece]:
+def claude_turns(conversation: Mapping[str, Json], at: int, *, tools: bool) -> Iterator[Piece]:
     session = text_of(conversation, "uuid", "id") or text_of(conversation, "name")
-    for place, message in enumerate(messages):
+    messages = conversation["chat_messages"]
+    for place, message in enumerate(messages if isinstance(messages, list) else ()):
         if not isinstance(message, dict):
             yield Broken(f"message {place + 1} of {session}", "not a JSON object", at)
             continue
@@ -173,15 +180,7 @@ SPEECH_TYPES = ("text", "multimodal_text")
 
 
 def read_chatgpt(path: Path, *, tools: bool = False) -> Iterator[Piece]:
-    number = 0
-    try:
-        for number, (conversation, at) in enumerate(elements(path), 1):
-            if isinstance(conversation, dict) and isinstance(conversation.get("mapping"), dict):
-                yield from chatgpt_turns(conversation, at, tools=tools)
-            else:
-                yield Broken(f"conversation {number}", "no tree of messages", at)
-    except ValueError as error:
-        yield Broken(f"conversation {number + 1}", f"not JSON ({error})")
+    return read_conversations(path, "mapping", dict, "no tree of messages", chatgpt_turns, tools=tools)
 
 
 def chatgpt_turns(conversation: Mapping[str, Json], at: int, *, tools: bool) -> Iterator[Piece]:
@@ -220,12 +219,9 @@ def branch(mapping: Mapping[str, Json], last: str) -> list[Mapping[str, Json]]:
 
 
 def newest_leaf(mapping: Mapping[str, Json]) -> str:
-    leaves = [id for id, node in mapping.items() if isinstance(node, dict) and not node.get("children")]
-    return max(leaves, key=lambda id: create_time(mapping, id), default="")
-
-
-def create_time(mapping: Mapping[str, Json], id: str) -> float:
-    return parse_time(object_in(dict(object_in(dict(mapping), id)), "message").get("create_time")) or 0.0
+    leaves = {id: node for id, node in mapping.items() if isinstance(node, dict) and not node.get("children")}
+    times = {id: parse_time(object_in(node, "message").get("create_time")) or 0.0 for id, node in leaves.items()}
+    return max(times, key=times.__getitem__, default="")
 
 
 def chatgpt_text(content: Mapping[str, Json]) -> tuple[str, bool]:

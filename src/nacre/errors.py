@@ -31,6 +31,7 @@ NacreError
 │   ├── StoreUnreachable             a path that cannot be opened or created
 │   ├── StoreReadOnly
 │   ├── StoreFull
+│   ├── StoreInUseAtFork             a process that was forked while a thread of its parent used the store
 │   ├── StoreBusy
 │   ├── SchemaTooNew
 │   ├── ArchiveRefused               a portable archive that is damaged, foreign or too large
@@ -296,6 +297,16 @@ class StoreReadOnly(StorageError):
 class StoreFull(StorageError):
     def __init__(self, path: Path | str) -> None:
         super().__init__(f"The disk that holds {path} is full; nothing was changed. Free some space and repeat.")
+
+
+class StoreInUseAtFork(StorageError):
+    """SQLite cannot be used in a process that was copied while another thread was inside it."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(
+            f"This process was forked while another thread of its parent used {path}, and cannot use that store. "
+            "Fork when no thread uses it, or start the process with the method 'spawn'."
+        )
 
 
 class StoreBusy(StorageError):

@@ -1,4 +1,4 @@
-"""Files and folders for their owner alone, atomic writes, and a lock between processes.
+"""Files and folders for their owner alone, atomic writes, and locks between processes and threads.
 
 On Windows the permissions of the user's profile apply, and the modes here do nothing.
 """
@@ -9,9 +9,11 @@ import errno
 import os
 import stat
 import sys
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -201,3 +203,34 @@ def _wait_for_lock(file: int, *, exclusive: bool, deadline: float) -> None:
                 raise
         time.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+
+
+class ThreadLock:
+    """A lock between threads that is free in a forked child: who held it in the parent does not exist there."""
+
+    def __init__(self, kind: Callable[[], AbstractContextManager[bool]] = threading.Lock) -> None:
+        self._kind = kind
+        self._lock = kind()
+        _thread_locks.add(self)
+
+    def __enter__(self) -> None:
+        self._lock.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(RuntimeError):  # of a thread that forked while it held the lock
+            self._lock.__exit__(None, None, None)
+
+    def renew(self) -> None:
+        self._lock = self._kind()
+
+
+_thread_locks: weakref.WeakSet[ThreadLock] = weakref.WeakSet()
+
+
+def _renew_locks() -> None:
+    for lock in list(_thread_locks):
+        lock.renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)

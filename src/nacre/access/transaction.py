@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 
 from nacre.access.capabilities import Access
 from nacre.engine.engine import FOR_REVIEW, RELATION
 from nacre.errors import AccessDenied, QuotaExceeded
+from nacre.files import ThreadLock
 from nacre.model import Filter, JournalEntry, Memory
 from nacre.model.memory import Json, size
 from nacre.protocols import Backend, Derived, Transaction
@@ -26,7 +26,7 @@ class Quota:
         self._access = access
         self._held = 0
         self._uncounted = float("inf")
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
 
     def take(self, more: int) -> None:
         """Raises `QuotaExceeded`, and takes nothing, when that is more than may be held."""

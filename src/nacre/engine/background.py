@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from nacre.engine.engine import Engine, catch_up
 from nacre.errors import NacreError
+from nacre.files import ThreadLock
 
 log = logging.getLogger("nacre")
 
@@ -20,7 +21,7 @@ class BackgroundCatchUp:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._thread: threading.Thread | None = None
         self._closed = False
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from nacre.errors import NacreError
 from nacre.factory import make_embedder, store_file
-from nacre.files import file_lock
+from nacre.files import ThreadLock, file_lock
 from nacre.hooks.capture import capture_request
 from nacre.hooks.channel import Channel, channel_at, receive, send
 from nacre.hooks.inject import injection
@@ -44,7 +44,7 @@ class Stores:
         self.file = file
         self._open: OrderedDict[str, MemoryStore] = OrderedDict()
         self._embedders: dict[str, BackgroundEmbedder] = {}
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._inode = 0
         self._spaces: set[str] = set()
 
@@ -115,7 +115,7 @@ class Helper:
         self.ending = threading.Event()
         self._last = time.monotonic()
         self._busy = 0
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         # Captures run one after the other, apart from requests that wait for an answer.
         self._captures = ThreadPoolExecutor(1, "capture")
 

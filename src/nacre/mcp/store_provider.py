@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from nacre.errors import NacreError
+from nacre.files import ThreadLock
 from nacre.models.background import BackgroundEmbedder
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class StoreProvider:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._opened: MemoryStore | None = None
         self._prepared = False
         self.embedder: BackgroundEmbedder | None = None

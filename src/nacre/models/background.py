@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from nacre.errors import EmbeddingError, ModelUnavailable
+from nacre.files import ThreadLock
 from nacre.protocols import Embedder, Vectors
 
 log = logging.getLogger("nacre")
@@ -36,7 +37,7 @@ class BackgroundEmbedder:
         self._loads = load
         self._on_failure = on_failure
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._thread: threading.Thread | None = None
         self._failure: tuple[float, str] | None = None
 
@@ -68,7 +69,7 @@ class BackgroundEmbedder:
             may_load = self._loads == "any" or (self._loads == "local" and is_local(self._inner))
             if self._inner.ready or failed_recently or not may_load:
                 return None
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():  # a forked child does not have the thread
                 self._thread = threading.Thread(target=self._load, name="nacre-model", daemon=True)
                 self._thread.start()
             return self._thread

@@ -6,13 +6,13 @@ numpy, onnxruntime and tokenizers are imported when the model is loaded: many co
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from nacre.errors import RerankingError
+from nacre.files import ThreadLock
 from nacre.models.onnx_session import in_parallel, open_session, runs
 from nacre.models.wordpiece import CONTINUED, END, LONGEST_WORD, START, UNKNOWN, WordPiece
 
@@ -221,7 +221,7 @@ class CrossEncoder:
     def __init__(self, directory: Path | str) -> None:
         self._directory = Path(directory).expanduser().absolute()
         self.identity = f"cross-encoder:{self._directory.name}"
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._loaded: _Loaded | None = None
 
     def load(self) -> None:

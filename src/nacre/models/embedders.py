@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nacre.errors import EmbeddingError, ModelUnavailable
+from nacre.files import ThreadLock
 from nacre.protocols import Vectors
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class FunctionEmbedder:
         self.token_limit = token_limit
         self._function = function
         self._dimensions = dimensions
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
 
     @property
     def dimensions(self) -> int:
@@ -164,7 +164,7 @@ LOAD_REMEDY = "Check the model's name and the network, or choose another embedde
 class SentenceTransformers:
     def __init__(self, model_name: str) -> None:
         self._name = model_name
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._loaded: SentenceTransformer | None = None
 
     @property

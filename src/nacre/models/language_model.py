@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
 from nacre.errors import LanguageModelError, NacreError, RerankingError
+from nacre.files import ThreadLock
 from nacre.model.fence import json_line
 from nacre.protocols import LanguageModel
 
@@ -66,7 +66,7 @@ class FunctionLanguageModel:
     def __init__(self, function: Callable[[str], str], identity: str) -> None:
         self.identity = identity
         self._function = function
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
 
     def complete(self, prompt: str, *, system: str = "", max_tokens: int = 512) -> str:  # noqa: ARG002
         with self._lock:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from nacre.files import ThreadLock
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import Json
@@ -450,7 +451,7 @@ class InMemoryBackend(InMemoryReader):
 
     def __init__(self) -> None:
         self._state = State()
-        self._writing = threading.RLock()
+        self._writing = ThreadLock(threading.RLock)
         super().__init__(lambda: self._state)
 
     def at(self, space: str, seq: int) -> InMemoryReader:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import platformdirs
 
 from nacre.errors import ModelUnavailable
+from nacre.files import ThreadLock
 from nacre.models.onnx_session import in_parallel, open_session, runs
 from nacre.protocols import Progress, Vectors
 
@@ -170,7 +170,7 @@ class MiniLM:
     def __init__(self, directory: Path | None = None, progress: Progress | None = None) -> None:
         self._directory = directory
         self._progress = progress
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._loaded: _LoadedModel | None = None
 
     @property

@@ -29,6 +29,7 @@ from nacre.errors import (
     StoreBusy,
     StoreDamaged,
     StoreFull,
+    StoreInUseAtFork,
     StoreReadOnly,
     StoreUnreachable,
     WeakKey,
@@ -338,18 +339,34 @@ class Connections:
                 connection.interrupt()
             self._idle.wait_for(lambda: not self._busy.keys() - {own}, seconds)
 
-    def disown(self) -> None:
+    def hold_for_fork(self, deadline: float) -> bool:
+        """Lets no thread begin a use before `release_after_fork`; True when other threads ended theirs in time."""
+        own = threading.get_ident()
+        self._idle.acquire()
+        return self._idle.wait_for(lambda: not self._busy.keys() - {own}, max(0.0, deadline - time.monotonic()))
+
+    def release_after_fork(self) -> None:
+        self._idle.release()
+
+    def disown(self, *, in_use: bool) -> None:
         """In a forked child: lets go of what the parent opened without a trace on the file.
 
         SQLite counts its locks a process, and a child inherits the counts but not the locks: beside an inherited
-        connection its own would be unprotected, and another process might tidy the file away under it.
+        connection its own would be unprotected, and another process might tidy the file away under it. What another
+        thread used at the fork cannot even be closed: that thread may hold locks inside SQLite for ever.
         """
+        own, depth = threading.get_ident(), self._busy[threading.get_ident()]
         inherited = list(self._open)
         self._lock, self._local, self._open = threading.Lock(), threading.local(), weakref.WeakSet()
+        self._idle, self._busy = threading.Condition(), Counter({own: depth} if depth else {})
         for connection in inherited:
-            let_go(connection)
+            if in_use or not let_go(connection):
+                _inherited_in_use.append(connection)
+                _unusable.add(self.path.absolute())
 
     def _connect(self) -> apsw.Connection:
+        if self.path.absolute() in _unusable:
+            raise StoreInUseAtFork(self.path)
         check_place(self.path)
         with translated(self.path):
             try:
@@ -483,26 +500,46 @@ def overtaken(connection: apsw.Connection) -> bool:
 
 _making = threading.Lock()
 _all: weakref.WeakSet[Connections] = weakref.WeakSet()
-_inherited_in_use: list[
-    apsw.Connection
-] = []  # a parent's, in use at the fork: to close them here could harm it, so they stay open
+# A parent's, in use at the fork. They stay open: to close them here could harm the parent.
+_inherited_in_use: list[apsw.Connection] = []
+_unusable: set[Path] = set()  # the files of those
+_held: list[Connections] = []  # during a fork
+_idle_at_fork = True
+FORK_SECONDS = 2.0  # that a fork waits for other threads to end what they are doing; they take milliseconds
 
 
-def let_go(connection: apsw.Connection) -> None:
+def let_go(connection: apsw.Connection) -> bool:
+    """Closes an inherited connection, unless it is inside a transaction."""
     with suppress(apsw.Error):
         if not connection.in_transaction:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             connection.close()
-            return
-    _inherited_in_use.append(connection)
+            return True
+    return False
 
 
-def disown_all() -> None:
+def before_fork() -> None:
+    """Waits until no other thread is inside SQLite, whose own locks would stay locked in the child for ever."""
+    global _idle_at_fork
+    deadline = time.monotonic() + FORK_SECONDS
+    _held[:] = _all
+    idle = [connections.hold_for_fork(deadline) for connections in _held]
+    _idle_at_fork = all(idle)
+
+
+def after_fork_in_parent() -> None:
+    for connections in _held:
+        connections.release_after_fork()
+    _held.clear()
+
+
+def after_fork_in_child() -> None:
     global _making
     _making = threading.Lock()  # another thread of the parent may have held it
-    for connections in list(_all):
-        connections.disown()
+    for connections in _held:
+        connections.disown(in_use=not _idle_at_fork)
+    _held.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=disown_all)
+    os.register_at_fork(before=before_fork, after_in_parent=after_fork_in_parent, after_in_child=after_fork_in_child)

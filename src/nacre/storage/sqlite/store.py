@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nacre.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
+from nacre.files import ThreadLock
 from nacre.model import Edge, Memory
 from nacre.protocols import EmbedderIdentity, Vectors
 from nacre.storage.sqlite import damage, journal
@@ -33,7 +33,7 @@ class SharedMirrors:
 
     def __init__(self) -> None:
         self._mirrors: Mirrors | None = None
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
 
     def get(self, space: int, *, shared: bool) -> Mirror:
         """Not `shared` inside a transaction: what may yet be rolled back must not be seen by others."""

@@ -209,6 +209,9 @@ class Transaction(Protocol):
 
     def get(self, space: str, id: str) -> Memory | None: ...
 
+    def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
+        """As `Reader.get_many`."""
+
     def put(self, memory: Memory, derived: Derived | None = None) -> None:
         """Inserts or replaces the record; its derived data stays when `derived` is None.
 

@@ -58,6 +58,10 @@ class RestrictedTransaction:
         memory = self._below.get(space, id) if space == self._access.space else None
         return memory if memory is not None and self._access.readable.admits(memory) else None
 
+    def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
+        memories = self._below.get_many(space, ids) if space == self._access.space else []
+        return [memory for memory in memories if self._access.readable.admits(memory)]
+
     def put(self, memory: Memory, derived: Derived | None = None) -> None:
         stood = self._below.get(memory.space, memory.id)
         for each in filter(None, (stood, memory)):

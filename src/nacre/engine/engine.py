@@ -321,11 +321,14 @@ def fitting(prepared: Preparations, before: Memory, after: Memory) -> Derived | 
 
 def insertions(memories: Sequence[Memory], derived: Sequence[Derived], transaction: Transaction) -> list[Change]:
     """Raises `InvalidInput` when an id is taken."""
-    seen: set[str] = set()
+    taken: set[tuple[str, str]] = set()
+    for space in {memory.space for memory in memories}:
+        ids = [memory.id for memory in memories if memory.space == space]
+        taken |= {(space, memory.id) for memory in transaction.get_many(space, ids)}
     for memory in memories:
-        if memory.id in seen or transaction.get(memory.space, memory.id) is not None:
+        if (memory.space, memory.id) in taken:
             raise InvalidInput(f"A memory {memory.id!r} exists already; edit it, or give another id.")
-        seen.add(memory.id)
+        taken.add((memory.space, memory.id))
     return [Change(None, memory, each) for memory, each in zip(memories, derived, strict=True)]
 
 

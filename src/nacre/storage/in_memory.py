@@ -119,6 +119,10 @@ class InMemoryTransaction:
         version = self._state.space(space).version(id)
         return None if version is None else version.memory
 
+    def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
+        memories = (self.get(space, id) for id in dict.fromkeys(ids))
+        return [memory for memory in memories if memory is not None]
+
     def put(self, memory: Memory, derived: Derived | None = None) -> None:
         space = self._state.spaces.setdefault(memory.space, Space())
         current = self._set_aside(memory.space, memory.id)

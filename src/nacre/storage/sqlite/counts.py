@@ -106,6 +106,10 @@ def rebuild(connection: apsw.Connection, memories: Iterable[tuple[int, Memory, f
         totals[space] += 1
         lengths[space] += length
     write(connection, counter, terms)
+    connection.execute(
+        "UPDATE space SET worded = (SELECT count(*) FROM content WHERE words IS NOT NULL AND number IN"
+        " (SELECT content FROM main.version WHERE version.space = space.number))"
+    )
     connection.executemany(
         "UPDATE space SET memories = ?, stems = ? WHERE number = ?",
         [(n, lengths[space], space) for space, n in totals.items()],

@@ -97,6 +97,11 @@ def leading(state: State, condition: Condition) -> tuple[str, list[SQLValue]] | 
         return leading_names(state, name, op, wanted)
     if name == "id" and op in ("eq", "in"):
         return f"SELECT key FROM memory WHERE space = ? AND id {AMONG}", [state.space, as_list(wanted)]
+    if name in RANGED and op in COMPARISONS and (name != "trust" or op in ("lt", "le")):
+        return (
+            f"SELECT key FROM version WHERE space = ? AND {name} {COMPARISONS[op]} ? AND {RANGED[name]}",
+            [state.space, wanted[0]],
+        )
     if op != "eq" or not isinstance(condition.value, str) or not condition.value:
         return None
     if name in ("type", "status"):
@@ -104,6 +109,13 @@ def leading(state: State, condition: Condition) -> tuple[str, list[SQLValue]] | 
     if name in ("session", "superseded_by"):  # indexed where they are set, which a bound value does not say
         return f"SELECT key FROM version WHERE space = ? AND {name} = ? AND {name} <> ''", [state.space, wanted[0]]
     return None
+
+
+# Fields whose ranges an index answers, with the condition of that index.
+RANGED = {
+    "importance": "1", "confidence": "1", "trust": "trust < 1", "occurred_at": "occurred_at IS NOT NULL",
+    "last_validated_at": "last_validated_at IS NOT NULL", "expires_at": "expires_at IS NOT NULL",
+}  # fmt: skip
 
 
 def leading_names(state: State, name: str, op: str, wanted: list[SQLValue]) -> tuple[str, list[SQLValue]]:

@@ -23,7 +23,7 @@ def examine(connection: apsw.Connection, path: Path, *, thorough: bool) -> Healt
     if not thorough:
         return health
     faults = tuple(damages(connection))
-    counters = () if faults else tuple(miscounted(connection, health.memories))
+    counters = () if faults else tuple(miscounted(connection))
     derived = (*word_damages(connection), *vector_damages(connection))
     return replace(health, problems=(*health.problems, *counters, *derived, *faults), damage=faults)
 
@@ -36,10 +36,10 @@ def counted(connection: apsw.Connection, path: Path) -> Health:
     left = connection.execute(f"SELECT 1 FROM meta WHERE key = '{LEFT_IN_LOG}'").fetchall()
     notes = (f"Note: {LEFT_IN_LOG_NOTE}",) if left else ()
     counts = {
-        "memories": number("SELECT count(*) FROM main.version NOT INDEXED WHERE seq_to IS NULL"),
-        "contents": number("SELECT count(*) FROM content WHERE words IS NOT NULL"),
+        "memories": number("SELECT sum(memories) FROM space"),
+        "contents": number("SELECT sum(worded) FROM space"),
         "words": number("SELECT count(*) FROM word_docsize"),
-        "chunks": number("SELECT count(*) FROM chunk WHERE embedded"),
+        "chunks": number("SELECT count(*) - (SELECT count(*) FROM chunk WHERE NOT embedded) FROM chunk"),
         "vectors": number("SELECT count(*) FROM vector"),
     }
     return Health(
@@ -61,14 +61,21 @@ def disagreements(counts: dict[str, int]) -> Iterator[str]:
         yield f"The vector index holds {counts['vectors']} of {counts['chunks']} pieces of text. {REINDEX}"
 
 
-def miscounted(connection: apsw.Connection, memories: int) -> Iterator[str]:
-    counted, total, expiring = only_row(
+def miscounted(connection: apsw.Connection) -> Iterator[str]:
+    counted, total, memories, expiring = only_row(
         connection,
         "SELECT coalesce(sum(memories), 0), (SELECT coalesce(sum(n), 0) FROM counter WHERE field = ''),"
+        " (SELECT count(*) FROM main.version NOT INDEXED WHERE seq_to IS NULL),"
         " (SELECT count(*) FROM main.version WHERE seq_to IS NULL AND expires_at IS NOT NULL) FROM space",
     )
     if not counted == memories == total + expiring:
         yield f"The counters say {counted} memories, and there are {memories}. {REINDEX}"
+    worded, contents = only_row(
+        connection,
+        "SELECT coalesce(sum(worded), 0), (SELECT count(*) FROM content WHERE words IS NOT NULL) FROM space",
+    )
+    if worded != contents:
+        yield f"The counters say {worded} texts with words, and there are {contents}. {REINDEX}"
 
 
 def damages(connection: apsw.Connection) -> Iterator[str]:

@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import apsw
 
@@ -35,6 +34,8 @@ CONDITIONS = {
     "after": "seq > ?",
     "upto": "seq <= ?",
 }
+# Said to the planner, which would rather walk the whole journal in the order asked for.
+BY_MEMORY = " INDEXED BY journal_memory"
 LAST_CHARACTER = "\U0010ffff"
 
 
@@ -67,11 +68,13 @@ def read(
         if wanted is not None:
             parts.append(part)
             values += [wanted, wanted + LAST_CHARACTER] if field == "batch" else [wanted]
-    rows: list[tuple[Any, ...]] = connection.execute(
-        f"SELECT {SELECTED_ENTRY} FROM journal WHERE {' AND '.join(parts)}"
+    index = BY_MEMORY if where.memory_id is not None else " INDEXED BY journal_batch" if where.batch else ""
+    rows = fetch(
+        connection,
+        f"SELECT {SELECTED_ENTRY} FROM journal{index} WHERE {' AND '.join(parts)}"
         f" ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT ?",
         (*values, -1 if limit is None else limit),
-    ).fetchall()
+    )
     versions = versions_of(connection, {number for row in rows for number in row[2:4] if number is not None})
     return [from_entry_row(row, name, versions) for row in rows]
 
@@ -164,8 +167,8 @@ def changes_since(connection: apsw.Connection, space: int, seq: int) -> list[str
 
 def scrub(connection: apsw.Connection, space: int, id: str) -> int:
     connection.execute(
-        "UPDATE journal SET old = NULL, new = NULL, before = NULL, after = NULL, why = ''"
-        " WHERE space = ? AND memory_id = ? AND kind = ?",
+        "UPDATE journal SET old = NULL, new = NULL, before = NULL, after = NULL, why = '' WHERE (space, seq) IN"
+        f" (SELECT space, seq FROM journal{BY_MEMORY} WHERE space = ? AND memory_id = ? AND kind = ?)",
         (space, id, MEMORY),
     )
     return connection.changes()

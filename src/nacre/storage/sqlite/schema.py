@@ -20,12 +20,14 @@ INSERT INTO meta VALUES ('vector_epoch', 0);
 
 -- A space, and what is counted of its present state. `seq` and `last_at` are of its last journal entry, `dropped` and
 -- `dropped_at` of the last one that was compacted away; `steady` until an entry is earlier than the one before it;
--- `latest` is the highest time of creation or change that a version ever had.
+-- `latest` is the highest time of creation or change that a version ever had; `worded` counts the contents with words, of
+-- all states.
 CREATE TABLE space(
     number INTEGER PRIMARY KEY AUTOINCREMENT, name NOT NULL UNIQUE,
     seq INTEGER NOT NULL DEFAULT 0, last_at REAL NOT NULL DEFAULT 0, steady INTEGER NOT NULL DEFAULT 1,
     dropped INTEGER NOT NULL DEFAULT 0, dropped_at REAL NOT NULL DEFAULT 0,
-    memories INTEGER NOT NULL DEFAULT 0, stems INTEGER NOT NULL DEFAULT 0, latest REAL NOT NULL DEFAULT 0
+    memories INTEGER NOT NULL DEFAULT 0, stems INTEGER NOT NULL DEFAULT 0, latest REAL NOT NULL DEFAULT 0,
+    worded INTEGER NOT NULL DEFAULT 0
 );
 
 -- Who a memory is, and its use. `gone` is 0 while it exists, else its own key: then its id may be given again.
@@ -63,6 +65,8 @@ CREATE INDEX version_status ON version(space, status);
 CREATE INDEX version_session ON version(space, session, position) WHERE session <> '';
 CREATE INDEX version_occurred ON version(space, occurred_at) WHERE occurred_at IS NOT NULL;
 CREATE INDEX version_expires ON version(space, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX version_trust ON version(space, trust) WHERE trust < 1;
+CREATE INDEX version_validated ON version(space, last_validated_at) WHERE last_validated_at IS NOT NULL;
 CREATE INDEX version_superseded ON version(space, superseded_by) WHERE superseded_by <> '';
 
 -- Names in the lists of a memory, and the stems of its tags and entities; `times` is how often one is in the list.
@@ -96,6 +100,7 @@ CREATE TABLE chunk(
 );
 CREATE INDEX chunk_content ON chunk(content);
 CREATE INDEX chunk_digest ON chunk(digest);
+CREATE INDEX chunk_waiting ON chunk(id) WHERE NOT embedded;
 
 -- One vector a row: a search reads the few hundred that it compares exactly, and nothing else.
 CREATE TABLE vector(

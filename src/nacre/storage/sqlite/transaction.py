@@ -78,6 +78,7 @@ class Space:
     memories: int
     stems: int
     latest: float
+    worded: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,7 @@ class SQLiteTransaction:
 
     def _space(self, name: str) -> Space | None:
         if name not in self._spaces:
-            sql = "SELECT number, seq, last_at, steady, memories, stems, latest FROM space WHERE name = ?"
+            sql = "SELECT number, seq, last_at, steady, memories, stems, latest, worded FROM space WHERE name = ?"
             row = self._connection.execute(sql, (name,)).fetchone()
             if row is None:
                 return None
@@ -195,7 +196,7 @@ class SQLiteTransaction:
         known = self._space(name)
         if known is None:
             self._connection.execute("INSERT INTO space(name) VALUES (?)", (name,))
-            known = self._spaces[name] = Space(self._connection.last_insert_rowid(), 0, 0.0, 1, 0, 0, 0.0)
+            known = self._spaces[name] = Space(self._connection.last_insert_rowid(), 0, 0.0, 1, 0, 0, 0.0, 0)
         return known
 
     def _number(self, space: str) -> int:
@@ -470,6 +471,7 @@ class SQLiteTransaction:
         stems = None if lines is None else words.packed(lines)
         self._add(INSERT_CONTENT, number, *rows.content_values(memory), stems, int(pending))
         if derived is not None and lines is not None:
+            space.worded += 1
             self._add(words.INSERT, *words.row(space.number, number, lines))
             self._put_chunks(space, number, derived)
         return number
@@ -486,7 +488,9 @@ class SQLiteTransaction:
         """Words and vectors of a text that stays; those that stay too are not written again."""
         lines = content_lines(derived.words)
         if lines != had.words:
-            if had.words is not None:
+            if had.words is None:
+                space.worded += 1
+            else:
                 self._add(words.DELETE, *words.row(space.number, content, had.words))
             self._add(words.INSERT, *words.row(space.number, content, lines))
             self._add(SET_WORDS, words.packed(lines), content)
@@ -550,8 +554,12 @@ class SQLiteTransaction:
         self._counter.clear()
         self._terms.clear()
         self._connection.executemany(
-            "UPDATE space SET seq = ?, last_at = ?, steady = ?, memories = ?, stems = ?, latest = ? WHERE number = ?",
-            [(s.seq, s.last_at, s.steady, s.memories, s.stems, s.latest, s.number) for s in self._spaces.values()],
+            "UPDATE space SET seq = ?, last_at = ?, steady = ?, memories = ?, stems = ?, latest = ?, worded = ?"
+            " WHERE number = ?",
+            [
+                (s.seq, s.last_at, s.steady, s.memories, s.stems, s.latest, s.worded, s.number)
+                for s in self._spaces.values()
+            ],
         )
 
     def _settle(self) -> None:
@@ -598,8 +606,10 @@ class SQLiteTransaction:
             " AND NOT EXISTS (SELECT 1 FROM main.version WHERE version.content = content.number)",
             (json.dumps(list(spaces)),),
         ).fetchall()
+        known = {space.number: space for space in self._spaces.values()}
         for number, stems in result:
             if stems is not None:
+                known[spaces[number]].worded -= 1
                 self._connection.execute(words.DELETE, words.row(spaces[number], number, words.unpacked(stems, 3)))
         gone = json.dumps([number for number, _ in result])
         chunks = self._connection.execute(
@@ -774,7 +784,7 @@ def as_matrix(made: Sequence[Vectors]) -> Vectors:
 def replaced_by(connection: apsw.Connection, state: State, id: str) -> list[Memory]:
     result = connection.execute(
         f"SELECT {SELECTED} FROM {rows.RECORDS} WHERE version.space = ? AND version.superseded_by = ?"
-        f" AND version.superseded_by <> '' AND {state.of('version')} ORDER BY version.created_at, version.key",
+        f" AND version.superseded_by <> '' AND {state.of('version')} ORDER BY +version.created_at, version.key",
         (state.space, id),
     ).fetchall()
     return [from_row(row) for row in result]

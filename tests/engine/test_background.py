@@ -117,3 +117,17 @@ def test_a_store_that_closes_during_a_long_step_is_closed_by_that_step(
 def test_only_one_step_is_under_way_at_a_time(pending: MemoryStore) -> None:
     pending.recall("memory")
     assert len([thread for thread in threading.enumerate() if thread.name == "nacre-catch-up"]) == 1
+
+
+@pytest.fixture
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "STEP", 1)
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_a_call_beside_a_step_lets_another_step_follow(pending: MemoryStore, held: threading.Event) -> None:
+    for _ in range(3):
+        pending.recall("memory")
+    held.set()
+    assert waits_for(lambda: not [each for each in threading.enumerate() if each.name == "nacre-catch-up"])
+    assert pending.stats().waiting_for_model == 3

@@ -23,15 +23,17 @@ class BackgroundCatchUp:
         self._engine = engine
         self._lock = ThreadLock()
         self._thread: threading.Thread | None = None
+        self._again = False
         self._closed = False
 
     def start(self) -> None:
-        """Begins a step and returns at once, unless nothing waits, the model is not loaded or a step is under way."""
+        """Begins a step and returns at once, unless nothing waits or the model is not loaded; beside a step that is
+        under way, lets another one follow."""
         if not self._engine.embedder.ready:
             return
         with self._lock, suppress(NacreError):
-            under_way = self._thread is not None and self._thread.is_alive()
-            if not under_way and not self._closed and self._engine.store.pending(1):
+            self._again = self._thread is not None and self._thread.is_alive()
+            if not self._again and not self._closed and self._engine.store.pending(1):
                 self._thread = threading.Thread(target=self._step, name="nacre-catch-up", daemon=True)
                 self._thread.start()
 
@@ -47,12 +49,16 @@ class BackgroundCatchUp:
         self._engine.store.close()
 
     def _step(self) -> None:
-        try:
-            catch_up(self._engine, STEP)
-        except NacreError as error:
-            log.debug("Waiting memories were not embedded: %s", error)
-        with self._lock:
-            self._thread = None
-            closed = self._closed
+        going_on = True
+        while going_on:
+            try:
+                catch_up(self._engine, STEP)
+            except NacreError as error:
+                log.debug("Waiting memories were not embedded: %s", error)
+            with self._lock:
+                closed, going_on = self._closed, self._again and not self._closed
+                self._again = False
+                if not going_on:
+                    self._thread = None
         if closed:
             self._engine.store.close()

@@ -95,12 +95,11 @@ def peak_rss_mb() -> float | None:
 
 def rows(report: Report) -> list[Row]:
     """Each ranker over all questions, then the default over those of each category."""
-    overall = [Row(name, "all", report["n"], numbers(summary)) for name, summary in report["metrics"].items()]
+    overall = [
+        Row(name, "all", report["n"], {key: value for key, value in summary.items() if not isinstance(value, dict)})
+        for name, summary in report["metrics"].items()
+    ]
     parts = report["metrics"].get(DEFAULT, {}).get("by_category", {})
     if not isinstance(parts, dict):
         return overall
     return [*overall, *(Row(DEFAULT, name, int(scores["n"]), scores) for name, scores in parts.items())]
-
-
-def numbers(summary: Summary) -> Scores:
-    return {name: value for name, value in summary.items() if not isinstance(value, dict)}

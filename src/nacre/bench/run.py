@@ -8,18 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from nacre.bench.datasets import (
-    Corpus,
-    Question,
-    Suite,
-    Turn,
-    Unit,
-    by_session,
-    load_beam,
-    load_locomo,
-    load_longmemeval,
-)
-from nacre.bench.rankers import DEFAULT, DEPTH, RANKERS, Answer, Ranker, Stored
+from nacre.bench.datasets import Corpus, Suite, Turn, Unit, by_session, load_beam, load_locomo, load_longmemeval
+from nacre.bench.rankers import DEFAULT, DEPTH, RANKERS, Ranker, Stored
 from nacre.bench.report import Asked, Report, report
 from nacre.errors import InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
@@ -226,11 +216,7 @@ def measure(
         stored = Stored(corpus, store, unit)
         store.recall(WARM_UP, DEPTH, touch=False)  # loads the vectors of the store before anything is timed
         for question in corpus.questions:
-            yield Asked(number, question, answers(stored, question, rankers))
+            # Only the default gets questions without an answer, because only it reports a relevance.
+            asked = rankers if question.gold else {DEFAULT: rankers[DEFAULT]}
+            yield Asked(number, question, {name: rank(stored, question) for name, rank in asked.items()})
             steps.asked()
-
-
-def answers(stored: Stored, question: Question, rankers: Mapping[str, Ranker]) -> dict[str, Answer]:
-    """Only the default gets questions without an answer, because only it reports a relevance."""
-    asked = rankers if question.gold else {DEFAULT: rankers[DEFAULT]}
-    return {name: rank(stored, question) for name, rank in asked.items()}

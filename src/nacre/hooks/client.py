@@ -159,13 +159,12 @@ def answer_in_process(request: Request, until: float) -> str:
 
 
 def spaces_in(settings: Settings) -> list[str]:
+    from contextlib import closing
+
     from nacre.factory import open_backend
 
-    store = open_backend(settings.store, settings)
-    try:
+    with closing(open_backend(settings.store, settings)) as store:
         return list(store.spaces())
-    finally:
-        store.close()
 
 
 STATUS_SECONDS = 10.0  # the longest wait for a helper on a busy machine
@@ -194,23 +193,18 @@ def hook_status(flags: Mapping[str, str], folder: Path | None = None) -> HookSta
     file = store_path(settings.store)
     helper = helper_at(file, "status")
     pid = helper.get("pid")
-    space, transcripts = space_and_transcripts(request, file)
+    space, transcripts = request.space(lambda: spaces_in(settings) if file.exists() else ()), {}
+    if file.exists():
+        from nacre.hooks.capture import read_positions
+        from nacre.memory_store import MemoryStore
+
+        with MemoryStore(settings=replace(settings, space=space)) as store:
+            transcripts = read_positions(store)
     return HookStatus(
         str(file), space, settings.hook_capture, settings.hook_inject, settings.hook_budget,
         settings.hook_min_relevance, pid if isinstance(pid, int) else None, bool(helper.get("ready")),
         str(log_file()), transcripts,
     )  # fmt: skip
-
-
-def space_and_transcripts(request: Request, file: Path) -> tuple[str, Mapping[str, ReadPosition]]:
-    if not file.exists():
-        return request.space(tuple), {}
-    from nacre.hooks.capture import read_positions
-    from nacre.memory_store import MemoryStore
-
-    space = request.space(lambda: spaces_in(request.settings()))
-    with MemoryStore(settings=replace(request.settings(), space=space)) as store:
-        return space, read_positions(store)
 
 
 def end_helper(flags: Mapping[str, str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -36,6 +36,9 @@ from nacre.mcp.store_provider import StoreProvider
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
+
+if TYPE_CHECKING:
+    pass
 
 BUDGET = 800
 START, END = "start_session", "end_session"
@@ -75,14 +78,13 @@ class Prompts:
                 return user_message(END_TEXT.format(about=arguments.get("about", "")).strip())
             if params.name != START:
                 raise UnknownName("prompt", params.name, (START, END))
-            task = arguments.get("task", "")
-            known = await anyio.to_thread.run_sync(partial(self._known, task, client_of(context)), limiter=workers())
+            task, store = arguments.get("task", ""), partial(self._provider.store, client_of(context))
+            packed = await anyio.to_thread.run_sync(
+                lambda: store().recall_pack(task, token_budget=BUDGET, fence=True), limiter=workers()
+            )
         except NacreError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from error
-        return user_message(START_TEXT.format(task=task, known=known or NOTHING_YET))
-
-    def _known(self, task: str, client: str) -> str:
-        return self._provider.store(client).recall_pack(task, token_budget=BUDGET, fence=True).text
+        return user_message(START_TEXT.format(task=task, known=packed.text or NOTHING_YET))
 
 
 def user_message(text: str) -> GetPromptResult:
@@ -128,27 +130,18 @@ class Resources:
         return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type=kind)])
 
     def _read(self, uri: str, client: str) -> tuple[str, str]:
+        """The type of the content, and the content."""
         one = MEMORY.match(uri)
-        if one is None and uri not in READERS:
+        if one is None and uri not in (RECENT, STATS):
             raise MemoryNotFound(uri, self._provider.settings.space)
         store = self._provider.store(client)
-        return memory(store, unquote(one[1])) if one is not None else READERS[uri](store)
+        if one is not None:
+            (stored,) = store.get_many([store.resolve_id(unquote(one[1]))])
+            return JSON, as_json(brief_record(store.clean(stored)))
+        if uri == RECENT:
+            return PLAIN, recent(store)
+        return JSON, as_json(asdict(store.stats()))
 
 
-def memory(store: MemoryStore, prefix: str) -> tuple[str, str]:
-    id = store.resolve_id(prefix)
-    (stored,) = store.get_many([id])
-    return JSON, as_json(brief_record(store.clean(stored)))
-
-
-def recent(store: MemoryStore) -> tuple[str, str]:
-    return PLAIN, listing(map(store.clean, store.list_recent(NEWEST)), EMPTY)
-
-
-def stats(store: MemoryStore) -> tuple[str, str]:
-    from dataclasses import asdict
-
-    return JSON, as_json(asdict(store.stats()))
-
-
-READERS: dict[str, Callable[[MemoryStore], tuple[str, str]]] = {RECENT: recent, STATS: stats}
+def recent(store: MemoryStore) -> str:
+    return listing(map(store.clean, store.list_recent(NEWEST)), EMPTY)

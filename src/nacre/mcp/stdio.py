@@ -25,7 +25,8 @@ GRACE_SECONDS = 0.5  # for closing the store, once every request is answered
 def serve_stdio(server: Server[Any], provider: StoreProvider, parent: int) -> NoReturn:
     """`parent` is the process that started this one, read early: it may be gone by now."""
     pending = PendingRequests()
-    watch_client(parent, pending)
+    # In its own thread: it must see the end even while the loop is busy or a sibling process holds the pipe open.
+    threading.Thread(target=wait_for_end, args=(private_copy(0), parent, pending), daemon=True).start()
     try:
         anyio.run(serve, server, pending)
     except* OSError as gone:
@@ -40,12 +41,6 @@ def serve_stdio(server: Server[Any], provider: StoreProvider, parent: int) -> No
 async def serve(server: Server[Any], pending: PendingRequests | None = None) -> None:
     async with stdio_streams(pending or PendingRequests()) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
-
-
-def watch_client(parent: int, pending: PendingRequests) -> None:
-    """In its own thread: it must see the end even while the loop is busy or a sibling process holds the pipe open."""
-    watching = threading.Thread(target=wait_for_end, args=(private_copy(0), parent, pending), daemon=True)
-    watching.start()
 
 
 def private_copy(descriptor: int) -> int | None:

@@ -125,10 +125,11 @@ def list_tools(profile: str, form: Form) -> None:
         Column("about", lambda cost: cost.about, wide=True, wraps=True),
     ]
     print_table(costs_of[profile], columns, {"profile": profile, "tools": tools, "totals": totals}, form)
-    for name, costs_listed in costs_of.items() if form not in DATA else ():
-        shapes = sum(each.schema for each in costs_listed)
-        many = f"{len(costs_listed)} tools, about {totals[name]:,} tokens"
-        say(f"{name}: {many}, {shapes:,} of them for the shapes of results")
+    if form in DATA:
+        return
+    for name, listed in costs_of.items():
+        tokens, results = totals[name], sum(each.schema for each in listed)
+        say(f"{name}: {len(listed)} tools, about {tokens:,} tokens, {results:,} of them for the shapes of results")
 
 
 @click.group("hook")

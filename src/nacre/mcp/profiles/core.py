@@ -34,7 +34,7 @@ from nacre.mcp.tool import (
 )
 from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
-from nacre.model.memory import Json, Memory
+from nacre.model.memory import Json
 from nacre.model.review import ReviewItem
 
 INSTRUCTIONS = (
@@ -131,7 +131,8 @@ def review(
     items = [cleaned(session, each) for each in session.store.review(limit=bounded("limit", limit))]
     # The reason quotes the memories, so it is inside the fence with them.
     lines = [f"- {escaped(each.id)} ({each.kind}; {', '.join(each.decisions)}) {escaped(each.why)}" for each in items]
-    rendered = [line(memory) for each in items for memory in memories_of(each)]
+    pairs = ((each.conflict.a, each.conflict.b) if each.conflict else (each.memory,) for each in items)
+    rendered = [line(memory) for pair in pairs for memory in pair if memory is not None]
     text = fenced([*lines, *rendered]) if items else "Nothing waits for a decision."
     return Answer({"items": [review_record(each) for each in items]}, text)
 
@@ -139,12 +140,6 @@ def review(
 def cleaned(session: ToolSession, item: ReviewItem) -> ReviewItem:
     memory = None if item.memory is None else session.store.clean(item.memory)
     return replace(item, memory=memory, conflict=None if item.conflict is None else session.clean(item.conflict))
-
-
-def memories_of(item: ReviewItem) -> list[Memory]:
-    if item.conflict is not None:
-        return [item.conflict.a, item.conflict.b]
-    return [] if item.memory is None else [item.memory]
 
 
 def history(

@@ -113,10 +113,6 @@ def enveloped(answer: Answer[Any], data: Json) -> dict[str, Json]:
     return {**answer.to_dict(), "data": data}
 
 
-def refusing(sentence: str) -> dict[str, Json]:
-    return {"success": False, "data": None, "warnings": [sentence], "suggestions": {}}
-
-
 ENVELOPE = record(success=BOOLEAN, data=ANYTHING, warnings=TEXTS, suggestions=RECORD)
 TOOLS = (
     Tool("learn", learn, "Store a lesson: one insight that a later reader can act on.", ENVELOPE, "writes"),
@@ -131,4 +127,7 @@ TOOLS = (
     Tool("sources", sources, "The kinds of evidence that lessons name.", ENVELOPE),
     Tool("contexts", contexts, "The contexts in use.", ENVELOPE),
 )  # fmt: skip
-PROFILE = Profile("lessons", TOOLS, INSTRUCTIONS, refusing)
+PROFILE = Profile(
+    "lessons", TOOLS, INSTRUCTIONS,
+    lambda sentence: {"success": False, "data": None, "warnings": [sentence], "suggestions": {}},
+)  # fmt: skip

@@ -390,7 +390,8 @@ class Backend(Reader, Protocol):
         """The ids of the memories that have a journal entry after this one, in the order of their last one."""
 
     def touch(self, space: str, ids: Sequence[str], at: float) -> None:
-        """Records a use. Not an operation: it is not journaled, and is lost when the store is busy or read-only."""
+        """Records a use, without waiting for a writer. Not an operation: it is not journaled, may be recorded later,
+        and is lost when the store is read-only."""
 
     def walked(self, space: str, edges: Sequence[Edge]) -> None:
         """Counts a walk along each link. Like `touch`, this is not an operation."""

@@ -423,6 +423,17 @@ def test_an_undo_does_not_bring_back_a_link_to_a_memory_that_was_purged(filled: 
     assert filled.get_many(["a"])[0].links == ()
 
 
+def test_an_undo_brings_back_a_link_to_a_memory_from_which_only_a_purge_took_a_link(filled: MemoryStore) -> None:
+    filled.link("new", "b", "refines")
+    filled.link("a", "new", "refines")
+    filled.unlink("a", "new")
+    unlinked = filled.journal()[0]
+    filled.purge("b")
+    assert filled.journal("new")[0].operation.name == "purge"
+    filled.undo(unlinked)
+    assert ("new", "refines") in [(link.to, link.rel) for link in filled.get_many(["a"])[0].links]
+
+
 @pytest.fixture
 def many(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
     """Ten memories of one operation, which takes four parts to undo."""

@@ -13,13 +13,14 @@ from nacre.hooks.request import Request
 from nacre.models.background import BackgroundEmbedder
 from nacre.models.embedders import Hashing
 from nacre.protocols import Vectors
+from tests.hooks.hook_client import eventually
 
 PORT = "The staging database listens on port 5433 of the host heron."
 QUESTION = "Which port does the staging database listen on?"
 
 
 class Slow(Hashing):
-    """Takes until it is let go; whoever asked it in vain is told."""
+    """Loads only after `let_go` is set."""
 
     def __init__(self) -> None:
         self.let_go = threading.Event()
@@ -51,7 +52,7 @@ def test_a_memory_is_stored_and_found_by_its_words_until_the_model_is_there() ->
         assert loading is not None
         loading.join()
         store.recall("anything at all")
-        assert store.stats().waiting_for_model == 0
+        assert eventually(lambda: store.stats().waiting_for_model == 0)
 
 
 @pytest.mark.parametrize("prompt", ["Which port should the ship sail to?", "the port listens"])

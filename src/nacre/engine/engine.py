@@ -189,7 +189,8 @@ class Engine:
         if not entries:
             return []
         at = max(self.clock(), *(transaction.last_at(space) for space in {entry.space for entry in entries}))
-        dated = [replace(entry, operation=replace(entry.operation, at=at)) for entry in entries]
+        operation = replace(entries[0].operation, at=at)
+        dated = [replace(entry, operation=operation) for entry in entries]
         transaction.append(dated)
         if self.records and entries[0].operation.batch not in self.written:
             self.written.append(entries[0].operation.batch)

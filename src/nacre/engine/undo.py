@@ -82,17 +82,22 @@ def undo_exactly(engine: Engine, space: str, batches: Sequence[str], why: str) -
 def undo_part(
     engine: Engine, operation: Operation, entries: Sequence[JournalEntry], batches: Sequence[str]
 ) -> list[JournalEntry]:
-    def stored(space: str, id: str) -> Memory | None:
-        return next(iter(engine.store.get_many(space, [id])), None)
-
-    targets = Reversal(entries, batches, engine.store, stored).memories()
+    targets = Reversal(entries, batches, engine.store, stored(engine.store, entries)).memories()
     prepared = engine.prepare([(current, after) for current, after in targets.values() if after is not None])
     derived = {id: each.derived for id, each in prepared.items()}
 
     def plan(transaction: Transaction) -> list[AnyChange]:
-        return Reversal(entries, batches, engine.store, transaction.get).changes(transaction, derived)
+        # Read at once, while nobody else writes.
+        return Reversal(entries, batches, engine.store, stored(engine.store, entries)).changes(transaction, derived)
 
     return engine.commit_part(operation, plan)
+
+
+def stored(store: Backend, entries: Sequence[JournalEntry]) -> Callable[[str, str], Memory | None]:
+    """Finds the memories of these entries as they are now."""
+    ids = list(dict.fromkeys(entry.memory_id for entry in entries if entry.kind == MEMORY))
+    current = {memory.id: memory for memory in store.get_many(entries[0].space, ids)}
+    return lambda _, id: current.get(id)
 
 
 def parts(store: Backend, space: str, batches: Sequence[str]) -> Iterator[list[JournalEntry]]:
@@ -119,9 +124,11 @@ def check_all(store: Backend, space: str, batches: Sequence[str]) -> None:
     checked: set[int] = set()
     for entries in parts(store, space, batches):
         last = {entry.memory_id: entry for entry in reversed(entries) if hash(entry.memory_id) not in checked}
+        if not last:
+            continue
         checked.update(map(hash, last))
-        current = {memory.id: memory for memory in store.get_many(space, list(last))}
-        reversal = Reversal(list(last.values())[::-1], batches, store, lambda _, id, current=current: current.get(id))  # type: ignore[misc]
+        newest = list(last.values())[::-1]
+        reversal = Reversal(newest, batches, store, stored(store, newest))
         reversal.memories()
         reversal.refuse_dangling_links()
 
@@ -357,10 +364,9 @@ class Reversal:
         return replace(after, links=tuple(link for link in after.links if link.to not in gone)) if gone else after
 
     def _was_purged(self, space: str, id: str) -> bool:
-        if self.get(space, id) is not None:
-            return False
+        """A purge also has entries, with their fields, of the memories that it took links from."""
         last = self.store.journal(space, JournalFilter(memory_id=id), limit=1)
-        return bool(last) and last[0].operation.name == PURGE
+        return any(e.operation.name == PURGE and e.before is None and e.after is None for e in last)
 
     def memories(self) -> dict[str, tuple[Memory | None, Memory | None]]:
         """Each memory as it is, and as it would be after the undo; None where it does not exist."""

@@ -125,3 +125,25 @@ def test_what_another_space_holds_changes_neither_rank_nor_score(tmp_path: Path)
         other = store.in_space("other")
         other.remember_many([f"red kettle number {i}" for i in range(60)])
         assert [(hit.memory.id, hit.score, hit.relevance) for hit in store.recall("red kettle")] == before
+
+
+def test_uses_while_somebody_writes_are_counted_with_the_next_use_or_write(tmp_path: Path) -> None:
+    with (
+        MemoryStore(tmp_path / "s.db", embedder="hashing") as reader,
+        MemoryStore(tmp_path / "s.db", embedder="hashing") as writer,
+    ):
+        memory = writer.remember("The kettle is blue")
+        other = writer.remember("Tom likes tea")
+        writer.link(memory.id, other.id)
+        with writer._store.transaction():
+            for _ in range(2):
+                assert reader.recall("kettle", k=1)[0].memory.id == memory.id
+            assert len(reader.neighbors(memory.id)) == 1
+        assert [each.access_count for each in reader.get_many([memory.id])] == [0]
+        reader.pin(other.id)
+        assert [each.access_count for each in reader.get_many([memory.id])] == [2]
+        assert [edge.walks for edge in reader.edges()] == [1]
+        with writer._store.transaction():
+            reader.recall("kettle", k=1)
+        reader.recall("kettle", k=1)
+        assert [each.access_count for each in reader.get_many([memory.id])] == [4]

@@ -96,6 +96,20 @@ def packed(file: apsw.Connection) -> list[int]:
     return [int(count) for (count,) in file.execute("SELECT count FROM signs ORDER BY last")]
 
 
+def signs_agree(file: apsw.Connection) -> bool:
+    """Whether all packed signs are those of the vectors, relative to the centre."""
+    known = vectors.centre_of(file, SPACE)
+    assert known is not None
+    last = 0
+    blocks: list[Any] = file.execute("SELECT last, bits FROM signs ORDER BY last").fetchall()
+    for end, bits in blocks:
+        halves = vectors.read_rows(file, SPACE, WIDTH, after=last, upto=end)[2]
+        if vectors.signs(halves, known.mean).tobytes() != bits:
+            return False
+        last = end
+    return True
+
+
 class GrowingMidway(Index):
     """Appends a row at the very moment that a search has looked at the size: the worst that a thread can do."""
 
@@ -202,6 +216,7 @@ def test_signs_are_taken_anew_when_the_mean_has_moved(file: apsw.Connection) -> 
     assert float(np.abs(second.centre.mean - stored.mean(axis=0)).max()) < 0.1
     assert share_found(file, second, stored, after[::50]) > 0.97
     assert sum(packed(file)) > 1_700
+    assert signs_agree(file), "none is left that is relative to the former mean"
 
 
 @pytest.mark.usefixtures("small")
@@ -267,6 +282,22 @@ def test_a_reader_reads_only_what_changed_since(file: apsw.Connection) -> None:
     assert index.size == 710
     assert 3 not in index.nearest(file, stored[2], 10)[0]
     assert index.nearest(file, stored[705], 1)[0].tolist() == [706]
+
+
+def test_a_reader_that_holds_the_vectors_themselves_forgets_a_removed_one(file: apsw.Connection) -> None:
+    write(file, rows(1, 5))
+    reader = Mirror(SPACE)
+    assert len(reader.current(file, 8).nearest(file, rows(1, 1)[0], 9)[0]) == 5
+    with file:
+        vectors.remove(file, SPACE, [2])
+    assert sorted(reader.current(file, 8).nearest(file, rows(1, 1)[0], 9)[0]) == [1, 3, 4, 5]
+
+
+def test_an_owner_written_during_a_search_is_not_looked_at(file: apsw.Connection) -> None:
+    index = Index(8)
+    index.append(np.arange(10), np.full(10, 7), rows(1, 10).astype(np.float16))
+    index.cosines(file, rows(1, 1)[0], np.array([7]))  # lists the rows of each owner
+    assert index._rows_of(np.array([7]), 4).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.usefixtures("small")
@@ -437,9 +468,10 @@ def test_mirrors_are_let_go_when_they_hold_too_much_but_never_the_one_in_use(
 def test_a_forked_child_has_mirrors_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     mirrors = Mirrors()
     parents = mirrors.of("here")
-    mirrors._lock.acquire()
+    held = mirrors._lock
     monkeypatch.setattr(os, "getpid", lambda: -1)
     assert mirrors.of("here") is not parents
+    assert mirrors._lock is not held
 
 
 FILE_SPACE = "default"

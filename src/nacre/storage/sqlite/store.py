@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import apsw
 
 from nacre.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from nacre.files import ThreadLock
@@ -17,7 +20,7 @@ from nacre.storage.sqlite import damage, journal
 from nacre.storage.sqlite.connection import Connections, Key, in_passing
 from nacre.storage.sqlite.filters import AMONG
 from nacre.storage.sqlite.reader import SQLiteReader, without_damaged
-from nacre.storage.sqlite.rows import RECORDS, SELECTED, from_row, stored_embedder
+from nacre.storage.sqlite.rows import RECORDS, SELECTED, SQLValue, from_row, stored_embedder
 from nacre.storage.sqlite.transaction import SQLiteTransaction
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("nacre")
 
-LOST_IN_PASSING = (StoreBusy, StoreDamaged, StoreFull, StoreReadOnly)
+MOST_USES = 1_000  # that wait until they can be counted; beyond that the oldest are lost
 
 
 class SharedMirrors:
@@ -49,6 +52,7 @@ class SharedMirrors:
 class SQLiteBackend(SQLiteReader):
     def __init__(self, path: Path, key: Key | None = None) -> None:
         super().__init__(Connections(path, key), SharedMirrors(), set())
+        self._uses: deque[tuple[str, tuple[SQLValue, ...]]] = deque(maxlen=MOST_USES)
         self._connections.note_left_in_log()  # also, a store that cannot be opened says so now, not at its first use
 
     def at(self, space: str, seq: int) -> SQLiteReader:  # noqa: ARG002
@@ -73,6 +77,9 @@ class SQLiteBackend(SQLiteReader):
                     connection.execute("ROLLBACK")
                 raise
             self._connections.after_commit(connection, scrubbed=transaction.scrubbed)
+            if self._uses:
+                with suppress(apsw.Error), in_passing(connection):
+                    self._write_uses(connection)
 
     @without_damaged
     def changes_since(self, space: str, seq: int) -> list[str]:
@@ -80,28 +87,41 @@ class SQLiteBackend(SQLiteReader):
             return journal.changes_since(connection, state.space, seq)
 
     def touch(self, space: str, ids: Sequence[str], at: float) -> None:
-        try:
-            with self._connected() as connection, in_passing(connection):
-                connection.execute(
-                    "UPDATE main.memory SET last_accessed = max(last_accessed, ?), access_count = access_count + 1"
-                    f" WHERE space = (SELECT number FROM space WHERE name = ?) AND id {AMONG} AND gone = 0",
-                    (at, space, json.dumps(list(ids))),
-                )
-        except LOST_IN_PASSING:
-            return
+        sql = (
+            "UPDATE main.memory SET last_accessed = max(last_accessed, ?), access_count = access_count + 1"
+            f" WHERE space = (SELECT number FROM space WHERE name = ?) AND id {AMONG} AND gone = 0"
+        )
+        self._count(sql, (at, space, json.dumps(list(ids))))
 
     def walked(self, space: str, edges: Sequence[Edge]) -> None:
+        sql = (
+            "UPDATE link SET walks = walks + 1 WHERE seq_to IS NULL AND (space, target, rel, key) IN ("
+            " SELECT memory.space, pair.value ->> 1, pair.value ->> 2, memory.key FROM json_each(?) AS pair"
+            " CROSS JOIN memory ON memory.space = (SELECT number FROM space WHERE name = ?)"
+            " AND memory.id = pair.value ->> 0 AND memory.gone = 0)"
+        )
+        self._count(sql, (json.dumps([edge[:3] for edge in edges]), space))
+
+    def _count(self, sql: str, values: tuple[SQLValue, ...]) -> None:
+        """At once where nobody else writes: a reader does not wait for a writer. Else with the next use or write."""
+        self._uses.append((sql, values))
         try:
             with self._connected() as connection, in_passing(connection):
-                connection.execute(
-                    "UPDATE link SET walks = walks + 1 WHERE seq_to IS NULL AND (space, target, rel, key) IN ("
-                    " SELECT memory.space, pair.value ->> 1, pair.value ->> 2, memory.key FROM json_each(?) AS pair"
-                    " CROSS JOIN memory ON memory.space = (SELECT number FROM space WHERE name = ?)"
-                    " AND memory.id = pair.value ->> 0 AND memory.gone = 0)",
-                    (json.dumps([edge[:3] for edge in edges]), space),
-                )
-        except LOST_IN_PASSING:
+                self._write_uses(connection)
+        except StoreBusy:
             return
+        except (StoreDamaged, StoreFull, StoreReadOnly):
+            self._uses.clear()
+
+    def _write_uses(self, connection: apsw.Connection) -> None:
+        while self._uses:
+            with suppress(IndexError):  # another thread took the last one
+                use = self._uses.popleft()
+                try:
+                    connection.execute(*use)
+                except apsw.BusyError:
+                    self._uses.appendleft(use)
+                    raise
 
     @without_damaged
     def vectors_for(self, digests: Sequence[bytes]) -> dict[bytes, Vectors]:

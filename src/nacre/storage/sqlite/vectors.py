@@ -49,13 +49,13 @@ LEAST_KEPT = 0.9
 GROWTH = 2  # checked again when there are so many times as many
 # How far the mean may move, as a share of the variance, before signs are taken anew; at a tenth they are still even.
 DRIFT = 0.1
-BLOCK = 256  # vectors to a row of `signs`: 16 KB, and a purge writes one row anew
+BLOCK = 512  # vectors to a row of `signs`: 32 KB, of which a purge writes one anew; smaller ones are read more slowly
 PACKED_AT_ONCE = 16_384  # by one write, so that no writer waits long: 50 ms
 SLAB = 16_384  # rows that are compared at once; more do not fit into the processor's cache
 REMOVALS_LOGGED = 20_000  # past this, readers load afresh rather than replay the removals
 MIRRORED_BYTES = 256_000_000  # of all spaces in memory; a million signs take 65 MB
 MIRRORED_SPACES = 100
-BLOCKS_READ_AT_ONCE = 256  # 4 MB
+BLOCKS_READ_AT_ONCE = 128  # 4 MB
 WORD_BITS = 64
 HALF_BYTES = 2
 NO_END = 2**63 - 1

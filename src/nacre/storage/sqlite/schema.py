@@ -20,8 +20,8 @@ INSERT INTO meta VALUES ('vector_epoch', 0);
 
 -- A space, and what is counted of its present state. `seq` and `last_at` are of its last journal entry, `dropped` and
 -- `dropped_at` of the last one that was compacted away; `steady` until an entry is earlier than the one before it;
--- `latest` is the highest time of creation or change that a version ever had; `worded` counts the contents with words, of
--- all states.
+-- `latest` is the highest time of creation or change that a version ever had; `worded` counts the contents with words,
+-- of all states.
 CREATE TABLE space(
     number INTEGER PRIMARY KEY AUTOINCREMENT, name NOT NULL UNIQUE,
     seq INTEGER NOT NULL DEFAULT 0, last_at REAL NOT NULL DEFAULT 0, steady INTEGER NOT NULL DEFAULT 1,

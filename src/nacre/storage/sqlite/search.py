@@ -42,6 +42,7 @@ class SQLiteIndex:
         self._mirror = mirror
         self._size = size  # how many memories the space has at present, and how many stems they have
         self._signs: Index | None = None
+        self._cosines: dict[int, float] = {}  # of the only vector that it is asked about
 
     def measure(self, where: Filter) -> tuple[int, int]:
         if where.conditions:
@@ -157,16 +158,31 @@ class SQLiteIndex:
 
     def nearest(self, vector: Vectors, limit: int, only: Keys | None = None) -> Keys:
         index = self._index(vector)
-        tried = max(limit, 0)
+        past = self._state.seq is not None and only is None
+        tried = limit * WIDENING if past else limit
         while True:
-            _, owners, _ = index.nearest(self._connection, vector, tried, only)
-            first = np.sort(np.unique(owners, return_index=True)[1])[: max(limit, 0)]
-            if len(first) >= limit or len(owners) < tried:
-                return owners[first]
+            _, owners, cosines = index.nearest(self._connection, vector, tried, only)
+            first = np.sort(np.unique(owners, return_index=True)[1])
+            keys = owners[first]
+            self._cosines |= zip(keys.tolist(), cosines[first].tolist(), strict=True)
+            if past:  # what came later may be nearer than all that the state has
+                keys = keys[np.isin(keys, self._in_state(keys))]
+            if len(keys) >= limit or len(owners) < tried:
+                return keys[: max(limit, 0)]
             tried *= WIDENING  # a few long memories filled the places with their many chunks
 
+    def _in_state(self, keys: Keys) -> Keys:
+        made = clause(self._state, ALL, by=BY_CONTENT)
+        sql = f"SELECT version.content FROM {made.joined()} WHERE {made.sql}"
+        rows = fetch(self._connection, sql, (json.dumps(keys.tolist()), *made.values))
+        return np.array([key for (key,) in rows], np.int64)
+
     def cosines(self, vector: Vectors, keys: Keys) -> Vectors:
-        return self._index(vector).cosines(self._connection, vector, keys)
+        unknown = np.array([key for key in keys.tolist() if key not in self._cosines], np.int64)
+        if len(unknown):
+            read = self._index(vector).cosines(self._connection, vector, unknown)
+            self._cosines |= zip(unknown.tolist(), read.tolist(), strict=True)
+        return np.array([self._cosines[key] for key in keys.tolist()], np.float32)
 
     def places(self, keys: Keys, where: Filter) -> list[Place]:
         made = clause(self._state, where, by=BY_CONTENT)
@@ -174,7 +190,7 @@ class SQLiteIndex:
             f"SELECT {PLACE} FROM {made.joined('memory', 'content')} WHERE {made.sql} ORDER BY version.content",
             (json.dumps(keys.tolist()), *made.values),
         ).fetchall()
-        return [placed(row) for row in rows]
+        return [Place._make(row) for row in rows]
 
     def around(self, spots: Sequence[tuple[str, int]], reach: int, where: Filter) -> list[Place]:
         if not spots:
@@ -188,7 +204,7 @@ class SQLiteIndex:
             f" AND version.position BETWEEN spot.first AND spot.last AND {made.sql} ORDER BY version.content",
             (json.dumps(asked), *made.values),
         ).fetchall()
-        return [placed(row) for row in rows]
+        return [Place._make(row) for row in rows]
 
     def allowed(self, where: Filter) -> Keys:
         made = narrowed(self._connection, self._state, where)
@@ -261,10 +277,6 @@ def occurrences(term: str, line: str) -> int:
     """How often the stems of a term follow each other in a line."""
     stems, wanted = line.split(), term.split()
     return sum(stems[at : at + len(wanted)] == wanted for at in range(len(stems) - len(wanted) + 1)) if wanted else 0
-
-
-def placed(row: tuple[Any, ...]) -> Place:
-    return Place._make((*row[:6], bool(row[6]), row[7]))
 
 
 def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> dict[bytes, Vectors]:

@@ -38,7 +38,7 @@ def test_an_importance_goes_up_down_or_where_it_is_put(
     assert rendered(nacre, "aa")["importance"] == importance
 
 
-def test_several_are_bumped_in_one_act(nacre: CommandLine, ids: list[str]) -> None:
+def test_several_are_bumped_in_one_operation(nacre: CommandLine, ids: list[str]) -> None:
     nacre.ok("bump", *ids, "-0.25")
     assert [rendered(nacre, id)["importance"] for id in ids] == [0.25] * 3
     nacre.ok("undo")

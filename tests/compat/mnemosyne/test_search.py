@@ -219,7 +219,7 @@ def test_moods_are_compared_by_distance_or_by_direction(store: ChromaMemoryStore
 @pytest.mark.accepts("M4.3")
 def test_the_direction_of_an_embedding_counts_and_not_its_length(tmp_path: Path) -> None:
     rows = {"far along": [100.0, 0.0], "close by": [1.0, 1.0], "ahead": [1.0, 0.0]}
-    store = ChromaMemoryStore(str(tmp_path), lambda texts: [rows[text] for text in texts])
+    store = ChromaMemoryStore(str(tmp_path), lambda texts: [rows.get(text, [0.6, 0.8]) for text in texts])
     for text in ("close by", "far along"):
         store.add_memory(Memory(id=text, content=text))
     near, far = store.search_memories("ahead")

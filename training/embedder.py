@@ -1,0 +1,239 @@
+"""Trains the embedder: gte-small fine-tuned on questions and passages, then a student of MiniLM's shape learns from it.
+
+python training/embedder.py PACKED OUT [--locomo FILE] [--notes FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import measure
+import numpy as np
+import torch
+import weights
+from tokenizers import Tokenizer
+from torch.nn.functional import cross_entropy, mse_loss, normalize
+from transformers import BertConfig, BertModel
+
+SEED = 20261115
+TOKENS = 192
+SCALE = 20.0
+SHARES = (0.2, 0.35, 0.5, 0.65, 0.8, 1.0)  # measured; the best, or the one that --share names, becomes the teacher
+HARD = 4  # negatives of the same question, besides all other passages of the batch
+# An epoch sees conversations more often than encyclopedia.
+REPEATS = {
+    "hotpot": 1,
+    "longmemeval": 4,
+    "qmsum": 2,
+    "snli": 1,
+    "semanticmemo": 1,
+}
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def bert(path: Path, layers: int) -> BertModel:
+    config = BertConfig(
+        vocab_size=30522,
+        hidden_size=384,
+        num_hidden_layers=layers,
+        num_attention_heads=12,
+        intermediate_size=1536,
+        hidden_dropout_prob=0.1,
+        attention_probs_dropout_prob=0.1,
+    )
+    model = BertModel(config, add_pooling_layer=False)
+    stored = {name: torch.from_numpy(array.copy()) for name, array in weights.unpack(path).items()}
+    missing, _ = model.load_state_dict(stored, strict=False)
+    assert not [name for name in missing if "position_ids" not in name], missing
+    return model.to(DEVICE)
+
+
+class Texts:
+    """Token ids of texts, padded to the longest of a batch."""
+
+    def __init__(self, tokenizer: Path) -> None:
+        self.tokenizer = Tokenizer.from_file(str(tokenizer))
+        self.tokenizer.enable_truncation(TOKENS)
+        self.tokenizer.no_padding()
+
+    def batch(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
+        rows = [each.ids for each in self.tokenizer.encode_batch(list(texts))]
+        width = max(map(len, rows))
+        ids = torch.zeros(len(rows), width, dtype=torch.long)
+        mask = torch.zeros(len(rows), width, dtype=torch.long)
+        for row, known in enumerate(rows):
+            ids[row, : len(known)] = torch.tensor(known)
+            mask[row, : len(known)] = 1
+        return ids.to(DEVICE, non_blocking=True), mask.to(DEVICE, non_blocking=True)
+
+
+def embed(model: BertModel, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
+        hidden = model(input_ids=ids, attention_mask=mask).last_hidden_state
+    hidden = hidden.float() * mask[..., None]
+    return normalize(hidden.sum(1) / mask.sum(1, keepdim=True), dim=-1)
+
+
+@torch.no_grad()
+def embed_all(model: BertModel, texts: Texts, given: Sequence[str], size: int = 512) -> np.ndarray:
+    model.eval()
+    order = sorted(range(len(given)), key=lambda place: len(given[place]))
+    rows = np.zeros((len(given), 384), np.float32)
+    for start in range(0, len(order), size):
+        places = order[start : start + size]
+        rows[places] = embed(model, *texts.batch([given[place] for place in places])).cpu().numpy()
+    return rows
+
+
+def schedule(optimizer: torch.optim.Optimizer, steps: int, warm: float = 0.06) -> torch.optim.lr_scheduler.LambdaLR:
+    first = max(1, int(steps * warm))
+    return torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / first, max(0.0, (steps - step) / max(1, steps - first)))
+    )
+
+
+def epoch_of(examples: Sequence[list], seed: int) -> list[tuple[str, str, list[str]]]:
+    """(question, one of its passages, hard negatives), shuffled; several passages of a question take turns."""
+    chance = random.Random(seed)
+    rows = []
+    for question, positives, negatives, source in examples:
+        for _ in range(REPEATS[source]):
+            rows += [
+                (question, positive, chance.sample(negatives, min(HARD, len(negatives))))
+                for positive in chance.sample(positives, min(2, len(positives)))
+            ]
+    chance.shuffle(rows)
+    return rows
+
+
+def contrast(model: BertModel, texts: Texts, examples: Sequence[list], *, epochs: int, rate: float, size: int) -> None:
+    model.train()
+    plan = [epoch_of(examples, SEED + epoch) for epoch in range(epochs)]
+    steps = sum(len(rows) // size for rows in plan)
+    optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=0.01)
+    slower = schedule(optimizer, steps)
+    began, done = time.time(), 0
+    for rows in plan:
+        for start in range(0, len(rows) - size + 1, size):
+            batch = rows[start : start + size]
+            passages = [positive for _, positive, _ in batch] + [text for *_, hard in batch for text in hard]
+            questions = embed(model, *texts.batch([question for question, *_ in batch]))
+            scores = SCALE * questions @ embed(model, *texts.batch(passages)).T
+            # The same question may stand twice in a batch, with another of its passages: not a mistake to find it.
+            same = torch.tensor([[a[0] == b[0] for b in batch] for a in batch], device=DEVICE)
+            same.fill_diagonal_(False)
+            scores[:, : len(batch)].masked_fill_(same, -1e4)
+            loss = cross_entropy(scores, torch.arange(len(batch), device=DEVICE))
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            slower.step()
+            done += 1
+            if done % 100 == 0:
+                print(f"contrast {done}/{steps} loss {loss.item():.3f} {time.time() - began:.0f} s", flush=True)
+
+
+def distil(
+    student: BertModel, texts: Texts, given: Sequence[str], target: np.ndarray, *, epochs: int, rate: float, size: int
+) -> None:
+    student.train()
+    steps = epochs * (len(given) // size)
+    optimizer = torch.optim.AdamW(student.parameters(), rate, weight_decay=0.01)
+    slower = schedule(optimizer, steps)
+    teacher = torch.from_numpy(target).to(DEVICE)
+    began = time.time()
+    for step, places in enumerate(batches(given, size, epochs)):
+        own = embed(student, *texts.batch([given[place] for place in places]))
+        theirs = teacher[torch.tensor(places, device=DEVICE)]
+        loss = 10 * (1 - (own * theirs).sum(-1)).mean() + 100 * mse_loss(own @ own.T, theirs @ theirs.T)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(student.parameters(), 1.0)
+        optimizer.step()
+        slower.step()
+        if step % 200 == 0:
+            print(f"distil {step}/{steps} loss {loss.item():.3f} {time.time() - began:.0f} s", flush=True)
+
+
+def batches(given: Sequence[str], size: int, epochs: int) -> Iterator[list[int]]:
+    """Texts of similar length together, so that little is padded; the batches come in any order."""
+    for epoch in range(epochs):
+        chance = random.Random(SEED + epoch)
+        order = sorted(range(len(given)), key=lambda place: len(given[place]) * chance.uniform(0.8, 1.25))
+        groups = [order[start : start + size] for start in range(0, len(order) - size + 1, size)]
+        chance.shuffle(groups)
+        yield from groups
+
+
+def between(start: dict, tuned: dict, share: float) -> dict:
+    """Weights on the line between two models: part of the way keeps more of what the first could do."""
+    return {
+        name: torch.lerp(start[name], tuned[name], share) if start[name].is_floating_point() else start[name]
+        for name in start
+    }
+
+
+def save(model: BertModel, path: Path) -> None:
+    weights.pack(
+        {
+            name: tensor.detach().cpu().numpy()
+            for name, tensor in model.state_dict().items()
+            if "position_ids" not in name
+        },
+        path,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("packed", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--gte", type=Path)
+    parser.add_argument("--locomo", type=Path)
+    parser.add_argument("--notes", type=Path)
+    parser.add_argument("--sts", type=Path)
+    parser.add_argument("--share", type=float)
+    given = parser.parse_args()
+    torch.manual_seed(SEED)
+    texts = Texts(given.packed / "tokenizer.json")
+    with gzip.open(given.packed / "examples.jsonl.gz", "rt") as file:
+        examples = [json.loads(line) for line in file]
+    sentences = json.loads(gzip.decompress((given.packed / "sentences.json.gz").read_bytes()))
+
+    def report(name: str, model: BertModel) -> dict[str, float]:
+        figures = measure.everything(lambda them: embed_all(model, texts, them), given.locomo, given.notes, given.sts)
+        print(name, figures, flush=True)
+        return figures
+
+    teacher = bert(given.gte or given.packed / "gte.npz", 12)
+    report("gte-small", teacher)
+    start = {name: tensor.clone() for name, tensor in teacher.state_dict().items()}
+    contrast(teacher, texts, examples, epochs=2, rate=2e-5, size=64)
+    tuned = {name: tensor.clone() for name, tensor in teacher.state_dict().items()}
+    worth = {}
+    for share in SHARES:
+        teacher.load_state_dict(between(start, tuned, share))
+        figures = report(f"gte-small, {share} of the way to fine-tuned", teacher)
+        worth[share] = figures.get("locomo any@5", 0.0) + figures.get("notes any@5", 0.0)
+    best = given.share or max(worth, key=lambda share: worth[share])
+    print("teacher:", best, "of the way")
+    teacher.load_state_dict(between(start, tuned, best))
+    save(teacher, given.out / "teacher.npz")
+    student = bert(given.packed / "minilm.npz", 6)
+    report("MiniLM", student)
+    passages = sorted({text for each in examples for text in (each[0], *each[1], *each[2])} | set(sentences))
+    target = embed_all(teacher, texts, passages)
+    distil(student, texts, passages, target, epochs=3, rate=2e-4, size=256)
+    report("student", student)
+    save(student, given.out / "student.npz")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Measures vectors alone: LoCoMo turns, hand-written notes, and the agreement with people on STS-B (English)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
+Embed = Callable[[Sequence[str]], np.ndarray]
+
+
+def everything(embed: Embed, locomo: Path | None, notes: Path | None, sts: Path | None) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    if locomo:
+        figures |= locomo_figures(embed, locomo)
+    if notes:
+        figures |= notes_figures(embed, notes)
+    if sts:
+        figures |= sts_figures(embed, sts)
+    return {name: round(100 * float(value), 1) for name, value in figures.items()}
+
+
+def places_of_first(scores: np.ndarray, gold: Sequence[Sequence[int]]) -> np.ndarray:
+    """For each question, the place of the best answer among all passages, from 0."""
+    order = np.argsort(-scores, axis=1, kind="stable")
+    ranks = np.argsort(order, axis=1)
+    return np.array([min(ranks[row, place] for place in places) for row, places in enumerate(gold)])
+
+
+def locomo_figures(embed: Embed, path: Path) -> dict[str, float]:
+    first: list[np.ndarray] = []
+    for record in json.loads(gzip.decompress(path.read_bytes())):
+        turns: dict[str, str] = {}
+        for name, session in record["conversation"].items():
+            if re.fullmatch(r"session_\d+", name):
+                for turn in session:
+                    caption = f" [{turn['blip_caption']}]" if turn.get("blip_caption") else ""
+                    turns[turn["dia_id"]] = f"{turn['speaker']}: {turn['text']}{caption}"
+        names = {name: place for place, name in enumerate(turns)}
+        asked, gold = [], []
+        for each in record["qa"]:
+            found = EVIDENCE.findall(" ".join(map(str, each.get("evidence") or [])))
+            places = [names[f"D{s}:{t}"] for s, t in found if f"D{s}:{t}" in names]
+            if each["category"] in (1, 2, 3, 4) and places:
+                asked.append(each["question"])
+                gold.append(places)
+        first.append(places_of_first(embed(asked) @ embed(list(turns.values())).T, gold))
+    ranks = np.concatenate(first)
+    return {f"locomo any@{k}": (ranks < k).mean() for k in (1, 5, 10)}
+
+
+def read_lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+
+
+def notes_figures(embed: Embed, folder: Path) -> dict[str, float]:
+    memories, questions = read_lines(folder / "memories.jsonl"), read_lines(folder / "questions.jsonl")
+    ranks, kinds = [], []
+    for project in sorted({each["project"] for each in memories}):
+        own = [each for each in memories if each["project"] == project]
+        names = {each["id"]: place for place, each in enumerate(own)}
+        asked = [each for each in questions if each["project"] == project and each["answers"]]
+        gold = [[names[id] for id in each["answers"]] for each in asked]
+        ranks.append(places_of_first(embed([e["q"] for e in asked]) @ embed([e["text"] for e in own]).T, gold))
+        kinds += [each["kind"] for each in asked]
+    every = np.concatenate(ranks)
+    across = every[np.array(kinds) == "crosslingual"]
+    return {
+        "notes any@1": (every < 1).mean(),
+        "notes any@5": (every < 5).mean(),
+        "notes any@10": (every < 10).mean(),
+        "notes crosslingual any@5": (across < 5).mean(),
+    }
+
+
+def ranks_of(values: np.ndarray) -> np.ndarray:
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+
+
+def sts_figures(embed: Embed, path: Path) -> dict[str, float]:
+    with gzip.open(path, "rt") as file:
+        rows = [row for row in map(json.loads, file) if row["lang"] == "en" and row["split"] == "test"]
+    cosines = (embed([row["a"] for row in rows]) * embed([row["b"] for row in rows])).sum(1)
+    gold = np.array([row["score"] for row in rows])
+    return {"sts-b (en)": float(np.corrcoef(ranks_of(cosines), ranks_of(gold))[0, 1])}

@@ -1,0 +1,52 @@
+"""Packs starting weights and training data into a folder small enough to carry to a GPU machine.
+
+python training/pack.py OUT --gte model.onnx --minilm model.safetensors --tokenizer tokenizer.json --hotpot FILE
+    --snli FILE --memo FILE --longmemeval FILE --training FOLDER
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+from pathlib import Path
+
+import data
+import weights
+
+DISTILLED = 220_000  # texts that the student learns from
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out", type=Path)
+    for name in ("gte", "minilm", "tokenizer", "hotpot", "snli", "longmemeval", "memo", "training"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    weights.pack(weights.from_onnx(given.gte), given.out / "gte.npz")
+    weights.pack(weights.from_safetensors(given.minilm), given.out / "minilm.npz")
+    (given.out / "tokenizer.json").write_bytes(given.tokenizer.read_bytes())
+    examples = [
+        *data.hotpot(given.hotpot),
+        *data.longmemeval(given.longmemeval),
+        *data.qmsum(given.training / "qmsum.jsonl.gz"),
+        *data.entailed(given.snli, 10_000),
+        *data.rephrased(given.memo, 6_000),
+    ]
+    with gzip.open(given.out / "examples.jsonl.gz", "wt") as file:
+        file.writelines(each.to_json() + "\n" for each in examples)
+    more = (given.training / name for name in ("stsb_multi.jsonl.gz", "tatoeba_en.jsonl.gz"))
+    short = [*data.sentences([given.snli, *more])]
+    passages = {text for each in examples for text in (each.question, *each.positives, *each.negatives)}
+    rest = sorted(set(short) - passages)
+    random.Random(data.SEED).shuffle(rest)
+    with gzip.open(given.out / "sentences.json.gz", "wt") as file:
+        json.dump(rest[: max(0, DISTILLED - len(passages))], file, ensure_ascii=False)
+    counts = {source: sum(each.source == source for each in examples) for source in data.SOURCES}
+    print(counts, len(passages), len(rest))
+
+
+if __name__ == "__main__":
+    main()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
 from nacre import Memory, MemoryStore
+from nacre.conflicts.judge import judge
 from nacre.engine.entities import entity_kind
 from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
 from nacre.model import Link
-from nacre.model.review import DECISIONS, KINDS
+from nacre.model.review import DECISIONS, KINDS, Verdict
+from nacre.protocols import Page
 from tests.engine.conftest import Ticking
 
 YEAR = 366 * 86_400.0
@@ -267,3 +269,80 @@ def test_what_was_confirmed_long_ago_is_stale_again(waiting: MemoryStore, clock:
     clock.at += YEAR
     assert "doubtful" in [item.id for item in waiting.review(kinds="stale")]
     assert held(waiting, "doubtful").confidence == 0.3
+
+
+@pytest.fixture
+def crowded(store: MemoryStore) -> MemoryStore:
+    """Twelve noted conflicts, the contradictions last."""
+    for n in range(12):
+        kind = "contradiction" if n > 8 else "duplicate"
+        store.remember(f"Door {n} is open", id=f"old{n}", tags=[f"t{n}"], confidence=0.2)
+        link = Link(f"old{n}", "conflicts", data={"kind": kind})
+        store.remember(f"Window {n} is shut", id=f"new{n}", links=[link], on_conflict="ignore")
+    return store
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The ids of the memories that were judged."""
+    seen: list[str] = []
+
+    def counted(a: Memory, b: Memory, similarity: float) -> Verdict | None:
+        seen.append(a.id)
+        return judge(a, b, similarity)
+
+    monkeypatch.setattr("nacre.conflicts.judge.judge", counted)
+    return seen
+
+
+def test_only_the_conflicts_that_are_returned_are_judged(crowded: MemoryStore, judged: list[str]) -> None:
+    assert [item.id for item in crowded.review(limit=3)] == ["new9:old9", "new10:old10", "new11:old11"]
+    assert judged == ["new9", "new10", "new11"]
+
+
+def test_a_decision_by_id_reads_only_the_memories_that_it_names(
+    crowded: MemoryStore, judged: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: set[str] = set()
+    backend = type(crowded._store)
+    get_many, page = backend.get_many, backend.page
+
+    def counted_many(self: object, space: str, ids: Sequence[str]) -> list[Memory]:
+        memories: list[Memory] = get_many(self, space, ids)  # type: ignore[arg-type]
+        read.update(memory.id for memory in memories)
+        return memories
+
+    def counted_page(self: object, *args: object, **options: object) -> Page:
+        result: Page = page(self, *args, **options)  # type: ignore[arg-type]
+        read.update(memory.id for memory in result.memories)
+        return result
+
+    monkeypatch.setattr(backend, "get_many", counted_many)
+    monkeypatch.setattr(backend, "page", counted_page)
+    monkeypatch.setattr("nacre.engine.entities.similar_names", forbidden)
+    assert crowded.decide("new5:old5", "keep_both")
+    assert (read, judged) == ({"new5", "old5"}, ["new5"])
+    read.clear()
+    assert crowded.decide("old7", "validate")
+    assert (read, judged) == ({"old7"}, ["new5"])
+
+
+def forbidden(*_: object) -> None:
+    raise AssertionError("names were compared for an id that is none of an entity")
+
+
+def test_the_first_characters_may_end_anywhere_in_the_id_of_a_conflict(crowded: MemoryStore) -> None:
+    assert crowded.decide("new5:", "keep_both")
+    assert crowded.decide("new6:ol", "keep_both")
+    with pytest.raises(InvalidInput, match="several"):
+        crowded.decide("new1", "keep_both")
+    assert len(crowded.review(kinds="conflict")) == 10
+
+
+def test_a_list_that_stops_early_continues_with_the_same_items(
+    crowded: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = [item.id for item in crowded.review()]
+    monkeypatch.setattr("nacre.engine.review.TURN", 5)
+    assert [item.id for item in crowded.review()] == every
+    assert len(every) == len(set(every)) == 24

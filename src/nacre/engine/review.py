@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,10 +19,11 @@ from nacre.model import Conflict, Filter, Link, Memory
 from nacre.model.instants import DAY
 from nacre.model.memory import LESSON
 from nacre.model.review import DECISIONS, KINDS, ReviewItem
-from nacre.protocols import Progress, Transaction
+from nacre.protocols import ALL, Progress, Transaction
 from nacre.remember.guard import is_suspicious, restore_trust
 
 PAGE = 256
+TURN = 50  # items that are read at once: as many as one call of `review` returns unless told otherwise
 STALE_DAYS = 365.0
 DOUBTFUL = 0.5  # a confidence or trust below this needs confirmation
 # Events do not become outdated: what happened has happened. What is held to be true does.
@@ -99,43 +101,74 @@ class ReviewQueue:
 
     def item(self, id: str) -> ReviewItem:
         """The item with this id, or whose id begins so. Raises `InvalidInput` when there is none, or several."""
-        items = {item.id: item for item in self.items()}
+        items = {item.id: item for item in self._beginning(id)} if id else {}
         if id in items:
             return items[id]
-        matches = [item for key, item in items.items() if id and key.startswith(id)]
-        if len(matches) == 1:
-            return matches[0]
-        state = "several items that wait" if matches else "nothing that waits"
+        if len(items) == 1:
+            return next(iter(items.values()))
+        state = "several items that wait" if items else "nothing that waits"
         raise InvalidInput(f"{id!r} names {state} for review; `nacre review` lists them.")
 
-    def conflicts(self) -> Iterator[ReviewItem]:
-        """Noted ones whose two sides are still live, contradictions first."""
-        noted = self.engine.store.edges(self.space, rels=[CONFLICTS])
-        ends = list(dict.fromkeys(id for edge in noted for id in edge[:2]))
-        live = {m.id: m for m in self.engine.store.get_many(self.space, ends) if self._live().admits(m)}
-        pairs = [noted_conflict(live[e.source], live[e.target]) for e in noted if e.source in live and e.target in live]
-        unsettled = (each for each in pairs if each is not None)
-        for conflict in sorted(unsettled, key=lambda each: (each.kind != "contradiction", each.kind == "duplicate")):
-            yield ReviewItem(conflict_id(conflict), "conflict", str(conflict), conflict.a, conflict)
+    def _beginning(self, start: str) -> Iterator[ReviewItem]:
+        """The items whose ids begin so. Of each kind only what can be one of them is read."""
+        ids = self.engine.store.ids_like(self.space, start, sys.maxsize)
+        yield from self.conflicts([*ids, *(start[:at] for at, sign in enumerate(start) if sign == ":")], start)
+        if ids:
+            named = Filter.where(id__in=ids)
+            yield from self.unvalidated(named)
+            yield from self.stale(named)
+        for prefix, items in ((f"{RELATION}:", self.terms), ("entity:", self.entities)):
+            if prefix.startswith(start[: len(prefix)]):
+                yield from (item for item in items() if item.id.startswith(start))
 
-    def unvalidated(self) -> Iterator[ReviewItem]:
+    def conflicts(self, sources: Sequence[str] | None = None, start: str = "") -> Iterator[ReviewItem]:
+        """Noted ones whose two sides are still live, contradictions first; only those whose ids begin with `start`.
+
+        A pair is judged when its turn comes: a caller who wants a few does not wait for the rest.
+        """
+        store, live = self.engine.store, self._live()
+        noted = [
+            (edge.source, edge.target)
+            for edge in store.edges(self.space, out_of=sources, rels=[CONFLICTS])
+            if f"{edge.source}:{edge.target}".startswith(start)
+        ]
+        newer = {m.id: m for m in store.get_many(self.space, [a for a, _ in noted]) if live.admits(m)}
+        pairs = [(newer[a], b) for a, b in noted if a in newer]
+        pairs.sort(key=lambda pair: severity(noted_kind(*pair)))
+        for begin in range(0, len(pairs), TURN):
+            turn = pairs[begin : begin + TURN]
+            older = {m.id: m for m in store.get_many(self.space, [b for _, b in turn]) if live.admits(m)}
+            for memory, other in turn:
+                conflict = noted_conflict(memory, older[other]) if other in older else None
+                if conflict is not None:
+                    yield ReviewItem(conflict_id(conflict), "conflict", str(conflict), conflict.a, conflict)
+
+    def unvalidated(self, among: Filter = ALL) -> Iterator[ReviewItem]:
         for field in ("confidence", "trust"):
             doubted = Filter.where(last_validated_at__unset=True, **{f"{field}__lt": DOUBTFUL})
-            for memory in self.engine.store.iterate(self.space, self._live() & doubted):
+            for memory in self._walk(self._live() & doubted & among):
                 if field == "confidence" or memory.confidence >= DOUBTFUL:
                     why = f"{field} {getattr(memory, field):g}, never validated"
                     yield ReviewItem(memory.id, "unvalidated", why, memory)
 
-    def stale(self) -> Iterator[ReviewItem]:
+    def stale(self, among: Filter = ALL) -> Iterator[ReviewItem]:
         edge = self.engine.clock() - self.stale_days * DAY
-        held = self._live() & Filter.where(type__in=HELD_TYPES, pinned=False)
+        held = self._live() & Filter.where(type__in=HELD_TYPES, pinned=False) & among
         for unconfirmed in (
             Filter.where(last_validated_at__lt=edge),
             Filter.where(last_validated_at__unset=True, created_at__lt=edge),
         ):
-            for memory in self.engine.store.iterate(self.space, held & unconfirmed):
+            for memory in self._walk(held & unconfirmed):
                 days = (self.engine.clock() - (memory.last_validated_at or memory.created_at)) / DAY
                 yield ReviewItem(memory.id, "stale", f"not confirmed for {days:.0f} days", memory)
+
+    def _walk(self, where: Filter) -> Iterator[Memory]:
+        """Oldest first, a screen at a time: most callers stop after the first."""
+        cursor, begun = "", False
+        while cursor or not begun:
+            page = self.engine.store.page(self.space, where, order="oldest", limit=TURN, cursor=cursor)
+            yield from page.memories
+            cursor, begun = page.cursor, True
 
     def terms(self) -> Iterator[ReviewItem]:
         known = relations(self.engine.store)
@@ -270,14 +303,28 @@ def noted_conflict(newer: Memory, older: Memory) -> Conflict | None:
     """A noted conflict with the words that decided, found again; None when it was settled meanwhile."""
     from nacre.conflicts.judge import judge  # its word tables take 20 ms to import
 
-    link = next((each for each in newer.links if each.to == older.id and each.rel == CONFLICTS), None)
+    link = conflict_link(newer, older.id)
     if link is None:
         return None
     similarity = link.data.get("similarity")
     likeness = float(similarity) if isinstance(similarity, int | float) else 0.0
     verdict = judge(newer, older, likeness)
     words = verdict.words if verdict is not None else ("", "")
-    return Conflict(newer, older, likeness, str(link.data.get("kind", "")), str(link.data.get("reason", "")), words)
+    return Conflict(newer, older, likeness, noted_kind(newer, older.id), str(link.data.get("reason", "")), words)
+
+
+def conflict_link(newer: Memory, older: str) -> Link | None:
+    return next((each for each in newer.links if each.to == older and each.rel == CONFLICTS), None)
+
+
+def noted_kind(newer: Memory, older: str) -> str:
+    link = conflict_link(newer, older)
+    return "" if link is None else str(link.data.get("kind", ""))
+
+
+def severity(kind: str) -> tuple[bool, bool]:
+    """Sorts contradictions first and duplicates last."""
+    return kind != "contradiction", kind == "duplicate"
 
 
 def conflict_id(conflict: Conflict) -> str:

@@ -300,6 +300,49 @@ def test_an_owner_written_during_a_search_is_not_looked_at(file: apsw.Connection
     assert index._rows_of(np.array([7]), 4).tolist() == [0, 1, 2, 3]
 
 
+def test_an_owner_that_came_after_the_rows_were_listed_is_known(file: apsw.Connection) -> None:
+    index, drawn = Index(8), rows(1, 6)
+    for place in range(6):
+        index.append(np.array([place]), np.array([10 * place]), drawn[place : place + 1].astype(np.float16))
+        cosines = index.cosines(file, drawn[place], np.array([10 * place, 0]))
+        assert cosines.tolist() == pytest.approx([1, drawn[place] @ drawn[0]], abs=2e-3)
+
+
+def test_when_removals_are_forgotten_readers_read_everything_again(
+    file: apsw.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "REMOVALS_LOGGED", 3)
+    write(file, rows(1, 10))
+    reader = Mirror(SPACE)
+    reader.current(file, 8)
+    for chunk in range(1, 6):
+        with file:
+            vectors.remove(file, SPACE, [chunk])
+    ((left,),) = file.execute("SELECT count(*) FROM removed").fetchall()
+    assert left == 1, "the fourth forgets all of them"
+    assert sorted(reader.current(file, 8).nearest(file, rows(1, 1)[0], 10)[0]) == [6, 7, 8, 9, 10]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("rescored", "limit", "expected"), [(40, 5, 40), (40, 30, 120), (160, 5, 160), (160, 30, 480)])
+def test_who_wants_more_has_more_compared(
+    file: apsw.Connection, monkeypatch: pytest.MonkeyPatch, rescored: int, limit: int, expected: int
+) -> None:
+    stored = families(1, 600)
+    write(file, stored)
+    index, lowest = Index(WIDTH, vectors.Centre(1, stored.mean(axis=0), 600, rescored)), vectors.lowest
+    index.append(np.arange(1, 601), np.arange(1, 601), stored.astype(np.float16))
+    asked: list[int] = []
+
+    def listing(distances: NDArray[np.uint16], wanted: int) -> NDArray[np.int64]:
+        asked.append(wanted)
+        return lowest(distances, wanted)
+
+    monkeypatch.setattr(vectors, "lowest", listing)
+    assert len(index.nearest(file, stored[0], limit)[0]) == limit
+    assert asked == [expected]
+
+
 @pytest.mark.usefixtures("small")
 def test_only_some_owners_are_searched_and_none_of_them_is_lost(file: apsw.Connection) -> None:
     stored = families(1, 1_000)

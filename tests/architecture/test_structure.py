@@ -81,7 +81,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.storage.sqlite.filters": "property/test_filters.py",
     "nacre.storage.sqlite.health": "storage/sqlite/test_repair.py",
     "nacre.storage.sqlite.journal": "contract",
-    "nacre.storage.sqlite.reader": "contract",
     "nacre.storage.sqlite.rows": "contract",
     "nacre.storage.sqlite.schema": "storage/sqlite/test_connection.py",
     "nacre.storage.sqlite.search": "contract",

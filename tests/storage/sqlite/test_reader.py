@@ -1,0 +1,85 @@
+"""Lists, journals and narrow filters are answered by an index, so that they cost the same in a large store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from nacre.model import Filter, JournalFilter
+from nacre.protocols import ALL, Reader
+from nacre.storage.sqlite import SQLiteBackend
+from tests.samples import SPACE, derived, memory, unit, written
+
+LIVE = Filter.live(1e9)
+INDEXES = {
+    "newest": "version_created", "oldest": "version_created", "importance": "version_importance",
+    "confidence": "version_confidence", "updated": "version_updated", "accessed": "memory_accessed",
+}  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLiteBackend]:
+    opened = SQLiteBackend(tmp_path / "s.db")
+    for i in range(5):
+        written(opened, (memory(f"m{i}", tags=("rare",) if i == 2 else ()), derived("tea", unit(1, i))))
+    yield opened
+    opened.close()
+
+
+def plans(store: SQLiteBackend, ask: Callable[[], object]) -> str:
+    """How SQLite finds the rows for all that is asked meanwhile."""
+    statements: list[str] = []
+    with store._connected() as connection:
+        connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: statements.append(event["sql"]))
+        try:
+            ask()
+        finally:
+            connection.trace_v2(0)
+        asked = [sql for sql in statements if sql.startswith(("SELECT", "UPDATE"))]
+        return "\n".join(
+            str(row[3])
+            for sql in asked
+            for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", [None] * sql.count("?")).fetchall()
+        )
+
+
+@pytest.mark.parametrize("order", INDEXES)
+@pytest.mark.parametrize("seq", [None, 3])
+def test_every_order_of_a_page_is_that_of_an_index(store: SQLiteBackend, order: str, seq: int | None) -> None:
+    reader: Reader = store if seq is None else store.at(SPACE, seq)
+    plan = plans(store, lambda: reader.page(SPACE, LIVE, order=order, limit=2))  # type: ignore[arg-type]
+    assert INDEXES[order] in plan and "TEMP B-TREE" not in plan and "SCAN" not in plan
+
+
+@pytest.mark.parametrize(
+    ("where", "index"),
+    [
+        (Filter.where(tags="rare"), "label"),
+        (Filter.where(entities__under="a"), "label"),
+        (Filter.where(links__to="m1"), "link"),
+        (Filter.where(session="s"), "version_session"),
+        (Filter.where(trust__lt=0.5), "version_trust"),
+        (Filter.where(confidence__lt=0.5), "version_confidence"),
+        (Filter.where(last_validated_at__lt=5.0), "version_validated"),
+        (Filter.where(status="trashed"), "version_status"),
+    ],
+)
+def test_a_narrow_condition_finds_its_memories_through_an_index(
+    store: SQLiteBackend, where: Filter, index: str
+) -> None:
+    plan = plans(store, lambda: store.page(SPACE, LIVE & where, limit=2))
+    assert index in plan and "version_key" in plan and "version_created" not in plan
+
+
+def test_the_journal_of_a_memory_and_its_predecessors_are_found_through_an_index(store: SQLiteBackend) -> None:
+    asked = plans(store, lambda: store.journal(SPACE, JournalFilter(memory_id="m1"), limit=5))
+    assert "journal_memory (space=? AND memory_id=?)" in asked and "TEMP B-TREE" not in asked
+    assert "version_superseded (space=? AND superseded_by=?)" in plans(store, lambda: store.replaced_by(SPACE, "m1"))
+
+
+def test_counts_of_what_is_live_read_no_memory(store: SQLiteBackend) -> None:
+    assert "SEARCH version USING INDEX version_expires" in plans(store, lambda: store.count(SPACE, LIVE))
+    assert "version_created" not in plans(store, lambda: store.tally(SPACE, "tags", ALL))

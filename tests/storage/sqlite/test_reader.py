@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from nacre.model import Filter, JournalFilter
-from nacre.protocols import ALL, Reader
+from nacre.protocols import ALL, Reader, Search
 from nacre.storage.sqlite import SQLiteBackend
 from tests.samples import SPACE, derived, memory, unit, written
 
@@ -83,3 +83,16 @@ def test_the_journal_of_a_memory_and_its_predecessors_are_found_through_an_index
 def test_counts_of_what_is_live_read_no_memory(store: SQLiteBackend) -> None:
     assert "SEARCH version USING INDEX version_expires" in plans(store, lambda: store.count(SPACE, LIVE))
     assert "version_created" not in plans(store, lambda: store.tally(SPACE, "tags", ALL))
+
+
+def test_the_rarity_of_a_common_word_counts_all_that_have_it_though_few_are_read(
+    store: SQLiteBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nacre.storage.sqlite import search
+
+    exact = store.gather(SPACE, Search(("tea",))).rarity
+    monkeypatch.setattr(search, "WEIGHED", 1)
+    monkeypatch.setattr(search, "POSTINGS_READ", 2)
+    read = store.gather(SPACE, Search(("tea",)))
+    assert [place.id for place in read.places] == ["m3", "m4"], "the newest"
+    assert read.rarity.tolist() == exact.tolist()

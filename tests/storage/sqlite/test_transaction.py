@@ -100,3 +100,9 @@ def test_a_read_inside_a_transaction_sees_what_it_wrote(store: SQLiteBackend) ->
     assert ids(listed(store, SPACE)) == ids(listed(store.at(SPACE, 2), SPACE)) == ["a"]
     assert [edge.target for edge in store.edges(SPACE)] == ["b"]
     assert store.health(thorough=True).problems == ()
+
+
+def test_a_text_that_was_replaced_no_longer_waits_for_the_model(store: SQLiteBackend) -> None:
+    written(store, memory("a", "old"))
+    written(store, memory("a", "new"))
+    assert store.health().pending == 1 and ids(store.pending(5)) == ["a"]

@@ -86,9 +86,11 @@ WANTED: dict[str, dict[int, Wanted]] = {
     "statements: remember_many(256)": {size: Wanted(40) for size in (HUNDRED_THOUSAND, MILLION)},
     "import: us per record": {HUNDRED_THOUSAND: Wanted(200)},
     "import: longest wait of a writer": {HUNDRED_THOUSAND: Wanted(500)},
+    "import: writers refused": {HUNDRED_THOUSAND: Wanted(0)},
     "import: peak memory, MB": {HUNDRED_THOUSAND: Wanted(200)},
     "undo of the import: us per record": {HUNDRED_THOUSAND: Wanted(200)},
     "undo of the import: longest wait of a writer": {HUNDRED_THOUSAND: Wanted(500)},
+    "undo of the import: writers refused": {HUNDRED_THOUSAND: Wanted(0)},
     "undo of the import: peak memory, MB": {HUNDRED_THOUSAND: Wanted(200)},
 }
 

@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from queue import Queue
 from random import Random
@@ -301,6 +302,14 @@ def copy_tree(target: Path) -> None:
     subprocess.run([sys.executable, "-m", "compileall", "-q", "src", "tests"], cwd=target, check=True)
 
 
+def digest(tree: Path) -> str:
+    """Of the code and the tests: what was found out about other ones does not hold."""
+    whole = sha256()
+    for file in sorted(path for part in ("src", "tests") for path in (tree / part).rglob("*.py")):
+        whole.update(file.read_bytes())
+    return whole.hexdigest()[:12]
+
+
 def environment(tree: Path, **more: str) -> dict[str, str]:
     """The copy's package comes before the installed one, also in the processes that tests start."""
     paths = {"PYTHONPATH": os.pathsep.join([str(tree / "src"), str(tree)]), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -496,13 +505,14 @@ def main() -> None:
     given = parser.parse_args()
     if given.fresh:
         shutil.rmtree(given.folder, ignore_errors=True)
-    given.folder.mkdir(parents=True, exist_ok=True)
     trees = [given.folder / f"copy{number}" for number in range(given.processes)]
     for tree in trees:
         copy_tree(tree)
-    trace = traced(trees[0], given.folder)
+    kept = given.folder / digest(trees[0])
+    kept.mkdir(exist_ok=True)
+    trace = traced(trees[0], kept)
     mutants = sample(trees[0], given.packages.split(","), given.count, given.seed)
-    results = run_all(mutants, trees, trace, given.folder)
+    results = run_all(mutants, trees, trace, kept)
     given.report.write_text(report(results, given.seed))
     say(f"Written to {given.report}.")
 

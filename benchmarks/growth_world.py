@@ -37,7 +37,13 @@ FUNCTION_WORDS = (
 SYLLABLES = (
     "ba be da do fe ga gi ka ko la le lo ma me mi na ne no pa pe ra re ro sa se si ta te ti to va ve vi zo".split()
 )
+FUNCTION_SET = frozenset(FUNCTION_WORDS)
 CONTENT_WORDS = 6_000
+TOPICS = 300
+PER_SESSION = 30  # memories
+# Of the content words, the shares that come from the conversation's own few words and from those or the topic's: real
+# texts have neighbours in meaning, and without them no search by vectors could do better than compare with all.
+OF_SESSION, OF_TOPIC = 0.3, 0.6
 SHORTEST, LONGEST = 10, 30  # words of a text
 NAMES = 400  # entities: a person or product is mentioned about as often as its rank says
 
@@ -52,8 +58,7 @@ def vocabulary() -> list[str]:
 
 VOCABULARY = vocabulary()
 NAME_LIST = [word.capitalize() for word in VOCABULARY[-NAMES:]]
-CONTENT = VOCABULARY[len(FUNCTION_WORDS) :]
-COMMON_WORD = CONTENT[0]
+COMMON_WORD, COMMON_EVERY = "project", 3  # as frequent as a function word, but a question may ask for it
 
 
 def zipf(count: int) -> NDArray[np.float64]:
@@ -65,12 +70,39 @@ WORD_SHARES, NAME_SHARES = zipf(len(VOCABULARY)), zipf(NAMES)
 
 
 def text(number: int, seed: str = "memory") -> str:
-    """Two or three sentences of about twenty words."""
+    """Two sentences of about twenty words: function words, words of its topic, of its conversation, and any."""
     random = Random(f"{seed} {number}")
-    words = [pick(VOCABULARY, WORD_SHARES, random) for _ in range(random.randint(SHORTEST, LONGEST))]
+    topic = topic_words(Random(f"topic {number // PER_SESSION}").randrange(TOPICS))
+    session = session_words(number // PER_SESSION)
+    words = []
+    for _ in range(random.randint(SHORTEST, LONGEST)):
+        word = pick(VOCABULARY, WORD_SHARES, random)
+        if word not in FUNCTION_SET:
+            chance = random.random()
+            word = (
+                random.choice(session) if chance < OF_SESSION else random.choice(topic) if chance < OF_TOPIC else word
+            )
+        words.append(word)
     middle = len(words) // 2
     first, second = " ".join(words[:middle]), " ".join(words[middle:])
-    return f"{name_of(number)} {first}. {second.capitalize()} {random.randrange(10_000)}."
+    about = f" for the {COMMON_WORD}" if number % COMMON_EVERY == 0 else ""
+    return f"{name_of(number)} {first}{about}. {second.capitalize()} {random.randrange(10_000)}."
+
+
+@lru_cache(maxsize=512)
+def topic_words(topic: int) -> list[str]:
+    return content_words(f"topic words {topic}", 60)
+
+
+@lru_cache(maxsize=64)
+def session_words(session: int) -> list[str]:
+    return content_words(f"session words {session}", 12)
+
+
+def content_words(seed: str, count: int) -> list[str]:
+    random = Random(seed)
+    drawn = (pick(VOCABULARY, WORD_SHARES, random) for _ in range(5 * count))
+    return [word for word in drawn if word not in FUNCTION_SET][:count]
 
 
 def pick(words: Sequence[str], shares: NDArray[np.float64], random: Random) -> str:
@@ -82,8 +114,8 @@ def name_of(number: int) -> str:
 
 
 def question(number: int) -> str:
-    """Asks for the memory of this number with its name and four of its words, the rarest first."""
-    words = [word for word in re.findall(r"[a-z]+", text(number)) if word not in FUNCTION_WORDS]
+    """Asks for the memory of this number with its name and four of its words."""
+    words = [word for word in re.findall(r"\w+", text(number))[1:] if word.islower() and word not in FUNCTION_SET]
     return f"what about {name_of(number)} and {' '.join(words[:4])}?"
 
 
@@ -112,8 +144,8 @@ def fields_of(number: int, size: int) -> dict[str, object]:
         "entities": [name_of(number)],
         "importance": round(random.random(), 2),
         "confidence": 0.3 if number % 50 == 0 else 0.9,
-        "session": f"s{number // 30}",
-        "position": number % 30,
+        "session": f"s{number // PER_SESSION}",
+        "position": number % PER_SESSION,
         "role": ("user", "assistant")[number % 2],
         "created_at": at,
         "occurred_at": at,
@@ -157,7 +189,7 @@ class SumOfWords:
 @lru_cache(maxsize=50_000)
 def direction(word: str) -> NDArray[np.float32]:
     random = np.random.default_rng(zlib.crc32(word.encode()))
-    weight = 0.1 if word in FUNCTION_WORDS else 1.0
+    weight = 0.1 if word in FUNCTION_SET else 1.0
     return np.asarray(weight * random.standard_normal(DIMENSIONS), dtype=np.float32)
 
 

@@ -31,6 +31,21 @@ Standing = tuple[str, str, tuple[str, ...]]  # text, status, tags
 State = Mapping[str, Standing]
 
 
+@dataclass(slots=True)
+class Spell:
+    """So many rounds at least, however busy the machine is, and so many seconds."""
+
+    seconds: float
+    rounds: int
+    done: int = 0
+    _started: float = field(default_factory=time.monotonic)
+
+    def __iter__(self) -> Iterator[int]:
+        while self.done < self.rounds or time.monotonic() < self._started + self.seconds:
+            yield self.done
+            self.done += 1
+
+
 def opened(path: str, name: str) -> MemoryStore:
     return MemoryStore(path, embedder=EMBEDDER, actor=name, on_conflict="ignore")
 
@@ -67,22 +82,21 @@ class Notes(AbstractContextManager["Notes"]):
 # Writers
 
 
-def write_with_notes(path: str, name: str, seed: int, seconds: float) -> int:
+def write_with_notes(path: str, name: str, seed: int, seconds: float, rounds: int) -> int:
     """Returns how many operations it did."""
-    random, count = Random(seed), 0
+    random, spell = Random(seed), Spell(seconds, rounds)
     state: State = {}
     before: State | None = None  # the last operation, where it can be undone
     with opened(path, name) as store, Notes(path, name) as notes:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        for _ in spell:
             operation = next_operation(state, before, random)
             after, purged = changed(operation, state, before, random)
             notes.plan(after, purged)
             perform(store, name, operation, state, after)
             notes.done(after, purged)
             before = None if operation in ("purge", "undo") else state
-            state, count = after, count + 1
-    return count
+            state = after
+    return spell.done
 
 
 def next_operation(state: State, before: State | None, random: Random) -> str:
@@ -131,41 +145,36 @@ def perform(store: MemoryStore, name: str, operation: str, state: State, after: 
         store.forget(*different)
 
 
-def import_with_notes(path: str, name: str, seed: int, seconds: float) -> int:
+def import_with_notes(path: str, name: str, seed: int, seconds: float, rounds: int) -> int:
     """Imports an archive and takes that back, again and again."""
-    random, count = Random(seed), 0
+    random, spell = Random(seed), Spell(seconds, rounds)
     state = {id: (written(id, random), "short_term", ()) for id in (new_id(random) for _ in range(IMPORTED))}
     archive = Path(f"{path}.{name}.nacre")
     with MemoryStore(":memory:", embedder=EMBEDDER) as source:
         source.remember_many([{"id": id, "text": each[0], "session": name} for id, each in state.items()])
         export_archive(source, archive)
     with opened(path, name) as store, Notes(path, name) as notes:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        for _ in spell:
             notes.plan(state, [])
             import_archive(store, archive)
             notes.done(state, [])
             notes.plan({}, [])
             store.undo(store.journal(operation="import", limit=1)[0])
             notes.done({}, [])
-            count += 2
-    return count
+    return spell.done
 
 
-def maintain(path: str, name: str, seconds: float) -> int:
+def maintain(path: str, name: str, seconds: float, rounds: int) -> int:
     """What maintenance does beside all that, except what would change a memory."""
-    count = 0
+    spell = Spell(seconds, rounds)
     with opened(path, name) as store:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        for number in spell:
             compress_old(store, 0)
             DecayEngine(store).plan()
-            store.find_conflicts()
             store.catch_up()
-            store.backup(f"{path}.copy-{count}.db").unlink()
+            store.backup(f"{path}.copy-{number}.db").unlink()
             assert store.health(thorough=True).problems == ()
-            count += 1
-    return count
+    return spell.done
 
 
 # Readers
@@ -204,20 +213,21 @@ class Known:
             self.moments.append((float(str(note["at"])), state))
 
 
-def read_and_check(path: str, names: list[str], seed: int, seconds: float) -> tuple[int, list[str]]:
-    """How many answers were checked, and every wrong one, in words."""
-    random, checked, wrong = Random(seed), 0, list[str]()
+def read_and_check(path: str, names: list[str], seed: int, seconds: float, rounds: int) -> list[str]:
+    """Every wrong answer, in words."""
+    random, wrong, spell = Random(seed), list[str](), Spell(seconds, rounds)
     known = {name: Known(notes_of(path, name)) for name in names}
     with opened(path, "reader") as store:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and not wrong:
+        for _ in spell:
             name = random.choice(names)
+            while not known[name].moments:  # a writer that has not begun yet
+                known[name].refresh()
             known[name].refresh()
-            if known[name].moments:
-                wrong += past_errors(store, name, known[name], random)
-                wrong += present_errors(store, name, known[name], random)
-                checked += 1
-    return checked, wrong
+            wrong += past_errors(store, name, known[name], random)
+            wrong += present_errors(store, name, known[name], random)
+            if wrong:
+                break
+    return wrong
 
 
 def past_errors(store: MemoryStore, name: str, known: Known, random: Random) -> Iterator[str]:

@@ -7,7 +7,7 @@ BENCH := .venv-bench
 # The tests start many processes, and all of them would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test test-all test-busy lint types layers unit unit-all torture bench bench-recall bench-year docs clean help
+.PHONY: demo check test test-all test-busy lint types layers unit unit-all torture bench bench-recall bench-year bench-growth mutate docs clean help
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -61,6 +61,13 @@ bench: $(STAMP)  ## Speed and memory against a Chroma-based memory, in an enviro
 bench-year: $(STAMP)  ## A simulated year of 20,000 memories with maintenance and without
 	@$(BIN)/nacre model install
 	@$(BIN)/python benchmarks/year.py
+
+bench-growth: $(STAMP)  ## How every operation grows from 2,000 to 1,000,000 memories: benchmarks/GROWTH.md
+	@$(BIN)/python benchmarks/growth.py $(GROWTH)
+
+mutate: $(STAMP)  ## Small faults planted in a copy of the core, and which of them the tests notice: benchmarks/MUTATION.md
+	@$(BIN)/nacre model install
+	@$(BIN)/python scripts/mutate.py $(MUTATE)
 
 docs: $(STAMP)  ## docs/cli.md from the commands, docs/captures from a terminal
 	@$(BIN)/python scripts/cli_reference.py

@@ -74,6 +74,15 @@ def reading(store: MemoryStore) -> dict[str, object]:
     }
 
 
+def test_compressing_builds_no_records(kept_store: MemoryStore, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept(kept_store, "old")
+    kept(kept_store, "new", days=1)
+    built: list[object] = []
+    monkeypatch.setattr("nacre.storage.sqlite.reader.from_row", built.append)
+    assert compress_old(kept_store) == 1
+    assert (packed(file), built) == ({"old"}, [])
+
+
 def test_nothing_that_reads_a_text_can_tell_the_difference(store: MemoryStore, clock: Turned) -> None:
     for id in ("a", "b"):
         kept(store, id)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import exp, log
+from pathlib import Path
 
+import apsw
 import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.errors import UnknownName
 from nacre.lifecycle import decay
 from nacre.lifecycle.decay import DecayEngine
+from nacre.storage.sqlite.rows import Row, from_row
 from tests.lifecycle.aged import DAY, NOW, Turned
-from tests.lifecycle.placed import acts, held, whole
+from tests.lifecycle.placed import acts, held, opened, whole
 from tests.samples import ids
 
 
@@ -113,6 +117,46 @@ def test_a_dry_run_names_the_weakest_first_and_changes_nothing(store: MemoryStor
     assert ids(DecayEngine(store).prune(dry_run=True)) == ["weaker", "weak"]
     assert whole(store) == before
     assert acts(store) == ["remember", "remember"]
+
+
+def test_a_plan_builds_no_records_and_the_act_only_those_that_go(
+    kept_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(6):
+        kept(kept_store, f"m{number}", 100 if number < 2 else 0)
+    built: list[str] = []
+
+    def counted(row: Row) -> Memory:
+        memory = from_row(row)
+        built.append(memory.id)
+        return memory
+
+    for module in ("reader", "transaction"):
+        monkeypatch.setattr(f"nacre.storage.sqlite.{module}.from_row", counted)
+    engine = DecayEngine(kept_store)
+    plan = engine.plan()
+    assert ([each.memory.id for each in plan], built) == (["m0", "m1"], [])
+    assert ids(engine.apply(plan)) == ["m0", "m1"]
+    assert set(built) == {"m0", "m1"}
+
+
+@pytest.mark.parametrize(("column", "value"), [("importance", "'much'"), ("updated_at", "-1e300")])
+def test_a_plan_leaves_out_a_record_that_is_damaged(
+    kept_store: MemoryStore, tmp_path: Path, column: str, value: str
+) -> None:
+    kept(kept_store, "sound")
+    kept(kept_store, "damaged")
+    connection = apsw.Connection(str(tmp_path / "kept.db"))
+    of_it = "(SELECT key FROM memory WHERE id = 'damaged')"
+    connection.execute(f"UPDATE version SET {column} = {value} WHERE key = {of_it}")
+    connection.close()
+    assert [each.memory.id for each in DecayEngine(kept_store).plan()] == ["sound"]
+
+
+@pytest.fixture
+def kept_store(tmp_path: Path, clock: Turned) -> Iterator[MemoryStore]:
+    with opened(tmp_path / "kept.db", clock) as store:
+        yield store
 
 
 def test_letting_go_is_one_act_of_its_own_actor_and_undo_brings_all_back(store: MemoryStore, clock: Turned) -> None:

@@ -8,6 +8,7 @@ from random import Random
 from uuid import UUID
 
 from nacre import Memory, MemoryStore
+from nacre.engine.supersede import PURGED
 
 WORDS = (
     "anchor barley cobalt dynamo ember falcon granite harbour indigo juniper kestrel lantern meadow nickel orchard"
@@ -17,6 +18,7 @@ LARGEST_BATCH = 40  # below the store's own batch: one call, one transaction
 NAMES = ("remember", "remember", "remember_many", "edit", "edit", "supersede", "forget", "purge")
 NEEDED = {"edit": 1, "supersede": 2, "forget": 3, "purge": 3}  # live memories that an operation must find
 SEVERAL = 3
+UNDONE = 0.15  # of the acts that can be
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,17 @@ def written(id: str, random: Random) -> str:
 
 
 def steps(state: State, random: Random) -> Iterator[tuple[Step, State]]:
-    """Endless: the next act, and how the store must stand once it is done."""
+    """Endless: the next act, and how the store must stand once it is done. Now and then the last one is undone."""
+    before: State | None = None
     while True:
-        step = next_step(state, random)
-        state = after(state, step)
+        if before is not None and random.random() < UNDONE:
+            ids = state.journal[-1][1]
+            step, state = Step("undo", ids), State(before.memories, (*state.journal, ("undo", ids[::-1])))
+            before = None
+        else:
+            step = next_step(state, random)
+            before = None if step.name == "purge" else state
+            state = after(state, step)
         yield step, state
 
 
@@ -93,18 +102,18 @@ def after(state: State, step: Step) -> State:
     elif step.name == "forget":
         memories |= {id: replace(memories[id], status="trashed") for id in step.ids}
     else:
-        memories = {id: freed(each, step.ids) for id, each in memories.items() if id not in step.ids}
+        memories = {id: without_successor(each, step.ids) for id, each in memories.items() if id not in step.ids}
     told = "remember" if step.name == "remember_many" else step.name
     return State(memories, (*state.journal, (told, named(state, step))))
 
 
-def freed(standing: Standing, purged: tuple[str, ...]) -> Standing:
-    """Only live memories are purged here: what they had superseded has no heir left."""
-    return replace(standing, superseded_by="") if standing.superseded_by in purged else standing
+def without_successor(standing: Standing, purged: tuple[str, ...]) -> Standing:
+    """Only live memories are purged here: what they had superseded stays hidden."""
+    return replace(standing, superseded_by=PURGED) if standing.superseded_by in purged else standing
 
 
 def named(state: State, step: Step) -> tuple[str, ...]:
-    """A purge names first the memories that it sets free."""
+    """A purge names first the memories whose successor it removes."""
     if step.name != "purge":
         return step.ids
     return (*(id for gone in step.ids for id, each in state.memories.items() if each.superseded_by == gone), *step.ids)
@@ -121,6 +130,8 @@ def perform(store: MemoryStore, step: Step) -> None:
         store.supersede(*step.ids)
     elif step.name == "forget":
         store.forget(*step.ids)
+    elif step.name == "undo":
+        store.undo()
     else:
         store.purge(*step.ids)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from nacre.access.capabilities import Access, ScopeLevel
 from nacre.access.transaction import Quota, RestrictedTransaction
@@ -25,6 +26,7 @@ from nacre.protocols import (
     EmbedderIdentity,
     FileFeatures,
     Health,
+    Listed,
     Match,
     Order,
     Page,
@@ -129,6 +131,10 @@ class RestrictedReader:
     def iterate(self, space: str, where: Filter) -> Iterator[Memory]:
         self._pay(ORDERED + scan(where) + NO_LIMIT)
         return self._reader.iterate(space, self._narrowed(space, where))
+
+    def values(self, space: str, where: Filter, fields: Sequence[Listed]) -> Iterator[tuple[Any, ...]]:
+        self._pay(ORDERED + scan(where) + NO_LIMIT)
+        return self._reader.values(space, self._narrowed(space, where), fields)
 
     def count(self, space: str, where: Filter) -> int:
         self._pay(scan(where))

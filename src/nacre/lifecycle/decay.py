@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log1p
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from nacre.engine.review import trashed
 from nacre.errors import InvalidInput, UnknownName
@@ -29,11 +29,24 @@ PASSING = 0.35
 WORTH = 40.0
 
 
+class Fading(NamedTuple):
+    """What a plan needs to know of a memory, read without the rest of its record."""
+
+    id: str
+    type: str
+    importance: float
+    pinned: bool
+    updated_at: float
+    last_accessed: float
+    access_count: int
+    last_validated_at: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class DecayInput:
     """The input of a score; `support` counts the incoming links."""
 
-    memory: Memory
+    memory: Memory | Fading
     now: float
     decay_rate: float
     support: int = 0
@@ -84,7 +97,7 @@ NO_SUPPORT = frozenset(("conflicts", "distinct_from", "contradicts", "supersedes
 
 @dataclass(frozen=True, slots=True)
 class Faded:
-    memory: Memory
+    memory: Fading
     score: float
 
 
@@ -110,12 +123,12 @@ class DecayEngine:
             )
 
     def score(self, memory: Memory, now: float | None = None) -> float:
-        return self._scored([memory], self._now(now), self._support([memory.id]))[0].score
+        return self._score(memory, self._now(now), self._support([memory.id]))
 
     def score_all(self, now: float | None = None) -> Iterator[tuple[Memory, float]]:
         """Every live memory, the strongest first. Only the scores are held; records are read page by page."""
         at, support = self._now(now), self._support()
-        scores = {m.id: self._score(m, at, support) for m in self.store.iterate()}
+        scores = {memory.id: self._score(memory, at, support) for memory in self._live(Filter())}
         ranked = sorted(scores, key=lambda id: -scores[id])
         for start in range(0, len(ranked), PAGE):
             for memory in self.store.get_many(ranked[start : start + PAGE]):
@@ -124,7 +137,7 @@ class DecayEngine:
     def plan(self, now: float | None = None) -> tuple[Faded, ...]:
         """What would be trashed, the weakest first. Changes nothing."""
         at, support = self._now(now), self._support()
-        fading = self._scored(self.store.iterate(where=Filter.where(pinned=False)), at, support)
+        fading = (Faded(each, self._score(each, at, support)) for each in self._live(Filter.where(pinned=False)))
         return tuple(
             sorted((each for each in fading if self._should_trash(each, support)), key=lambda each: each.score)
         )
@@ -135,28 +148,32 @@ class DecayEngine:
         if not planned:
             return []
         linked = self._support(list(planned)) if self.protect_linked else Counter()
+        before: dict[str, Memory] = {}
 
         def edit(memory: Memory) -> Memory:
+            before[memory.id] = memory
             unused = unused_since(planned[memory.id], memory) and not linked[memory.id]
             return trashed(memory) if unused else memory
 
         engine = self.store.acting_as(ACTOR)
         done = engine.change_present(self.store.space, list(planned), "decay", edit, why=why)
-        return [planned[memory.id] for memory in done]
+        return [before[memory.id] for memory in done]
 
     def prune(self, dry_run: bool = False, now: float | None = None) -> list[Memory]:
         """What was trashed, or would be."""
         plan = self.plan(now)
-        return [each.memory for each in plan] if dry_run else self.apply(plan)
+        return self.store.get_many([each.memory.id for each in plan]) if dry_run else self.apply(plan)
 
     def _should_trash(self, faded: Faded, support: Counter[str]) -> bool:
         protected = faded.memory.type in self.protect_types or (self.protect_linked and support[faded.memory.id] > 0)
         return faded.score < self.min_score and not protected
 
-    def _scored(self, memories: Iterable[Memory], now: float, support: Counter[str]) -> list[Faded]:
-        return [Faded(memory, self._score(memory, now, support)) for memory in memories]
+    def _live(self, where: Filter) -> Iterator[Fading]:
+        reader = self.store.acting_as(ACTOR).store
+        live = Filter.live(self.store.now()) & where
+        return map(Fading._make, reader.values(self.store.space, live, Fading._fields))  # type: ignore[arg-type]
 
-    def _score(self, memory: Memory, now: float, support: Counter[str]) -> float:
+    def _score(self, memory: Memory | Fading, now: float, support: Counter[str]) -> float:
         return model_named(self.model)(DecayInput(memory, now, self.decay_rate, support[memory.id]))
 
     def _support(self, ids: Sequence[str] | None = None) -> Counter[str]:
@@ -167,7 +184,7 @@ class DecayEngine:
         return self.store.now() if now is None else now
 
 
-def unused_since(planned: Memory, memory: Memory) -> bool:
+def unused_since(planned: Fading, memory: Memory) -> bool:
     same = (memory.last_accessed, memory.updated_at) == (planned.last_accessed, planned.updated_at)
     return same and not memory.pinned and memory.status != "trashed"
 

@@ -163,12 +163,9 @@ class Retention:
 def compress_old(store: MemoryStore, older_than_days: float = COMPRESSED_AFTER_DAYS, now: float | None = None) -> int:
     """Compresses long texts that were not used for so long; they read as before. Returns how many."""
     at = store.now() if now is None else now
-    old = Filter.where(last_accessed__lt=at - older_than_days * DAY)
-    everywhere = store.iterate(
-        where=old, include_archived=True, include_superseded=True, include_trashed=True, include_expired=True
-    )
-    ids = [memory.id for memory in everywhere]
     engine = store.acting_as(ACTOR)
+    old = Filter.where(last_accessed__lt=at - older_than_days * DAY)
+    ids = [id for (id,) in engine.store.values(store.space, old, ("id",))]
     packed = 0
     for start in range(0, len(ids), BATCH):
         with engine.store.transaction() as transaction:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from nacre.protocols import (
     EmbedderIdentity,
     Health,
     Keys,
+    Listed,
     Match,
     Order,
     Page,
@@ -349,6 +351,9 @@ class InMemoryReader:
 
     def iterate(self, space: str, where: Filter) -> Iterator[Memory]:
         return iterate_pages(self, space, where)
+
+    def values(self, space: str, where: Filter, fields: Sequence[Listed]) -> Iterator[tuple[Any, ...]]:
+        return (tuple(getattr(memory, name) for name in fields) for memory in self.iterate(space, where))
 
     def count(self, space: str, where: Filter) -> int:
         return len(self._versions(space, where))

@@ -20,6 +20,7 @@ def answers(reader: Reader) -> dict[str, Any]:
         "newest": listed(reader, SPACE),
         "updated": listed(reader, SPACE, order="updated"),
         "iterate": list(reader.iterate(SPACE, ALL)),
+        "values": list(reader.values(SPACE, ALL, ("id", "updated_at"))),
         "many": reader.get_many(SPACE, ["c", "a", "b", "nobody"]),
         "versions": [each.version for each in listed(reader, SPACE)],
         "ids": reader.ids_like(SPACE, "", 9),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.model import Filter, Link, Memory
-from nacre.protocols import Backend, Order
+from nacre.protocols import Backend, Listed, Order
 from tests.samples import SPACE, derived, digest_of, ids, listed, memory, put, unit
 
 EVERYTHING = Filter()
@@ -109,6 +109,22 @@ def test_iterate_survives_writes_between_its_steps(store: Backend) -> None:
                 transaction.remove(SPACE, "m005")
                 transaction.put(memory("m002", "edited", created_at=2.0))
     assert seen == [f"m{i:03}" for i in range(600)]
+
+
+FIELDS: tuple[Listed, ...] = (
+    "id", "type", "importance", "pinned", "updated_at", "last_accessed", "access_count", "last_validated_at"
+)  # fmt: skip
+
+
+def test_values_are_those_of_the_records_in_the_same_order(various: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(various, WHOLE)
+    monkeypatch.setattr("nacre.storage.sqlite.reader.VALUES_PAGE", 2)
+    for where in (EVERYTHING, Filter.where(tags="x"), Filter.where(id="nobody")):
+        records = list(various.iterate(SPACE, where))
+        assert list(various.values(SPACE, where, FIELDS)) == [
+            tuple(getattr(each, name) for name in FIELDS) for each in records
+        ]
+        assert list(various.values(SPACE, where, ("id",))) == [(each.id,) for each in records]
 
 
 def test_filters_narrow_select_iterate_and_count_alike(various: Backend) -> None:

@@ -150,7 +150,8 @@ def prune_command(
     with cli.open() as store:
         engine = engine_of(store, store.settings, model, decay_rate, min_score, protected)
         plan = engine.plan(now)
-        scored = [(each.memory, each.score) for each in plan]
+        scores = {each.memory.id: each.score for each in plan}
+        scored = [(memory, scores[memory.id]) for memory in store.get_many(list(scores))]
         show_plan(scored, score_columns(now), score_record, asked, f"Nothing scores less than {engine.min_score:g}.")
         would = f"{count_of(len(plan), 'memory scores', 'memories score')} less than {engine.min_score:g}"
         question = f"Move {count_of(len(plan))} to the trash? `nacre undo --any` can bring all of it back."

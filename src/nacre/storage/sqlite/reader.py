@@ -16,7 +16,7 @@ from nacre.errors import StoreDamaged
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
-from nacre.protocols import ALL, Candidates, Health, Match, Order, Page, Search, Tallied, Vectors
+from nacre.protocols import ALL, Candidates, Health, Listed, Match, Order, Page, Search, Tallied, Vectors
 from nacre.storage.pages import ORDERS, PAGE, RISING, check_page, make_cursor, read_cursor
 from nacre.storage.sqlite import counts, damage, health, journal, rows
 from nacre.storage.sqlite.connection import Connections, translated
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nacre.storage.sqlite.store import SharedMirrors
 
 BY_USE = "version.key = memory.key"
+VALUES_PAGE = 5_000  # rows of a few values that are held at once: about a megabyte
 NOWHERE = 0  # the number of a space that does not exist
 TALLIES = {
     "type": "version.type", "status": "version.status", "source": "version.source",
@@ -138,6 +139,30 @@ class SQLiteReader:
             if at <= last:  # a damaged index may lead back to what was read; this would never end
                 raise StoreDamaged(self.path, "an index of its memories is out of order")
             last = at
+
+    def values(self, space: str, where: Filter, fields: Sequence[Listed]) -> Iterator[tuple[Any, ...]]:
+        after: tuple[Any, ...] = (-math.inf, 0)
+        while result := self._values_after(space, where, fields, after):
+            yield from (row[2:] for row in result)
+            if result[-1][:2] <= after:
+                raise StoreDamaged(self.path, "an index of its memories is out of order")
+            after = result[-1][:2]
+
+    @without_damaged
+    def _values_after(
+        self, space: str, where: Filter, fields: Sequence[Listed], after: tuple[Any, ...]
+    ) -> list[tuple[Any, ...]]:
+        columns = ", ".join(f"{'memory' if name in rows.IDENTITY else 'version'}.{name}" for name in fields)
+        with self._reading(space) as (connection, state):
+            made = narrowed(connection, state, where)
+            result = fetch(
+                connection,
+                f"SELECT version.created_at, version.key, {columns} FROM {made.joined('memory')} WHERE {made.sql}"
+                " AND (version.created_at, version.key) > (?, ?) ORDER BY version.created_at, version.key LIMIT ?",
+                (*made.values, *after, VALUES_PAGE),
+            )
+            rows.check_columns(("created_at", "version", *fields), result)
+        return result
 
     @without_damaged
     def count(self, space: str, where: Filter) -> int:

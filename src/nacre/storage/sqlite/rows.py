@@ -115,6 +115,16 @@ def check_kinds(row: Row) -> None:
             raise DamagedRecord(f"its {FIELDS[place]} is not a time")
 
 
+def check_columns(names: Sequence[str], rows: Sequence[Row]) -> None:
+    """As `check_kinds`, for rows of some columns."""
+    for name, column in zip(names, zip(*rows, strict=True), strict=False):
+        if not {type(value) for value in column} <= set(KINDS[name]):
+            raise DamagedRecord(f"its {name} is not of the right kind")
+        known = [value for value in column if value is not None] if FIELDS.index(name) in TIMES else []
+        if known and not (min(known) >= FIRST and max(known) <= LAST):
+            raise DamagedRecord(f"its {name} is not a time")
+
+
 def plain_text(stored: Any) -> Any:
     """A compressed text is stored as a blob; no other text is."""
     return zlib.decompress(stored).decode() if isinstance(stored, bytes) else stored

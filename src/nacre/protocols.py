@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Order: TypeAlias = Literal["newest", "oldest", "importance", "confidence", "updated", "accessed"]
-Tallied: TypeAlias = Literal["type", "status", "source", "tags", "contexts", "anti_contexts", "entities"]
+Tallied: TypeAlias = Literal["type", "status", "source", "tags", "contexts", "anti_contexts", "entities", "week"]
 Listed: TypeAlias = Literal[
     "id", "type", "importance", "pinned", "updated_at", "last_accessed", "access_count", "last_validated_at"
 ]
@@ -308,7 +308,8 @@ class Reader(Protocol):
     def count(self, space: str, where: Filter) -> int: ...
 
     def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
-        """How many memories have each value of the field, the most frequent first, then by name."""
+        """How many memories have each value of the field, the most frequent first, then by name. "week" is the Monday
+        (UTC) of the week in which they were created, as 2026-03-30."""
 
     def spaces(self) -> dict[str, int]:
         """Each space with the number of its memories."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from nacre import Link, MemoryStore
 from nacre.engine.spaces import SpaceNote
 from nacre.errors import InvalidInput, UndoRefused
+from nacre.model.instants import WEEK
 from nacre.settings import Settings
 from tests.embedders import WordBag
 
@@ -32,6 +34,28 @@ def within(store: MemoryStore, space: str) -> MemoryStore:
     other = copy(store)
     other.space = space
     return other
+
+
+def test_statistics_ask_as_few_questions_for_half_a_year_as_for_a_week(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for weeks in (0, 3, 20, 30):
+        store.remember(f"{weeks} weeks ago", created_at=store.now() - weeks * WEEK)
+    store.forget(store.remember("a mistake").id)
+    asked: list[str] = []
+    backend = type(store._store)
+    for name in ("count", "tally", "page", "values"):
+        monkeypatch.setattr(backend, name, counted(getattr(backend, name), name, asked))
+    growth = store.stats().growth
+    assert (sorted(asked), sum(growth.values()), len(growth)) == (["count"] * 5 + ["tally"] * 3, 3, 21)
+
+
+def counted(method: Callable[..., object], name: str, asked: list[str]) -> Callable[..., object]:
+    def call(*args: object, **options: object) -> object:
+        asked.append(name)
+        return method(*args, **options)
+
+    return call
 
 
 def filled(store: MemoryStore) -> list[str]:

@@ -11,14 +11,12 @@ from nacre.engine.review import trashed
 from nacre.engine.supersede import is_redacted
 from nacre.errors import InvalidInput
 from nacre.model import Filter, Memory
-from nacre.model.instants import DAY, iso
+from nacre.model.instants import WEEK, week_of
 from nacre.protocols import Backend, Transaction
 
 DESCRIPTION = "description"
 TOP_TAGS = 15
 GROWTH_WEEKS = 26  # half a year: as many columns as a line of text has room for
-WEEK = 7 * DAY
-MONDAY = 4 * DAY  # the first one of the epoch, which began on a Thursday
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +75,9 @@ def gather_stats(store: Backend, space: str, now: float) -> Stats:
 
 def growth(store: Backend, space: str, live: Filter, now: float) -> dict[str, int]:
     """Every week from the first that has some, the empty ones too: a gap is part of the picture."""
-    last = now - (now - MONDAY) % WEEK
-    weeks = [last - back * WEEK for back in reversed(range(GROWTH_WEEKS))]
-    counts = {
-        iso(begin)[:10]: store.count(space, live & Filter.where(created_at__ge=begin, created_at__lt=begin + WEEK))
-        for begin in weeks
-    }
+    created = store.tally(space, "week", live)
+    weeks = (week_of(now - back * WEEK) for back in reversed(range(GROWTH_WEEKS)))
+    counts = {week: created.get(week, 0) for week in weeks}
     first = next((at for at, count in enumerate(counts.values()) if count), len(counts))
     return dict(list(counts.items())[first:])
 

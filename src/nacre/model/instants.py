@@ -12,6 +12,8 @@ from nacre.errors import InvalidInput
 Instant: TypeAlias = float | int | str | date | datetime
 
 DAY = 86_400.0
+WEEK = 7 * DAY
+MONDAY = 4 * DAY  # the first one of the epoch, which began on a Thursday
 MICROSECOND = timedelta(microseconds=1)  # the finest that a written time tells
 STAMP = "%Y%m%dT%H%M%SZ"  # in UTC: sorts by time, and every file system accepts it
 # What a calendar can show: the years 1 to 9999.
@@ -41,6 +43,11 @@ def parsed(value: str) -> datetime:
         return datetime.fromisoformat(value.strip())
     except ValueError as error:
         raise InvalidInput(f"{value!r} is not a date; write it as 2026-03-31 or 2026-03-31T09:00:00Z.") from error
+
+
+def week_of(at: float) -> str:
+    """The date of the Monday (UTC) on or before it."""
+    return iso(MONDAY + (at - MONDAY) // WEEK * WEEK)[:10]
 
 
 def iso(at: float | None) -> str:

@@ -13,7 +13,7 @@ from nacre.storage.in_memory import InMemoryBackend
 from nacre.storage.sqlite import SQLiteBackend
 from tests.samples import SPACE, derived, memory, put, removed, written
 
-FIELDS: tuple[Tallied, ...] = ("type", "status", "source", "tags", "contexts", "anti_contexts", "entities")
+FIELDS: tuple[Tallied, ...] = ("type", "status", "source", "tags", "contexts", "anti_contexts", "entities", "week")
 NOW = 500.0
 FILTERS = (
     ALL,
@@ -22,6 +22,7 @@ FILTERS = (
     Filter.where(superseded_by__ne="", status__ne="trashed"),
     Filter.where(superseded_by__unset=True),
     Filter.where(status__in=("archived", "trashed")),
+    Filter.where(importance__ge=0.0),
 )
 
 
@@ -32,6 +33,7 @@ def varied(random: Random) -> Memory:
         superseded_by=random.choice(("", "", "m1")), expires_at=random.choice((None, None, 400.0, 600.0)),
         type=random.choice(("semantic", "episodic")), source=random.choice(("", "book")),
         tags=tuple(random.choices(names, k=random.randrange(3))), entities=tuple(random.choices(names, k=2)),
+        created_at=random.uniform(-2e6, 2e6),
         contexts=random.choice(((), ("work",))), anti_contexts=random.choice(((), ("home",))),
     )  # fmt: skip
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import apsw
 
 from nacre.model import Condition, Filter, Memory
+from nacre.model.instants import week_of
 from nacre.protocols import Tallied
 from nacre.storage.sqlite.filters import State, clause
 from nacre.storage.sqlite.rows import SQLValue
 
 TOTAL = ""  # the field under which memories themselves are counted
-SCALARS: tuple[Tallied, ...] = ("type", "source", "status")
 LISTS: tuple[Tallied, ...] = ("tags", "contexts", "anti_contexts", "entities")
+# What each field is called in a query. The week is that of `week_of`.
+COLUMNS: Mapping[str, str] = {
+    TOTAL: "version.row", "type": "version.type", "status": "version.status", "source": "version.source",
+    "week": "date(floor(version.created_at), 'unixepoch', 'weekday 0', '-6 days')",
+    **dict.fromkeys(LISTS, "label.name"),
+}  # fmt: skip
 SUPERSEDED = "*"  # after the status of a superseded memory
 Counts = Counter[tuple[SQLValue, ...]]
 
@@ -27,6 +33,7 @@ def counted(space: int, memory: Memory) -> Iterator[tuple[SQLValue, ...]]:
     yield space, TOTAL, status, ""
     yield space, "type", status, memory.type
     yield space, "source", status, memory.source
+    yield space, "week", status, week_of(memory.created_at)
     for field in LISTS:
         for name in dict.fromkeys(getattr(memory, field)):
             yield space, field, status, name
@@ -83,10 +90,9 @@ def has_status(counted_as: str, conditions: Sequence[Condition]) -> bool:
 def expiring(connection: apsw.Connection, state: State, field: str, where: Filter) -> Iterable[str]:
     """The values of the memories that have a time of expiry; these are few."""
     made = clause(state, where)
-    names = "label.name FROM" if field in LISTS else f"version.{field or 'row'} FROM"
     labels = f" CROSS JOIN label ON label.key = version.key AND label.field = '{field}' AND label.seq_to IS NULL"
     rows = connection.execute(
-        f"SELECT {names} {made.joined()}{labels if field in LISTS else ''}"
+        f"SELECT {COLUMNS[field]} FROM {made.joined()}{labels if field in LISTS else ''}"
         f" WHERE version.expires_at IS NOT NULL AND {made.sql}",
         made.values,
     ).fetchall()

@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 BY_USE = "version.key = memory.key"
 VALUES_PAGE = 5_000  # rows of a few values that are held at once: about a megabyte
 NOWHERE = 0  # the number of a space that does not exist
-TALLIES = {
-    "type": "version.type", "status": "version.status", "source": "version.source",
-    **dict.fromkeys(counts.LISTS, "label.name"),
-}  # fmt: skip
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -188,7 +184,7 @@ class SQLiteReader:
                 else ""
             )
             result = connection.execute(
-                f"SELECT count(*), {TALLIES[field]} FROM {made.joined()}{labels} WHERE {made.sql}"
+                f"SELECT count(*), {counts.COLUMNS[field]} FROM {made.joined()}{labels} WHERE {made.sql}"
                 " GROUP BY 2 ORDER BY 1 DESC, 2",
                 made.values,
             ).fetchall()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,9 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import InvalidInput, UnknownName
+from nacre.model import Filter
+from nacre.storage.candidates import MOST_TERMS, Posting
+from nacre.storage.sqlite.search import SQLiteIndex
 from tests.embedders import WordBag
 
 
@@ -54,6 +57,25 @@ def test_a_question_that_is_too_long_or_no_text_is_refused(store: MemoryStore) -
     with pytest.raises(InvalidInput, match="must be text"):
         store.recall(None)  # type: ignore[arg-type]
     assert found(store, ("tea " * 5000)[:20_000], k=1) == ["tea"]
+
+
+def test_a_question_of_a_whole_page_searches_a_bounded_number_of_terms(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = [f"term{number}" for number in range(2_000)]
+    store.remember(" ".join(page), id="page")
+    store.remember(" ".join(f'"green {word}"' for word in page[:150]), id="quotes")
+    searched: list[int] = []
+    postings = SQLiteIndex.postings
+
+    def counted(index: SQLiteIndex, terms: Sequence[str], visible: Filter) -> dict[str, Posting]:
+        searched.append(len(terms))
+        return postings(index, terms, visible)
+
+    monkeypatch.setattr(SQLiteIndex, "postings", counted)
+    assert found(store, " ".join(page)[:20_000], k=1) == ["page"]
+    assert found(store, " ".join(f'"green {word}"' for word in page[:150]), k=1, strategy="keyword") == ["quotes"]
+    assert searched == [MOST_TERMS, MOST_TERMS]
 
 
 def test_an_unknown_strategy_is_refused_with_the_nearest(store: MemoryStore) -> None:

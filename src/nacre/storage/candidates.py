@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +17,9 @@ K1, B = 1.2, 0.75  # of BM25, as usual
 COLUMN_WEIGHTS: Mapping[str, float] = {"title": 2.0, "text": 1.0, "role": 1.0, "tags": 1.5, "entities": 1.0}
 # So many of the best also bring their neighbours: a reply may not repeat what it replies to.
 WITH_NEIGHBOURS = 50
+# A question has about ten stems, a pasted page a thousand, and each is a posting to read. The rarest tell the memories
+# apart; what the others add to a sum of so many is little.
+MOST_TERMS = 64
 WINDOW_SHARE = 5  # a time window brings one fifth of a channel's pool
 
 
@@ -102,6 +105,25 @@ class Weights:
             at = np.minimum(np.searchsorted(posting.keys, keys), len(posting.keys) - 1)
             rows[row] = np.where(posting.keys[at] == keys, self.shares[term][at], 0)
         return rows
+
+
+def bounded(
+    terms: Sequence[str], visible: Filter, holding: Callable[[Sequence[str]], Mapping[str, int]]
+) -> tuple[str, ...]:
+    """The terms that are searched: at most `MOST_TERMS`, the rarest. `holding` says on how many memories each is.
+
+    Who may not see everything must not learn from the choice how rare a word is to others: there the longest are taken.
+    """
+    unique = tuple(dict.fromkeys(terms))
+    if len(unique) <= MOST_TERMS:
+        return unique
+    if visible.conditions:
+        ranked = sorted(unique, key=len, reverse=True)
+    else:
+        counts = holding(unique)
+        ranked = sorted((term for term in unique if counts.get(term)), key=counts.__getitem__)
+    chosen = frozenset(ranked[:MOST_TERMS])
+    return tuple(term for term in unique if term in chosen)
 
 
 def rarity_of(holding: int, total: int) -> float:

@@ -290,6 +290,10 @@ class SpaceIndex:
                 )
         return postings
 
+    def holding(self, terms: Sequence[str]) -> dict[str, int]:
+        """On how many memories each term is."""
+        return {term: posting.holding for term, posting in self.postings(terms, ALL).items()}
+
     def nearest(self, vector: Vectors, limit: int, only: Keys | None = None) -> Keys:
         wanted = self._versions if only is None else only.tolist()
         cosines = {n: best[1] for n in wanted if (best := self._versions[n].best_chunk(vector)) is not None}
@@ -371,12 +375,15 @@ class InMemoryReader:
         return {name: count for name, count in counts.items() if count}
 
     def gather(self, space: str, search: Search) -> Candidates:
-        return candidates.gather(SpaceIndex(self._versions(space, ALL)), search)
+        index = SpaceIndex(self._versions(space, ALL))
+        terms = candidates.bounded(search.terms, search.visible, index.holding)
+        return candidates.gather(index, replace(search, terms=terms))
 
     def by_words(
         self, space: str, terms: Sequence[str], where: Filter, limit: int, visible: Filter = ALL
     ) -> list[Match]:
-        return candidates.by_words(SpaceIndex(self._versions(space, ALL)), terms, where, limit, visible)
+        index = SpaceIndex(self._versions(space, ALL))
+        return candidates.by_words(index, candidates.bounded(terms, visible, index.holding), where, limit, visible)
 
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
         matches = []

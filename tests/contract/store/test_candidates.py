@@ -51,6 +51,30 @@ def test_every_memory_with_one_of_the_words_is_a_candidate(store: Backend) -> No
     assert not found.cosines.any()
 
 
+@pytest.fixture
+def three_terms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nacre.storage.candidates.MOST_TERMS", 3)
+
+
+@pytest.mark.usefixtures("three_terms")
+def test_of_very_many_terms_the_rarest_that_occur_are_searched(store: Backend) -> None:
+    put(store, *((memory(f"m{i}"), derived(f"tea {'milk' if i < 4 else 'water'} own{i} pair {i}")) for i in range(9)))
+    asked = ("tea", "water", "absent", "own3", "nowhere", "milk", "pair 5")
+    assert gathered(store, *asked).terms == ("own3", "milk", "pair 5")
+    assert {each.id for each in store.by_words(SPACE, asked, ALL, 9)} == {"m0", "m1", "m2", "m3", "m5"}
+    assert set(gathered(store, "tea", "tea", "water", "milk", "tea").terms) == {"tea", "water", "milk"}
+
+
+@pytest.mark.usefixtures("three_terms")
+def test_which_terms_are_searched_tells_nothing_of_what_the_asker_may_not_see(store: Backend) -> None:
+    put(store, *((memory(f"a{i}", tags=("a",)), derived("tea milk water lemonade")) for i in range(2)))
+    asked = ("tea", "milk", "water", "lemonade")
+    before = gathered(store, *asked, visible=TAGGED).terms
+    put(store, *((memory(f"b{i}"), derived("water lemonade")) for i in range(5)))
+    assert gathered(store, *asked, visible=TAGGED).terms == before
+    assert set(before) == {"milk", "water", "lemonade"}
+
+
 def test_without_words_and_vector_nothing_is_found(store: Backend) -> None:
     put(store, (memory("a"), derived("tea", unit(1))))
     for search in (Search(), Search(terms=("absent",))):

@@ -11,7 +11,7 @@ from nacre.model import Condition, Filter, Memory
 from nacre.model.instants import week_of
 from nacre.protocols import Tallied
 from nacre.storage.sqlite.filters import State, clause
-from nacre.storage.sqlite.rows import SQLValue
+from nacre.storage.sqlite.rows import SQLValue, as_json, fetch
 
 TOTAL = ""  # the field under which memories themselves are counted
 LISTS: tuple[Tallied, ...] = ("tags", "contexts", "anti_contexts", "entities")
@@ -70,6 +70,15 @@ def tally(connection: apsw.Connection, state: State, field: str, where: Filter) 
             counts[str(status).removesuffix(SUPERSEDED) if field == "status" else str(name)] += int(n)  # type: ignore[arg-type]
     counts.update(expiring(connection, state, field, where))
     return {name: n for name, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])) if n}
+
+
+def holding(connection: apsw.Connection, state: State, terms: Sequence[str]) -> dict[str, int]:
+    """On how many memories each term is, at most: a phrase is at least as rare as its rarest word."""
+    sql = "SELECT term, n FROM term_count WHERE space = ? AND term IN (SELECT value FROM json_each(?))"
+    asked = as_json(list(dict.fromkeys(stem for term in terms for stem in term.split())))
+    counts = dict(fetch(connection, sql, (state.space, asked)))
+    past = int(state.seq is not None)  # a word may be only in what has changed since
+    return {term: min((counts.get(stem, past) for stem in term.split()), default=0) for term in terms}
 
 
 def answered(condition: Condition) -> bool:

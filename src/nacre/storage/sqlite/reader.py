@@ -201,7 +201,8 @@ class SQLiteReader:
         from nacre.storage import candidates
 
         with self._searching(space) as index:
-            return candidates.gather(index, search)
+            terms = self._bounded(space, search.terms, search.visible)
+            return candidates.gather(index, replace(search, terms=terms))
 
     @without_damaged
     def by_words(
@@ -210,7 +211,16 @@ class SQLiteReader:
         from nacre.storage import candidates
 
         with self._searching(space) as index:
-            return candidates.by_words(index, terms, where, limit, visible)
+            return candidates.by_words(index, self._bounded(space, terms, visible), where, limit, visible)
+
+    def _bounded(self, space: str, terms: Sequence[str], visible: Filter) -> tuple[str, ...]:
+        from nacre.storage import candidates
+
+        def holding(asked: Sequence[str]) -> dict[str, int]:
+            with self._reading(space) as (connection, state):  # within the snapshot of the search
+                return counts.holding(connection, state, asked)
+
+        return candidates.bounded(terms, visible, holding)
 
     @without_damaged
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:

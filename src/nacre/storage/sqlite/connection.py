@@ -1,4 +1,4 @@
-"""The key of an encrypted file: how a connection gets it, and what a file is that does not open with it."""
+"""Connections to a store's file: encryption keys, opening, waiting, and SQLite's errors as our own."""
 
 from __future__ import annotations
 
@@ -194,9 +194,13 @@ def translated(path: Path) -> Iterator[None]:
     except apsw.Error as error:
         if "JSON" in str(error) or "schema" in str(error):
             raise StoreDamaged(path, str(error)) from error
-        raise StorageError(f"{path} could not do this ({error}). Run `nacre doctor` to examine it.") from error
+        raise StorageError(
+            f"SQLite could not complete the operation on {path} ({error}). Run `nacre doctor` to examine it."
+        ) from error
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{error.object!r} holds half of a surrogate pair, which no text can; remove it.") from error
+        raise InvalidInput(
+            f"The text has half of a surrogate pair at position {error.start}, which no text can hold; remove it."
+        ) from error
 
 
 @contextmanager

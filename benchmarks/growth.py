@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -73,6 +74,11 @@ def path_of(given: argparse.Namespace, size: int) -> Path:
     return Path(given.folder) / f"{given.embedder}-{size}" / "store.db"
 
 
+def filled_path(given: argparse.Namespace, size: int) -> Path:
+    """What the fill leaves; only copies are measured, because measuring writes."""
+    return path_of(given, size).with_name("filled.db")
+
+
 def embedder_of(given: argparse.Namespace) -> Embedder | str:
     return SumOfWords() if given.embedder == "words" else "minilm"
 
@@ -115,7 +121,12 @@ def task_fill(given: argparse.Namespace) -> Figures:
         if done // BATCH % 20 == 0:
             say(f"\r  {what} {done:,} of {total:,} ({time.perf_counter() - started:.0f} s) ", end="")
 
-    added = fill(path_of(given, given.size), given.size, embedder_of(given), progress)
+    filled, measured_one = filled_path(given, given.size), path_of(given, given.size)
+    added = fill(filled, given.size, embedder_of(given), progress)
+    for old in measured_one.parent.glob(f"{measured_one.name}*"):
+        old.unlink()
+    for part in filled.parent.glob(f"{filled.name}*"):
+        shutil.copyfile(part, measured_one.with_name(part.name.replace(filled.name, measured_one.name)))
     if not added:
         return {}
     took = time.perf_counter() - started

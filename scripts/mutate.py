@@ -398,7 +398,8 @@ def run_tests(tree: Path, tests: Sequence[str], trace: Trace) -> tuple[str, str]
 
 def run_all(
     mutants: Sequence[Mutant], trees: Sequence[Path], trace: Trace, folder: Path
-) -> dict[str, dict[str, object]]:
+) -> Iterator[dict[str, dict[str, object]]]:
+    """All results so far, each time that one is added."""
     kept = folder / "results.jsonl"
     lines = kept.read_text().splitlines() if kept.exists() else []
     results = {row["key"]: row for row in map(json.loads, lines)}
@@ -420,8 +421,8 @@ def run_all(
         say(f"{sum(each.key in results for each in mutants)}/{len(mutants)} {outcome}: {mutant.key[:110]}")
 
     with ThreadPoolExecutor(len(trees)) as pool:
-        list(pool.map(one, mutants))
-    return {mutant.key: results[mutant.key] for mutant in mutants}
+        for _ in pool.map(one, mutants):
+            yield {mutant.key: results[mutant.key] for mutant in mutants if mutant.key in results}
 
 
 # The report
@@ -512,8 +513,8 @@ def main() -> None:
     kept.mkdir(exist_ok=True)
     trace = traced(trees[0], kept)
     mutants = sample(trees[0], given.packages.split(","), given.count, given.seed)
-    results = run_all(mutants, trees, trace, kept)
-    given.report.write_text(report(results, given.seed))
+    for results in run_all(mutants, trees, trace, kept):
+        given.report.write_text(report(results, given.seed))  # an interrupted run has its report, too
     say(f"Written to {given.report}.")
 
 

@@ -37,6 +37,8 @@ SECONDS_PER_OPERATION = 4.0  # after these an operation is not repeated again
 COLD_STARTS = 3
 MEGABYTE, KIBIBYTE = 1e6, 1024
 BETWEEN_WRITES = 0.02  # seconds between two memories of the writer beside an import
+IMPORT_FIGURES = (("min", "seconds"), ("p50", "seconds"), ("cpu", "cpu"))  # done once: there is nothing to choose from
+CROWD, CROWD_SECONDS = 8, 60
 LEAST_FIGURE = 1.0  # milliseconds: below this a ratio between sizes says nothing
 
 Figures = dict[str, Any]
@@ -48,6 +50,7 @@ def main() -> None:
     parser.add_argument("--embedder", choices=["words", "minilm"], default="words")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "nacre-growth")
     parser.add_argument("--report", type=Path, default=REPORT)
+    parser.add_argument("--report-only", action="store_true", help="write the report from the figures of earlier runs")
     parser.add_argument("--only", default="", help="measure only operations whose name contains this")
     parser.add_argument("--task", choices=[*TASKS, *PARTS], help=argparse.SUPPRESS)
     parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
@@ -57,11 +60,12 @@ def main() -> None:
         return
     sizes = [int(size) for size in given.sizes.split(",")]
     given.folder.mkdir(parents=True, exist_ok=True)
-    for size in sizes:
+    for size in () if given.report_only else sizes:
         figures = measured(given, size)
         kept(given, size).write_text(json.dumps(figures, indent=1))
     if not given.only:
-        given.report.write_text(report({size: json.loads(kept(given, size).read_text()) for size in sizes}, given))
+        table = report({size: json.loads(kept(given, size).read_text()) for size in sizes}, given)
+        given.report.write_text(table + written_by_hand(given.report))
         print(f"Written to {given.report}.")
 
 
@@ -219,13 +223,39 @@ def task_import(given: argparse.Namespace) -> Figures:
             stop.touch()
             waits = json.loads(beside.communicate()[0].splitlines()[-1])
         figures |= {
-            f"{name}: us per record": 1e6 * done["seconds"] / count,
+            f"{name}: us per record": {each: 1e6 * done[key] / count for each, key in IMPORT_FIGURES},
             f"{name}: peak memory, MB": done["peak"] / MEGABYTE,
             f"{name}: longest wait of a writer": waits["longest"],
             f"{name}: p50 of a writer": waits["p50"],
             f"{name}: writers refused": waits["refused"],
         }
     return figures
+
+
+def task_crowd(given: argparse.Namespace) -> Figures:
+    """Eight processes that remember and recall on one file without a pause, for a minute."""
+    command = [sys.executable, __file__, "--task", "one_of_many", "--size", str(given.size)]
+    options = ["--folder", str(given.folder), "--embedder", given.embedder]
+    crowd = [subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) for _ in range(CROWD)]
+    ended = [(process.communicate()[0], process.returncode) for process in crowd]
+    took = [each for out, code in ended if not code for each in json.loads(out.splitlines()[-1])["took"]]
+    return {
+        "eight processes: p99 of a remember": sorted(took)[int(0.99 * len(took))],
+        "eight processes: remembers per second": len(took) / CROWD_SECONDS,
+        "eight processes: ended by an error": sum(bool(code) for _, code in ended),
+    }
+
+
+def task_one_of_many(given: argparse.Namespace) -> Figures:
+    took: list[float] = []
+    with open_filled(given) as store:
+        end = time.monotonic() + CROWD_SECONDS
+        while time.monotonic() < end:
+            started = time.perf_counter()
+            store.remember(text(time.time_ns() % 10**12, "crowd"))
+            took.append(1000 * (time.perf_counter() - started))
+            store.recall(question(len(took)))
+    return {"took": took}
 
 
 def copy_of(given: argparse.Namespace) -> Path:
@@ -236,17 +266,23 @@ def task_bring(given: argparse.Namespace) -> Figures:
     from nacre.transfer.import_archive import import_archive
 
     with MemoryStore(copy_of(given), space="work", embedder=embedder_of(given)) as store:
-        started = time.perf_counter()
-        import_archive(store, copy_of(given).with_name("all.nacre"))
-        return {"seconds": time.perf_counter() - started, "peak": peak_bytes()}
+        return worked(lambda: import_archive(store, copy_of(given).with_name("all.nacre")))
 
 
 def task_take_back(given: argparse.Namespace) -> Figures:
     with MemoryStore(copy_of(given), space="work", embedder=embedder_of(given)) as store:
         entry = store.journal(operation="import", limit=1)[0]
-        started = time.perf_counter()
-        store.undo(entry)
-        return {"seconds": time.perf_counter() - started, "peak": peak_bytes()}
+        return worked(lambda: store.undo(entry))
+
+
+def worked(call: Callable[[], object]) -> Figures:
+    started, busy = time.perf_counter(), time.process_time()
+    call()
+    return {
+        "seconds": time.perf_counter() - started,
+        "cpu": time.process_time() - busy,
+        "peak": peak_bytes(),
+    }
 
 
 def task_write_beside(given: argparse.Namespace) -> Figures:
@@ -272,11 +308,13 @@ TASKS: dict[str, Callable[[argparse.Namespace], Figures]] = {
     "memory": task_memory,
     "costs": task_costs,
     "warm": task_warm,
+    "crowd": task_crowd,
     "import": task_import,
 }
 PARTS: dict[str, Callable[[argparse.Namespace], Figures]] = {
     "first_recall": first(lambda store: store.recall(question(time.time_ns() % 1000))),
     "first_remember": first(lambda store: store.remember(text(time.time_ns() % 10**9, "cold"))),
+    "one_of_many": task_one_of_many,
     "bring": task_bring,
     "take_back": task_take_back,
     "write_beside": task_write_beside,
@@ -381,6 +419,15 @@ def report(figures: Mapping[int, Figures], given: argparse.Namespace) -> str:
     ])  # fmt: skip
 
 
+REASONS = "## Why figures are missed"
+
+
+def written_by_hand(path: Path) -> str:
+    """The reasons, which nothing here can know; they stay when the table is written again."""
+    old = path.read_text() if path.exists() else ""
+    return f"\n{REASONS}{old.partition(REASONS)[2]}" if REASONS in old else ""
+
+
 EMBEDDERS = {"words": "sums of random word directions, 384 dimensions", "minilm": "MiniLM, 384 dimensions"}
 
 
@@ -406,21 +453,24 @@ def short(value: float) -> str:
     return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
 
-def least(value: Any) -> float:
-    return float(value["min"] if isinstance(value, dict) else value)
+def least(value: Any, kind: str = "min") -> float:
+    return float(value[kind if kind in value else "min"]) if isinstance(value, dict) else float(value)
 
 
 def verdict(name: str, size: int, wanted: Wanted, figures: Mapping[int, Figures]) -> str:
-    actual = least(figures[size][name])
-    limit = wanted.at_most
+    """By the least time; on a busy machine processor time may show that others took it."""
+    for kind, said in (("min", "met"), ("cpu", "met by processor time")):
+        if least(figures[size][name], kind) <= limit(name, size, wanted, figures, kind):
+            return said
+    return f"MISSED ({short(least(figures[size][name]))} > {short(limit(name, size, wanted, figures, 'min'))})"
+
+
+def limit(name: str, size: int, wanted: Wanted, figures: Mapping[int, Figures], kind: str) -> float:
     if wanted.times_smallest:
-        limit = max(LEAST_FIGURE, wanted.times_smallest * least(figures[min(figures)][name]))
-    elif wanted.of:
-        limit = max(LEAST_FIGURE, wanted.times * least(figures[size][wanted.of]))
-    if actual <= limit:
-        return "met"
-    worked = figures[size][name].get("cpu", actual) if isinstance(figures[size][name], dict) else actual
-    return "met by processor time" if worked <= limit else f"MISSED ({short(actual)} > {short(limit)})"
+        return max(LEAST_FIGURE, wanted.times_smallest * least(figures[min(figures)][name], kind))
+    if wanted.of:
+        return max(LEAST_FIGURE, wanted.times * least(figures[size][wanted.of], kind))
+    return wanted.at_most
 
 
 def exponent(name: str, figures: Mapping[int, Figures]) -> str:

@@ -84,6 +84,8 @@ WANTED: dict[str, dict[int, Wanted]] = {
     "statements: recall": {size: Wanted(8) for size in (HUNDRED_THOUSAND, MILLION)},
     "statements: remember": {size: Wanted(12) for size in (HUNDRED_THOUSAND, MILLION)},
     "statements: remember_many(256)": {size: Wanted(40) for size in (HUNDRED_THOUSAND, MILLION)},
+    "eight processes: p99 of a remember": {HUNDRED_THOUSAND: Wanted(500)},
+    "eight processes: ended by an error": {HUNDRED_THOUSAND: Wanted(0)},
     "import: us per record": {HUNDRED_THOUSAND: Wanted(200)},
     "import: longest wait of a writer": {HUNDRED_THOUSAND: Wanted(500)},
     "import: writers refused": {HUNDRED_THOUSAND: Wanted(0)},

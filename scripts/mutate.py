@@ -222,6 +222,8 @@ class Sites(ast.NodeVisitor):
             self.visit_all(node.body)
         elif isinstance(node, ast.AnnAssign):
             self.visit_all([node.value] if node.value else [])
+        elif isinstance(node, ast.keyword) and node.arg == "strict":
+            return
         elif not isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom):
             for kind, target, new in changed(node):
                 self.note(kind, target, new)
@@ -316,7 +318,7 @@ def environment(tree: Path, **more: str) -> dict[str, str]:
     return {**os.environ, **paths, **more}
 
 
-def traced(tree: Path, folder: Path) -> Trace:
+def traced(tree: Path, folder: Path, tests: Sequence[str]) -> Trace:
     """Runs the tests of the core once with a note of every function that each enters; later runs read the note."""
     out = folder / "trace.json"
     if not out.exists():
@@ -325,8 +327,8 @@ def traced(tree: Path, folder: Path) -> Trace:
         for part in folder.glob("trace.part.*"):
             part.unlink()
         known = {"MUTATION_SOURCE": str(tree / "src" / "nacre"), "MUTATION_OUT": str(folder / "trace.part")}
-        tests = [f"tests/{name}" for name in TRACED_TESTS if (tree / "tests" / name).exists()]
-        command = [sys.executable, "-m", "pytest", "-q", "-n2", "-p", PLUGIN, "-m", "not slow", *tests]
+        chosen = [f"tests/{name}" for name in tests if (tree / "tests" / name).exists()]
+        command = [sys.executable, "-m", "pytest", "-q", "-n2", "-p", PLUGIN, "-m", "not slow", *chosen]
         subprocess.run(command, cwd=tree, env=environment(tree, **known), check=False, stdout=sys.stderr)
         merged: dict[str, object] = {}
         for part in folder.glob("trace.part.*"):
@@ -499,6 +501,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--packages", default=",".join(PACKAGES))
+    parser.add_argument("--tests", default=",".join(TRACED_TESTS), help="folders and files of tests that may notice")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "nacre-mutation")
     parser.add_argument("--fresh", action="store_true", help="forget the results and the trace of earlier runs")
@@ -509,9 +512,9 @@ def main() -> None:
     trees = [given.folder / f"copy{number}" for number in range(given.processes)]
     for tree in trees:
         copy_tree(tree)
-    kept = given.folder / digest(trees[0])
+    kept = given.folder / f"{digest(trees[0])}-{sha256(given.tests.encode()).hexdigest()[:6]}"
     kept.mkdir(exist_ok=True)
-    trace = traced(trees[0], kept)
+    trace = traced(trees[0], kept, given.tests.split(","))
     mutants = sample(trees[0], given.packages.split(","), given.count, given.seed)
     for results in run_all(mutants, trees, trace, kept):
         given.report.write_text(report(results, given.seed))  # an interrupted run has its report, too

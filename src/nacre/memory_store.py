@@ -68,6 +68,7 @@ from nacre.remember.validate import (
     Editable,
     Fields,
     fraction,
+    json_object,
     label,
     labels,
     natural_number,
@@ -535,7 +536,7 @@ class MemoryStore(Closing):
     ) -> Linked:
         """Links one memory to another. Repeating it changes nothing; the target need not exist, unless the store has
         `strict_links`. Raises `MemoryNotFound` and `LinkRefused`."""
-        wanted = Link(target, rel, weight, self._guard.data(data) if data else {})
+        wanted = Link(target, rel, weight, self._guard.data(json_object("data", data)) if data else {})
         return links.link(self._engine, self.space, source, wanted, strict=self._parts.strict_links, why=why)
 
     def unlink(self, source: str, target: str, rel: str | None = None, *, why: str = "") -> int:
@@ -655,8 +656,9 @@ class MemoryStore(Closing):
 
     def tag(self, *ids: str, add: Iterable[str] = (), remove: Iterable[str] = (), why: str = "") -> list[Memory]:
         """Adds and removes tags. The searched words follow; no vector is computed again."""
-        guarded, _ = self._guard.fields(validate_fields({"tags": tuple(add)}, ()))
-        added, removed = cast("tuple[str, ...]", guarded["tags"]), labels("tags", tuple(remove))
+        guarded, _ = self._guard.fields(validate_fields({"tags": add if isinstance(add, str) else tuple(add)}, ()))
+        added = cast("tuple[str, ...]", guarded["tags"])
+        removed = labels("tags", remove if isinstance(remove, str) else tuple(remove))
         if not added and not removed:
             raise InvalidInput("No tag was named; give tags to add or to remove.")
 

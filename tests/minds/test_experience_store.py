@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import apsw
 import pytest
 
 from nacre.errors import QuotaExceeded
@@ -324,7 +325,10 @@ def test_the_measure_of_room_is_near_to_what_the_file_takes(tmp_path: Path, cloc
 
 
 def pages(store: ExperienceStore) -> int:
-    return int(store._records._rows("PRAGMA page_count", [])[0][0])  # type: ignore[attr-defined]
+    connection = apsw.Connection(str(store._records.path))  # type: ignore[attr-defined]
+    count = int(connection.pragma("page_count"))
+    connection.close()
+    return count
 
 
 def test_four_threads_may_write_at_once(tmp_path: Path, clock: Clock) -> None:

@@ -261,7 +261,13 @@ class RestrictedView(RestrictedReader):
 
     def pending(self, limit: int) -> list[Memory]:
         """Those that the agent may write: it could not store the vectors of others."""
-        return [memory for memory in self._below.pending(limit) if self._writes(memory)]
+        asked = limit
+        while True:  # others' memories may wait before its own
+            waiting = self._below.pending(asked)
+            own = [memory for memory in waiting if self._writes(memory)][:limit]
+            if len(own) >= limit or len(waiting) < asked:
+                return own
+            asked *= 4
 
     def health(self, *, thorough: bool = False) -> Health:
         health = super().health(thorough=thorough)

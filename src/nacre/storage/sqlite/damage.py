@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -132,13 +133,17 @@ def unreadable_tables(connection: apsw.Connection) -> Iterator[str]:
 
 
 def broken_structure(connection: apsw.Connection, most: int = 5) -> Iterator[str]:
-    """What SQLite's own examination finds, of tables against indexes too."""
+    """What SQLite's own examination finds, of tables against indexes too, in one snapshot."""
     try:
-        for (line,) in connection.execute(f"PRAGMA main.integrity_check({most})"):
-            if line != "ok":
-                yield " ".join(str(line).split())
+        with connection:
+            # The examination of the word index trusts what the connection remembers of it, also when others have
+            # written since; a search in the same transaction makes it look again.
+            with suppress(apsw.Error):
+                connection.execute("SELECT rowid FROM word WHERE word MATCH 'any' LIMIT 1").fetchall()
+            lines = connection.execute(f"PRAGMA main.integrity_check({most})").fetchall()
     except UNREADABLE as error:
-        yield str(error)
+        lines = [(str(error),)]
+    yield from (" ".join(str(line).split()) for (line,) in lines if line != "ok")
 
 
 def check_records(connection: apsw.Connection) -> str:

@@ -20,11 +20,12 @@ FIX = "Run `nacre doctor --fix`, which keeps everything that can be read, or `na
 def examine(connection: apsw.Connection, path: Path, *, thorough: bool) -> Health:
     with connection:  # one snapshot: counts from different moments would disagree while others write
         health = counted(connection, path)
-    if not thorough:
-        return health
-    faults = tuple(damages(connection))
-    counters = () if faults else tuple(miscounted(connection))
-    derived = (*word_damages(connection), *vector_damages(connection))
+        if not thorough:
+            return health
+        faults = tuple(damages(connection))
+        counters = () if faults else tuple(miscounted(connection))
+        vectors = tuple(vector_damages(connection))
+    derived = (*word_damages(connection), *vectors)
     return replace(health, problems=(*health.problems, *counters, *derived, *faults), damage=faults)
 
 

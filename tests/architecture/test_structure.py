@@ -79,7 +79,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.storage.pages": "contract/store/test_pages.py",
     "nacre.storage.sqlite.damage": "storage/sqlite/test_repair.py",
     "nacre.storage.sqlite.filters": "property/test_filters.py",
-    "nacre.storage.sqlite.health": "storage/sqlite/test_repair.py",
     "nacre.storage.sqlite.journal": "contract",
     "nacre.storage.sqlite.rows": "contract",
     "nacre.storage.sqlite.schema": "storage/sqlite/test_connection.py",

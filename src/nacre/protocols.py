@@ -250,8 +250,8 @@ class Transaction(Protocol):
 
     def append(self, entries: Sequence[JournalEntry]) -> None:
         """Numbers the entries, whose own `seq` is ignored: each space counts its own from 1, without a gap, in the
-        order of commits. The version of each memory that an entry names increases by one; that
-        of a new one is 1."""
+        order of commits. The version of each memory that was changed and that an entry names increases by one; that of
+        a new one is 1."""
 
     def last_at(self, space: str) -> float:
         """The time of the last entry that the space's journal ever had; 0.0 when there was none."""

@@ -136,7 +136,9 @@ class InMemoryTransaction:
         else:
             memory = replace(memory, version=current.memory.version)
             new = replace(current, memory=memory, derived=current.derived if derived is None else derived)
-        space.versions[memory.id] = (*space.versions.get(memory.id, ()), new)
+        space.versions[memory.id] = (*(with_uses(each, new) for each in space.versions.get(memory.id, ())), new)
+        earlier = self._earlier[memory.space, memory.id]
+        self._earlier[memory.space, memory.id] = None if earlier is None else with_uses(earlier, new)
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
         return self._state.space(space).replaced_by(id)
@@ -192,12 +194,12 @@ class InMemoryTransaction:
         current = space.version(id)
         past = [each for each in space.versions.get(id, ()) if each is not current]
         earlier = self._earlier.pop((name, id), current)
-        if earlier is not current and earlier is not None:
+        if current is not None and earlier is not None and earlier.memory == current.memory:
+            return
+        if earlier is not None:
             past.append(replace(earlier, seq_to=space.seq))
         if current is not None:
-            began = current.seq_from if earlier is current else space.seq
-            counted = replace(current.memory, version=current.memory.version + 1)
-            past.append(replace(current, memory=counted, seq_from=began))
+            past.append(replace(counted(current), seq_from=space.seq))
         if past:
             space.versions[id] = tuple(past)
 
@@ -215,12 +217,13 @@ class InMemoryTransaction:
 
     def _scrub_versions(self, name: str, id: str) -> None:
         """Only the present one is left, and stands for all that were; nothing of a memory that is gone."""
-        self._earlier.pop((name, id), None)
         space = self._state.space(name)
+        current = space.version(id)
+        earlier = self._earlier.pop((name, id), current)
         versions = space.versions.pop(id, ())
-        current = next((each for each in versions if each.seq_to is None), None)
         if current is not None:
-            space.versions[id] = (replace(current, seq_from=versions[0].seq_from),)
+            changed = earlier is None or earlier.memory != current.memory
+            space.versions[id] = (replace(counted(current) if changed else current, seq_from=versions[0].seq_from),)
 
     def forget_journal(self, space: str, upto: int) -> int:
         kept = self._state.space(space)
@@ -521,6 +524,18 @@ class InMemoryBackend(InMemoryReader):
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def with_uses(version: Version, present: Version) -> Version:
+    """The uses of a memory are those of the present in all its versions."""
+    if version.number != present.number:
+        return version
+    uses = {"last_accessed": present.memory.last_accessed, "access_count": present.memory.access_count}
+    return replace(version, memory=replace(version.memory, **uses))
+
+
+def counted(version: Version) -> Version:
+    return replace(version, memory=replace(version.memory, version=version.memory.version + 1))
 
 
 def used(memory: Memory, at: float) -> Memory:

@@ -236,9 +236,6 @@ class SQLiteTransaction:
                 numbers.setdefault((entry.space, entry.memory_id), space.seq)
         self._write(numbers)
         self._give_numbers(numbers)
-        unwritten = [entry for entry in entries if is_of_unwritten(entry, self._written)]
-        if unwritten:
-            self._count_versions(unwritten)
         if numbered:
             made = [
                 [*journal.to_row(space.number, seq, entry, self._versions(entry)), space.latest]
@@ -273,15 +270,6 @@ class SQLiteTransaction:
             for column in ("seq_from", "seq_to"):
                 sql = f"UPDATE main.{table} SET {column} = ? WHERE key = ? AND {column} = {UNNUMBERED}"
                 self._connection.executemany(sql, late)
-
-    def _count_versions(self, entries: Sequence[JournalEntry]) -> None:
-        self._connection.executemany(
-            "UPDATE main.version SET version = version + 1 WHERE seq_to IS NULL AND key = (SELECT key FROM memory"
-            " WHERE space = (SELECT number FROM space WHERE name = ?) AND id = ? AND gone = 0)",
-            [(entry.space, entry.memory_id) for entry in entries],
-        )
-        for entry in entries:
-            self._stored.pop((entry.space, entry.memory_id), None)
 
     def flush(self) -> None:
         """Writes all that waits, so that a query of this connection sees it."""
@@ -744,12 +732,6 @@ class SQLiteTransaction:
             words.rebuild(self._connection)
         self._spaces.clear()
         recount(self._connection)
-
-
-def is_of_unwritten(entry: JournalEntry, written: Mapping[Place, Written]) -> bool:
-    """Whether the entry names a memory of which nothing was written; one that was scrubbed says nothing of it."""
-    scrubbed = entry.before is None and entry.after is None
-    return entry.kind == MEMORY and not scrubbed and (entry.space, entry.memory_id) not in written
 
 
 def same_content(one: Memory, other: Memory) -> bool:

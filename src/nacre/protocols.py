@@ -205,6 +205,7 @@ class Health:
     embedder: str
     problems: tuple[str, ...] = ()
     damage: tuple[str, ...] = ()  # the problems that rebuilding the indexes does not repair
+    notes: tuple[str, ...] = ()  # sentences about what passes by itself
 
 
 class Transaction(Protocol):

@@ -74,6 +74,7 @@ def judged_contents(health: Health) -> Iterator[Finding]:
     for problem in health.problems:
         mended_by: Remedy = "repair" if problem in health.damage else "reindex"
         yield Finding("integrity", "problem", problem, mended_by=mended_by)
+    yield from (Finding("integrity", "warning", note) for note in health.notes)
     if not health.problems:
         yield Finding(
             "integrity",

@@ -530,8 +530,8 @@ def with_uses(version: Version, present: Version) -> Version:
     """The uses of a memory are those of the present in all its versions."""
     if version.number != present.number:
         return version
-    uses = {"last_accessed": present.memory.last_accessed, "access_count": present.memory.access_count}
-    return replace(version, memory=replace(version.memory, **uses))
+    last, count = present.memory.last_accessed, present.memory.access_count
+    return replace(version, memory=replace(version.memory, last_accessed=last, access_count=count))
 
 
 def counted(version: Version) -> Version:

@@ -57,15 +57,16 @@ def test_a_purge_beside_an_open_reader_says_what_remains_and_the_next_write_fini
         assert time.monotonic() - began < connection_module.BUSY_SECONDS / 2
         assert SECRET.encode() in bytes_of(tmp_path)
         assert "still in its write-ahead log" in caplog.text
-        assert "still in its write-ahead log" in store.health().problems[0]
+        assert "still in its write-ahead log" in store.health().notes[0]
+        assert store.health().problems == ()
         with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as other:
             other.remember("something else")
-            assert other.health().problems
+            assert other.health().notes
         reader.execute("COMMIT")
         reader.close()
         store.remember("another thing")
         assert SECRET.encode() not in bytes_of(tmp_path)
-        assert store.health().problems == ()
+        assert store.health().notes == ()
 
 
 def test_nothing_of_a_purged_space_is_left_in_any_table(tmp_path: Path) -> None:

@@ -167,8 +167,8 @@ PRAGMAS = (
 )
 LEFT_IN_LOG = "left_in_log"  # the key in `meta` while a purged text may be in the log
 LEFT_IN_LOG_NOTE = (
-    "what was purged is gone from the store, but still in its write-ahead log, because somebody is reading an earlier "
-    "state. The next write after that, or closing the store everywhere, removes it."
+    "What was purged is gone from the store, but still in its write-ahead log, because another process is reading. "
+    "The next write after that removes it; so does closing the store everywhere."
 )
 
 

@@ -35,7 +35,6 @@ def counted(connection: apsw.Connection, path: Path) -> Health:
 
     embedder = connection.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
     left = connection.execute(f"SELECT 1 FROM meta WHERE key = '{LEFT_IN_LOG}'").fetchall()
-    notes = (f"Note: {LEFT_IN_LOG_NOTE}",) if left else ()
     counts = {
         "memories": number("SELECT sum(memories) FROM space"),
         "contents": number("SELECT sum(worded) FROM space"),
@@ -51,7 +50,8 @@ def counted(connection: apsw.Connection, path: Path) -> Health:
         pending=number("SELECT count(*) FROM content WHERE pending"),
         bytes_on_disk=sum(part.stat().st_size for part in parts(path)),
         embedder=str(embedder[0]) if embedder else "",
-        problems=(*disagreements(counts), *notes),
+        problems=tuple(disagreements(counts)),
+        notes=(LEFT_IN_LOG_NOTE,) if left else (),
     )
 
 

@@ -78,7 +78,7 @@ def test_compressing_builds_no_records(kept_store: MemoryStore, file: Path, monk
     kept(kept_store, "old")
     kept(kept_store, "new", days=1)
     built: list[object] = []
-    monkeypatch.setattr("nacre.storage.sqlite.reader.from_row", built.append)
+    monkeypatch.setattr("nacre.storage.sqlite.store.from_row", built.append)
     assert compress_old(kept_store) == 1
     assert (packed(file), built) == ({"old"}, [])
 

@@ -118,7 +118,7 @@ FIELDS: tuple[Listed, ...] = (
 
 def test_values_are_those_of_the_records_in_the_same_order(various: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     put(various, WHOLE)
-    monkeypatch.setattr("nacre.storage.sqlite.reader.VALUES_PAGE", 2)
+    monkeypatch.setattr("nacre.storage.sqlite.store.VALUES_PAGE", 2)
     for where in (EVERYTHING, Filter.where(tags="x"), Filter.where(id="nobody")):
         records = list(various.iterate(SPACE, where))
         assert list(various.values(SPACE, where, FIELDS)) == [

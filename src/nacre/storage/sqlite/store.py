@@ -1,34 +1,55 @@
-"""A store in one SQLite file: the present state, writing, and what only a file can do."""
+"""A store in one SQLite file: reading the present or an earlier state, writing, and what only a file can do."""
 
 from __future__ import annotations
 
 import json
-import logging
+import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
 
 from nacre.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from nacre.files import ThreadLock
-from nacre.model import Edge, Memory
-from nacre.protocols import EmbedderIdentity, Vectors
-from nacre.storage.sqlite import damage, journal
-from nacre.storage.sqlite.connection import Connections, Key, in_passing
-from nacre.storage.sqlite.filters import AMONG
-from nacre.storage.sqlite.reader import SQLiteReader, without_damaged
-from nacre.storage.sqlite.rows import RECORDS, SELECTED, SQLValue, from_row, stored_embedder
-from nacre.storage.sqlite.transaction import SQLiteTransaction
+from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
+from nacre.model.journal import EVERYTHING
+from nacre.model.memory import Json
+from nacre.protocols import (
+    ALL,
+    Candidates,
+    EmbedderIdentity,
+    Health,
+    Listed,
+    Match,
+    Order,
+    Page,
+    Search,
+    Tallied,
+    Vectors,
+)
+from nacre.storage.pages import ORDERS, PAGE, RISING, check_page, make_cursor, read_cursor
+from nacre.storage.sqlite import counts, damage, health, journal, rows
+from nacre.storage.sqlite.connection import Connections, Key, in_passing, translated
+from nacre.storage.sqlite.filters import AMONG, CONTENTS, State, narrowed
+from nacre.storage.sqlite.rows import RECORDS, SELECTED, SQLValue, fetch, from_row, stored_embedder
+from nacre.storage.sqlite.transaction import SQLiteTransaction, replaced_by
 
 if TYPE_CHECKING:
+    from nacre.storage.sqlite.search import SQLiteIndex
     from nacre.storage.sqlite.vectors import Mirror, Mirrors
 
-log = logging.getLogger("nacre")
-
 MOST_USES = 1_000  # that wait until they can be counted; beyond that the oldest are lost
+BY_USE = "version.key = memory.key"
+VALUES_PAGE = 5_000  # rows of a few values that are held at once: about a megabyte
+NOWHERE = 0  # the number of a space that does not exist
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 class SharedMirrors:
@@ -47,6 +68,303 @@ class SharedMirrors:
         with self._lock:
             self._mirrors = self._mirrors or Mirrors()
         return self._mirrors.of(space)
+
+
+def without_damaged(
+    read: Callable[Concatenate[Any, Parameters], Result],
+) -> Callable[Concatenate[Any, Parameters], Result]:
+    """One damaged record must not hide all others: it is named, left out, and the question is asked again."""
+
+    @wraps(read)
+    def asked(reader: SQLiteReader, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        try:
+            return read(reader, *args, **kwargs)
+        except StoreDamaged:
+            if not reader._hide_damaged():
+                raise
+        return read(reader, *args, **kwargs)
+
+    return asked
+
+
+class SQLiteReader:
+    """`seq` is the last journal entry of the state that is read; None reads the present."""
+
+    def __init__(
+        self, connections: Connections, mirrors: SharedMirrors, damaged: set[int], seq: int | None = None
+    ) -> None:
+        self.path = connections.path
+        self._connections = connections
+        self._mirrors = mirrors
+        self._damaged = damaged  # the versions that were named as damaged
+        self._seq = seq
+
+    @without_damaged
+    def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
+        with self._connected() as connection:
+            result = connection.execute(
+                f"SELECT {SELECTED} FROM memory CROSS JOIN version ON version.key = memory.key"
+                " CROSS JOIN content ON content.number = version.content"
+                f" WHERE memory.space = (SELECT number FROM space WHERE name = ?) AND memory.id {AMONG}"
+                f" AND {State(NOWHERE, self._seq).of('version')}",
+                (space, json.dumps(list(ids))),
+            ).fetchall()
+            memories = {memory.id: memory for memory in map(from_row, result)}
+        return [memories[id] for id in dict.fromkeys(ids) if id in memories]
+
+    @without_damaged
+    def ids_like(self, space: str, prefix: str, limit: int) -> list[str]:
+        # A range on the unique index; the last code point stands for "everything that begins so".
+        with self._reading(space) as (connection, state):
+            result = connection.execute(
+                "SELECT memory.id FROM memory CROSS JOIN version ON version.key = memory.key"
+                f" WHERE memory.space = ? AND memory.id >= ? AND memory.id < ? AND {state.of('version')}"
+                " ORDER BY memory.id LIMIT ?",
+                (state.space, prefix, prefix + "\U0010ffff", limit),
+            ).fetchall()
+        return [str(id) for (id,) in result]
+
+    @without_damaged
+    def page(
+        self, space: str, where: Filter, *, order: Order = "newest", limit: int, cursor: str = "", offset: int = 0
+    ) -> Page:
+        check_page(limit, offset)
+        after = read_cursor(cursor, order)
+        columns = [f"{'memory' if name == 'last_accessed' else 'version'}.{name}" for name in ORDERS[order]]
+        columns.append("memory.key" if order == "accessed" else "version.key")
+        with self._reading(space) as (connection, state):
+            made = narrowed(connection, state, where, by=BY_USE if order == "accessed" else "")
+            tables = made.joined("memory", "content")
+            if made.parts[0] == BY_USE:  # the walk begins at the memories, which are in the order of their use
+                tables = f"memory CROSS JOIN version{CONTENTS}"
+                made.parts.insert(0, "memory.space = ?")
+                made.values.insert(0, state.space)
+            if state.seq is not None and order == "newest":
+                latest = journal.latest(connection, state.space, state.seq)
+                if latest is not None:
+                    made.parts.append(f"{columns[0]} <= ?")
+                    made.values.append(latest)
+            if after is not None:
+                sign = ">" if order == RISING else "<"
+                made.parts.append(f"({', '.join(columns)}) {sign} ({', '.join('?' for _ in after)})")
+                made.values += after
+            result: list[tuple[Any, ...]] = connection.execute(
+                f"SELECT {', '.join(columns)}, {SELECTED} FROM {tables} WHERE {made.sql} ORDER BY "
+                + ", ".join(f"{column}{'' if order == RISING else ' DESC'}" for column in columns)
+                + " LIMIT ? OFFSET ?",
+                (*made.values, limit + 1, offset),
+            ).fetchall()
+            memories = [from_row(row[len(columns) :]) for row in result[:limit]]
+        more = len(result) > len(memories) > 0
+        return Page(memories, make_cursor(order, result[len(memories) - 1][: len(columns)]) if more else "")
+
+    def iterate(self, space: str, where: Filter) -> Iterator[Memory]:
+        cursor, begun = "", False
+        last: tuple[float, ...] = ()
+        while cursor or not begun:
+            page = self.page(space, where, order=RISING, limit=PAGE, cursor=cursor)
+            yield from page.memories
+            cursor, begun = page.cursor, True
+            at = read_cursor(cursor, RISING) or (math.inf,)
+            if at <= last:  # a damaged index may lead back to what was read; this would never end
+                raise StoreDamaged(self.path, "an index of its memories is out of order")
+            last = at
+
+    def values(self, space: str, where: Filter, fields: Sequence[Listed]) -> Iterator[tuple[Any, ...]]:
+        after: tuple[Any, ...] = (-math.inf, 0)
+        while result := self._values_after(space, where, fields, after):
+            yield from (row[2:] for row in result)
+            if result[-1][:2] <= after:
+                raise StoreDamaged(self.path, "an index of its memories is out of order")
+            after = result[-1][:2]
+
+    @without_damaged
+    def _values_after(
+        self, space: str, where: Filter, fields: Sequence[Listed], after: tuple[Any, ...]
+    ) -> list[tuple[Any, ...]]:
+        columns = ", ".join(f"{'memory' if name in rows.IDENTITY else 'version'}.{name}" for name in fields)
+        with self._reading(space) as (connection, state):
+            made = narrowed(connection, state, where)
+            result = fetch(
+                connection,
+                f"SELECT version.created_at, version.key, {columns} FROM {made.joined('memory')} WHERE {made.sql}"
+                " AND (version.created_at, version.key) > (?, ?) ORDER BY version.created_at, version.key LIMIT ?",
+                (*made.values, *after, VALUES_PAGE),
+            )
+            rows.check_columns(("created_at", "version", *fields), result)
+        return result
+
+    @without_damaged
+    def count(self, space: str, where: Filter) -> int:
+        with self._reading(space) as (connection, state):
+            known = counts.tally(connection, state, counts.TOTAL, where)
+            if known is not None:
+                return sum(known.values())
+            made = narrowed(connection, state, where)
+            return int(
+                rows.only_row(connection, f"SELECT count(*) FROM {made.joined()} WHERE {made.sql}", *made.values)[0]
+            )
+
+    @without_damaged
+    def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
+        with self._reading(space) as (connection, state):
+            known = counts.tally(connection, state, field, where)
+            if known is not None:
+                return known
+            made = narrowed(connection, state, where)
+            labels = (
+                f" CROSS JOIN label ON label.key = version.key AND +label.field = '{field}' AND {state.of('label')}"
+                if field in counts.LISTS
+                else ""
+            )
+            result = connection.execute(
+                f"SELECT count(*), {counts.COLUMNS[field]} FROM {made.joined()}{labels} WHERE {made.sql}"
+                " GROUP BY 2 ORDER BY 1 DESC, 2",
+                made.values,
+            ).fetchall()
+        return {str(name): int(count) for count, name in result}  # type: ignore[arg-type]
+
+    @without_damaged
+    def spaces(self) -> dict[str, int]:
+        with self._connected() as connection:
+            result = connection.execute("SELECT name, memories FROM space WHERE memories > 0 ORDER BY name").fetchall()
+        return {str(space): int(count) for space, count in result}  # type: ignore[arg-type]
+
+    @without_damaged
+    def gather(self, space: str, search: Search) -> Candidates:
+        from nacre.storage import candidates
+
+        with self._searching(space) as index:
+            terms = self._bounded(space, search.terms, search.visible)
+            return candidates.gather(index, replace(search, terms=terms))
+
+    @without_damaged
+    def by_words(
+        self, space: str, terms: Sequence[str], where: Filter, limit: int, visible: Filter = ALL
+    ) -> list[Match]:
+        from nacre.storage import candidates
+
+        with self._searching(space) as index:
+            return candidates.by_words(index, self._bounded(space, terms, visible), where, limit, visible)
+
+    def _bounded(self, space: str, terms: Sequence[str], visible: Filter) -> tuple[str, ...]:
+        from nacre.storage import candidates
+
+        def holding(asked: Sequence[str]) -> dict[str, int]:
+            with self._reading(space) as (connection, state):  # within the snapshot of the search
+                return counts.holding(connection, state, asked)
+
+        return candidates.bounded(terms, visible, holding)
+
+    @without_damaged
+    def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
+        with self._searching(space) as index:
+            return index.by_vector(vector, where, limit)
+
+    @without_damaged
+    def edges(
+        self,
+        space: str,
+        *,
+        out_of: Sequence[str] | None = None,
+        into: Sequence[str] | None = None,
+        rels: Sequence[str] | None = None,
+    ) -> list[Edge]:
+        parts: list[str] = []
+        values: list[SQLValue] = []
+        for column, names in (("link.target", into), ("link.rel", rels)):
+            if names is not None:
+                # The plus keeps every other column from leading than the first: half of all links may be of one
+                # relation, and each of a thousand sources would be looked up with each of a thousand targets.
+                parts.append(f"{'+' if parts or out_of is not None else ''}{column} {AMONG}")
+                values.append(json.dumps(list(names)))
+        begin = "link CROSS JOIN memory ON memory.key = link.key"
+        if out_of is not None:
+            begin = "memory CROSS JOIN link ON link.key = memory.key"
+            parts.insert(0, f"memory.id {AMONG} AND memory.space = link.space")
+            values.insert(0, json.dumps(list(out_of)))
+        with self._reading(space) as (connection, state):
+            lead = "memory" if out_of is not None else "link"
+            result: list[tuple[Any, ...]] = connection.execute(
+                f"SELECT memory.id, link.target, link.rel, link.weight, link.walks FROM {begin}"
+                f" WHERE {' AND '.join((f'{lead}.space = ?', *parts, state.of('link')))}"
+                " ORDER BY memory.key, link.target, link.rel",
+                (state.space, *values),
+            ).fetchall()
+        return [Edge(*row) for row in result]
+
+    @without_damaged
+    def replaced_by(self, space: str, id: str) -> list[Memory]:
+        with self._reading(space) as (connection, state):
+            return replaced_by(connection, state, id)
+
+    @without_damaged
+    def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
+        from nacre.storage.sqlite import search
+
+        with self._reading(space) as (connection, state):
+            return search.vectors_of(connection, state, ids)
+
+    @without_damaged
+    def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
+        with self._connected() as connection:
+            return rows.vocabulary(connection, kind)
+
+    @without_damaged
+    def journal(
+        self, space: str, where: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
+    ) -> list[JournalEntry]:
+        if self._seq is not None:
+            where = replace(where, upto=self._seq if where.upto is None else min(where.upto, self._seq))
+        with self._reading(space) as (connection, state):
+            return journal.read(connection, state.space, space, where, newest_first=newest_first, limit=limit)
+
+    @without_damaged
+    def seq_at(self, space: str, time: float) -> int:
+        with self._reading(space) as (connection, state):
+            seq = journal.seq_at(connection, state.space, time) if state.space != NOWHERE else 0
+        return seq if self._seq is None else min(seq, self._seq)
+
+    def journal_begins(self, space: str) -> tuple[int, float]:
+        with self._reading(space) as (connection, state):
+            sql = "SELECT dropped, dropped_at FROM space WHERE number = ?"
+            return next(iter(fetch(connection, sql, (state.space,))), (0, 0.0))
+
+    def health(self, *, thorough: bool = False) -> Health:
+        with self._connected() as connection:
+            return health.examine(connection, self.path, thorough=thorough)
+
+    @contextmanager
+    def _connected(self) -> Iterator[apsw.Connection]:
+        with translated(self.path), self._connections.use() as connection:
+            yield connection
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[apsw.Connection]:
+        """All that is read meanwhile is of one state of the file."""
+        with self._connected() as connection, connection:
+            yield connection
+
+    @contextmanager
+    def _reading(self, space: str) -> Iterator[tuple[apsw.Connection, State]]:
+        with self._snapshot() as connection:
+            result = fetch(connection, "SELECT number FROM space WHERE name = ?", (space,))
+            yield connection, State(result[0][0] if result else NOWHERE, self._seq)
+
+    @contextmanager
+    def _searching(self, space: str) -> Iterator[SQLiteIndex]:
+        from nacre.storage.sqlite.search import SQLiteIndex
+
+        with self._snapshot() as connection:
+            result = fetch(connection, "SELECT number, memories, stems FROM space WHERE name = ?", (space,))
+            number, memories, stems = result[0] if result else (NOWHERE, 0, 0)
+            mirror = self._mirrors.get(number, shared=not self._connections.writing)
+            yield SQLiteIndex(connection, State(number, self._seq), mirror, (memories, stems))
+
+    def _hide_damaged(self) -> bool:
+        """True when damaged records were found that were not left out before."""
+        with self._connected() as connection:
+            return damage.hide(connection, self.path, self._damaged)
 
 
 class SQLiteBackend(SQLiteReader):

@@ -298,6 +298,26 @@ def test_a_writer_that_never_ends_is_told_after_the_patience(tmp_path: Path, mon
         assert store.count() == 4
 
 
+def test_a_waiting_writer_tries_again_every_few_milliseconds_however_long_it_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(filled(tmp_path / "s.db", 3)) as store:
+        other = apsw.Connection(str(tmp_path / "s.db"))
+        other.execute("BEGIN IMMEDIATE")
+        pauses: list[float] = []
+
+        def pause(seconds: float) -> None:
+            pauses.append(seconds)
+            if len(pauses) == 200:
+                other.execute("ROLLBACK")
+
+        monkeypatch.setattr("nacre.storage.sqlite.connection.time.sleep", pause)
+        store.remember("x")
+        other.close()
+        assert len(pauses) == 200
+        assert max(pauses) <= 0.005
+
+
 def test_a_closed_store_says_so(tmp_path: Path) -> None:
     store = opened(tmp_path / "s.db")
     store.close()

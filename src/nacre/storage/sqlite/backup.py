@@ -214,7 +214,7 @@ def open_existing(path: Path) -> apsw.Connection:
     if not path.is_file():
         raise StoreUnreachable(path, "there is no such file")
     opened = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI)
-    opened.set_busy_timeout(round(connecting.BUSY_SECONDS * 1000))
+    connecting.wait_for_others(opened, connecting.BUSY_SECONDS)
     return opened
 
 
@@ -328,7 +328,7 @@ def open_copy(file: Path) -> apsw.Connection:
     place = f"{file.absolute().as_uri()}?{'mode=rw' if used else 'mode=ro&immutable=1'}"
     mode = apsw.SQLITE_OPEN_READWRITE if used else apsw.SQLITE_OPEN_READONLY
     opened = apsw.Connection(place, flags=mode | apsw.SQLITE_OPEN_URI)
-    opened.set_busy_timeout(round(connecting.BUSY_SECONDS * 1000))
+    connecting.wait_for_others(opened, connecting.BUSY_SECONDS)
     return opened
 
 

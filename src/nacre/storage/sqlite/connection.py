@@ -153,8 +153,10 @@ def set_checkpoint_on_close(connection: apsw.Connection, *, on: bool) -> None:
 
 Step: TypeAlias = Callable[[], None]
 
-# Measured with four writers and two readers on one file: no "locked" error at 10 s, and waits of milliseconds.
 BUSY_SECONDS = 10.0
+# SQLite's own waiting pauses up to 100 ms between two tries: beside an import, which lets others in for a few
+# milliseconds at a time, a writer could miss every gap.
+PAUSE_SECONDS = 0.002
 PASSING_SECONDS = 0.5  # that a purge waits for readers to leave the write-ahead log
 CACHE_KIB = 8192
 LOG_BYTES = 16 << 20  # of the write-ahead log; a bulk load leaves more, which is given back when it ends
@@ -203,16 +205,32 @@ def translated(path: Path) -> Iterator[None]:
         ) from error
 
 
+def wait_for_others(connection: apsw.Connection, seconds: float) -> None:
+    """How long a statement of this connection waits when another one holds the file."""
+    deadline = 0.0
+
+    def again(tries: int) -> bool:
+        nonlocal deadline
+        now = time.monotonic()
+        deadline = deadline if tries else now + seconds
+        if now >= deadline:
+            return False
+        time.sleep(PAUSE_SECONDS)
+        return True
+
+    connection.set_busy_handler(again)
+
+
 @contextmanager
 def in_passing(connection: apsw.Connection) -> Iterator[None]:
     """For a write whose loss harms nobody: it waits neither for the disk nor for another writer."""
-    connection.set_busy_timeout(0)
+    wait_for_others(connection, 0.0)
     connection.execute("PRAGMA synchronous = normal")
     try:
         yield
     finally:
         connection.execute("PRAGMA synchronous = full")
-        connection.set_busy_timeout(round(BUSY_SECONDS * 1000))
+        wait_for_others(connection, BUSY_SECONDS)
 
 
 def io_error(path: Path, error: apsw.Error) -> StorageError:
@@ -223,14 +241,14 @@ def io_error(path: Path, error: apsw.Error) -> StorageError:
 
 def empty_log(connection: apsw.Connection, seconds: float) -> bool:
     """Moves the write-ahead log into the file and cuts it to nothing; False when others need it for longer."""
-    connection.set_busy_timeout(round(seconds * 1000))
+    wait_for_others(connection, seconds)
     try:
         busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
         return not busy
     except apsw.BusyError:
         return False
     finally:
-        connection.set_busy_timeout(round(BUSY_SECONDS * 1000))
+        wait_for_others(connection, BUSY_SECONDS)
 
 
 def log_size(path: Path) -> int:
@@ -420,7 +438,7 @@ class Connections:
         return None
 
     def _prepare_to_read(self, connection: apsw.Connection) -> None:
-        connection.set_busy_timeout(round(BUSY_SECONDS * 1000))
+        wait_for_others(connection, BUSY_SECONDS)
         unlock(connection, self.path, self.key)
         schema.check_ours(connection, self.path)
         if schema.version(connection) < schema.CURRENT:
@@ -430,7 +448,7 @@ class Connections:
             connection.execute(f"PRAGMA {pragma}")
 
     def _prepare(self, connection: apsw.Connection) -> None:
-        connection.set_busy_timeout(round(BUSY_SECONDS * 1000))
+        wait_for_others(connection, BUSY_SECONDS)
         if self.key is not None and header(connection) == NEW:
             self.key.check_strength()
         unlock(connection, self.path, self.key)

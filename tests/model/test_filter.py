@@ -11,7 +11,7 @@ from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.errors import InvalidInput, NacreError, UnknownName
 from nacre.model import Condition, Filter
 from nacre.settings import Settings
-from nacre.storage.sqlite.filters import State, said
+from nacre.storage.sqlite.rows import State, said
 from tests.samples import memory
 
 

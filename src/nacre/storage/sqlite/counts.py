@@ -10,8 +10,7 @@ import apsw
 from nacre.model import Condition, Filter, Memory
 from nacre.model.instants import week_of
 from nacre.protocols import Tallied
-from nacre.storage.sqlite.filters import State, clause
-from nacre.storage.sqlite.rows import SQLValue, as_json, fetch
+from nacre.storage.sqlite.rows import SQLValue, State, as_json, clause, fetch
 
 TOTAL = ""  # the field under which memories themselves are counted
 LISTS: tuple[Tallied, ...] = ("tags", "contexts", "anti_contexts", "entities")

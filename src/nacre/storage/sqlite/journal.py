@@ -14,8 +14,7 @@ from nacre.model import JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.difference import images
 from nacre.model.journal import MEMORY
 from nacre.model.memory import Json
-from nacre.storage.sqlite.filters import AMONG
-from nacre.storage.sqlite.rows import RECORDS, SELECTED, SQLValue, as_json, fetch, from_row
+from nacre.storage.sqlite.rows import AMONG, RECORDS, SELECTED, SQLValue, as_json, fetch, from_row
 
 TEXTS = ("memory_id", "kind", "act", "actor", "batch", "why", "before", "after")
 # As bytes: a text that is no UTF-8 would make the driver give up on all the rows.

@@ -20,7 +20,7 @@ import apsw
 
 from nacre.errors import NotAStore, StorageError, StoreBusy, StoreDamaged, WrongKey
 from nacre.files import create_private
-from nacre.storage.sqlite import damage, rows, schema, words
+from nacre.storage.sqlite import counts, damage, rows, schema
 from nacre.storage.sqlite.backup import (
     BESIDE,
     UNFINISHED_REKEY,
@@ -34,8 +34,20 @@ from nacre.storage.sqlite.backup import (
     to_disk,
 )
 from nacre.storage.sqlite.connection import Connections, Key, header, is_encrypted, translated, unlock
-from nacre.storage.sqlite.rows import CONTENT, IDENTITY, RECORDS, SCALARS, SELECTED, DamagedRecord, from_row
-from nacre.storage.sqlite.transaction import links_of, names_of, recount
+from nacre.storage.sqlite.rows import (
+    CONTENT,
+    IDENTITY,
+    INSERT_WORDS,
+    RECORDS,
+    SCALARS,
+    SELECTED,
+    DamagedRecord,
+    distinct_stems,
+    from_row,
+    unpacked_stems,
+    word_row,
+)
+from nacre.storage.sqlite.transaction import links_of, names_of
 
 STAMP = "%Y%m%dT%H%M%SZ"
 COPIED_AT_ONCE = 1 << 20
@@ -128,9 +140,60 @@ def drop_orphans(connection: apsw.Connection) -> None:
             vectors.remove(connection, space, [id for of, id in chunks if of == space])
     connection.execute(f"DELETE FROM chunk WHERE content {gone}")
     connection.execute(f"DELETE FROM content WHERE number {gone}")
-    if not words.agree(connection):
-        words.rebuild(connection)
+    complete_indexes(connection)
+
+
+def complete_indexes(connection: apsw.Connection) -> None:
+    """Fills a word index that is damaged or disagrees with the contents, and counts everything again."""
+    if not words_agree(connection):
+        rebuild_words(connection)
     recount(connection)
+
+
+def words_agree(connection: apsw.Connection) -> bool:
+    """Whether the index is sound and holds exactly the contents that have words."""
+    try:
+        connection.execute("INSERT INTO word(word) VALUES ('integrity-check')")
+        missing = "SELECT count(*) FROM content WHERE words IS NOT NULL AND number NOT IN (SELECT id FROM word_docsize)"
+        surplus = (
+            "SELECT count(*) FROM word_docsize WHERE id NOT IN (SELECT number FROM content WHERE words IS NOT NULL)"
+        )
+        return not rows.only_row(connection, missing)[0] and not rows.only_row(connection, surplus)[0]
+    except apsw.CorruptError:
+        return False
+
+
+def rebuild_words(connection: apsw.Connection) -> None:
+    """Fills the index again from the stems that lie with the contents."""
+    connection.execute("INSERT INTO word(word) VALUES ('delete-all')")
+    made: list[tuple[Any, ...]] = connection.execute(
+        "SELECT number, words, (SELECT space FROM version WHERE version.content = number LIMIT 1) FROM content"
+        " WHERE words IS NOT NULL"
+    ).fetchall()
+    connection.executemany(
+        INSERT_WORDS,
+        [word_row(space, number, unpacked_stems(stems, 3)) for number, stems, space in made if space is not None],
+    )
+
+
+def recount(connection: apsw.Connection) -> None:
+    """Counts the present state of every space again."""
+    made = connection.execute(
+        f"SELECT version.space, version.stems, version.length, content.words, {SELECTED} FROM {RECORDS}"
+        " WHERE version.seq_to IS NULL"
+    ).fetchall()
+    counts.rebuild(
+        connection,
+        (
+            (
+                int(space),  # type: ignore[arg-type]
+                from_row(record),
+                distinct_stems(*unpacked_stems(lines, 3), *unpacked_stems(stems, 2)),
+                int(length),  # type: ignore[arg-type]
+            )
+            for space, stems, length, lines, *record in made
+        ),
+    )
 
 
 def quarantine(
@@ -255,7 +318,7 @@ def salvage(file: Path, path: Path, key: Key | None, fresh: Path, now: float) ->
         done = carry_memories(old, new, now)
         rebuild_names(new)
         carry_walks(old, new)
-        words.rebuild(new)
+        rebuild_words(new)
         recount(new)
         new.execute("COMMIT")
         return done
@@ -451,7 +514,7 @@ def rebuild_names(new: apsw.Connection) -> None:
         for _, space, seq_from, seq_to, stems, *record in result:
             memory = from_row(record)
             has: dict[tuple[str, ...], float] = {
-                ("label", *name): float(n) for name, n in names_of(memory, words.unpacked(stems, 2)).items()
+                ("label", *name): float(n) for name, n in names_of(memory, unpacked_stems(stems, 2)).items()
             }
             has |= {("link", *name): weight for name, weight in links_of(memory).items()}
             for name in [

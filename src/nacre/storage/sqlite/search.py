@@ -13,9 +13,19 @@ import numpy as np
 from nacre.model import Filter
 from nacre.protocols import ALL, Keys, Match, Place, Vectors
 from nacre.storage.candidates import COLUMN_WEIGHTS, Posting
-from nacre.storage.sqlite import words
-from nacre.storage.sqlite.filters import AMONG, BY_CONTENT, State, clause, narrowed
-from nacre.storage.sqlite.rows import as_json, fetch, only_row
+from nacre.storage.sqlite.rows import (
+    AMONG,
+    BY_CONTENT,
+    State,
+    as_json,
+    clause,
+    fetch,
+    narrowed,
+    only_row,
+    phrase,
+    tokens,
+    unpacked_stems,
+)
 
 if TYPE_CHECKING:
     from nacre.storage.sqlite.vectors import Index, Mirror, Numbers
@@ -95,7 +105,7 @@ class SQLiteIndex:
         result: dict[str, dict[int, float]] = {term: defaultdict(float) for term in terms}
         if not terms:
             return result
-        simple = {words.tokens(self._state.space, term): term for term in terms if term.isascii() and term.isalnum()}
+        simple = {tokens(self._state.space, term): term for term in terms if term.isascii() and term.isalnum()}
         texts = clause(self._state, visible, by="version.content = occurrence.doc")
         names = clause(self._state, visible, by="version.key = label.key")
         rows = fetch(
@@ -127,10 +137,10 @@ class SQLiteIndex:
             f" label CROSS JOIN {names.joined('content')} WHERE label.space = ?"
             f" AND label.field IN ('tag_stems', 'entity_stems') AND label.name = ? AND {self._state.of('label')}"
             f" AND {names.sql} LIMIT {POSTINGS_READ})",
-            (words.phrase(self._state.space, term), *texts.values, self._state.space, term.split()[0], *names.values),
+            (phrase(self._state.space, term), *texts.values, self._state.space, term.split()[0], *names.values),
         )
         for key, length, of_text, of_names in rows:
-            lines = (*words.unpacked(of_text, 3), *words.unpacked(of_names, 2))
+            lines = (*unpacked_stems(of_text, 3), *unpacked_stems(of_names, 2))
             pairs = zip(FIELD_WEIGHTS.values(), lines, strict=True)
             if frequency := sum(weight * occurrences(term, line) for weight, line in pairs):
                 result[key], lengths[key] = frequency, length
@@ -141,9 +151,7 @@ class SQLiteIndex:
         if not limits:
             return result
         one = "SELECT ? AS term, rowid FROM (SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC LIMIT ?)"
-        values = [
-            value for term, limit in limits.items() for value in (term, words.phrase(self._state.space, term), limit)
-        ]
+        values = [value for term, limit in limits.items() for value in (term, phrase(self._state.space, term), limit)]
         rows: list[tuple[Any, ...]] = self._connection.execute(
             " UNION ALL ".join(one for _ in limits), values
         ).fetchall()

@@ -35,8 +35,18 @@ from nacre.protocols import (
 from nacre.storage.pages import ORDERS, PAGE, RISING, check_page, make_cursor, read_cursor
 from nacre.storage.sqlite import counts, damage, health, journal, rows
 from nacre.storage.sqlite.connection import Connections, Key, in_passing, translated
-from nacre.storage.sqlite.filters import AMONG, CONTENTS, State, narrowed
-from nacre.storage.sqlite.rows import RECORDS, SELECTED, SQLValue, fetch, from_row, stored_embedder
+from nacre.storage.sqlite.rows import (
+    AMONG,
+    JOIN_CONTENT,
+    RECORDS,
+    SELECTED,
+    SQLValue,
+    State,
+    fetch,
+    from_row,
+    narrowed,
+    stored_embedder,
+)
 from nacre.storage.sqlite.transaction import SQLiteTransaction, replaced_by
 
 if TYPE_CHECKING:
@@ -136,7 +146,7 @@ class SQLiteReader:
             made = narrowed(connection, state, where, by=BY_USE if order == "accessed" else "")
             tables = made.joined("memory", "content")
             if made.parts[0] == BY_USE:  # the walk begins at the memories, which are in the order of their use
-                tables = f"memory CROSS JOIN version{CONTENTS}"
+                tables = f"memory CROSS JOIN version{JOIN_CONTENT}"
                 made.parts.insert(0, "memory.space = ?")
                 made.values.insert(0, state.space)
             if state.seq is not None and order == "newest":

@@ -15,10 +15,8 @@ from nacre.model.difference import images
 from nacre.model.journal import MEMORY
 from nacre.model.memory import LISTS, Json
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
-from nacre.storage.sqlite import counts, journal, rows, words
-from nacre.storage.sqlite.filters import AMONG, State
-from nacre.storage.sqlite.rows import CONTENT, SCALARS, SELECTED, SQLValue, from_row
-from nacre.storage.sqlite.words import Stems
+from nacre.storage.sqlite import counts, journal, rows
+from nacre.storage.sqlite.rows import AMONG, CONTENT, SCALARS, SELECTED, SQLValue, State, Stems, from_row
 
 Place = tuple[str, str]  # a space's name and an id
 Names = dict[tuple[str, str], int]
@@ -63,9 +61,9 @@ VOID = tuple(
 VOID_MEMORY = "DELETE FROM main.memory WHERE key = ? AND key NOT IN (SELECT key FROM main.version)"
 # In this order, so that what is ended or taken away never stands in the way of what comes.
 STATEMENTS = (
-    REMOVE_MEMORY, END_VERSION, END_LABEL, END_LINK, *VOID, VOID_MEMORY, DELETE_LABEL, DELETE_CHUNK, words.DELETE,
+    REMOVE_MEMORY, END_VERSION, END_LABEL, END_LINK, *VOID, VOID_MEMORY, DELETE_LABEL, DELETE_CHUNK, rows.DELETE_WORDS,
     INSERT_MEMORY, INSERT_CONTENT, INSERT_VERSION, REPLACE_VERSION, SET_STEMS, SET_WORDS, SET_PENDING, SET_USES,
-    SET_WEIGHT, INSERT_LABEL, INSERT_LINK, words.INSERT, INSERT_CHUNK,
+    SET_WEIGHT, INSERT_LABEL, INSERT_LINK, rows.INSERT_WORDS, INSERT_CHUNK,
 )  # fmt: skip
 
 
@@ -169,7 +167,7 @@ class SQLiteTransaction:
                 (space, json.dumps(ids)),
             ).fetchall()
             for key, row, content, seq_from, stems, length, *record in result:
-                stored = Stored(key, row, content, seq_from, words.unpacked(stems, 2), length, from_row(record))
+                stored = Stored(key, row, content, seq_from, rows.unpacked_stems(stems, 2), length, from_row(record))
                 self._stored[space, stored.memory.id] = stored
 
     def replaced_by(self, space: str, id: str) -> list[Memory]:
@@ -321,7 +319,9 @@ class SQLiteTransaction:
             chunks[content].append((id, Chunk(start, stop, digest), bool(embedded)))
         sql = f"SELECT number, words, pending FROM content WHERE number {AMONG}"
         return {
-            number: Content(None if stems is None else words.unpacked(stems, 3), bool(pending), tuple(chunks[number]))
+            number: Content(
+                None if stems is None else rows.unpacked_stems(stems, 3), bool(pending), tuple(chunks[number])
+            )
             for number, stems, pending in rows.fetch(self._connection, sql, asked)
         }
 
@@ -356,10 +356,10 @@ class SQLiteTransaction:
         stems, length = (old.stems, old.length) if old is not None else (("", ""), 0)
         if derived is not None:
             lines = content_lines(derived.words)
-            before = words.distinct(*(had.words or ()), *stems) if had is not None else frozenset[str]()
-            stems = words.unpacked(words.packed((derived.words.tags, derived.words.entities)), 2)
-            length = words.total((*lines, *stems))
-            after = words.distinct(*lines, *stems)
+            before = rows.distinct_stems(*(had.words or ()), *stems) if had is not None else frozenset[str]()
+            stems = rows.unpacked_stems(rows.packed_stems((derived.words.tags, derived.words.entities)), 2)
+            length = rows.count_stems((*lines, *stems))
+            after = rows.distinct_stems(*lines, *stems)
             self._terms.update((space.number, stem) for stem in after - before)
             self._terms.subtract((space.number, stem) for stem in before - after)
         return self._put_version(space, memory, old, seq, content, stems, length)
@@ -389,7 +389,7 @@ class SQLiteTransaction:
             return old if memory == known else replace(old, memory=replace(memory, version=known.version))
         self._put_names(space, old.key, names_of(known, old.stems), names_of(memory, stems), None if same else seq, old)
         if same:
-            self._add(SET_STEMS, words.packed(stems), length, old.row)
+            self._add(SET_STEMS, rows.packed_stems(stems), length, old.row)
             return replace(old, stems=stems, length=length, memory=replace(memory, version=known.version))
         self._put_links(space, old.key, links_of(known), links_of(memory), seq)
         self._counter.update(counts.counted(space.number, memory))
@@ -413,7 +413,7 @@ class SQLiteTransaction:
         space.stems -= old.length
         self._counter.subtract(counts.counted(space.number, old.memory))
         had = contents[old.content].words or ()
-        self._terms.subtract((space.number, stem) for stem in words.distinct(*had, *old.stems))
+        self._terms.subtract((space.number, stem) for stem in rows.distinct_stems(*had, *old.stems))
         self._put_names(space, old.key, names_of(old.memory, old.stems), {}, seq)
         self._put_links(space, old.key, links_of(old.memory), {}, seq)
         self._add(REMOVE_MEMORY, old.key)
@@ -456,11 +456,11 @@ class SQLiteTransaction:
         number = self._next("content")
         lines = None if derived is None else content_lines(derived.words)
         pending = derived is None or derived.vectors is None
-        stems = None if lines is None else words.packed(lines)
+        stems = None if lines is None else rows.packed_stems(lines)
         self._add(INSERT_CONTENT, number, *rows.content_values(memory), stems, int(pending))
         if derived is not None and lines is not None:
             space.worded += 1
-            self._add(words.INSERT, *words.row(space.number, number, lines))
+            self._add(rows.INSERT_WORDS, *rows.word_row(space.number, number, lines))
             self._put_chunks(space, number, derived)
         return number
 
@@ -479,9 +479,9 @@ class SQLiteTransaction:
             if had.words is None:
                 space.worded += 1
             else:
-                self._add(words.DELETE, *words.row(space.number, content, had.words))
-            self._add(words.INSERT, *words.row(space.number, content, lines))
-            self._add(SET_WORDS, words.packed(lines), content)
+                self._add(rows.DELETE_WORDS, *rows.word_row(space.number, content, had.words))
+            self._add(rows.INSERT_WORDS, *rows.word_row(space.number, content, lines))
+            self._add(SET_WORDS, rows.packed_stems(lines), content)
         embedded = derived.vectors is not None
         if [(chunk, embedded) for chunk in derived.chunks] != [(chunk, is_in) for _, chunk, is_in in had.chunks]:
             for id, _, _ in had.chunks:
@@ -598,7 +598,9 @@ class SQLiteTransaction:
         for number, stems in result:
             if stems is not None:
                 known[spaces[number]].worded -= 1
-                self._connection.execute(words.DELETE, words.row(spaces[number], number, words.unpacked(stems, 3)))
+                self._connection.execute(
+                    rows.DELETE_WORDS, rows.word_row(spaces[number], number, rows.unpacked_stems(stems, 3))
+                )
         gone = json.dumps([number for number, _ in result])
         chunks = self._connection.execute(
             f"SELECT id, content FROM chunk WHERE content {AMONG} AND embedded", (gone,)
@@ -726,12 +728,12 @@ class SQLiteTransaction:
 
     def rebuild_indexes(self) -> None:
         """Also fills a word index that is damaged or disagrees with the contents, and counts everything again."""
+        from nacre.storage.sqlite import repair
+
         self.flush()
         self._connection.execute("REINDEX")
-        if not words.agree(self._connection):
-            words.rebuild(self._connection)
+        repair.complete_indexes(self._connection)
         self._spaces.clear()
-        recount(self._connection)
 
 
 def same_content(one: Memory, other: Memory) -> bool:
@@ -739,14 +741,14 @@ def same_content(one: Memory, other: Memory) -> bool:
 
 
 def content_lines(stems: Words) -> Stems:
-    return words.unpacked(words.packed((stems.title, stems.text, stems.role)), 3)
+    return rows.unpacked_stems(rows.packed_stems((stems.title, stems.text, stems.role)), 3)
 
 
 def version_row(space: Space, stored: Stored) -> list[SQLValue]:
     memory = stored.memory
     return [
         stored.key, space.number, stored.seq_from, stored.content, memory.version, *rows.version_values(memory),
-        words.packed(stored.stems), stored.length,
+        rows.packed_stems(stored.stems), stored.length,
     ]  # fmt: skip
 
 
@@ -774,23 +776,3 @@ def replaced_by(connection: apsw.Connection, state: State, id: str) -> list[Memo
         (state.space, id),
     ).fetchall()
     return [from_row(row) for row in result]
-
-
-def recount(connection: apsw.Connection) -> None:
-    """Counts the present state of every space again."""
-    made = connection.execute(
-        f"SELECT version.space, version.stems, version.length, content.words, {SELECTED} FROM {rows.RECORDS}"
-        " WHERE version.seq_to IS NULL"
-    ).fetchall()
-    counts.rebuild(
-        connection,
-        (
-            (
-                int(space),  # type: ignore[arg-type]
-                from_row(record),
-                words.distinct(*words.unpacked(lines, 3), *words.unpacked(stems, 2)),
-                int(length),  # type: ignore[arg-type]
-            )
-            for space, stems, length, lines, *record in made
-        ),
-    )

@@ -78,7 +78,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.storage.in_memory": "contract",
     "nacre.storage.pages": "contract/store/test_pages.py",
     "nacre.storage.sqlite.damage": "storage/sqlite/test_repair.py",
-    "nacre.storage.sqlite.journal": "contract",
     "nacre.storage.sqlite.rows": "contract",
     "nacre.storage.sqlite.schema": "storage/sqlite/test_connection.py",
     "nacre.storage.sqlite.search": "contract",

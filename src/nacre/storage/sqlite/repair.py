@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ import apsw
 
 from nacre.errors import NotAStore, StorageError, StoreBusy, StoreDamaged, WrongKey
 from nacre.files import create_private
-from nacre.storage.sqlite import counts, damage, rows, schema
+from nacre.storage.sqlite import damage, rows, schema
 from nacre.storage.sqlite.backup import (
     BESIDE,
     UNFINISHED_REKEY,
@@ -47,7 +48,7 @@ from nacre.storage.sqlite.rows import (
     unpacked_stems,
     word_row,
 )
-from nacre.storage.sqlite.transaction import links_of, names_of
+from nacre.storage.sqlite.transaction import Counts, counted, links_of, names_of, write_counts
 
 STAMP = "%Y%m%dT%H%M%SZ"
 COPIED_AT_ONCE = 1 << 20
@@ -178,21 +179,29 @@ def rebuild_words(connection: apsw.Connection) -> None:
 
 def recount(connection: apsw.Connection) -> None:
     """Counts the present state of every space again."""
-    made = connection.execute(
+    connection.execute("DELETE FROM counter; DELETE FROM term_count; UPDATE space SET memories = 0, stems = 0")
+    counter: Counts = Counter()
+    terms: Counts = Counter()
+    totals: Counter[int] = Counter()
+    lengths: Counter[int] = Counter()
+    present: list[tuple[Any, ...]] = connection.execute(
         f"SELECT version.space, version.stems, version.length, content.words, {SELECTED} FROM {RECORDS}"
         " WHERE version.seq_to IS NULL"
     ).fetchall()
-    counts.rebuild(
-        connection,
-        (
-            (
-                int(space),  # type: ignore[arg-type]
-                from_row(record),
-                distinct_stems(*unpacked_stems(lines, 3), *unpacked_stems(stems, 2)),
-                int(length),  # type: ignore[arg-type]
-            )
-            for space, stems, length, lines, *record in made
-        ),
+    for space, stems, length, lines, *record in present:
+        counter.update(counted(space, from_row(record)))
+        distinct = distinct_stems(*unpacked_stems(lines, 3), *unpacked_stems(stems, 2))
+        terms.update((space, stem) for stem in distinct)
+        totals[space] += 1
+        lengths[space] += length
+    write_counts(connection, counter, terms)
+    connection.execute(
+        "UPDATE space SET worded = (SELECT count(*) FROM content WHERE words IS NOT NULL AND number IN"
+        " (SELECT content FROM main.version WHERE version.space = space.number))"
+    )
+    connection.executemany(
+        "UPDATE space SET memories = ?, stems = ? WHERE number = ?",
+        [(n, lengths[space], space) for space, n in totals.items()],
     )
 
 

@@ -63,7 +63,7 @@ class SQLiteIndex:
         return self._size
 
     def postings(self, terms: Sequence[str], visible: Filter) -> dict[str, Posting]:
-        holding = self._holding(terms)
+        holding = self.holding(terms)
         weighed, common = divided(holding)
         lengths: dict[int, int] = {}
         frequencies = self._frequencies(weighed, visible, lengths)
@@ -88,7 +88,7 @@ class SQLiteIndex:
             )
         return made
 
-    def _holding(self, terms: Sequence[str]) -> dict[str, int]:
+    def holding(self, terms: Sequence[str]) -> dict[str, int]:
         """On how many memories each is, at most: a phrase is at least as rare as its rarest word."""
         parts = {term: term.split() for term in terms}
         asked = json.dumps(list({stem for stems in parts.values() for stem in stems}))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import zlib
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import wraps
@@ -16,9 +17,10 @@ import apsw
 
 from nacre.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from nacre.files import ThreadLock
-from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
-from nacre.model.journal import EVERYTHING
-from nacre.model.memory import Json
+from nacre.model import Condition, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
+from nacre.model.difference import images
+from nacre.model.journal import EVERYTHING, MEMORY
+from nacre.model.memory import LISTS, Json
 from nacre.protocols import (
     ALL,
     Candidates,
@@ -33,7 +35,7 @@ from nacre.protocols import (
     Vectors,
 )
 from nacre.storage.pages import ORDERS, PAGE, RISING, check_page, make_cursor, read_cursor
-from nacre.storage.sqlite import counts, damage, health, journal, rows
+from nacre.storage.sqlite import damage, health, rows
 from nacre.storage.sqlite.connection import Connections, Key, in_passing, translated
 from nacre.storage.sqlite.rows import (
     AMONG,
@@ -42,12 +44,13 @@ from nacre.storage.sqlite.rows import (
     SELECTED,
     SQLValue,
     State,
+    clause,
     fetch,
     from_row,
     narrowed,
     stored_embedder,
 )
-from nacre.storage.sqlite.transaction import SQLiteTransaction, replaced_by
+from nacre.storage.sqlite.transaction import BY_MEMORY, SUPERSEDED, TOTAL, SQLiteTransaction, replaced_by
 
 if TYPE_CHECKING:
     from nacre.storage.sqlite.search import SQLiteIndex
@@ -57,6 +60,26 @@ MOST_USES = 1_000  # that wait until they can be counted; beyond that the oldest
 BY_USE = "version.key = memory.key"
 VALUES_PAGE = 5_000  # rows of a few values that are held at once: about a megabyte
 NOWHERE = 0  # the number of a space that does not exist
+# What each field is called in a query. The week is that of `week_of`.
+TALLIED_COLUMNS: Mapping[str, str] = {
+    TOTAL: "version.row", "type": "version.type", "status": "version.status", "source": "version.source",
+    "week": "date(floor(version.created_at), 'unixepoch', 'weekday 0', '-6 days')",
+    **dict.fromkeys(LISTS, "label.name"),
+}  # fmt: skip
+TEXTS = ("memory_id", "kind", "act", "actor", "batch", "why", "before", "after")
+# As bytes: a text that is no UTF-8 would make the driver give up on all the rows.
+SELECTED_ENTRY = ", ".join(("seq", "at", "old", "new", *(f"CAST({name} AS BLOB)" for name in TEXTS)))
+ENTRY_CONDITIONS = {
+    "memory_id": "memory_id = ?",
+    "batch": "batch >= ? AND batch < ?",
+    "operation": "+act = ?",
+    "actor": "+actor = ?",
+    "since": "+at >= ?",
+    "until": "+at <= ?",
+    "after": "seq > ?",
+    "upto": "seq <= ?",
+}
+LAST_CHARACTER = "\U0010ffff"
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -130,7 +153,7 @@ class SQLiteReader:
                 "SELECT memory.id FROM memory CROSS JOIN version ON version.key = memory.key"
                 f" WHERE memory.space = ? AND memory.id >= ? AND memory.id < ? AND {state.of('version')}"
                 " ORDER BY memory.id LIMIT ?",
-                (state.space, prefix, prefix + "\U0010ffff", limit),
+                (state.space, prefix, prefix + LAST_CHARACTER, limit),
             ).fetchall()
         return [str(id) for (id,) in result]
 
@@ -150,7 +173,7 @@ class SQLiteReader:
                 made.parts.insert(0, "memory.space = ?")
                 made.values.insert(0, state.space)
             if state.seq is not None and order == "newest":
-                latest = journal.latest(connection, state.space, state.seq)
+                latest = latest_change(connection, state.space, state.seq)
                 if latest is not None:
                     made.parts.append(f"{columns[0]} <= ?")
                     made.values.append(latest)
@@ -207,7 +230,7 @@ class SQLiteReader:
     @without_damaged
     def count(self, space: str, where: Filter) -> int:
         with self._reading(space) as (connection, state):
-            known = counts.tally(connection, state, counts.TOTAL, where)
+            known = counted_tally(connection, state, TOTAL, where)
             if known is not None:
                 return sum(known.values())
             made = narrowed(connection, state, where)
@@ -218,17 +241,17 @@ class SQLiteReader:
     @without_damaged
     def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
         with self._reading(space) as (connection, state):
-            known = counts.tally(connection, state, field, where)
+            known = counted_tally(connection, state, field, where)
             if known is not None:
                 return known
             made = narrowed(connection, state, where)
             labels = (
                 f" CROSS JOIN label ON label.key = version.key AND +label.field = '{field}' AND {state.of('label')}"
-                if field in counts.LISTS
+                if field in LISTS
                 else ""
             )
             result = connection.execute(
-                f"SELECT count(*), {counts.COLUMNS[field]} FROM {made.joined()}{labels} WHERE {made.sql}"
+                f"SELECT count(*), {TALLIED_COLUMNS[field]} FROM {made.joined()}{labels} WHERE {made.sql}"
                 " GROUP BY 2 ORDER BY 1 DESC, 2",
                 made.values,
             ).fetchall()
@@ -245,7 +268,7 @@ class SQLiteReader:
         from nacre.storage import candidates
 
         with self._searching(space) as index:
-            terms = self._bounded(space, search.terms, search.visible)
+            terms = candidates.bounded(search.terms, search.visible, index.holding)
             return candidates.gather(index, replace(search, terms=terms))
 
     @without_damaged
@@ -255,16 +278,7 @@ class SQLiteReader:
         from nacre.storage import candidates
 
         with self._searching(space) as index:
-            return candidates.by_words(index, self._bounded(space, terms, visible), where, limit, visible)
-
-    def _bounded(self, space: str, terms: Sequence[str], visible: Filter) -> tuple[str, ...]:
-        from nacre.storage import candidates
-
-        def holding(asked: Sequence[str]) -> dict[str, int]:
-            with self._reading(space) as (connection, state):  # within the snapshot of the search
-                return counts.holding(connection, state, asked)
-
-        return candidates.bounded(terms, visible, holding)
+            return candidates.by_words(index, candidates.bounded(terms, visible, index.holding), where, limit, visible)
 
     @without_damaged
     def by_vector(self, space: str, vector: Vectors, where: Filter, limit: int) -> list[Match]:
@@ -327,12 +341,12 @@ class SQLiteReader:
         if self._seq is not None:
             where = replace(where, upto=self._seq if where.upto is None else min(where.upto, self._seq))
         with self._reading(space) as (connection, state):
-            return journal.read(connection, state.space, space, where, newest_first=newest_first, limit=limit)
+            return read_journal(connection, state.space, space, where, newest_first=newest_first, limit=limit)
 
     @without_damaged
     def seq_at(self, space: str, time: float) -> int:
         with self._reading(space) as (connection, state):
-            seq = journal.seq_at(connection, state.space, time) if state.space != NOWHERE else 0
+            seq = last_entry(connection, state.space, time) if state.space != NOWHERE else 0
         return seq if self._seq is None else min(seq, self._seq)
 
     def journal_begins(self, space: str) -> tuple[int, float]:
@@ -412,7 +426,12 @@ class SQLiteBackend(SQLiteReader):
     @without_damaged
     def changes_since(self, space: str, seq: int) -> list[str]:
         with self._reading(space) as (connection, state):
-            return journal.changes_since(connection, state.space, seq)
+            result = connection.execute(
+                "SELECT memory_id FROM journal WHERE space = ? AND seq > ? AND kind = ? GROUP BY memory_id"
+                " ORDER BY max(seq)",
+                (state.space, seq, MEMORY),
+            ).fetchall()
+        return [str(id) for (id,) in result]
 
     def touch(self, space: str, ids: Sequence[str], at: float) -> None:
         sql = (
@@ -488,3 +507,150 @@ class SQLiteBackend(SQLiteReader):
 
     def close(self) -> None:
         self._connections.close()
+
+
+def counted_tally(connection: apsw.Connection, state: State, field: str, where: Filter) -> dict[str, int] | None:
+    """How many memories have each value, or how many there are by status; None where no counter says it."""
+    if state.seq is not None or not all(answered(condition) for condition in where.conditions):
+        return None
+    column = TOTAL if field == "status" else field
+    counts: Counter[str] = Counter()
+    for status, name, n in connection.execute(
+        "SELECT status, name, n FROM counter WHERE space = ? AND field = ?", (state.space, column)
+    ).fetchall():
+        if has_status(str(status), where.conditions):
+            counts[str(status).removesuffix(SUPERSEDED) if field == "status" else str(name)] += int(n)  # type: ignore[arg-type]
+    counts.update(expiring(connection, state, field, where))
+    return {name: n for name, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])) if n}
+
+
+def answered(condition: Condition) -> bool:
+    """Whether the counted status says if a memory meets it."""
+    if condition.field == "superseded_by":
+        return (condition.op in ("eq", "ne") and condition.value == "") or condition.op == "unset"
+    if condition.field == "expires_at":
+        return condition.op == "gt_or_unset"
+    return condition.field == "status"
+
+
+def has_status(counted_as: str, conditions: Sequence[Condition]) -> bool:
+    superseded = "x" if counted_as.endswith(SUPERSEDED) else ""
+    example = Memory(id="", text="", status=counted_as.removesuffix(SUPERSEDED), superseded_by=superseded)
+    return all(condition.admits(example) for condition in conditions)
+
+
+def expiring(connection: apsw.Connection, state: State, field: str, where: Filter) -> Iterable[str]:
+    """The values of the memories that have a time of expiry; these are few."""
+    made = clause(state, where)
+    labels = f" CROSS JOIN label ON label.key = version.key AND label.field = '{field}' AND label.seq_to IS NULL"
+    result = connection.execute(
+        f"SELECT {TALLIED_COLUMNS[field]} FROM {made.joined()}{labels if field in LISTS else ''}"
+        f" WHERE version.expires_at IS NOT NULL AND {made.sql}",
+        made.values,
+    ).fetchall()
+    return ["" if field == TOTAL else str(name) for (name,) in result]
+
+
+def latest_change(connection: apsw.Connection, space: int, seq: int) -> float | None:
+    """No version of the state after this entry was created or changed later; None where nobody knows."""
+    sql = "SELECT latest FROM journal WHERE space = ? AND seq = ?"
+    return next((float(at) for (at,) in fetch(connection, sql, (space, seq))), None)
+
+
+def read_journal(
+    connection: apsw.Connection, space: int, name: str, where: JournalFilter, *, newest_first: bool, limit: int | None
+) -> list[JournalEntry]:
+    parts = ["space = ?"]
+    values: list[SQLValue] = [space]
+    for field, part in ENTRY_CONDITIONS.items():
+        wanted = getattr(where, field)
+        if wanted is not None:
+            parts.append(part)
+            values += [wanted, wanted + LAST_CHARACTER] if field == "batch" else [wanted]
+    index = BY_MEMORY if where.memory_id is not None else " INDEXED BY journal_batch" if where.batch else ""
+    result = fetch(
+        connection,
+        f"SELECT {SELECTED_ENTRY} FROM journal{index} WHERE {' AND '.join(parts)}"
+        f" ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT ?",
+        (*values, -1 if limit is None else limit),
+    )
+    versions = versions_of(connection, {number for row in result for number in row[2:4] if number is not None})
+    return [from_entry_row(row, name, versions) for row in result]
+
+
+def versions_of(connection: apsw.Connection, numbers: set[int]) -> dict[int, Memory]:
+    """As they were written: their uses, too. One that cannot be read is left out."""
+    if not numbers:
+        return {}
+    sql = f"SELECT version.row, version.uses, {SELECTED} FROM {RECORDS} WHERE version.row {AMONG}"
+    result = fetch(connection, sql, (json.dumps(sorted(numbers)),))
+    versions: dict[int, Memory] = {}
+    for row, uses, *record in result:
+        with suppress(ValueError, TypeError, zlib.error):
+            last_accessed, access_count = json.loads(uses)
+            versions[row] = replace(from_row(record), last_accessed=last_accessed, access_count=access_count)
+    return versions
+
+
+def from_entry_row(row: Sequence[SQLValue], space: str, versions: Mapping[int, Memory]) -> JournalEntry:
+    seq, at, old, new, *texts = row
+    memory_id, kind, name, actor, batch, why, *stored = map(legible, texts)
+    damaged = not all(isinstance(each, str) for each in (memory_id, kind, name, actor, batch, why))
+    before: Mapping[str, Json] | None = None
+    after: Mapping[str, Json] | None = None
+    try:
+        if old is not None or new is not None:
+            before, after = images(*(None if each is None else versions[int(each)] for each in (old, new)))
+        else:
+            before, after = map(parsed, stored)
+    except (KeyError, ValueError):  # one broken row must not hide the others
+        damaged = True
+    return JournalEntry(
+        seq=int(seq),  # type: ignore[arg-type]
+        operation=Operation(as_text(name), as_text(actor), number(at), as_text(batch), as_text(why)),
+        space=space,
+        memory_id=as_text(memory_id),
+        before=None if damaged else before,
+        after=None if damaged else after,
+        kind=as_text(kind),
+        damaged=damaged,
+    )
+
+
+def legible(value: SQLValue) -> SQLValue:
+    """The text, or its bytes where they are none."""
+    try:
+        return value.decode() if isinstance(value, bytes) else value
+    except UnicodeDecodeError:
+        return repr(value).encode()
+
+
+def parsed(image: SQLValue) -> Mapping[str, Json] | None:
+    if image is None:
+        return None
+    fields = json.loads(image)  # type: ignore[arg-type]
+    if not isinstance(fields, dict):
+        raise ValueError("a journal image must be an object")
+    return fields
+
+
+def as_text(value: SQLValue) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def number(value: SQLValue) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def last_entry(connection: apsw.Connection, space: int, at: float) -> int:
+    steady, dropped, last_at, seq = connection.execute(
+        "SELECT steady, dropped, last_at, seq FROM space WHERE number = ?", (space,)
+    ).fetchall()[0]
+    if at >= last_at:  # type: ignore[operator]
+        return int(seq)  # type: ignore[arg-type]
+    # While times never fell, the last entry by time is the last by number.
+    order = "at DESC, seq DESC" if steady else "seq DESC"
+    row = connection.execute(
+        f"SELECT seq FROM journal WHERE space = ? AND at <= ? ORDER BY {order} LIMIT 1", (space, at)
+    ).fetchone()
+    return int(row[0] if row else dropped)  # type: ignore[arg-type]

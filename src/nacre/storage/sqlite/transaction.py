@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,14 +12,19 @@ import apsw
 
 from nacre.model import JournalEntry, Memory
 from nacre.model.difference import images
+from nacre.model.instants import week_of
 from nacre.model.journal import MEMORY
 from nacre.model.memory import LISTS, Json
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
-from nacre.storage.sqlite import counts, journal, rows
-from nacre.storage.sqlite.rows import AMONG, CONTENT, SCALARS, SELECTED, SQLValue, State, Stems, from_row
+from nacre.storage.sqlite import rows
+from nacre.storage.sqlite.rows import AMONG, CONTENT, SCALARS, SELECTED, SQLValue, State, Stems, as_json, from_row
 
 Place = tuple[str, str]  # a space's name and an id
 Names = dict[tuple[str, str], int]
+Counts = Counter[tuple[SQLValue, ...]]
+
+TOTAL = ""  # the field under which memories themselves are counted
+SUPERSEDED = "*"  # after the status of a superseded memory
 
 # The number of what is written before its journal entry, which gives it its own: above every entry's.
 UNNUMBERED = 2**62
@@ -40,6 +45,12 @@ INSERT_CONTENT = insertion("content", "number", *CONTENT, "characters", "asks", 
 INSERT_VERSION = insertion("version", "row", *VERSION)
 INSERT_LABEL = insertion("label", "space", "field", "name", "key", "seq_from", "times")
 INSERT_LINK = insertion("link", "space", "target", "rel", "key", "seq_from", "weight", "walks")
+INSERT_ENTRY = insertion(
+    "journal", "space", "seq", "memory_id", "kind", "act", "actor", "at", "batch", "why", "old", "new", "before",
+    "after", "latest",
+)  # fmt: skip
+# Said to the planner, which would rather walk the whole journal in the order asked for.
+BY_MEMORY = " INDEXED BY journal_memory"
 INSERT_CHUNK = insertion("chunk", "id", "content", "space", "start", "stop", "digest", "embedded")
 END_VERSION = "UPDATE main.version SET seq_to = ? WHERE row = ?"
 END_LABEL = OPEN_LABEL.replace("FROM label", "UPDATE label SET seq_to = ?")
@@ -129,8 +140,8 @@ class SQLiteTransaction:
         self._written: dict[Place, Written] = {}  # what has no journal entry so far
         self._early = False  # whether something was written without its number
         self._batch: dict[str, list[Sequence[SQLValue]]] = defaultdict(list)
-        self._counter: counts.Counts = Counter()
-        self._terms: counts.Counts = Counter()
+        self._counter: Counts = Counter()
+        self._terms: Counts = Counter()
         self._vectors: dict[int, list[tuple[int, int, Vectors]]] = defaultdict(list)
         self._dropped: dict[int, list[int]] = defaultdict(list)  # chunks whose vectors go, by space
         self.scrubbed = False
@@ -236,10 +247,10 @@ class SQLiteTransaction:
         self._give_numbers(numbers)
         if numbered:
             made = [
-                [*journal.to_row(space.number, seq, entry, self._versions(entry)), space.latest]
+                [*entry_row(space.number, seq, entry, self._versions(entry)), space.latest]
                 for space, seq, entry in numbered
             ]
-            self._connection.executemany(journal.INSERT, made)
+            self._connection.executemany(INSERT_ENTRY, made)
 
     def _versions(self, entry: JournalEntry) -> tuple[SQLValue, SQLValue] | None:
         """The versions from which the entry's images can be made; None where they would say something else."""
@@ -372,7 +383,7 @@ class SQLiteTransaction:
         uses = (memory.last_accessed, memory.access_count)
         if old is None:
             space.memories += 1
-            self._counter.update(counts.counted(space.number, memory))
+            self._counter.update(counted(space.number, memory))
             stored = Stored(
                 self._next("memory"), self._next("version"), content, seq, stems, length, replace(memory, version=1)
             )
@@ -392,8 +403,8 @@ class SQLiteTransaction:
             self._add(SET_STEMS, rows.packed_stems(stems), length, old.row)
             return replace(old, stems=stems, length=length, memory=replace(memory, version=known.version))
         self._put_links(space, old.key, links_of(known), links_of(memory), seq)
-        self._counter.update(counts.counted(space.number, memory))
-        self._counter.subtract(counts.counted(space.number, known))
+        self._counter.update(counted(space.number, memory))
+        self._counter.subtract(counted(space.number, known))
         if old.seq_from == UNNUMBERED:
             self._void(old.key)
             memory = replace(memory, version=known.version)
@@ -411,7 +422,7 @@ class SQLiteTransaction:
     ) -> None:
         space.memories -= 1
         space.stems -= old.length
-        self._counter.subtract(counts.counted(space.number, old.memory))
+        self._counter.subtract(counted(space.number, old.memory))
         had = contents[old.content].words or ()
         self._terms.subtract((space.number, stem) for stem in rows.distinct_stems(*had, *old.stems))
         self._put_names(space, old.key, names_of(old.memory, old.stems), {}, seq)
@@ -538,7 +549,7 @@ class SQLiteTransaction:
         self._vectors.clear()
 
     def _write_counts(self) -> None:
-        counts.write(self._connection, self._counter, self._terms)
+        write_counts(self._connection, self._counter, self._terms)
         self._counter.clear()
         self._terms.clear()
         self._connection.executemany(
@@ -626,7 +637,12 @@ class SQLiteTransaction:
         self._erase(orphans)
         self._written.pop((space, id), None)
         self._stored.pop((space, id), None)
-        return journal.scrub(self._connection, known.number, id)
+        self._connection.execute(
+            "UPDATE journal SET old = NULL, new = NULL, before = NULL, after = NULL, why = '' WHERE (space, seq) IN"
+            f" (SELECT space, seq FROM journal{BY_MEMORY} WHERE space = ? AND memory_id = ? AND kind = ?)",
+            (known.number, id, MEMORY),
+        )
+        return self._connection.changes()
 
     def _delete_past(self, space: Space, key: int) -> list[tuple[int, int]]:
         """The memory's earlier versions: it reads as it is now, from when it first existed."""
@@ -663,7 +679,8 @@ class SQLiteTransaction:
             (number,),
         )
         self._erase((number, content) for content in contents)
-        return journal.drop(self._connection, number, upto)
+        self._connection.execute("DELETE FROM journal WHERE space = ? AND seq <= ?", (number, upto))
+        return self._connection.changes()
 
     # The rest of the store
 
@@ -700,7 +717,7 @@ class SQLiteTransaction:
             self._connection.execute("DELETE FROM vocabulary WHERE kind = ? AND name = ?", (kind, name))
         else:
             self._connection.execute(
-                "INSERT OR REPLACE INTO vocabulary VALUES (?, ?, ?)", (kind, name, rows.as_json(dict(data)))
+                "INSERT OR REPLACE INTO vocabulary VALUES (?, ?, ?)", (kind, name, as_json(dict(data)))
             )
 
     def claim_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
@@ -761,6 +778,51 @@ def names_of(memory: Memory, stems: Stems) -> Names:
 
 def links_of(memory: Memory) -> dict[Place, float]:
     return {(link.to, link.rel): link.weight for link in memory.links}
+
+
+def counted(space: int, memory: Memory) -> Iterator[tuple[SQLValue, ...]]:
+    """The rows of `counter` in which the memory counts; one that expires counts in none."""
+    if memory.expires_at is not None:
+        return
+    status = memory.status + (SUPERSEDED if memory.superseded_by else "")
+    yield space, TOTAL, status, ""
+    yield space, "type", status, memory.type
+    yield space, "source", status, memory.source
+    yield space, "week", status, week_of(memory.created_at)
+    for field in LISTS:
+        for name in dict.fromkeys(getattr(memory, field)):
+            yield space, field, status, name
+
+
+def write_counts(connection: apsw.Connection, counter: Counts, terms: Counts) -> None:
+    for table, columns, counts in (
+        ("counter", "space, field, status, name", counter),
+        ("term_count", "space, term", terms),
+    ):
+        new = [(*key, n) for key, n in sorted(counts.items(), key=str) if n]
+        if new:
+            marks = ", ".join("?" for _ in new[0])
+            connection.executemany(
+                f"INSERT INTO {table}({columns}, n) VALUES ({marks}) ON CONFLICT DO UPDATE SET n = n + excluded.n", new
+            )
+        if any(n < 0 for n in counts.values()):
+            gone = " AND ".join(f"{column} = ?" for column in columns.split(", "))
+            connection.executemany(
+                f"DELETE FROM {table} WHERE {gone} AND n <= 0", [key for key, n in counts.items() if n < 0]
+            )
+
+
+def entry_row(space: int, seq: int, entry: JournalEntry, versions: tuple[SQLValue, SQLValue] | None) -> list[SQLValue]:
+    """`versions` are the rows that give the entry's images; without them the images themselves are stored."""
+    done = entry.operation
+    stored: tuple[SQLValue, ...] = (None, None) if versions else (maybe_json(entry.before), maybe_json(entry.after))
+    numbers = versions or (None, None)
+    named = (entry.memory_id, entry.kind, done.name, done.actor, done.at, done.batch, done.why)
+    return [space, seq, *named, *numbers, *stored]
+
+
+def maybe_json(fields: Mapping[str, Json] | None) -> str | None:
+    return None if fields is None else as_json(dict(fields))
 
 
 def as_matrix(made: Sequence[Vectors]) -> Vectors:

@@ -7,8 +7,8 @@ from hashlib import blake2b
 
 import numpy as np
 
+from nacre.engine.engine import PROBE
 from nacre.errors import EmbeddingError
-from nacre.models.checked import PROBE
 from nacre.protocols import Vectors
 from nacre.text.tokens import words
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from nacre.access.capabilities import Access, AgentCapabilities
     from nacre.conflicts.candidates import ConflictFn, Judge
     from nacre.engine import Engine
-    from nacre.engine.background import BackgroundCatchUp
-    from nacre.models.checked import CheckedEmbedder
+    from nacre.engine.engine import BackgroundCatchUp, CheckedEmbedder
     from nacre.remember.guard import Guard
     from nacre.storage.sqlite import Key
     from nacre.storage.sqlite.backup import Copy
@@ -326,9 +325,7 @@ def open_parts(
     access_of(settings, options, space)  # who may not use the space must not open the store
     place = settings.store if path is None else path
     check_mirror(settings, place)
-    from nacre.engine import Engine
-    from nacre.engine.background import BackgroundCatchUp
-    from nacre.models.checked import checked
+    from nacre.engine.engine import BackgroundCatchUp, Engine, checked
 
     opened = open_backend(place, settings)
     chosen = checked(embedder_from(embedder, settings), opened)

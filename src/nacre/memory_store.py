@@ -422,7 +422,7 @@ class MemoryStore(Closing):
         ranking, scope = split_options(options)
         if self._settings.min_trust and scope.get("min_trust") is None:
             scope["min_trust"] = self._settings.min_trust
-        self._engine.check_embedder()
+        self._engine.embedder.check()
         as_of = scope.get("as_of")
         now = self._clock() if as_of is None else seconds(as_of)
         question, reader = make_query(query, k, ranking, self._filter(scope), now), self._at(as_of)

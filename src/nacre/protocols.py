@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from nacre.errors import EmbeddingMismatch
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
@@ -65,9 +64,6 @@ class Embedder(Protocol):
         """
 
 
-SAME_VECTORS = 0.95  # cosine of one text's vectors: the default model keeps 0.99 when its weights are rounded to 8 bits
-
-
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
     """A vector space: an embedder's name, its dimensions, and what vector it gives to a fixed text, as 16-bit floats.
@@ -78,26 +74,6 @@ class EmbedderIdentity:
     name: str = ""
     dimensions: int = 0
     probe: bytes = b""
-
-    def check(self, other: EmbedderIdentity) -> None:
-        """Raises `EmbeddingMismatch` unless both can be the same; what one of them does not know is not compared."""
-        if not self.name:
-            return
-        if self.name != other.name:
-            raise EmbeddingMismatch(self.name, other.name)
-        if self.dimensions and other.dimensions and self.dimensions != other.dimensions:
-            difference = f", and has {other.dimensions} dimensions instead of {self.dimensions}"
-            raise EmbeddingMismatch(self.name, other.name, difference)
-        if self.probe and other.probe and self.probe != other.probe and not same_direction(self.probe, other.probe):
-            raise EmbeddingMismatch(self.name, other.name, ", and gives other vectors to the same text")
-
-
-def same_direction(one: bytes, other: bytes) -> bool:
-    import numpy as np
-
-    first, second = (np.frombuffer(each, "<f2").astype(np.float32) for each in (one, other))
-    cosine = first @ second / max(float(np.linalg.norm(first) * np.linalg.norm(second)), 1e-9)
-    return bool(cosine >= SAME_VECTORS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,13 +213,13 @@ class Transaction(Protocol):
         Its earlier states stay readable if an entry of it follows in this transaction and it is not scrubbed.
         """
 
-    def claim_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
-        """Binds the store to a vector space on first use, see `EmbedderIdentity`; an unknown `probe` may follow later.
+    def embedder(self) -> EmbedderIdentity:
+        """As `Backend.embedder`."""
 
-        Raises `EmbeddingMismatch` for another one.
-        """
+    def bind_embedder(self, identity: EmbedderIdentity) -> None:
+        """Says of which vector space the store's vectors are; whether they can be is asked before, by the engine."""
 
-    def change_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
+    def change_embedder(self, identity: EmbedderIdentity) -> None:
         """Removes every vector and binds the store to another vector space; all memories become pending."""
 
     def rebuild_indexes(self) -> None:

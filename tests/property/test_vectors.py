@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from nacre.model import Filter
-from nacre.protocols import Chunk, Derived, Vectors, Words
+from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
 from nacre.storage.sqlite import SQLiteBackend, vectors
 from nacre.storage.sqlite.vectors import RESCORED, Index
 from tests.samples import digest_of, memory
@@ -136,7 +136,7 @@ class TwoReaders(RuleBasedStateMachine):
     def change_embedder(self, dice: int) -> None:
         if dice == 6:  # seldom: after it nothing old is left that could be mistaken
             with self.writer.transaction() as transaction:
-                transaction.change_embedder("another", DIMENSIONS)
+                transaction.change_embedder(EmbedderIdentity("another", DIMENSIONS))
             self.model = {key: rows[:0] for key, rows in self.model.items()}
 
     @rule()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nacre import MemoryStore
 from nacre.lifecycle.scheduler import MaintenanceScheduler, TickResult
+from nacre.protocols import EmbedderIdentity
 from nacre.settings import Settings
 from tests.torture.acts import WORDS
 from tests.torture.workers import EMBEDDER
@@ -58,7 +59,7 @@ def forget_long_ago(store: MemoryStore) -> None:
 def forget_vectors(store: MemoryStore) -> None:
     remember_old(store)
     with store.acting_as("test").store.transaction() as transaction:
-        transaction.change_embedder(store.embedder.identity, store.embedder.dimensions)
+        transaction.change_embedder(EmbedderIdentity(store.embedder.identity, store.embedder.dimensions))
 
 
 CHORES: Mapping[str, Chore] = {

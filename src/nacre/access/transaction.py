@@ -10,7 +10,7 @@ from nacre.errors import AccessDenied, QuotaExceeded
 from nacre.files import ThreadLock
 from nacre.model import Filter, JournalEntry, Memory
 from nacre.model.memory import Json, size
-from nacre.protocols import Backend, Derived, Transaction
+from nacre.protocols import Backend, Derived, EmbedderIdentity, Transaction
 
 MEGABYTE = 1_000_000
 COUNTED_ANEW = 100  # a hundredth of the quota may be written before others' writing is counted again
@@ -83,12 +83,15 @@ class RestrictedTransaction:
         self._demand(memory)
         return self._below.remove(space, id)
 
-    def claim_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
-        self._below.claim_embedder(identity, dimensions, probe)
+    def embedder(self) -> EmbedderIdentity:
+        return self._below.embedder()
 
-    def change_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
+    def bind_embedder(self, identity: EmbedderIdentity) -> None:
+        self._below.bind_embedder(identity)
+
+    def change_embedder(self, identity: EmbedderIdentity) -> None:
         self._access.demand("change the embedder")
-        self._below.change_embedder(identity, dimensions, probe)
+        self._below.change_embedder(identity)
 
     def rebuild_indexes(self) -> None:
         self._access.demand("rebuild the indexes")

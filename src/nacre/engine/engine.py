@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 from uuid import uuid4
 
-from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, StorageError
+from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, NacreError, StorageError
+from nacre.files import ThreadLock
 from nacre.model import JournalEntry, Memory, Operation
 from nacre.model.difference import images, json_list
 from nacre.model.graph import RELATIONS
 from nacre.model.memory import Json
-from nacre.models.checked import CheckedEmbedder
-from nacre.protocols import Backend, Clock, Derived, JournalSink, Progress, Transaction
+from nacre.protocols import (
+    Backend,
+    Clock,
+    Derived,
+    Embedder,
+    EmbedderIdentity,
+    JournalSink,
+    Progress,
+    Transaction,
+    Vectors,
+)
 from nacre.remember.derive import derive, derive_or_defer, same_derived_input
 from nacre.remember.validate import storable_text
 
@@ -29,6 +41,10 @@ FORMER_NAMES = "formerly"  # in a space's term: names by which copies outside of
 UNDO = "undo"  # the name of the operation that takes others back
 PART = 256  # changes in one transaction of a long operation: some 50 ms, for which other writers wait
 WRITTEN = 32  # operations under other names that are remembered for `undo`
+# Any text will do that no two models place alike; changed, it would make every store refuse its own model.
+PROBE = "The quick brown fox keeps 12 copper kettles in Lisbon."
+HALF_BYTES = 2
+SAME_VECTORS = 0.95  # cosine of one text's vectors: the default model keeps 0.99 when its weights are rounded to 8 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +162,100 @@ class OutdatedPreparation(Exception):
     """Somebody wrote between the preparation and the transaction: it must be prepared again."""
 
 
+class CheckedEmbedder:
+    """An embedder as one store uses it.
+
+    The first texts that it embeds are embedded together with a fixed one, whose vector is compared with that of the
+    model that filled the store. Nothing is loaded, and no service is asked, only to compare.
+    """
+
+    def __init__(self, inner: Embedder, store: Backend, probe: bytes = b"") -> None:
+        self.inner = inner
+        self.store = store
+        self.probe = probe
+
+    @property
+    def identity(self) -> str:
+        return self.inner.identity
+
+    @property
+    def dimensions(self) -> int:
+        return self.inner.dimensions
+
+    @property
+    def token_limit(self) -> int:
+        return self.inner.token_limit
+
+    @property
+    def ready(self) -> bool:
+        return self.inner.ready
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return self.inner.count_tokens(texts)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Raises `EmbeddingMismatch`, besides what the embedder itself raises."""
+        if self.probe or not texts:
+            return self.inner.embed(texts)
+        rows = self.inner.embed([*texts, PROBE])
+        self._keep(rows[-1])
+        self.check()
+        return rows[:-1]
+
+    def measure(self) -> None:
+        """Embeds the fixed text whatever the store was filled with."""
+        self._keep(self.inner.embed([PROBE])[0])
+
+    def current(self) -> EmbedderIdentity:
+        """What is known of it without loading anything."""
+        return EmbedderIdentity(self.identity, len(self.probe) // HALF_BYTES, self.probe)
+
+    def check(self) -> None:
+        """Raises `EmbeddingMismatch`."""
+        check_same(self.store.embedder(), self.current())
+
+    def claim(self, transaction: Transaction) -> None:
+        """Binds the store to this vector space on first use; the vector of the fixed text may follow later.
+
+        Raises `EmbeddingMismatch` where it is bound to another one.
+        """
+        stored, claimed = transaction.embedder(), EmbedderIdentity(self.identity, self.dimensions, self.probe)
+        check_same(stored, claimed)
+        if not stored.name or (claimed.probe and not stored.probe):
+            transaction.bind_embedder(claimed)
+
+    def _keep(self, row: Vectors) -> None:
+        self.probe = row.astype("<f2").tobytes()
+
+
+def checked(embedder: Embedder, store: Backend) -> CheckedEmbedder:
+    if not isinstance(embedder, CheckedEmbedder):
+        return CheckedEmbedder(embedder, store)
+    return embedder if embedder.store is store else CheckedEmbedder(embedder.inner, store, embedder.probe)
+
+
+def check_same(stored: EmbedderIdentity, current: EmbedderIdentity) -> None:
+    """Raises `EmbeddingMismatch` unless both can be the same; what one of them does not know is not compared."""
+    if not stored.name:
+        return
+    if stored.name != current.name:
+        raise EmbeddingMismatch(stored.name, current.name)
+    if stored.dimensions and current.dimensions and stored.dimensions != current.dimensions:
+        difference = f", and has {current.dimensions} dimensions instead of {stored.dimensions}"
+        raise EmbeddingMismatch(stored.name, current.name, difference)
+    probes = stored.probe, current.probe
+    if all(probes) and stored.probe != current.probe and not same_direction(*probes):
+        raise EmbeddingMismatch(stored.name, current.name, ", and gives other vectors to the same text")
+
+
+def same_direction(one: bytes, other: bytes) -> bool:
+    import numpy as np
+
+    first, second = (np.frombuffer(each, "<f2").astype(np.float32) for each in (one, other))
+    cosine = first @ second / max(float(np.linalg.norm(first) * np.linalg.norm(second)), 1e-9)
+    return bool(cosine >= SAME_VECTORS)
+
+
 @dataclass(frozen=True, slots=True)
 class Engine:
     store: Backend
@@ -174,7 +284,7 @@ class Engine:
             if operation.name != UNDO:
                 changes += new_relations(changes, transaction)
             if any(change.embeds for change in changes):
-                self.claim(transaction)
+                self.embedder.claim(transaction)
             for change in changes:
                 change.apply(transaction)
             entries = self.append([change.entry(operation) for change in changes], transaction)
@@ -264,7 +374,7 @@ class Engine:
 
     def derived(self, memories: Sequence[Memory]) -> tuple[list[Derived], tuple[str, ...]]:
         """Words and vectors of each; when the model cannot be reached, words alone and a sentence that says so."""
-        self.check_embedder()
+        self.embedder.check()
         derived, reason = derive_or_defer(memories, self.embedder, self.store)
         if not reason:
             return derived, ()
@@ -279,7 +389,7 @@ class Engine:
         stale = [after for before, after in pairs if before is None or not same_derived_input(before, after)]
         if not stale:
             return {}
-        self.check_embedder()
+        self.embedder.check()
         derived, _ = derive_or_defer(stale, self.embedder, self.store)
         return {memory.id: Prepared(memory, each) for memory, each in zip(stale, derived, strict=True)}
 
@@ -300,12 +410,6 @@ class Engine:
     def operation(self, name: str, why: str) -> Operation:
         """A new one; it gets its time when it is written."""
         return Operation(name, self.actor, 0.0, uuid4().hex, self.clean(storable_text("why", why)))
-
-    def claim(self, transaction: Transaction) -> None:
-        transaction.claim_embedder(self.embedder.identity, self.embedder.dimensions, self.embedder.probe)
-
-    def check_embedder(self) -> None:
-        self.embedder.check()
 
     def publish(self, entries: Sequence[JournalEntry]) -> None:
         if self.sink is not None and entries:
@@ -371,7 +475,7 @@ def embed_waiting(engine: Engine, waiting: Sequence[Memory]) -> int:
     done = 0
     derived = derive(waiting, engine.embedder, engine.store)
     with engine.store.transaction() as transaction:
-        engine.claim(transaction)
+        engine.embedder.claim(transaction)
         for memory, each in zip(waiting, derived, strict=True):
             current = transaction.get(memory.space, memory.id)
             if current is not None and same_derived_input(current, memory):
@@ -408,7 +512,7 @@ def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None 
         transaction.rebuild_indexes()
     if restart or interrupted(engine) != identity or not fits(engine) or not engine.store.pending(1):
         with engine.store.transaction() as transaction:
-            transaction.change_embedder(identity, engine.embedder.dimensions, engine.embedder.probe)
+            transaction.change_embedder(engine.embedder.current())
             transaction.put_term(UPKEEP, UNDER_WAY, {"embedder": identity})
     done = catch_up_all(engine, progress=progress)
     with engine.store.transaction() as transaction:
@@ -419,7 +523,7 @@ def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None 
 def fits(engine: Engine) -> bool:
     """Whether the store's vectors can be of the engine's embedder."""
     try:
-        engine.check_embedder()
+        engine.embedder.check()
     except EmbeddingMismatch:
         return False
     return True
@@ -428,3 +532,63 @@ def fits(engine: Engine) -> bool:
 def interrupted(engine: Engine) -> str:
     """The identity of the embedder of a reindexing that did not end; empty when there is none."""
     return str(engine.store.terms(UPKEEP).get(UNDER_WAY, {}).get("embedder", ""))
+
+
+STEP = 32  # memories that one call leads to: some 50 ms of embedding, in a process that may end soon
+CLOSING_SECONDS = 1.0  # that closing waits for a step; longer only where another process holds the store
+
+
+class BackgroundCatchUp:
+    """Embeds what waits for the model in a thread of its own: no caller waits for it, or fails because of it.
+
+    For all users of one open store. Its engine is not restricted: vectors belong to nobody.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = ThreadLock()
+        self._thread: threading.Thread | None = None
+        self._again = False
+        self._closed = False
+
+    def start(self) -> None:
+        """Begins a step and returns at once, unless nothing waits or the model is not loaded; beside a step that is
+        under way, lets another one follow."""
+        if self._closed or not self._engine.embedder.ready:
+            return
+        with suppress(NacreError):
+            if self._engine.store.pending(1):
+                self._begin()
+
+    def _begin(self) -> None:
+        with self._lock:
+            self._again = self._thread is not None and self._thread.is_alive()
+            if not self._again and not self._closed:
+                self._thread = threading.Thread(target=self._step, name="nacre-catch-up", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Closes the store after the step that is under way; who closes it waits only a moment for that."""
+        with self._lock:
+            self._closed, thread = True, self._thread
+        if thread is not None:
+            thread.join(CLOSING_SECONDS)
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                return  # the step closes it
+        self._engine.store.close()
+
+    def _step(self) -> None:
+        going_on = True
+        while going_on:
+            try:
+                catch_up(self._engine, STEP)
+            except NacreError as error:
+                log.debug("Waiting memories were not embedded: %s", error)
+            with self._lock:
+                closed, going_on = self._closed, self._again and not self._closed
+                self._again = False
+                if not going_on:
+                    self._thread = None
+        if closed:
+            self._engine.store.close()

@@ -754,11 +754,11 @@ def source_info(vocabulary: Vocabulary, name: str, count: int) -> SourceInfo:
 
 def embed_again(engine: Engine, memory: Memory) -> None:
     """Not a journaled operation, since no record changes. Ignores cached vectors."""
-    engine.check_embedder()
+    engine.embedder.check()
     chunks, pieces = chunk_memory(memory, engine.embedder)
     derived = Derived(indexed_words(memory), chunks, engine.embedder.embed(pieces))
     with engine.store.transaction() as transaction:
-        engine.claim(transaction)
+        engine.embedder.claim(transaction)
         current = transaction.get(memory.space, memory.id)
         if current is not None and same_derived_input(current, memory):
             transaction.put(current, derived)

@@ -165,13 +165,14 @@ class InMemoryTransaction:
             if (link.to, link.rel) not in kept:
                 space.walks.pop((version.memory.id, link.to, link.rel), None)  # type: ignore[union-attr]
 
-    def claim_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
-        claimed = EmbedderIdentity(identity, dimensions, probe or self._state.embedder.probe)
-        self._state.embedder.check(claimed)
-        self._state.embedder = claimed
+    def embedder(self) -> EmbedderIdentity:
+        return self._state.embedder
 
-    def change_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
-        self._state.embedder = EmbedderIdentity(identity, dimensions, probe)
+    def bind_embedder(self, identity: EmbedderIdentity) -> None:
+        self._state.embedder = identity
+
+    def change_embedder(self, identity: EmbedderIdentity) -> None:
+        self._state.embedder = identity
         for space in self._state.spaces.values():
             for id, versions in space.versions.items():
                 bare = (replace(each, derived=replace(each.derived, vectors=None)) for each in versions)

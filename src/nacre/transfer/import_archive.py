@@ -101,7 +101,7 @@ def import_rows(
 ) -> ImportSummary:
     """Imports an opened source, after `check_allowed`."""
     engine = store.acting_as(ACTOR)
-    engine.check_embedder()
+    engine.embedder.check()
     guard = make_guard(store.settings)
     verified = survey(store, source, guard, on_conflict, progress)
     importing = Import(store, engine, guard, verified, on_conflict, regenerate_vectors)

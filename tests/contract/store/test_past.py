@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nacre.model import Filter, Link, Memory
-from nacre.protocols import ALL, Backend, Reader, Search
+from nacre.protocols import ALL, Backend, EmbedderIdentity, Reader, Search
 from tests.samples import SPACE, derived, entry, ids, listed, memory, put, removed, unit, written
 
 WORDS = ("tea", "milk", "water")
@@ -185,7 +185,7 @@ def test_a_change_of_the_embedder_leaves_the_words_of_the_past(store: Backend) -
     seq = written(store, (memory("a", "old"), derived("tea", unit(1))))
     written(store, (memory("a", "new"), derived("milk", unit(1))))
     with store.transaction() as transaction:
-        transaction.change_embedder("second", 8)
+        transaction.change_embedder(EmbedderIdentity("second", 8))
     then = store.at(SPACE, seq)
     assert ids(then.by_words(SPACE, ["tea"], ALL, 9)) == ["a"]
     assert then.by_vector(SPACE, unit(1), ALL, 9) == []

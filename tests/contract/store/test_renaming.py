@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nacre.model import Filter, Link
-from nacre.protocols import Backend
+from nacre.protocols import Backend, EmbedderIdentity
 from tests.samples import SPACE, derived, entry, ids, listed, memory, unit
 
 EVERYTHING = Filter()
@@ -13,7 +13,7 @@ EVERYTHING = Filter()
 
 def filled(store: Backend) -> None:
     with store.transaction() as transaction:
-        transaction.claim_embedder("first", 8)
+        transaction.bind_embedder(EmbedderIdentity("first", 8))
         transaction.put(memory("a", "text", tags=("x",), links=(Link("b"),)), derived("old word", unit(1)))
         transaction.put(memory("b", "other"), derived("new word", unit(0, 1)))
         transaction.append([entry("a")])

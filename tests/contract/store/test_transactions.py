@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from nacre.errors import EmbeddingMismatch
 from nacre.model import Filter, Link
 from nacre.protocols import Backend, EmbedderIdentity, Transaction
 from tests.samples import SPACE, derived, digest_of, entry, ids, listed, memory, put, unit
@@ -54,13 +53,13 @@ def write_everything(transaction: Transaction) -> None:
     transaction.forget_journal(SPACE, 1)
     transaction.put_term("type", "dream", {})
     transaction.put_term("relation", "needs", None)
-    transaction.change_embedder("another", 8)
+    transaction.change_embedder(EmbedderIdentity("another", 8))
 
 
 @pytest.fixture
 def filled(store: Backend) -> Backend:
     with store.transaction() as transaction:
-        transaction.claim_embedder("first", 8)
+        transaction.bind_embedder(EmbedderIdentity("first", 8))
         transaction.put(memory("a", tags=("kept",)), derived("old word", unit(1)))
         transaction.put(memory("b", links=(Link("other"),)), derived("old word", unit(0, 1)))
         transaction.append([entry("a", after={"text": "x"}, why="because")])
@@ -160,37 +159,23 @@ def test_putting_and_removing_in_one_transaction_leaves_nothing(store: Backend) 
     assert (store.health().chunks, store.health().vectors, store.health().problems) == (0, 0, ())
 
 
-def test_the_first_claim_binds_the_store_and_another_identity_is_refused(store: Backend) -> None:
-    assert store.embedder().name == ""
+def test_a_transaction_reads_and_writes_whose_vectors_the_store_has(store: Backend) -> None:
+    assert store.embedder() == EmbedderIdentity()
+    bound = EmbedderIdentity("first", 8, unit(1).astype("<f2").tobytes())
     with store.transaction() as transaction:
-        transaction.claim_embedder("first", 8)
-        transaction.claim_embedder("first", 8)
-    with pytest.raises(EmbeddingMismatch, match=r"'first'.*'second'"), store.transaction() as transaction:
-        transaction.claim_embedder("second", 8)
-    assert store.embedder().name == "first"
-
-
-def test_dimensions_and_the_vector_of_a_fixed_text_belong_to_the_identity(store: Backend) -> None:
+        transaction.bind_embedder(EmbedderIdentity("first", 8))
+        assert transaction.embedder() == EmbedderIdentity("first", 8)
+        transaction.bind_embedder(bound)
+    assert store.embedder() == bound
     with store.transaction() as transaction:
-        transaction.claim_embedder("first", 8)
-    assert store.embedder() == EmbedderIdentity("first", 8)
-    probe, other = (unit(*row).astype("<f2").tobytes() for row in ((1,), (0, 1)))
-    with store.transaction() as transaction:
-        transaction.claim_embedder("first", 8, probe)
-        transaction.claim_embedder("first", 8)
-    assert store.embedder() == EmbedderIdentity("first", 8, probe)
-    for dimensions, given in ((4, b""), (8, other)):
-        with pytest.raises(EmbeddingMismatch, match="nacre reindex"), store.transaction() as transaction:
-            transaction.claim_embedder("first", dimensions, given)
-    with store.transaction() as transaction:
-        transaction.change_embedder("first", 4, other[:8])
-    assert store.embedder() == EmbedderIdentity("first", 4, other[:8])
+        transaction.change_embedder(EmbedderIdentity("first", 4, bound.probe[:8]))
+    assert store.embedder() == EmbedderIdentity("first", 4, bound.probe[:8])
 
 
 def test_changing_the_embedder_forgets_every_vector_and_makes_all_pending(filled: Backend) -> None:
     put(filled, (memory("elsewhere", space="there"), derived("old word", unit(1))))
     with filled.transaction() as transaction:
-        transaction.change_embedder("second", 4)
+        transaction.change_embedder(EmbedderIdentity("second", 4))
     assert filled.embedder().name == "second"
     assert filled.by_vector(SPACE, unit(1)[:4], EVERYTHING, 5) == []
     assert filled.vectors_for([digest_of("old word/0")]) == {}
@@ -201,7 +186,7 @@ def test_changing_the_embedder_forgets_every_vector_and_makes_all_pending(filled
 def test_vectors_put_before_the_change_of_embedder_in_one_transaction_are_forgotten_too(store: Backend) -> None:
     with store.transaction() as transaction:
         transaction.put(memory("a"), derived("word", unit(1)))
-        transaction.change_embedder("second", 8)
+        transaction.change_embedder(EmbedderIdentity("second", 8))
     assert store.by_vector(SPACE, unit(1), EVERYTHING, 5) == []
     assert ids(store.pending(5)) == ["a"]
     assert store.health().problems == ()
@@ -210,7 +195,7 @@ def test_vectors_put_before_the_change_of_embedder_in_one_transaction_are_forgot
 def test_after_a_change_vectors_of_the_new_size_are_found(filled: Backend) -> None:
     assert filled.by_vector(SPACE, unit(1), EVERYTHING, 5)
     with filled.transaction() as transaction:
-        transaction.change_embedder("second", 4)
+        transaction.change_embedder(EmbedderIdentity("second", 4))
         transaction.put(memory("a"), derived("old word", unit(0, 1)[:4]))
     assert ids(filled.by_vector(SPACE, unit(0, 1)[:4], EVERYTHING, 5)) == ["a"]
     assert ids(filled.pending(5)) == ["b"]

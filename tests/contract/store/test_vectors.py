@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nacre.protocols import Backend, Vectors
+from nacre.protocols import Backend, EmbedderIdentity, Vectors
 from tests.samples import SPACE, derived, memory, put, unit
 
 
@@ -20,7 +20,7 @@ def expected(*given: Vectors) -> list[list[float]]:
 @pytest.fixture
 def filled(store: Backend) -> Backend:
     with store.transaction() as transaction:
-        transaction.claim_embedder("first", 8)
+        transaction.bind_embedder(EmbedderIdentity("first", 8))
     put(
         store,
         (memory("one"), derived("one", unit(1))),
@@ -65,14 +65,14 @@ def test_vectors_follow_what_is_put_and_go_with_what_is_removed(filled: Backend)
         transaction.remove(SPACE, "one")
     assert sorted(filled.vectors(SPACE, ["one", "late"])) == ["late"]
     with filled.transaction() as transaction:
-        transaction.change_embedder("second", 8)
+        transaction.change_embedder(EmbedderIdentity("second", 8))
     assert filled.vectors(SPACE, ["one", "late", "three"]) == {}
 
 
 def test_thousands_of_memories_give_theirs_at_once(store: Backend) -> None:
     names = [f"m{number}" for number in range(1200)]
     with store.transaction() as transaction:
-        transaction.claim_embedder("first", 8)
+        transaction.bind_embedder(EmbedderIdentity("first", 8))
         for number, name in enumerate(names):
             transaction.put(memory(name), derived(name, unit(1, number)))
     found = store.vectors(SPACE, [*names, *(f"nobody{number}" for number in range(3000))])

@@ -13,6 +13,7 @@ import pytest
 from nacre import MemoryStore
 from nacre.errors import InvalidInput, NotAStore, NotEncrypted, StorageError, StoreBusy, StoreUnreachable, WrongKey
 from nacre.model import Filter
+from nacre.protocols import EmbedderIdentity
 from nacre.storage.sqlite import Key, SQLiteBackend, connection, schema
 from nacre.storage.sqlite import backup as rekeying
 from nacre.storage.sqlite import backup as restoring
@@ -29,7 +30,7 @@ EVERYTHING = Filter()
 def file(tmp_path: Path) -> Path:
     store = SQLiteBackend(tmp_path / "s.db")
     with store.transaction() as transaction:
-        transaction.claim_embedder("first", 8)
+        transaction.bind_embedder(EmbedderIdentity("first", 8))
         transaction.put(memory("a", TOLD, tags=("x",)), derived("old word", unit(1)))
         transaction.put(memory("b", "b" * 9000), derived("new word", unit(0, 1)))
         transaction.append([entry("a")])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nacre import MemoryStore
 from nacre.model import Filter, Memory
-from nacre.protocols import Chunk, Derived, Vectors, Words
+from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
 from nacre.storage.sqlite import Key, SQLiteBackend, backup, vectors
 from nacre.storage.sqlite import transaction as transaction_module
 from nacre.storage.sqlite.transaction import SQLiteTransaction
@@ -531,7 +531,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SQLiteBackend:
     monkeypatch.setattr(transaction_module, "DRAFTS_HELD", HELD)
     store = SQLiteBackend(tmp_path / "store.db")
     with store.transaction() as transaction:
-        transaction.claim_embedder("test", 8)
+        transaction.bind_embedder(EmbedderIdentity("test", 8))
         for number in range(HELD + 500):
             put_with_vectors(transaction, f"m{number}", number, pieces=1 + number % 3)
         for number in range(0, 300, 7):  # some were written to the file already, and some wait in the transaction

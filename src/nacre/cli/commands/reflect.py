@@ -90,7 +90,7 @@ def reflect_command(
         writer = with_language_model(watched)
     with cli.open(model=True) as store:
         if applied:
-            store.acting_as(ACTOR).check_embedder()  # before anybody is asked
+            store.acting_as(ACTOR).embedder.check()  # before anybody is asked
         size = min_cluster_size or int(settings.reflect_min_cluster)
         engine = ReflectionEngine(store, threshold, size, writer)
         with progress_line() as progress:

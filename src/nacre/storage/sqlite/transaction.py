@@ -720,13 +720,16 @@ class SQLiteTransaction:
                 "INSERT OR REPLACE INTO vocabulary VALUES (?, ?, ?)", (kind, name, as_json(dict(data)))
             )
 
-    def claim_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
-        stored, claimed = rows.stored_embedder(self._connection), EmbedderIdentity(identity, dimensions, probe)
-        stored.check(claimed)
-        if not stored.name or (probe and not stored.probe):
-            self._bind(claimed)
+    def embedder(self) -> EmbedderIdentity:
+        return rows.stored_embedder(self._connection)
 
-    def change_embedder(self, identity: str, dimensions: int, probe: bytes = b"") -> None:
+    def bind_embedder(self, identity: EmbedderIdentity) -> None:
+        values = (identity.name, identity.dimensions, identity.probe)
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", list(zip(rows.EMBEDDER_KEYS, values, strict=True))
+        )
+
+    def change_embedder(self, identity: EmbedderIdentity) -> None:
         from nacre.storage.sqlite import vectors
 
         self.flush()
@@ -735,13 +738,7 @@ class SQLiteTransaction:
         self._connection.execute(
             "UPDATE content SET pending = 1 WHERE number IN (SELECT content FROM main.version WHERE seq_to IS NULL)"
         )
-        self._bind(EmbedderIdentity(identity, dimensions, probe))
-
-    def _bind(self, identity: EmbedderIdentity) -> None:
-        values = (identity.name, identity.dimensions, identity.probe)
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)", list(zip(rows.EMBEDDER_KEYS, values, strict=True))
-        )
+        self.bind_embedder(identity)
 
     def rebuild_indexes(self) -> None:
         """Also fills a word index that is damaged or disagrees with the contents, and counts everything again."""

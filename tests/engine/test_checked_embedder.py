@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from nacre import MemoryStore
+from nacre.engine.engine import PROBE, CheckedEmbedder, check_same, checked
 from nacre.errors import EmbeddingError, EmbeddingMismatch
 from nacre.models.background import BackgroundEmbedder
-from nacre.models.checked import PROBE, CheckedEmbedder, checked
 from nacre.models.embedders import Hashing
 from nacre.protocols import EmbedderIdentity, Vectors
 from nacre.storage.in_memory import InMemoryBackend
@@ -151,23 +151,38 @@ def probe(*numbers: float) -> bytes:
     return np.array(numbers, "<f2").tobytes()
 
 
+def test_the_first_claim_binds_the_store_and_another_embedder_is_refused() -> None:
+    store, bag = InMemoryBackend(), WordBag(2)
+    with store.transaction() as transaction:
+        CheckedEmbedder(bag, store).claim(transaction)
+    assert store.embedder() == EmbedderIdentity(bag.identity, 2)
+    with store.transaction() as transaction:
+        CheckedEmbedder(bag, store, probe(1, 0)).claim(transaction)
+        CheckedEmbedder(bag, store).claim(transaction)
+    assert store.embedder() == EmbedderIdentity(bag.identity, 2, probe(1, 0))
+    for other in (CheckedEmbedder(bag, store, probe(0, 1)), CheckedEmbedder(WordBag(3), store)):
+        with pytest.raises(EmbeddingMismatch, match="nacre reindex"), store.transaction() as transaction:
+            other.claim(transaction)
+    assert store.embedder() == EmbedderIdentity(bag.identity, 2, probe(1, 0))
+
+
 def test_rounding_makes_no_other_identity() -> None:
     row = np.random.default_rng(1).normal(size=384)
     row /= np.linalg.norm(row)
     rough = np.round(row * 40) / 40
     stored = EmbedderIdentity("m", 384, probe(*row))
-    stored.check(EmbedderIdentity("m", 384, probe(*rough)))
+    check_same(stored, EmbedderIdentity("m", 384, probe(*rough)))
     with pytest.raises(EmbeddingMismatch):
-        stored.check(EmbedderIdentity("m", 384, probe(*np.roll(row, 1))))
+        check_same(stored, EmbedderIdentity("m", 384, probe(*np.roll(row, 1))))
 
 
 @pytest.mark.parametrize(
     "other", [EmbedderIdentity("m"), EmbedderIdentity("m", 2), EmbedderIdentity("m", 2, probe(1, 0))]
 )
 def test_what_is_not_known_is_not_compared(other: EmbedderIdentity) -> None:
-    EmbedderIdentity("m", 2, probe(1, 0)).check(other)
-    other.check(EmbedderIdentity("m", 2, probe(1, 0)))
-    EmbedderIdentity().check(other)
+    check_same(EmbedderIdentity("m", 2, probe(1, 0)), other)
+    check_same(other, EmbedderIdentity("m", 2, probe(1, 0)))
+    check_same(EmbedderIdentity(), other)
 
 
 @pytest.mark.parametrize(
@@ -175,4 +190,4 @@ def test_what_is_not_known_is_not_compared(other: EmbedderIdentity) -> None:
 )
 def test_what_differs_is_refused(other: EmbedderIdentity) -> None:
     with pytest.raises(EmbeddingMismatch, match="nacre reindex"):
-        EmbedderIdentity("m", 2, probe(1, 0)).check(other)
+        check_same(EmbedderIdentity("m", 2, probe(1, 0)), other)

@@ -11,7 +11,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.access.capabilities import AgentCapabilities, ScopeLevel
-from nacre.engine import background
+from nacre.engine import engine as engine_module
 from nacre.errors import StorageError
 from tests.embedders import Moody
 
@@ -104,7 +104,7 @@ def test_closing_a_store_lets_the_step_that_is_under_way_end(pending: MemoryStor
 def test_a_store_that_closes_during_a_long_step_is_closed_by_that_step(
     pending: MemoryStore, held: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background, "CLOSING_SECONDS", 0.0)
+    monkeypatch.setattr(engine_module, "CLOSING_SECONDS", 0.0)
     pending.close()
     held.set()
     assert waits_for(lambda: not [each for each in threading.enumerate() if each.name == "nacre-catch-up"])
@@ -121,7 +121,7 @@ def test_only_one_step_is_under_way_at_a_time(pending: MemoryStore) -> None:
 
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "STEP", 1)
+    monkeypatch.setattr(engine_module, "STEP", 1)
 
 
 @pytest.mark.usefixtures("small_steps")

@@ -547,7 +547,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SQLiteBackend:
 def test_reading_the_vectors_of_a_page_does_not_load_the_space(store: SQLiteBackend) -> None:
     ids = [memory.id for memory in store.iterate(FILE_SPACE, Filter())]
     assert store.vectors(FILE_SPACE, ids).keys() == set(ids)
-    assert store._mirrors._mirrors is None
+    assert not store._mirrors()._by_space
 
 
 def test_what_was_written_last_counts(store: SQLiteBackend) -> None:

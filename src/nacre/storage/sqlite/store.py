@@ -9,14 +9,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
 
 from nacre.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
-from nacre.files import ThreadLock
 from nacre.model import Condition, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.difference import images
 from nacre.model.journal import EVERYTHING, MEMORY
@@ -54,7 +53,7 @@ from nacre.storage.sqlite.transaction import BY_MEMORY, SUPERSEDED, TOTAL, SQLit
 
 if TYPE_CHECKING:
     from nacre.storage.sqlite.search import SQLiteIndex
-    from nacre.storage.sqlite.vectors import Mirror, Mirrors
+    from nacre.storage.sqlite.vectors import Mirrors
 
 MOST_USES = 1_000  # that wait until they can be counted; beyond that the oldest are lost
 BY_USE = "version.key = memory.key"
@@ -85,24 +84,6 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-class SharedMirrors:
-    """The vectors of spaces in memory, by the space's number; loads numpy with the first search."""
-
-    def __init__(self) -> None:
-        self._mirrors: Mirrors | None = None
-        self._lock = ThreadLock()
-
-    def get(self, space: int, *, shared: bool) -> Mirror:
-        """Not `shared` inside a transaction: what may yet be rolled back must not be seen by others."""
-        from nacre.storage.sqlite.vectors import Mirror, Mirrors
-
-        if not shared:
-            return Mirror(space)
-        with self._lock:
-            self._mirrors = self._mirrors or Mirrors()
-        return self._mirrors.of(space)
-
-
 def without_damaged(
     read: Callable[Concatenate[Any, Parameters], Result],
 ) -> Callable[Concatenate[Any, Parameters], Result]:
@@ -124,11 +105,11 @@ class SQLiteReader:
     """`seq` is the last journal entry of the state that is read; None reads the present."""
 
     def __init__(
-        self, connections: Connections, mirrors: SharedMirrors, damaged: set[int], seq: int | None = None
+        self, connections: Connections, mirrors: Callable[[], Mirrors], damaged: set[int], seq: int | None = None
     ) -> None:
         self.path = connections.path
         self._connections = connections
-        self._mirrors = mirrors
+        self._mirrors = mirrors  # the vectors of spaces in memory, shared by all readers of the file
         self._damaged = damaged  # the versions that were named as damaged
         self._seq = seq
 
@@ -378,11 +359,13 @@ class SQLiteReader:
     @contextmanager
     def _searching(self, space: str) -> Iterator[SQLiteIndex]:
         from nacre.storage.sqlite.search import SQLiteIndex
+        from nacre.storage.sqlite.vectors import Mirror
 
         with self._snapshot() as connection:
             result = fetch(connection, "SELECT number, memories, stems FROM space WHERE name = ?", (space,))
             number, memories, stems = result[0] if result else (NOWHERE, 0, 0)
-            mirror = self._mirrors.get(number, shared=not self._connections.writing)
+            # Not shared inside a transaction: what may yet be rolled back must not be seen by others.
+            mirror = Mirror(number) if self._connections.writing else self._mirrors().of(number)
             yield SQLiteIndex(connection, State(number, self._seq), mirror, (memories, stems))
 
     def _hide_damaged(self) -> bool:
@@ -391,9 +374,15 @@ class SQLiteReader:
             return damage.hide(connection, self.path, self._damaged)
 
 
+def new_mirrors() -> Mirrors:
+    from nacre.storage.sqlite.vectors import Mirrors  # numpy is loaded with the first search
+
+    return Mirrors()
+
+
 class SQLiteBackend(SQLiteReader):
     def __init__(self, path: Path, key: Key | None = None) -> None:
-        super().__init__(Connections(path, key), SharedMirrors(), set())
+        super().__init__(Connections(path, key), cache(new_mirrors), set())
         self._uses: deque[tuple[str, tuple[SQLValue, ...]]] = deque(maxlen=MOST_USES)
         self._connections.note_left_in_log()  # also, a store that cannot be opened says so now, not at its first use
 

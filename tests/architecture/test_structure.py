@@ -50,7 +50,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.conflicts.candidates": "engine/test_comparing_bounds.py",
     "nacre.conflicts.quantities": "conflicts/test_statements.py",
     "nacre.engine.change_set": "engine/test_engine.py",
-    "nacre.model.difference": "engine/test_history.py",
     "nacre.engine.removal": "engine/test_redact_and_compact.py",
     "nacre.hooks.places": "hooks/test_helper.py",
     "nacre.hooks.request": "hooks/test_client.py",

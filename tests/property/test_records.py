@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from nacre.model import Memory
-from nacre.model.difference import difference, has_values, set_back
+from nacre.model.memory import difference, has_values, set_back
 from nacre.storage.sqlite import SQLiteBackend
 from tests.property.strategies import memories
 from tests.samples import put

@@ -16,9 +16,8 @@ from nacre.access.transaction import Quota, RestrictedTransaction
 from nacre.engine.engine import FOR_REVIEW, RELATION, SPACE
 from nacre.errors import QueryCostExceeded
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
-from nacre.model.difference import set_back
 from nacre.model.journal import EVERYTHING, MEMORY
-from nacre.model.memory import Json
+from nacre.model.memory import Json, set_back
 from nacre.protocols import (
     ALL,
     Backend,

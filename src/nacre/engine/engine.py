@@ -14,9 +14,8 @@ from uuid import uuid4
 from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, NacreError, StorageError
 from nacre.files import ThreadLock
 from nacre.model import JournalEntry, Memory, Operation
-from nacre.model.difference import images, json_list
 from nacre.model.graph import RELATIONS
-from nacre.model.memory import Json
+from nacre.model.memory import Json, images, json_list
 from nacre.protocols import (
     Backend,
     Clock,

@@ -24,10 +24,9 @@ from nacre.model import (
     Memory,
     Transition,
 )
-from nacre.model.difference import JOURNALED
 from nacre.model.instants import iso
 from nacre.model.journal import to_line
-from nacre.model.memory import Json, plain
+from nacre.model.memory import JOURNALED, Json, plain
 from nacre.protocols import Backend, Reader
 
 PAGE = 1_000  # journal entries read at once

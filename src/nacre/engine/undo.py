@@ -22,10 +22,9 @@ from nacre.engine.engine import (
 )
 from nacre.errors import InvalidInput, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
-from nacre.model.difference import by_target, difference, has_values, json_list, positioned, removed_memory, set_back
 from nacre.model.graph import RELATIONS
 from nacre.model.journal import MEMORY, TOOLS, UNATTENDED
-from nacre.model.memory import Json
+from nacre.model.memory import Json, by_target, difference, has_values, json_list, positioned, set_back
 from nacre.protocols import Backend, Derived, Transaction
 
 PURGE = "purge"
@@ -391,7 +390,7 @@ class Reversal:
         if entry.after is None:
             if current is not None:
                 raise UndoRefused(f"{entry.memory_id} exists again since it was removed; purge it before undoing that.")
-            return removed_memory(entry)
+            return replace(Memory.from_dict(entry.before or {}), space=entry.space)  # it may have been renamed since
         if current is None or not is_result(current, entry):
             gone = ("is no longer there",) if current is None else ()
             raise UndoBlocked(entry.memory_id, self._later(entry), *gone)

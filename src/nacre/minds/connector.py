@@ -38,9 +38,8 @@ from nacre.minds.experience import (
 from nacre.minds.mind import Mind, check_agent_name
 from nacre.model import Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.arguments import checks_arguments
-from nacre.model.difference import set_back
 from nacre.model.journal import MEMORY
-from nacre.model.memory import Json, size
+from nacre.model.memory import Json, set_back, size
 from nacre.protocols import Backend
 from nacre.remember.validate import fraction
 from nacre.settings import IN_MEMORY

@@ -17,9 +17,8 @@ import apsw
 
 from nacre.errors import StoreBusy, StoreDamaged, StoreFull, StoreReadOnly
 from nacre.model import Condition, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
-from nacre.model.difference import images
 from nacre.model.journal import EVERYTHING, MEMORY
-from nacre.model.memory import LISTS, Json
+from nacre.model.memory import LISTS, Json, images
 from nacre.protocols import (
     ALL,
     Candidates,

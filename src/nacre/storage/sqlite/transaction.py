@@ -11,10 +11,9 @@ from typing import Any
 import apsw
 
 from nacre.model import JournalEntry, Memory
-from nacre.model.difference import images
 from nacre.model.instants import week_of
 from nacre.model.journal import MEMORY
-from nacre.model.memory import LISTS, Json
+from nacre.model.memory import LISTS, Json, images
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
 from nacre.storage.sqlite import rows
 from nacre.storage.sqlite.rows import AMONG, CONTENT, SCALARS, SELECTED, SQLValue, State, Stems, as_json, from_row

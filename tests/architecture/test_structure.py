@@ -66,7 +66,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.model.graph": "engine/test_links.py",
     "nacre.model.journal": "engine/test_undo.py",
     "nacre.model.levels": "lessons/test_lesson.py",
-    "nacre.model.memory": "property/test_records.py",
     "nacre.model.recollection": "recall/test_recall.py",
     "nacre.model.review": "engine/test_review.py",
     "nacre.models.onnx_session": "architecture/test_one_onnxruntime.py",

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nacre.errors import InvalidInput
-from nacre.model.instants import FIRST, LAST, iso, seconds, week_of
+from nacre.model.instants import FIRST, LAST, iso, seconds
 
 NOON = 1774958400.0  # 2026-03-31T12:00:00Z
 
@@ -61,16 +61,3 @@ def test_no_time_is_shown_as_nothing() -> None:
     assert iso(None) == ""
     assert iso(NOON) == "2026-03-31T12:00:00Z"
     assert iso(NOON + 0.25) == "2026-03-31T12:00:00.250000Z"
-
-
-@pytest.mark.parametrize(
-    ("at", "monday"),
-    [
-        ("2026-11-09T00:00:00Z", "2026-11-09"),
-        ("2026-11-15T23:59:59.999Z", "2026-11-09"),
-        ("1970-01-01", "1969-12-29"),
-        ("0001-01-01", "0001-01-01"),
-    ],
-)
-def test_a_week_is_named_by_its_monday(at: str, monday: str) -> None:
-    assert week_of(seconds(at)) == monday

@@ -11,7 +11,8 @@ from nacre.engine.review import trashed
 from nacre.engine.supersede import is_redacted
 from nacre.errors import InvalidInput
 from nacre.model import Filter, Memory
-from nacre.model.instants import WEEK, week_of
+from nacre.model.instants import WEEK
+from nacre.model.memory import week_of
 from nacre.protocols import Backend, Transaction
 
 DESCRIPTION = "description"

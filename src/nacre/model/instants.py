@@ -45,11 +45,6 @@ def parsed(value: str) -> datetime:
         raise InvalidInput(f"{value!r} is not a date; write it as 2026-03-31 or 2026-03-31T09:00:00Z.") from error
 
 
-def week_of(at: float) -> str:
-    """The date of the Monday (UTC) on or before it."""
-    return iso(MONDAY + (at - MONDAY) // WEEK * WEEK)[:10]
-
-
 def iso(at: float | None) -> str:
     """Never a time before `at`, so that what happened then is known at the time that it names."""
     if at is None:

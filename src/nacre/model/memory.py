@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
+from datetime import UTC, datetime
 from typing import TypeAlias
+
+from nacre.model.instants import MONDAY, WEEK
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -111,6 +114,11 @@ class Memory:
         """When it took place as far as anyone knows: the caller's word, else the time of writing."""
         return self.created_at if self.occurred_at is None else self.occurred_at
 
+    @property
+    def week(self) -> str:
+        """The date of the Monday (UTC) of the week in which it was created."""
+        return week_of(self.created_at)
+
     def to_dict(self) -> dict[str, Json]:
         """Only what differs from the defaults, in plain JSON values; `from_dict` restores it exactly."""
         fields: dict[str, Json] = {}
@@ -138,6 +146,11 @@ def size(memory: Memory) -> int:
     """The bytes of what was said; what is derived from it grows in proportion."""
     size = len(memory.text.encode()) + len(memory.title.encode())
     return size + len(json.dumps(dict(memory.metadata))) if memory.metadata else size
+
+
+def week_of(at: float) -> str:
+    """The date of the Monday (UTC) on or before it."""
+    return datetime.fromtimestamp(MONDAY + (at - MONDAY) // WEEK * WEEK, UTC).date().isoformat()
 
 
 def plain(name: str, value: object) -> Json:

@@ -13,7 +13,6 @@ import numpy as np
 
 from nacre.files import ThreadLock
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
-from nacre.model.instants import week_of
 from nacre.model.journal import EVERYTHING, MEMORY
 from nacre.model.memory import Json
 from nacre.protocols import (
@@ -370,7 +369,7 @@ class InMemoryReader:
     def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
         counted: Counter[str] = Counter()
         for memory in self._memories(space, where):
-            value = week_of(memory.created_at) if field == "week" else getattr(memory, field)
+            value = getattr(memory, field)
             counted.update([value] if isinstance(value, str) else set(value))
         return dict(sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])))
 

@@ -58,7 +58,7 @@ MOST_USES = 1_000  # that wait until they can be counted; beyond that the oldest
 BY_USE = "version.key = memory.key"
 VALUES_PAGE = 5_000  # rows of a few values that are held at once: about a megabyte
 NOWHERE = 0  # the number of a space that does not exist
-# What each field is called in a query. The week is that of `week_of`.
+# What each field is called in a query. The week is that of `Memory.week`.
 TALLIED_COLUMNS: Mapping[str, str] = {
     TOTAL: "version.row", "type": "version.type", "status": "version.status", "source": "version.source",
     "week": "date(floor(version.created_at), 'unixepoch', 'weekday 0', '-6 days')",

@@ -11,7 +11,6 @@ from typing import Any
 import apsw
 
 from nacre.model import JournalEntry, Memory
-from nacre.model.instants import week_of
 from nacre.model.journal import MEMORY
 from nacre.model.memory import LISTS, Json, images
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
@@ -784,7 +783,7 @@ def counted(space: int, memory: Memory) -> Iterator[tuple[SQLValue, ...]]:
     yield space, TOTAL, status, ""
     yield space, "type", status, memory.type
     yield space, "source", status, memory.source
-    yield space, "week", status, week_of(memory.created_at)
+    yield space, "week", status, memory.week
     for field in LISTS:
         for name in dict.fromkeys(getattr(memory, field)):
             yield space, field, status, name

@@ -12,7 +12,8 @@ from functools import cache
 from math import prod
 
 from nacre.safety.injection_rules import SIGNS, Sign
-from nacre.safety.token_rules import branches, lower
+from nacre.safety.secrets import lower
+from nacre.safety.token_rules import branches
 
 FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")  # Scotland's is spelled out in tags
 TAGS = re.compile("[\U000e0000-\U000e007f]")

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import pairwise
 from math import log2
 
-from nacre.safety.token_rules import RULES, Rule, branches, rows
+from nacre.safety.token_rules import RULES, Rule, branches, compiled
 
 # Which letters commonly follow which in English and in names of code: 93 % of all pairs, and a third of those possible.
 FOLLOWERS = {
@@ -242,7 +242,7 @@ def find_by_name(value: str, line: str) -> tuple[int, str] | None:
     """By a service or the name of a secret on the same line before it."""
     if not line or near_words().search(line.lower()) is None or is_example(value):
         return None
-    for rank, rule, pattern in rows("near"):
+    for rank, rule, pattern in compiled("near"):
         if not pattern.fullmatch(value):
             continue
         match = name_pattern(rule.name).search(line)
@@ -257,7 +257,7 @@ def find_by_name(value: str, line: str) -> tuple[int, str] | None:
 
 @cache
 def near_words() -> re.Pattern[str]:
-    return re.compile(branches(sorted({keyword for _, rule, _ in rows("near") for keyword in rule.keywords})))
+    return re.compile(branches(sorted({keyword for _, rule, _ in compiled("near") for keyword in rule.keywords})))
 
 
 @cache

@@ -6,13 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from nacre.model.memory import Json
 from nacre.safety.secret_values import Span, entropy, find_in_values, is_about_a_secret, is_placeholder
-from nacre.safety.token_rules import HAS_LONG_WORD, RULES, Row, Rule, heads, lower, ordinary, places, present
+from nacre.safety.token_rules import RULES, Row, Rule, Where, branches, compiled
 
 Mode = Literal["redact", "refuse", "allow"]
+Entry = tuple[str, tuple[Row, ...]]  # a keyword and the rules that begin with it
 
 PLACEHOLDER = re.compile(r"\[REDACTED(?::[a-z0-9_]+)?\]")
 # A certificate or a public key is random and no secret; only base64 is accepted in it, so that nothing hides there.
@@ -26,6 +28,10 @@ LONGEST_LEAD = 80
 SHORT = 200  # characters; results for shorter texts between two secrets are cached
 BEHIND, AHEAD = 32, 600  # characters around a keyword that decide whether there is a secret
 MANY = 100  # places of one keyword from which on results for equal surroundings are cached
+
+# No token with a mark of its own is shorter. Written so that prose is read once, word by word.
+HAS_LONG_WORD = re.compile(r"(?:\S{0,15}+\s++)*+\S{16}")
+SIGNS = ("--", "_", "-", ".", "/")  # one look for a sign spares many for the keywords that hold it
 
 # Personal data that a policy may ask to keep out.
 EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}+@(?:[A-Za-z0-9-]{1,63}\.){1,4}[A-Za-z]{2,24}(?![\w-])")
@@ -86,6 +92,71 @@ def findings(text: str, policy: Policy) -> list[Finding]:
             break
         pending = fresh
     return sorted(result, key=lambda each: each.start)
+
+
+def lower(text: str) -> str:
+    """Every character stays in its place: İ, which is two in lower case, is left as it is."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(low if len(low := sign.lower()) == 1 else sign for sign in text)
+
+
+def ordinary(lowered: str) -> bool:
+    """Whether no rule can apply: the quick answer for nearly every text."""
+    for sign in gates(lowered.isascii()):  # a plain loop: this is where the time of ordinary text goes
+        if sign in lowered:
+            return False
+    return HAS_LONG_WORD.match(lowered) is None
+
+
+@cache
+def gates(ascii_only: bool) -> tuple[str, ...]:
+    signs = [sign for sign, _ in gated("anywhere", ascii_only)]
+    return tuple(sign for sign in signs if not any(other in sign for other in signs if other != sign))
+
+
+def present(lowered: str, where: Where) -> Iterator[Entry]:
+    for gate, entries in gated(where, lowered.isascii()):
+        if gate in lowered:
+            yield from (entry for entry in entries if entry[0] in lowered)
+
+
+@cache
+def gated(where: Where, ascii_only: bool) -> tuple[tuple[str, tuple[Entry, ...]], ...]:
+    gates: dict[str, dict[str, tuple[Row, ...]]] = {}
+    for row in compiled(where):
+        for keyword in row[1].keywords:
+            if keyword.isascii() or not ascii_only:
+                entries = gates.setdefault(gate(row[1], keyword), {})
+                entries[keyword] = (*entries.get(keyword, ()), row)
+    return tuple((sign, tuple(entries.items())) for sign, entries in gates.items())
+
+
+def gate(rule: Rule, keyword: str) -> str:
+    return rule.also or next((sign for sign in SIGNS if sign in keyword), keyword)
+
+
+def places(lowered: str, keyword: str, follow: str) -> Iterator[int]:
+    """Where the keyword is followed by what it needs; one pattern search for both."""
+    return (match.start() for match in followed(keyword, follow).finditer(lowered))
+
+
+@cache
+def followed(keyword: str, follow: str) -> re.Pattern[str]:
+    """Not overlapping, as no keyword overlaps itself."""
+    return re.compile(re.escape(keyword) + follow)
+
+
+@cache
+def heads() -> tuple[re.Pattern[str], dict[str, tuple[Row, ...]]]:
+    """One pattern for the beginnings of all tokens, and the rules for each beginning, the longer ones included."""
+    prefixes = sorted({keyword for _, rule, _ in compiled("head") for keyword in rule.keywords})
+    table = {
+        prefix: tuple(row for row in compiled("head") if any(prefix.startswith(keyword) for keyword in row[1].keywords))
+        for prefix in prefixes
+    }
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{branches(prefixes)})(?=\S{{12}})"), table
 
 
 def search_cached(text: str, policy: Policy, known: dict[str, list[Span]]) -> list[Span]:

@@ -7,7 +7,7 @@ BENCH := .venv-bench
 # The tests start many processes, and all of them would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test test-all test-busy lint types layers unit unit-all torture bench bench-recall bench-year bench-growth mutate docs clean help
+.PHONY: demo check test test-all test-busy lint types layers unit unit-all explore torture bench bench-recall bench-year bench-growth mutate docs clean help
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -50,6 +50,9 @@ unit: $(STAMP)
 unit-all: $(STAMP)
 	@$(BIN)/nacre model install
 	@NACRE_TEST_PROFILE=long $(BIN)/pytest -n auto tests
+
+explore: $(STAMP)  ## The property tests with new examples, many of each: half an hour
+	@NACRE_TEST_PROFILE=thorough $(BIN)/pytest -n auto tests/property
 
 torture: $(STAMP)  ## Only the slow tests of tests/torture: a minute of eight processes, two hundred kills
 	@$(BIN)/pytest -m slow tests/torture

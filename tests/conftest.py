@@ -15,7 +15,8 @@ from platformdirs import user_cache_path
 
 from tests.command_line import nacre as nacre
 
-# The short profile tries the same few examples each time; the long one, of `make test-all`, tries new ones.
+# The short profile and the long one, of `make test-all`, try the same examples each time, so that a change passes or
+# fails for what it does; `make explore` tries new ones, by the thorough profile.
 settings.register_profile(
     "short",
     deadline=None,
@@ -25,10 +26,10 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.generate],  # making a failure small takes minutes; the long profile does it
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
+settings.register_profile("long", parent=settings.get_profile("short"), max_examples=60, phases=tuple(Phase))
 settings.register_profile(
-    "long", parent=settings.get_profile("short"), max_examples=60, derandomize=False, phases=tuple(Phase)
+    "thorough", parent=settings.get_profile("long"), max_examples=500, derandomize=False, print_blob=True
 )
-settings.register_profile("thorough", parent=settings.get_profile("long"), max_examples=2000)
 # Says that an error was found without taking minutes to make it small: for trying the tests on broken code.
 settings.register_profile("unshrunk", parent=settings.get_profile("long"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("NACRE_TEST_PROFILE", "short"))

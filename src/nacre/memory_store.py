@@ -764,7 +764,8 @@ class MemoryStore(Closing):
         why: str = "",
     ) -> list[JournalEntry]:
         """Takes back an operation: the one named, or the `last` ones of this actor, by default one; with `any_actor`
-        the last ones of anybody. An undo can be undone.
+        the last ones of anybody. An undo can be undone. One that was killed half-way is finished first, with a warning
+        in the log; without a name nothing else is then taken back.
 
         Raises `UndoRefused` when there is no such operation or no way back, and `UndoBlocked`, which names them, when
         later operations depend on it; with `cascade` those are taken back too. Either way nothing was changed.

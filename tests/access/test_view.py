@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from shutil import copyfile
 
 import pytest
 
 from nacre import Link, MemoryStore
+from nacre.engine import undo
 from nacre.errors import AccessDenied
 from nacre.lifecycle.consolidation import Consolidator
 from nacre.lifecycle.decay import DecayEngine
@@ -250,3 +252,33 @@ def test_a_tie_to_what_is_hidden_looks_like_a_tie_to_nothing(tmp_path: Path) -> 
     ada.link("a1", "b2")
     assert ada.neighbors("a1", include_hidden=True).dangling == ("b2",)
     assert ada.get("a1") is not None and Link("b2") in ada.get("a1").links  # type: ignore[union-attr]
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_an_agent_undoes_all_of_an_operation_that_takes_several_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    """Of what the first part takes away it can no longer be told, but the rest must go as well."""
+    monkeypatch.setattr(undo, "PART", 3)
+    ada = opened(tmp_path / "s.db", Clock())
+    ada.write("learn", new=[ada.draft(f"Buoy {number}") for number in range(10)])
+    really, parts = undo.undo_part, iter(range(2))
+
+    def part(*given: object) -> object:
+        if killed and next(parts, None) is None:
+            raise Killed
+        return really(*given)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(undo, "undo_part", part)
+        with suppress(Killed):
+            ada.undo()
+    with MemoryStore(tmp_path / "s.db", embedder="hashing", actor="bob") as other:
+        assert other.count() == (4 if killed else 0)
+    if killed:
+        ada.undo()
+    assert ada.count() == 0

@@ -9,8 +9,11 @@ from itertools import pairwise
 import pytest
 
 from nacre import Memory, MemoryStore
+from nacre.engine import undo
+from nacre.engine.engine import AnyChange, Change, TermChange
 from nacre.errors import InvalidInput, UndoBlocked, UndoRefused
 from nacre.model import JournalEntry, Link, Operation
+from nacre.protocols import Transaction
 
 
 def content(store: MemoryStore) -> list[Memory]:
@@ -469,15 +472,8 @@ def test_many_entries_are_not_undone_in_part_when_a_later_operation_depends_on_o
 def test_an_undo_in_parts_that_is_overtaken_by_a_change_brings_everything_back(many: MemoryStore) -> None:
     created = many.journal()[0]
 
-    class Sink:
-        def __call__(self, entries: Sequence[JournalEntry]) -> None:
-            if [entry.memory_id for entry in entries] == ["m9", "m8", "m7"]:
-                other.edit("m1", importance=0.9)
-
-        def scrub(self, space: str, ids: object) -> None: ...
-
     other = many.as_actor("somebody")
-    many._engine = replace(many._engine, sink=Sink())
+    between_parts(many, lambda: other.edit("m1", importance=0.9))
     with pytest.raises(UndoBlocked, match="m1"):
         many.undo(created)
     assert {memory.id: memory.importance for memory in content(many)} == {
@@ -489,5 +485,273 @@ def test_several_changes_of_one_memory_in_different_parts_are_undone_together(ma
     before = content(many)
     for importance in (0.1, 0.2, 0.3, 0.4, 0.9):
         many.bump("m0", to=importance)
+    many.undo(last=5)
+    assert content(many) == before
+
+
+class Killed(BaseException):
+    pass
+
+
+def killed_after(parts: int, undoing: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets an undo write so many parts and nothing more, as when its process is killed."""
+    really, done = undo.undo_part, 0
+
+    def part(*given: object) -> object:
+        nonlocal done
+        done += 1
+        if done > parts:
+            raise Killed
+        return really(*given)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(undo, "undo_part", part)
+        with pytest.raises(Killed):
+            undoing()
+
+
+def undos(store: MemoryStore) -> list[str]:
+    return list(dict.fromkeys(entry.operation.batch for entry in store.journal(operation="undo", limit=None)))
+
+
+FINISHING: dict[str, Callable[[MemoryStore, JournalEntry], object]] = {
+    "without a name": lambda store, _: store.undo(),
+    "the last of anybody": lambda store, _: store.as_actor("somebody").undo(any_actor=True),
+    "by name": lambda store, created: store.undo(created),
+    "with what depends on it": lambda store, created: store.undo(created, cascade=True),
+}
+
+
+@pytest.mark.parametrize("how", FINISHING)
+def test_an_undo_that_was_killed_is_finished_by_the_next_one_and_nothing_else_is_undone(
+    many: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    many.remember("text of another", id="another", on_conflict="ignore")
+    before = content(many)
+    many.write("learn", new=[many.draft(f"text {number}", id=f"n{number}") for number in range(10)])
+    created = many.journal()[0]
+    killed_after(2, lambda: many.undo(why="too many"), monkeypatch)
+    assert len(content(many)) == 11 + 4
+    done = FINISHING[how](many, created)
+    assert content(many) == before
+    assert [entry.memory_id for entry in done] == ["n3", "n2", "n1", "n0"]  # type: ignore[attr-defined]
+    assert "it is finished now" in caplog.text
+    (finished,) = undos(many)
+    many.undo(finished)
+    assert len(content(many)) == 11 + 10
+    assert many.health(thorough=True).problems == ()
+
+
+def test_an_undo_that_was_killed_is_finished_before_another_operation_or_itself_is_undone(
+    many: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = content(many)
+    created = many.journal()[0]
+    killed_after(1, lambda: many.undo(created), monkeypatch)
+    many.remember("text of another", id="another", on_conflict="ignore")
+    many.undo(many.journal()[0])
+    assert content(many) == []
+    many.undo(undos(many)[1])
+    assert content(many) == before
+    killed_after(2, lambda: many.undo(created), monkeypatch)
+    many.undo(undos(many)[0])
+    assert content(many) == before
+
+
+def test_an_undo_that_was_killed_is_taken_back_when_a_change_since_then_blocks_it(
+    many: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    created = many.journal()[0]
+    killed_after(2, lambda: many.undo(created), monkeypatch)
+    many.edit("m1", importance=0.9)
+    with pytest.raises(UndoBlocked, match="m1"):
+        many.undo(created)
+    assert "could not be finished" in caplog.text
+    with pytest.raises(UndoRefused, match="an undo that was not complete"):
+        many.undo(undos(many)[0])
+    assert len(content(many)) == 10
+    many.undo(created, cascade=True)
+    assert content(many) == []
+
+
+def test_an_undo_that_was_killed_while_it_was_taken_back_is_taken_back_by_the_next_one(
+    many: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    created = many.journal()[0]
+    killed_after(3, lambda: many.undo(created), monkeypatch)
+    many.edit("m0", importance=0.9)
+    killed_after(2, lambda: many.undo(created), monkeypatch)
+    assert 1 < len(content(many)) < 10
+    many.undo()
+    assert len(content(many)) == 10
+    many.undo()
+    assert {memory.importance for memory in content(many)} == {0.5}
+
+
+def test_an_undo_that_was_killed_is_finished_under_the_new_name_of_its_space(
+    many: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed_after(1, many.undo, monkeypatch)
+    many.rename_space("harbour")
+    many.undo()
+    assert content(many) == []
+
+
+def between_parts(store: MemoryStore, meanwhile: Callable[[], object]) -> None:
+    """Does something once, after the first part of the next undo of `many`."""
+
+    class Sink:
+        def __call__(self, entries: Sequence[JournalEntry]) -> None:
+            if [entry.memory_id for entry in entries] == ["m9", "m8", "m7"]:
+                meanwhile()
+
+        def scrub(self, space: str, ids: object) -> None: ...
+
+    store._engine = replace(store._engine, sink=Sink())
+
+
+def test_two_processes_at_the_same_undo_finish_it_together(many: MemoryStore) -> None:
+    created, other = many.journal()[0], many.as_actor("somebody")
+    between_parts(many, lambda: other.undo(created))
+    assert [entry.memory_id for entry in many.undo(created)] == ["m9", "m8", "m7"]
+    assert content(many) == [] and len(undos(many)) == 1
+
+
+def test_an_undo_goes_on_where_another_process_has_brought_it(
+    many: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    created, other = many.journal()[0], many.as_actor("somebody")
+    between_parts(many, lambda: killed_after(1, lambda: other.undo(created), monkeypatch))
+    assert [entry.memory_id for entry in many.undo(created)] == ["m9", "m8", "m7", "m3", "m2", "m1", "m0"]
+    assert content(many) == [] and len(undos(many)) == 1
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_an_undo_that_another_process_took_back_says_so(
+    many: MemoryStore, monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    created, other = many.journal()[0], many.as_actor("somebody")
+
+    def meanwhile() -> None:
+        other.edit("m1", importance=0.9)
+        if killed:  # one part further, one refused, one taken back
+            killed_after(3, lambda: other.undo(created), monkeypatch)
+        else:
+            with pytest.raises(UndoBlocked):
+                other.undo(created)
+
+    between_parts(many, meanwhile)
+    with pytest.raises(UndoRefused, match="took this undo back"):
+        many.undo(created)
+    if killed:
+        assert len(content(many)) == 7
+        other.undo()
+    assert len(content(many)) == 10
+
+
+def test_a_link_that_was_undone_and_made_again_is_undone_with_its_target(filled: MemoryStore) -> None:
+    filled.remember("text of c", id="c", on_conflict="ignore")
+    created = filled.journal()[0]
+    for _ in range(2):
+        filled.link("a", "c", "foretells")
+        linked = filled.journal(operation="link")[0].operation
+        if _ == 0:
+            filled.undo()
+    with pytest.raises(UndoBlocked) as blocked:
+        filled.undo(created)
+    assert blocked.value.later == (linked,)
+    filled.undo(created, cascade=True)
+    assert filled.get("c") is None and "foretells" not in filled.relations()
+
+
+def test_a_relation_goes_with_its_last_link_though_an_earlier_one_was_undone(filled: MemoryStore) -> None:
+    filled.link("a", "b", "foretells")
+    filled.undo()
+    filled.link("a", "b", "foretells")
+    filled.undo()
+    assert "foretells" not in filled.relations()
+
+
+def test_a_type_is_unregistered_with_the_operation_that_gave_it_and_not_with_one_that_was_undone(
+    filled: MemoryStore,
+) -> None:
+    filled.register_type("recipe")
+    registered = filled.journal()[0]
+    filled.edit("a", type="recipe")
+    edited = filled.journal()[0].operation
+    filled.edit("a", type="semantic")
+    filled.edit("a", type="recipe")
+    filled.undo(last=2)
+    with pytest.raises(UndoBlocked, match="'recipe' is in use") as blocked:
+        filled.undo(registered)
+    assert blocked.value.later == (edited,)
+    filled.undo(registered, cascade=True)
+    assert "recipe" not in filled.types() and filled.get_many(["a"])[0].type == "semantic"
+
+
+def many_with_a_type(store: MemoryStore) -> JournalEntry:
+    """One operation that registers a type and a relation, and then writes ten memories that have them."""
+
+    def plan(transaction: Transaction) -> list[AnyChange]:  # noqa: ARG001
+        drafts = [store.draft(f"text {n}", id=f"n{n}", links=[Link("m0", "foretells")]) for n in range(10)]
+        terms = [
+            TermChange("default", "type", "recipe", None, {}),
+            TermChange("default", "relation", "foretells", None, {}),
+        ]
+        return [*terms, *(Change(None, replace(draft, type="recipe")) for draft in drafts)]
+
+    return store._engine.commit("learn", plan, "")[0]
+
+
+@pytest.mark.parametrize("kind", ["type", "relation"])
+def test_many_entries_are_not_undone_in_part_when_a_later_operation_uses_their_term(
+    many: MemoryStore, kind: str
+) -> None:
+    learned = many_with_a_type(many)
+    if kind == "type":
+        many.remember("Boil the pasta", id="pasta", type="recipe", on_conflict="ignore")
+    else:
+        many.link("m1", "m2", "foretells")
+    length = len(many.journal(limit=None))
+    with pytest.raises(UndoBlocked, match="is in use"):
+        many.undo(learned.operation.batch)
+    assert len(many.journal(limit=None)) == length
+    many.undo(learned.operation.batch, cascade=True)
+    assert {memory.id for memory in content(many)} == {f"m{number}" for number in range(10)}
+    assert "recipe" not in many.types() and "foretells" not in many.relations()
+
+
+def test_many_entries_are_not_undone_in_part_when_a_term_was_changed_since(many: MemoryStore) -> None:
+    learned = many_with_a_type(many)
+    many.register_relation("foretells", "what comes")
+    length = len(many.journal(limit=None))
+    with pytest.raises(UndoBlocked, match="'foretells' was changed"):
+        many.undo(learned.operation.batch)
+    assert len(many.journal(limit=None)) == length
+
+
+def test_many_memories_do_not_come_back_in_part_with_a_type_that_is_no_longer_registered(many: MemoryStore) -> None:
+    many.register_type("recipe")
+    registered = many.journal()[0]
+    many.write(
+        "learn", new=[many.draft(f"text {n}", id=f"n{n}", type="recipe" if n == 9 else "semantic") for n in range(10)]
+    )
+    undone = many.undo()[0]
+    many.undo(registered)
+    length = len(many.journal(limit=None))
+    with pytest.raises(UndoRefused, match="n9 is of the type 'recipe', which is not registered"):
+        many.undo(undone)
+    assert len(many.journal(limit=None)) == length
+
+
+def test_a_type_that_only_a_state_in_between_had_need_not_be_registered(many: MemoryStore) -> None:
+    before = content(many)
+    many.register_type("recipe")
+    registered = many.journal()[0]
+    many.remember("Boil the pasta", id="pasta", type="recipe", on_conflict="ignore")
+    many.edit("pasta", type="semantic")
+    for importance in (0.1, 0.2, 0.3):
+        many.bump("m0", to=importance)
+    many.undo(registered)
     many.undo(last=5)
     assert content(many) == before

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from nacre.errors import AccessDenied, InvalidInput, UnknownName
 from nacre.model import Condition, Filter
+from nacre.model.journal import UNDO_UNDER_WAY
+from nacre.model.memory import Json
 
 EXPERIENCE_TYPES = ("success", "failure", "pattern", "insight")
 PATTERN = "pattern"
@@ -97,6 +99,10 @@ class Access:
         sees all of that space."""
         own = kind.partition("/")[2] == self.space
         return self.sees_store or kind == "type" or (self.sees_all and own)
+
+    def is_own_undo(self, kind: str, data: Mapping[str, Json] | None) -> bool:
+        """Whether a term is that of an undo of this agent that is under way."""
+        return kind == f"{UNDO_UNDER_WAY}/{self.space}" and data is not None and data.get("actor") == self.agent
 
     @property
     def unrestricted(self) -> bool:

@@ -122,16 +122,23 @@ class RestrictedTransaction:
         """A restricted agent sees a relation that its own links have, as if it had come up with it itself."""
         if self._access.sees_terms(kind):
             return self._below.term(kind, name)
+        data = self._below.term(kind, name)
+        if self._access.is_own_undo(kind, data):
+            return data
         linked = kind == RELATION and any(
             self.get(self._access.space, edge.source) for edge in self._store.edges(self._access.space, rels=[name])
         )
-        return {FOR_REVIEW: True} if linked and self._below.term(kind, name) is not None else None
+        return {FOR_REVIEW: True} if linked and data is not None else None
 
     def put_term(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
-        """An agent may use a new relation, and take that back; everything else in the vocabulary is everybody's.
+        """An agent may use a new relation, and take that back, and write how far its own undo has come; everything else
+        in the vocabulary is everybody's.
 
         A relation that others confirmed, which it cannot see, stays as it is.
         """
+        if self._access.is_own_undo(kind, data or self._below.term(kind, name)):
+            self._below.put_term(kind, name, data)
+            return
         if kind != RELATION or (data is not None and FOR_REVIEW not in data):
             self._access.demand("change the store's vocabulary")
         elif not self._access.unrestricted and (FOR_REVIEW not in (self._below.term(kind, name) or {FOR_REVIEW: True})):

@@ -16,7 +16,7 @@ from nacre.access.transaction import Quota, RestrictedTransaction
 from nacre.engine.engine import FOR_REVIEW, RELATION, SPACE
 from nacre.errors import QueryCostExceeded
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
-from nacre.model.journal import EVERYTHING, MEMORY
+from nacre.model.journal import EVERYTHING, MEMORY, UNDO_UNDER_WAY
 from nacre.model.memory import Json, set_back
 from nacre.protocols import (
     ALL,
@@ -55,7 +55,7 @@ class SeenJournal:
         space = self._access.space
         if self._access.sees_all:
             return self._below.journal(space, data, newest_first=newest_first, limit=limit)
-        if data.batch is not None and not self._is_complete(data):
+        if data.batch is not None and not self._is_complete(data) and not self._is_undone_now(data.batch):
             return []  # part of an operation cannot be told, or taken back, without the rest
         matches: list[JournalEntry] = []
         while limit is None or len(matches) < limit:
@@ -69,6 +69,12 @@ class SeenJournal:
     def _is_complete(self, data: JournalFilter) -> bool:
         entries = self._below.journal(self._access.space, JournalFilter(batch=data.batch))
         return len(self._seen(entries)) == len(entries)
+
+    def _is_undone_now(self, batch: str) -> bool:
+        """Of what an undo of this agent has begun to take back, the rest is seen."""
+        kind = f"{UNDO_UNDER_WAY}/{self._access.space}"
+        undos = (data for data in self._below.terms(kind).values() if self._access.is_own_undo(kind, data))
+        return any(batch in str(data["why"]) for data in undos)
 
     def _seen(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
         """Of a memory that came into sight later, only what was done since."""
@@ -189,6 +195,8 @@ class RestrictedReader:
         known = self._reader.terms(kind)
         if self._access.sees_terms(kind):
             return known
+        if own_undos := {name: data for name, data in known.items() if self._access.is_own_undo(kind, data)}:
+            return own_undos
         if kind != RELATION:
             own = self._access.space if kind == SPACE and self._access.sees_all else None
             return {name: data for name, data in known.items() if name == own}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import islice
+from typing import Any, NamedTuple, TypeAlias
 
 from nacre.engine.engine import (
     FOR_REVIEW,
@@ -20,20 +22,24 @@ from nacre.engine.engine import (
     TermChange,
     import_under_way,
 )
-from nacre.errors import InvalidInput, UndoBlocked, UndoRefused
+from nacre.errors import InvalidInput, NacreError, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
-from nacre.model.journal import MEMORY, TOOLS, UNATTENDED
+from nacre.model.journal import MEMORY, TOOLS, UNATTENDED, UNDO_UNDER_WAY
 from nacre.model.memory import Json, by_target, difference, has_values, json_list, positioned, set_back
 from nacre.protocols import Backend, Derived, Transaction
+
+log = logging.getLogger("nacre")
 
 PURGE = "purge"
 FINAL = (PURGE, "redact", "compact")  # operations that cannot be undone
 TYPE = "type"  # the kind of term that names a type of memories
+UNFINISHED = "it could not be finished"  # the reason for taking an undo back
 NAMED = 100  # dependent operations that are looked up at once
 BATCH_LENGTH = 32  # characters of a complete batch
 TOOL_ENTRIES = 32  # of each tool, to find its last operation
 LOOK_BACK = (32, 1024, None)  # entries read to find the last operations; the first few are nearly always enough
+Term: TypeAlias = Callable[[str, str], Mapping[str, Json] | None]  # the data of a term, by its kind and name
 NOTHING_TO_UNDO = "There is no such operation in the journal; `nacre journal` shows what can be undone."
 
 
@@ -44,6 +50,10 @@ def undo(
 
     Raises `UndoBlocked` when later operations depend on them; with `cascade` those are reversed as well.
     """
+    finished = finish_interrupted(engine, space)
+    batches = [batch for batch in batches if batch not in {each for undo in finished for each in undo.batches}]
+    if finished and not batches:
+        return [entry for undo in finished for entry in undo.written]
     while True:
         try:
             return undo_exactly(engine, space, batches, why)
@@ -59,38 +69,139 @@ def undo_exactly(engine: Engine, space: str, batches: Sequence[str], why: str) -
 
     Of the entries after the first part, only the names are returned.
     """
-    first = next(parts(engine.store, space, batches), [])
-    if not first:
+    first = next(parts(engine.store, space, batches), None)
+    if first is None:
         raise UndoRefused(NOTHING_TO_UNDO)
-    if len(first) == PART:
+    if first.more:
         check_all(engine.store, space, batches)
     named = ",".join(batches)
-    operation = engine.operation(UNDO, f"{named}: {why}" if why else named)
-    written: list[JournalEntry] = []
-    try:
-        for entries in parts(engine.store, space, batches):
-            done = undo_part(engine, operation, entries, batches)
-            written += map(without_fields, done) if written else done
-    except BaseException:
-        if written:  # somebody wrote in between, or the caller breaks it off
-            undo_exactly(engine, space, [operation.batch], "")
-        raise
-    forget_import(engine, space, batches)
-    return written
+    return LongUndo(space, engine.operation(UNDO, f"{named}: {why}" if why else named)).write(engine)
+
+
+@dataclass(slots=True)
+class LongUndo:
+    """An undo that is written in parts. From the first part to the last a term tells how far it has come, so that any
+    process can finish one that was killed."""
+
+    space: str
+    operation: Operation
+    takes_back: str = ""  # the batch of another such undo, which could not be finished
+    upto: int | None = None  # the newest entry that is left; None before the first part
+    written: list[JournalEntry] = field(default_factory=list)
+
+    @classmethod
+    def interrupted(cls, store: Backend, space: str) -> list[LongUndo]:
+        """Those that did not end. One of them may be under way in another process."""
+        return [cls.read(space, batch, data) for batch, data in store.terms(f"{UNDO_UNDER_WAY}/{space}").items()]
+
+    @classmethod
+    def read(cls, space: str, batch: str, data: Mapping[str, Any]) -> LongUndo:
+        return cls(space, Operation(UNDO, data["actor"], 0.0, batch, data["why"]), data["takes_back"], data["upto"])
+
+    @property
+    def batches(self) -> list[str]:
+        return undone_batches(self.operation)
+
+    @property
+    def term(self) -> tuple[str, str]:
+        return f"{UNDO_UNDER_WAY}/{self.space}", self.operation.batch
+
+    @property
+    def state(self) -> dict[str, Json] | None:
+        """What `read` reads."""
+        if self.upto is None:
+            return None
+        done = self.operation
+        return {"actor": done.actor, "why": done.why, "takes_back": self.takes_back, "upto": self.upto}
+
+    def write(self, engine: Engine) -> list[JournalEntry]:
+        """Where it cannot be finished, what it has written is taken back."""
+        try:
+            while self._write(engine):
+                continue
+        except BaseException:
+            if self.upto is not None and not self.takes_back:
+                batch = self.operation.batch
+                LongUndo(self.space, engine.operation(UNDO, f"{batch}: {UNFINISHED}"), batch).write(engine)
+            raise
+        return self.written
+
+    def _write(self, engine: Engine) -> bool:
+        """Whether something is left, because another process wrote the next part."""
+        for part in parts(engine.store, self.space, self.batches, self.upto):
+            upto = part.entries[-1].seq - 1 if part.more else None
+            try:
+                done = undo_part(engine, self, part.entries, replace(self, upto=upto).state)
+            except UndoRefused:
+                kind, batch = self.term
+                state = engine.store.terms(kind).get(batch)
+                if self.upto is None or state == self.state:
+                    raise
+                return self._goes_on(engine.store, state)
+            self.written += map(without_fields, done) if self.written else done
+            self.upto = upto
+        if self.upto is not None:  # the rest is gone from the journal
+            with engine.store.transaction() as transaction:
+                transaction.put_term(*self.term, None)
+        return False
+
+    def _goes_on(self, store: Backend, state: Mapping[str, Json] | None) -> bool:
+        """From where another process has brought it; False when that one has ended it. Raises `UndoRefused` when it has
+        taken it back."""
+        batch = self.operation.batch
+        if state is not None:
+            self.upto = self.read(self.space, batch, state).upto
+            return True
+        self.upto = None
+        last = self.written[-1].memory_id if self.written else None
+        later = [undo.operation for undo in self.interrupted(store, self.space)]
+        later += [entry.operation for entry in store.journal(self.space, JournalFilter(memory_id=last))] if last else []
+        if any(batch in undone_batches(each) for each in later):
+            raise UndoRefused("Somebody took this undo back before it was complete; nothing was undone. Try it again.")
+        return False
+
+
+class Overtaken(UndoRefused):
+    """Another process wrote the next part of an undo."""
+
+
+def finish_interrupted(engine: Engine, space: str) -> list[LongUndo]:
+    """Finishes the undos that were killed, and returns them; what cannot be finished is taken back."""
+    finished = []
+    for undo in LongUndo.interrupted(engine.store, space):
+        named = undo.operation.batch[:8]
+        try:
+            undo.write(engine)
+        except NacreError as error:
+            log.warning("The undo %s was interrupted before, and could not be finished: %s", named, error)
+        else:
+            log.warning("The undo %s was interrupted before; it is finished now.", named)
+            finished.append(undo)
+    return finished
 
 
 def undo_part(
-    engine: Engine, operation: Operation, entries: Sequence[JournalEntry], batches: Sequence[str]
+    engine: Engine, undo: LongUndo, entries: Sequence[JournalEntry], state: Mapping[str, Json] | None
 ) -> list[JournalEntry]:
-    targets = Reversal(entries, batches, engine.store, stored(engine.store, entries)).memories()
+    """`state` is that of the undo after this part. Raises `Overtaken`."""
+    targets = Reversal(entries, undo.batches, engine.store, stored(engine.store, entries)).memories()
     prepared = engine.prepare([(current, after) for current, after in targets.values() if after is not None])
     derived = {id: each.derived for id, each in prepared.items()}
 
     def plan(transaction: Transaction) -> list[AnyChange]:
+        if undo.upto is not None and transaction.term(*undo.term) != undo.state:
+            raise Overtaken
         # Read at once, while nobody else writes.
-        return Reversal(entries, batches, engine.store, stored(engine.store, entries)).changes(transaction, derived)
+        reversal = Reversal(entries, undo.batches, engine.store, stored(engine.store, entries))
+        changes = reversal.changes(transaction, derived)
+        if undo.state != state:
+            transaction.put_term(*undo.term, state)
+        if undo.upto is None and undo.takes_back:
+            transaction.put_term(undo.term[0], undo.takes_back, None)
+        forget_import(transaction, undo.space, undo.batches)
+        return changes
 
-    return engine.commit_part(operation, plan)
+    return engine.commit_part(undo.operation, plan)
 
 
 def stored(store: Backend, entries: Sequence[JournalEntry]) -> Callable[[str, str], Memory | None]:
@@ -100,19 +211,28 @@ def stored(store: Backend, entries: Sequence[JournalEntry]) -> Callable[[str, st
     return lambda _, id: current.get(id)
 
 
-def parts(store: Backend, space: str, batches: Sequence[str]) -> Iterator[list[JournalEntry]]:
+class Part(NamedTuple):
+    entries: list[JournalEntry]
+    more: bool  # whether others follow
+
+
+def parts(store: Backend, space: str, batches: Sequence[str], upto: int | None = None) -> Iterator[Part]:
     """The entries of these operations, newest first, a few hundred at a time. Raises `UndoRefused` for final ones."""
-    pages = [pages_of(store, space, batch) for batch in batches]
-    entries = merge(*pages, key=lambda entry: -entry.seq)
-    while part := list(islice(entries, PART)):
+    entries = merge(*(pages_of(store, space, batch, upto) for batch in batches), key=lambda entry: -entry.seq)
+    part = list(islice(entries, PART))
+    while part:
         final = next((entry.operation for entry in part if entry.operation.name in FINAL), None)
         if final is not None:
             raise UndoRefused(f"A {final.name} cannot be undone; what it took is gone for good. A backup may have it.")
-        yield part
+        if any(entry.operation.name == UNDO and entry.operation.why.endswith(f": {UNFINISHED}") for entry in part):
+            raise UndoRefused("That took back an undo that was not complete; undo the first operation itself instead.")
+        following = list(islice(entries, PART))
+        yield Part(part, bool(following))
+        part = following
 
 
-def pages_of(store: Backend, space: str, batch: str) -> Iterator[JournalEntry]:
-    where = JournalFilter(batch=batch)
+def pages_of(store: Backend, space: str, batch: str, upto: int | None) -> Iterator[JournalEntry]:
+    where = JournalFilter(batch=batch, upto=upto)
     while page := store.journal(space, where, limit=PART):
         yield from (entry for entry in page if entry.operation.batch == batch)
         where = replace(where, upto=page[-1].seq - 1)
@@ -122,27 +242,51 @@ def check_all(store: Backend, space: str, batches: Sequence[str]) -> None:
     """Raises what would stop the undo of many entries, before its first part is written: the last entry of each memory
     decides whether a later operation changed it."""
     checked: set[int] = set()
-    for entries in parts(store, space, batches):
-        last = {entry.memory_id: entry for entry in reversed(entries) if hash(entry.memory_id) not in checked}
-        if not last:
-            continue
-        checked.update(map(hash, last))
-        newest = list(last.values())[::-1]
-        reversal = Reversal(newest, batches, store, stored(store, newest))
-        reversal.memories()
-        reversal.refuse_dangling_links()
+    of_terms: list[JournalEntry] = []
+    types: dict[str, str] = {}  # that memories would get back, by their ids
+    for entries, _ in parts(store, space, batches):
+        of_memories = [entry for entry in entries if entry.kind == MEMORY]
+        of_terms += (entry for entry in entries if entry.kind != MEMORY)
+        for entry in of_memories:
+            if entry.before is None:
+                types.pop(entry.memory_id, None)
+            elif "type" in entry.before and entry.before["type"] not in TYPES:
+                types[entry.memory_id] = str(entry.before["type"])
+        last = {entry.memory_id: entry for entry in reversed(of_memories) if hash(entry.memory_id) not in checked}
+        if last:
+            checked.update(map(hash, last))
+            newest = list(last.values())[::-1]
+            reversal = Reversal(newest, batches, store, stored(store, newest))
+            reversal.memories()
+            reversal.refuse_dangling_links()
+    check_terms(Reversal(of_terms, batches, store, lambda _, __: None, checked), types)
+
+
+def check_terms(reversal: Reversal, types: Mapping[str, str]) -> None:
+    def current(kind: str, name: str) -> Mapping[str, Json] | None:
+        return reversal.store.terms(kind).get(name)
+
+    changes = [change for change in reversal.terms(current) if not reversal.is_needed(change)]
+    refuse_unregistered_types(types, changes, current)
+
+
+def refuse_unregistered_types(types: Mapping[str, str], changes: Iterable[TermChange], term: Term) -> None:
+    """A memory that comes back may be of a type that was unregistered meanwhile."""
+    registered = {change.name for change in changes if change.kind == TYPE and change.after is not None}
+    for id, type in types.items():
+        if type not in TYPES and type not in registered and term(TYPE, type) is None:
+            raise UndoRefused(f"{id} is of the type {type!r}, which is not registered; register it first.")
 
 
 def without_fields(entry: JournalEntry) -> JournalEntry:
     return replace(entry, before=None if entry.before is None else {}, after=None if entry.after is None else {})
 
 
-def forget_import(engine: Engine, space: str, batches: Sequence[str]) -> None:
+def forget_import(transaction: Transaction, space: str, batches: Sequence[str]) -> None:
     """An interrupted import that was undone cannot be resumed."""
-    kind, name = import_under_way(space)
-    if engine.store.terms(kind).get(name, {}).get("batch") in batches:
-        with engine.store.transaction() as transaction:
-            transaction.put_term(kind, name, None)
+    term = import_under_way(space)
+    if (transaction.term(*term) or {}).get("batch") in batches:
+        transaction.put_term(*term, None)
 
 
 def undone_batches(operation: Operation) -> list[str]:
@@ -168,9 +312,13 @@ def in_effect(entries: Iterable[JournalEntry]) -> list[Operation]:
 
 
 def last_batches(engine: Engine, space: str, count: int, *, any_actor: bool = False) -> list[str]:
-    """The newest operations that can be undone: the engine's own, or those of anybody. Raises `UndoRefused`."""
+    """The newest operations that can be undone: the engine's own, or those of anybody; those of an undo that was
+    interrupted before all others. Raises `UndoRefused`."""
     if count < 1:
         raise InvalidInput(f"{count} operations cannot be undone; give 1 or more.")
+    for undo in LongUndo.interrupted(engine.store, space):
+        if any_actor or undo.operation.actor == engine.actor:
+            return undo.batches  # whoever asks again means the same ones
     for limit in LOOK_BACK:
         entries = engine.store.journal(space, JournalFilter(actor=None if any_actor else engine.actor), limit=limit)
         if any_actor:
@@ -273,6 +421,7 @@ class Reversal:
     batches: Sequence[str]  # of all operations that are undone; these entries may be a part of theirs
     store: Backend
     get: Callable[[str, str], Memory | None]
+    besides: Collection[int] = ()  # hashes of the ids of memories whose types and links are not looked at
     current: dict[str, Memory | None] = field(default_factory=dict)
     after: dict[str, Memory | None] = field(default_factory=dict)
 
@@ -282,10 +431,10 @@ class Reversal:
 
     def changes(self, transaction: Transaction, derived: Mapping[str, Derived]) -> list[AnyChange]:
         pairs = {id: pair for id, pair in self.memories().items() if pair != (None, None)}
-        terms = self.terms(transaction)
+        terms = self.terms(transaction.term)
         self.refuse_dangling_links()
-        terms = [change for change in terms if not self._is_needed(change)]
-        self._refuse_unregistered_types(terms, transaction)
+        terms = [change for change in terms if not self.is_needed(change)]
+        refuse_unregistered_types(self._types(), terms, transaction.term)
         memories = (
             Change(now, self._without_purged_targets(now, after), derived.get(id)) for id, (now, after) in pairs.items()
         )
@@ -307,12 +456,10 @@ class Reversal:
         """The operations, besides those that are undone, that made this link."""
         entries = self.store.journal(space, JournalFilter(memory_id=edge.source, after=seq))
         key = (edge.target, edge.rel)
-        return self._others(e for e in entries if key in link_keys(e.after) and key not in link_keys(e.before))
+        made = {e.operation.batch for e in entries if key in link_keys(e.after) and key not in link_keys(e.before)}
+        return [each for each in in_effect(entries) if each.batch in made and each.batch not in self.batches]
 
-    def _others(self, entries: Iterable[JournalEntry]) -> list[Operation]:
-        return [operation for operation in in_effect(entries) if operation.batch not in self.batches]
-
-    def _is_needed(self, change: TermChange) -> bool:
+    def is_needed(self, change: TermChange) -> bool:
         """Whether other operations use a term that would go: one that was learned from a link then stays. For one that
         somebody registered this raises `UndoBlocked`."""
         if change.after is not None or change.kind not in (RELATION, TYPE) or change.name in RELATIONS:
@@ -324,7 +471,12 @@ class Reversal:
 
     def _related(self, name: str) -> list[Operation]:
         """The first other operation that made a link of this relation, in any space."""
-        edges = ((space, edge) for space in self.store.spaces() for edge in self.store.edges(space, rels=[name]))
+        edges = (
+            (space, edge)
+            for space in self.store.spaces()
+            for edge in self.store.edges(space, rels=[name])
+            if space != self.space or hash(edge.source) not in self.besides
+        )
         return next(filter(None, (self._linked_since(space, edge, 0) for space, edge in edges)), [])
 
     def _typed(self, name: str) -> list[Operation]:
@@ -334,25 +486,23 @@ class Reversal:
             if other != self.space and self.store.count(other, typed):
                 raise UndoRefused(f"The type {name!r} is in use in the space {other!r}; edit or purge those memories.")
         operations: dict[Operation, None] = {}
-        for memory in self.store.iterate(self.space, typed):
-            entries = self.store.journal(self.space, JournalFilter(memory_id=memory.id))
-            of_type = in_effect(entry for entry in entries if (entry.after or {}).get("type") == name)[:1]
+        for (id,) in self.store.values(self.space, typed, ("id",)):
+            if hash(id) in self.besides:
+                continue
+            entries = self.store.journal(self.space, JournalFilter(memory_id=id))
+            gave = {entry.operation.batch for entry in entries if (entry.after or {}).get("type") == name}
+            of_type = [operation for operation in in_effect(entries) if operation.batch in gave][:1]
             if not of_type:
-                raise UndoRefused(f"The type {name!r} is in use by {memory.id}; edit or purge that memory first.")
+                raise UndoRefused(f"The type {name!r} is in use by {id}; edit or purge that memory first.")
             operations |= {each: None for each in of_type if each.batch not in self.batches}
             if len(operations) >= NAMED:
                 break
         return list(operations)
 
-    def _refuse_unregistered_types(self, terms: Sequence[TermChange], transaction: Transaction) -> None:
-        """A memory that comes back may be of a type that was unregistered meanwhile."""
-        registered = {change.name for change in terms if change.kind == TYPE and change.after is not None}
-        for id, after in self.after.items():
-            now = self.current[id]
-            if after is None or (now is not None and now.type == after.type):
-                continue
-            if after.type not in TYPES and after.type not in registered and transaction.term(TYPE, after.type) is None:
-                raise UndoRefused(f"{id} is of the type {after.type!r}, which is not registered; register it first.")
+    def _types(self) -> dict[str, str]:
+        """Those that memories would get back, by their ids."""
+        pairs = ((id, self.current[id], after) for id, after in self.after.items() if after is not None)
+        return {id: after.type for id, now, after in pairs if now is None or now.type != after.type}
 
     def _without_purged_targets(self, now: Memory | None, after: Memory | None) -> Memory | None:
         """Links to a purged memory went with it, and must not come back for another one with its id."""
@@ -399,12 +549,12 @@ class Reversal:
     def _later(self, entry: JournalEntry) -> list[Operation]:
         return in_effect(self.store.journal(entry.space, JournalFilter(memory_id=entry.memory_id, after=entry.seq)))
 
-    def terms(self, transaction: Transaction) -> list[TermChange]:
+    def terms(self, term: Term) -> list[TermChange]:
         changes: dict[tuple[str, str], TermChange] = {}
         for entry in self.entries:
             if entry.kind not in (MEMORY, SPACE_NAME):
                 key = (entry.kind, entry.memory_id)
-                stored = changes[key].before if key in changes else transaction.term(*key)
+                stored = changes[key].before if key in changes else term(*key)
                 current = changes[key].after if key in changes else stored
                 if current != entry.after:
                     raise UndoBlocked(f"The {entry.kind} {entry.memory_id!r}", self._later(entry))

@@ -14,6 +14,8 @@ UNATTENDED = "maintenance"
 # Tools journal under their own names, whoever runs them.
 TOOLS = ("import", "reflection", "consolidation", "decay", "confidence", "retention", "trash")
 
+UNDO_UNDER_WAY = "undo_under_way"  # the kind, in each space, of the terms of undos that have begun and not ended
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:

@@ -78,7 +78,7 @@ EXERCISED_ELSEWHERE = {
     "nacre.storage.sqlite.damage": "storage/sqlite/test_repair.py",
     "nacre.storage.sqlite.rows": "contract",
     "nacre.storage.sqlite.schema": "storage/sqlite/test_connection.py",
-    "nacre.storage.sqlite.search": "contract",
+    "nacre.storage.sqlite.signs": "storage/sqlite/test_search.py",
     "nacre.text.date_readings": "text/test_dates.py",
     "nacre.transfer.archive": "transfer/test_read_archive.py",
     "nacre.transfer.import_plan": "transfer/test_import_archive.py",

@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from nacre.model import Filter
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
-from nacre.storage.sqlite import SQLiteBackend, vectors
-from nacre.storage.sqlite.vectors import RESCORED, Index
+from nacre.storage.sqlite import SQLiteBackend, search
+from nacre.storage.sqlite.search import RESCORED, VectorIndex
 from tests.samples import digest_of, memory
 
 DIMENSIONS = 16
@@ -29,8 +29,8 @@ def random_rows(random: np.random.Generator, count: int, dimensions: int = DIMEN
     return rows
 
 
-def filled(rows: Vectors) -> Index:
-    index = Index(rows.shape[1])
+def filled(rows: Vectors) -> VectorIndex:
+    index = VectorIndex(rows.shape[1])
     numbers = np.arange(1, len(rows) + 1)
     for start in range(0, len(rows), 37):
         part = slice(start, start + 37)
@@ -67,12 +67,12 @@ def test_the_distance_by_signs_counts_the_numbers_on_different_sides_of_the_mean
 ) -> None:
     random = np.random.default_rng(seed)
     rows, mean = random_rows(random, count, dimensions), random_rows(random, 1, dimensions)[0]
-    bits = vectors.signs(rows, mean)
+    bits = search.sign_bits(rows, mean)
     expected = ((rows > mean) != (rows[0] > mean)).sum(axis=1)
-    distances = vectors.differing(bits, bits[:, 0], count)
+    distances = search.differing(bits, bits[:, 0], count)
     assert np.array_equal(distances, expected)
     wanted = int(random.integers(1, count + 1))
-    assert sorted(distances[vectors.lowest(distances, wanted)]) == sorted(expected)[:wanted]
+    assert sorted(distances[search.lowest(distances, wanted)]) == sorted(expected)[:wanted]
 
 
 @pytest.mark.accepts("L8.12")
@@ -83,8 +83,8 @@ def test_with_signs_nearly_all_of_the_best_are_found_on_data_with_neighbours(tmp
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     store = SQLiteBackend(tmp_path / "s.db")
     with store._connected() as file, file:
-        vectors.write(file, "here", range(1, 9001), range(1, 9001), rows)
-        index, found = vectors.Mirror("here").current(file, 384), 0
+        search.write(file, "here", range(1, 9001), range(1, 9001), rows)
+        index, found = search.Mirror("here").current(file, 384), 0
         assert index.centre is not None
         for asked in centres[:50]:
             best = set(np.argsort(-(rows.astype(np.float16).astype(np.float32) @ asked))[:10] + 1)
@@ -179,10 +179,10 @@ def small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     """Signs are packed, taken anew and trimmed within a few dozen steps instead of thousands; the best 400 by signs are
     all that there are, so that answers stay exact."""
     if request.cls is not None:
-        monkeypatch.setattr(vectors, "BLOCK", 2)
-        monkeypatch.setattr(vectors, "SMALL", 5)
-        monkeypatch.setattr(vectors, "PACKED_AT_ONCE", 7)
-        monkeypatch.setattr(vectors, "REMOVALS_LOGGED", 12)
+        monkeypatch.setattr(search, "BLOCK", 2)
+        monkeypatch.setattr(search, "SMALL", 5)
+        monkeypatch.setattr(search, "PACKED_AT_ONCE", 7)
+        monkeypatch.setattr(search, "REMOVALS_LOGGED", 12)
 
 
 TestTwoReaders = TwoReaders.TestCase

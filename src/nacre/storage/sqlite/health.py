@@ -103,10 +103,10 @@ def word_damages(connection: apsw.Connection) -> Iterator[str]:
 
 
 def vector_damages(connection: apsw.Connection) -> Iterator[str]:
-    from nacre.storage.sqlite import vectors
+    from nacre.storage.sqlite import signs
 
     try:
-        for fault in vectors.faults(connection):
+        for fault in signs.faults(connection):
             yield f"The vector index is damaged: {fault}. {REINDEX}"
     except apsw.CorruptError as error:
         yield f"The vector index is damaged ({error}). {REINDEX}"

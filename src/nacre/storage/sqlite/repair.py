@@ -135,10 +135,10 @@ def drop_orphans(connection: apsw.Connection) -> None:
         f"SELECT space, id FROM chunk WHERE content {gone} AND embedded"
     ).fetchall()
     if chunks:
-        from nacre.storage.sqlite import vectors
+        from nacre.storage.sqlite import search
 
         for space in {space for space, _ in chunks}:
-            vectors.remove(connection, space, [id for of, id in chunks if of == space])
+            search.remove(connection, space, [id for of, id in chunks if of == space])
     connection.execute(f"DELETE FROM chunk WHERE content {gone}")
     connection.execute(f"DELETE FROM content WHERE number {gone}")
     complete_indexes(connection)

@@ -51,8 +51,7 @@ from nacre.storage.sqlite.rows import (
 from nacre.storage.sqlite.transaction import BY_MEMORY, SUPERSEDED, TOTAL, SQLiteTransaction, replaced_by
 
 if TYPE_CHECKING:
-    from nacre.storage.sqlite.search import SQLiteIndex
-    from nacre.storage.sqlite.vectors import Mirrors
+    from nacre.storage.sqlite.search import Mirrors, SQLiteIndex
 
 MOST_USES = 1_000  # that wait until they can be counted; beyond that the oldest are lost
 BY_USE = "version.key = memory.key"
@@ -357,8 +356,7 @@ class SQLiteReader:
 
     @contextmanager
     def _searching(self, space: str) -> Iterator[SQLiteIndex]:
-        from nacre.storage.sqlite.search import SQLiteIndex
-        from nacre.storage.sqlite.vectors import Mirror
+        from nacre.storage.sqlite.search import Mirror, SQLiteIndex
 
         with self._snapshot() as connection:
             result = fetch(connection, "SELECT number, memories, stems FROM space WHERE name = ?", (space,))
@@ -374,7 +372,7 @@ class SQLiteReader:
 
 
 def new_mirrors() -> Mirrors:
-    from nacre.storage.sqlite.vectors import Mirrors  # numpy is loaded with the first search
+    from nacre.storage.sqlite.search import Mirrors  # numpy is loaded with the first search
 
     return Mirrors()
 

@@ -536,13 +536,13 @@ class SQLiteTransaction:
             return
         import numpy as np
 
-        from nacre.storage.sqlite import vectors
+        from nacre.storage.sqlite import search
 
         for space, dropped in self._dropped.items():
-            vectors.remove(self._connection, space, dropped)
+            search.remove(self._connection, space, dropped)
         for space, new in self._vectors.items():
             chunks, owners, made = zip(*new, strict=True)
-            vectors.write(self._connection, space, chunks, owners, np.stack(made))
+            search.write(self._connection, space, chunks, owners, np.stack(made))
         self._dropped.clear()
         self._vectors.clear()
 
@@ -728,10 +728,10 @@ class SQLiteTransaction:
         )
 
     def change_embedder(self, identity: EmbedderIdentity) -> None:
-        from nacre.storage.sqlite import vectors
+        from nacre.storage.sqlite import search
 
         self.flush()
-        vectors.clear(self._connection)
+        search.clear(self._connection)
         self._connection.execute("UPDATE chunk SET embedded = 0")
         self._connection.execute(
             "UPDATE content SET pending = 1 WHERE number IN (SELECT content FROM main.version WHERE seq_to IS NULL)"

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from nacre import MemoryStore
 from nacre.model import Filter, Memory
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
-from nacre.storage.sqlite import Key, SQLiteBackend, backup, vectors
+from nacre.storage.sqlite import Key, SQLiteBackend, backup, search, signs
 from nacre.storage.sqlite import transaction as transaction_module
+from nacre.storage.sqlite.search import Mirror, Mirrors, VectorIndex
 from nacre.storage.sqlite.transaction import SQLiteTransaction
-from nacre.storage.sqlite.vectors import Index, Mirror, Mirrors
 from tests.embedders import WordBag
 from tests.samples import SPACE, derived, digest_of, memory, put, unit
 
@@ -61,9 +61,9 @@ def file(tmp_path: Path) -> Iterator[apsw.Connection]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Signs are used from 256 vectors on, for which others need 4,096."""
-    monkeypatch.setattr(vectors, "SMALL", 256)
-    monkeypatch.setattr(vectors, "BLOCK", 32)
-    monkeypatch.setattr(vectors, "RESCORED", 40)
+    monkeypatch.setattr(search, "SMALL", 256)
+    monkeypatch.setattr(search, "BLOCK", 32)
+    monkeypatch.setattr(search, "RESCORED", 40)
 
 
 def write(file: apsw.Connection, rows: Vectors, start: int = 1, step: int = 100, space: str = SPACE) -> None:
@@ -71,14 +71,14 @@ def write(file: apsw.Connection, rows: Vectors, start: int = 1, step: int = 100,
         part = rows[first : first + step]
         numbers = range(start + first, start + first + len(part))
         with file:
-            vectors.write(file, space, numbers, [10 * number for number in numbers], part)
+            search.write(file, space, numbers, [10 * number for number in numbers], part)
 
 
-def index_of(file: apsw.Connection, width: int = WIDTH) -> Index:
+def index_of(file: apsw.Connection, width: int = WIDTH) -> VectorIndex:
     return Mirror(SPACE).current(file, width)
 
 
-def share_found(file: apsw.Connection, index: Index, stored: Vectors, asked: Vectors) -> float:
+def share_found(file: apsw.Connection, index: VectorIndex, stored: Vectors, asked: Vectors) -> float:
     """How many of the best ten are found, or others that are as near."""
     found = 0
     for row in asked:
@@ -98,19 +98,19 @@ def packed(file: apsw.Connection) -> list[int]:
 
 def signs_agree(file: apsw.Connection) -> bool:
     """Whether all packed signs are those of the vectors, relative to the centre."""
-    known = vectors.centre_of(file, SPACE)
+    known = search.centre_of(file, SPACE)
     assert known is not None
     last = 0
     blocks: list[Any] = file.execute("SELECT last, bits FROM signs ORDER BY last").fetchall()
     for end, bits in blocks:
-        halves = vectors.read_rows(file, SPACE, WIDTH, after=last, upto=end)[2]
-        if vectors.signs(halves, known.mean).tobytes() != bits:
+        halves = search.read_rows(file, SPACE, WIDTH, after=last, upto=end)[2]
+        if search.sign_bits(halves, known.mean).tobytes() != bits:
             return False
         last = end
     return True
 
 
-class GrowingMidway(Index):
+class GrowingMidway(VectorIndex):
     """Appends a row at the very moment that a search has looked at the size: the worst that a thread can do."""
 
     armed = False
@@ -166,7 +166,7 @@ def test_where_signs_lose_neighbours_every_vector_is_compared(file: apsw.Connect
 
 
 def test_a_bag_of_words_finds_the_identical_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "SMALL", 512)
+    monkeypatch.setattr(search, "SMALL", 512)
 
     def embed(texts: Any) -> Vectors:
         return np.abs(WordBag(64).embed(texts))
@@ -182,7 +182,7 @@ def test_a_bag_of_words_finds_the_identical_text(tmp_path: Path, monkeypatch: py
 def test_the_rarer_the_sample_the_more_must_be_compared(share: int, expected: int) -> None:
     """A space of many times as many vectors has as many times as many neighbours for the same places."""
     drawn = families(1, 2_000)
-    assert vectors.enough(drawn, drawn.mean(axis=0), share * 2_000) == expected
+    assert signs.enough(drawn, drawn.mean(axis=0), share * 2_000) == expected
 
 
 @pytest.mark.usefixtures("small")
@@ -250,14 +250,14 @@ def test_signs_are_packed_in_whole_blocks_and_the_rest_is_read_from_the_vectors(
 def test_a_process_that_begins_reads_signs_and_only_the_newest_vectors(file: apsw.Connection) -> None:
     write(file, families(1, 700))
     seen: list[int] = []
-    read = vectors.rows_after
+    read = search.rows_after
 
     def counting(*args: Any) -> list[tuple[Any, ...]]:
         seen.append(len(found := read(*args)))
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vectors, "rows_after", counting)
+        patch.setattr(search, "rows_after", counting)
         assert index_of(file).size == 700
     assert sum(seen) == 700 % 32
 
@@ -270,13 +270,13 @@ def test_a_reader_reads_only_what_changed_since(file: apsw.Connection) -> None:
     reader.current(file, WIDTH)
     asked: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
-        read = vectors.rows_after
-        patch.setattr(vectors, "rows_after", lambda *args: asked.append(args[2]) or read(*args))  # type: ignore[func-returns-value]
+        read = search.rows_after
+        patch.setattr(search, "rows_after", lambda *args: asked.append(args[2]) or read(*args))  # type: ignore[func-returns-value]
         assert reader.current(file, WIDTH).size == 700
         assert asked == [], "nothing changed"
         write(file, stored[700:710], 701)
         with file:
-            vectors.remove(file, SPACE, [3])
+            search.remove(file, SPACE, [3])
         index = reader.current(file, WIDTH)
     assert min(asked[-2:]) >= 700
     assert index.size == 710
@@ -289,19 +289,19 @@ def test_a_reader_that_holds_the_vectors_themselves_forgets_a_removed_one(file: 
     reader = Mirror(SPACE)
     assert len(reader.current(file, 8).nearest(file, rows(1, 1)[0], 9)[0]) == 5
     with file:
-        vectors.remove(file, SPACE, [2])
+        search.remove(file, SPACE, [2])
     assert sorted(reader.current(file, 8).nearest(file, rows(1, 1)[0], 9)[0]) == [1, 3, 4, 5]
 
 
 def test_an_owner_written_during_a_search_is_not_looked_at(file: apsw.Connection) -> None:
-    index = Index(8)
+    index = VectorIndex(8)
     index.append(np.arange(10), np.full(10, 7), rows(1, 10).astype(np.float16))
     index.cosines(file, rows(1, 1)[0], np.array([7]))  # lists the rows of each owner
     assert index._rows_of(np.array([7]), 4).tolist() == [0, 1, 2, 3]
 
 
 def test_an_owner_that_came_after_the_rows_were_listed_is_known(file: apsw.Connection) -> None:
-    index, drawn = Index(8), rows(1, 6)
+    index, drawn = VectorIndex(8), rows(1, 6)
     for place in range(6):
         index.append(np.array([place]), np.array([10 * place]), drawn[place : place + 1].astype(np.float16))
         cosines = index.cosines(file, drawn[place], np.array([10 * place, 0]))
@@ -311,13 +311,13 @@ def test_an_owner_that_came_after_the_rows_were_listed_is_known(file: apsw.Conne
 def test_when_removals_are_forgotten_readers_read_everything_again(
     file: apsw.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "REMOVALS_LOGGED", 3)
+    monkeypatch.setattr(search, "REMOVALS_LOGGED", 3)
     write(file, rows(1, 10))
     reader = Mirror(SPACE)
     reader.current(file, 8)
     for chunk in range(1, 6):
         with file:
-            vectors.remove(file, SPACE, [chunk])
+            search.remove(file, SPACE, [chunk])
     ((left,),) = file.execute("SELECT count(*) FROM removed").fetchall()
     assert left == 1, "the fourth forgets all of them"
     assert sorted(reader.current(file, 8).nearest(file, rows(1, 1)[0], 10)[0]) == [6, 7, 8, 9, 10]
@@ -330,7 +330,7 @@ def test_who_wants_more_has_more_compared(
 ) -> None:
     stored = families(1, 600)
     write(file, stored)
-    index, lowest = Index(WIDTH, vectors.Centre(1, stored.mean(axis=0), 600, rescored)), vectors.lowest
+    index, lowest = VectorIndex(WIDTH, search.Centre(1, stored.mean(axis=0), 600, rescored)), search.lowest
     index.append(np.arange(1, 601), np.arange(1, 601), stored.astype(np.float16))
     asked: list[int] = []
 
@@ -338,7 +338,7 @@ def test_who_wants_more_has_more_compared(
         asked.append(wanted)
         return lowest(distances, wanted)
 
-    monkeypatch.setattr(vectors, "lowest", listing)
+    monkeypatch.setattr(search, "lowest", listing)
     assert len(index.nearest(file, stored[0], limit)[0]) == limit
     assert asked == [expected]
 
@@ -362,7 +362,7 @@ def test_only_some_owners_are_searched_and_none_of_them_is_lost(file: apsw.Conne
 def test_the_cosine_of_an_owner_is_that_of_its_best_chunk(file: apsw.Connection, make: Any) -> None:
     stored = make(1, 600)
     with file:
-        vectors.write(file, SPACE, range(1, 601), [1 + number // 3 for number in range(600)], stored)
+        search.write(file, SPACE, range(1, 601), [1 + number // 3 for number in range(600)], stored)
     index = index_of(file)
     owners = np.array([200, 7, 999, 7, 1])
     exact = (stored @ stored[0]).reshape(200, 3).max(axis=1)
@@ -381,7 +381,7 @@ def test_nothing_of_a_removed_vector_is_left_in_the_file(tmp_path: Path, chunk: 
     file.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     assert path.read_bytes().count(vector) == 1
     with file:
-        vectors.remove(file, SPACE, [chunk])
+        search.remove(file, SPACE, [chunk])
     file.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     assert path.read_bytes().count(vector) == 0
     held = [np.frombuffer(chunks, "<i8") for (chunks,) in file.execute("SELECT chunks FROM signs")]
@@ -397,7 +397,7 @@ def test_nothing_of_a_removed_vector_is_left_in_the_file(tmp_path: Path, chunk: 
 def test_when_all_vectors_of_a_space_are_gone_so_is_their_mean(file: apsw.Connection) -> None:
     write(file, families(1, 300))
     with file:
-        vectors.remove(file, SPACE, range(1, 301))
+        search.remove(file, SPACE, range(1, 301))
     for table in ("vector", "signs", "centre"):
         assert file.execute(f"SELECT count(*) FROM {table}").fetchall() == [(0,)]
 
@@ -425,10 +425,10 @@ def test_damaged_signs_are_computed_again_and_nothing_is_lost(
     assert share_found(file, index, stored, stored[::20]) > 0.97
     if "signs" in damage:
         assert "nacre reindex" in caplog.text
-        assert any("block of signs" in fault for fault in vectors.faults(file))
+        assert any("block of signs" in fault for fault in signs.faults(file))
         with file:
-            vectors.remove(file, SPACE, [40])
-        assert list(vectors.faults(file)) == [], "a block that is written anew is sound"
+            search.remove(file, SPACE, [40])
+        assert list(signs.faults(file)) == [], "a block that is written anew is sound"
 
 
 @pytest.mark.usefixtures("small")
@@ -482,7 +482,7 @@ def test_copies_and_a_change_of_key_carry_the_signs_along(tmp_path: Path) -> Non
 
 
 def test_mirrors_of_spaces_that_were_not_searched_for_long_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "MIRRORED_SPACES", 2)
+    monkeypatch.setattr(search, "MIRRORED_SPACES", 2)
     mirrors = Mirrors()
     first, second = mirrors.of("first"), mirrors.of("second")
     assert mirrors.of("first") is first
@@ -495,7 +495,7 @@ def test_mirrors_of_spaces_that_were_not_searched_for_long_are_let_go(monkeypatc
 def test_mirrors_are_let_go_when_they_hold_too_much_but_never_the_one_in_use(
     file: apsw.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "MIRRORED_BYTES", 3_000)
+    monkeypatch.setattr(search, "MIRRORED_BYTES", 3_000)
     mirrors = Mirrors()
     for start, space in ((1, "small"), (11, "large")):
         write(file, rows(start, 10 if space == "small" else 300), start, space=space)
@@ -573,7 +573,7 @@ def test_a_lost_vector_is_not_replaced_by_another(tmp_path: Path, lost: int) -> 
     assert set(store.vectors_for(digests)) == set(digests)
     with store._connected() as connection:
         chunks = [int(id) for (id,) in connection.execute("SELECT id FROM chunk ORDER BY id")]
-        vectors.remove(connection, 1, [chunks[lost]])
+        search.remove(connection, 1, [chunks[lost]])
     found = store.vectors_for(digests)
     assert set(found) == set(digests) - {digests[lost]}
     store.close()

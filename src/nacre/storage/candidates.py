@@ -126,6 +126,15 @@ def bounded(
     return tuple(term for term in unique if term in chosen)
 
 
+def occurrences(term: str, line: str) -> int:
+    """How often the stems of a term follow each other in a line of stems."""
+    wanted = term.split()
+    if not wanted or wanted[0] not in line:
+        return 0
+    stems = line.split()
+    return sum(stems[at : at + len(wanted)] == wanted for at in range(len(stems) - len(wanted) + 1))
+
+
 def rarity_of(holding: int, total: int) -> float:
     """Inverse document frequency, never negative: a common word says little, but nothing against a memory."""
     return math.log(1 + (max(total - holding, 0) + 0.5) / (holding + 0.5))

@@ -33,7 +33,7 @@ from nacre.protocols import (
     Words,
 )
 from nacre.storage import candidates
-from nacre.storage.candidates import COLUMN_WEIGHTS, Posting
+from nacre.storage.candidates import COLUMN_WEIGHTS, Posting, occurrences
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 
 SCHEMA = 1
@@ -567,10 +567,4 @@ def length(version: Version) -> int:
 
 def frequency(term: str, words: Words) -> float:
     """How often the stem or phrase occurs within a field, times the weight of the field."""
-    phrase = term.split()
-    return sum(weight * occurrences(phrase, getattr(words, column)) for column, weight in COLUMN_WEIGHTS.items())
-
-
-def occurrences(phrase: Sequence[str], field: str) -> int:
-    stems = field.split() if phrase and phrase[0] in field else []
-    return sum(stems[at : at + len(phrase)] == phrase for at in range(len(stems) - len(phrase) + 1)) if stems else 0
+    return sum(weight * occurrences(term, getattr(words, column)) for column, weight in COLUMN_WEIGHTS.items())

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import apsw
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import NacreError
+from nacre.errors import NacreError, StoreDamaged
 from nacre.model import Filter
+from nacre.storage import pages
 from nacre.storage.sqlite import SQLiteBackend
 from nacre.storage.sqlite import connection as connection_module
+from nacre.storage.sqlite import store as store_module
 from tests.embedders import WordBag
 from tests.samples import SPACE, derived, memory, put, unit, written
 
@@ -148,3 +151,24 @@ def test_uses_while_somebody_writes_are_counted_with_the_next_use_or_write(tmp_p
             reader.recall("kettle", k=1)
         reader.recall("kettle", k=1)
         assert [each.access_count for each in reader.get_many([memory.id])] == [4]
+
+
+class Later(tuple[float, ...]):
+    """A place in an order that lies behind whatever a page ends with, as where an index leads back."""
+
+    def __ge__(self, other: object) -> bool:
+        return True
+
+
+def test_a_walk_along_an_index_that_leads_back_ends_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(SQLiteBackend(tmp_path / "s.db")) as store:
+        for number in range(5):
+            written(store, (memory(f"m{number}"), derived("tea")))
+        monkeypatch.setattr(pages, "PAGE", 2)
+        assert [each.id for each in store.iterate(SPACE, Filter())] == [f"m{number}" for number in range(5)]
+        read = pages.read_cursor
+        monkeypatch.setattr(store_module, "read_cursor", lambda *args: (at := read(*args)) and Later(at))
+        with pytest.raises(StoreDamaged, match="out of order"):
+            list(store.iterate(SPACE, Filter()))

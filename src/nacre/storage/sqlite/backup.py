@@ -263,12 +263,17 @@ def vacuum_into(reader: apsw.Connection, fresh: Path, key: Key | None) -> None:
     raise kind("the copy could not be written")  # the driver's message may tell the place, and the place the key
 
 
-def take_place(fresh: Path, file: Path, holder: apsw.Connection) -> None:
+def take_place(fresh: Path, file: Path, holder: apsw.Connection | None) -> None:
     """Whoever opened the old file and waits for it must not work in it afterwards: SQLite looks for a file's log by its
     name, would find that of the new file, and write pages of the old one there. So the old file is made unreadable
-    while it is still locked; who waits for it fails, finds that it was replaced, and opens the new one."""
+    while it is still locked; who waits for it fails, finds that it was replaced, and opens the new one. Without a
+    `holder` there was nothing that could be locked, and nobody can be working in it."""
     for part in BESIDE:  # of the old file, and of no use even to it: it is out of WAL mode, and nobody is writing
         file.with_name(file.name + part).unlink(missing_ok=True)
+    if holder is None:
+        fresh.replace(file)
+        folder_to_disk(file.parent)
+        return
     if os.name == "nt":
         holder.close()  # there no open file can be replaced: whoever opens it now makes this fail, and loses nothing
         fresh.replace(file)
@@ -407,13 +412,7 @@ def put_in_place(
         if file.exists():
             shutil.copymode(file, fresh)
             restrict_to_owner(fresh)
-        if holder is not None:
-            take_place(fresh, file, holder)
-        else:
-            for part in BESIDE:
-                file.with_name(file.name + part).unlink(missing_ok=True)
-            fresh.replace(file)
-            folder_to_disk(file.parent)
+        take_place(fresh, file, holder)
     finally:
         fresh.unlink(missing_ok=True)
 

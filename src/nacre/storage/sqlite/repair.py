@@ -27,7 +27,6 @@ from nacre.storage.sqlite.backup import (
     UNFINISHED_REKEY,
     alone,
     examine,
-    folder_to_disk,
     keep_damaged,
     open_existing,
     sweep,
@@ -266,7 +265,7 @@ def rebuilt(file: Path, path: Path, key: Key | None, now: float) -> Repaired:
             examine(fresh, key)
             shutil.copymode(file, fresh)
             to_disk(fresh)
-            put_in_place(fresh, file, holder)
+            take_place(fresh, file, holder)
         except BaseException:
             for part in ("", *BESIDE):  # the store itself is as it was
                 damaged_copy.with_name(damaged_copy.name + part).unlink(missing_ok=True)
@@ -275,16 +274,6 @@ def rebuilt(file: Path, path: Path, key: Key | None, now: float) -> Repaired:
             for part in ("", *BESIDE):
                 fresh.with_name(fresh.name + part).unlink(missing_ok=True)
     return Repaired(done.set_aside, done.lost, damaged_copy)
-
-
-def put_in_place(fresh: Path, file: Path, holder: apsw.Connection | None) -> None:
-    if holder is not None:
-        take_place(fresh, file, holder)
-        return
-    for part in BESIDE:
-        file.with_name(file.name + part).unlink(missing_ok=True)
-    fresh.replace(file)
-    folder_to_disk(file.parent)
 
 
 def keep_bytes(file: Path, target: Path) -> None:

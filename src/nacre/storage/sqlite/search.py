@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from nacre.model import Filter
 from nacre.protocols import ALL, Keys, Match, Place, Vectors
-from nacre.storage.candidates import COLUMN_WEIGHTS, Posting
+from nacre.storage.candidates import COLUMN_WEIGHTS, Posting, occurrences
 from nacre.storage.sqlite.rows import (
     AMONG,
     BY_CONTENT,
@@ -316,12 +316,6 @@ def divided(holding: dict[str, int]) -> tuple[list[str], dict[str, int]]:
         elif read <= POSTINGS_READ or not (weighed or common):
             common[term] = POSTINGS_READ
     return weighed, common
-
-
-def occurrences(term: str, line: str) -> int:
-    """How often the stems of a term follow each other in a line."""
-    stems, wanted = line.split(), term.split()
-    return sum(stems[at : at + len(wanted)] == wanted for at in range(len(stems) - len(wanted) + 1)) if wanted else 0
 
 
 def vectors_for(connection: apsw.Connection, digests: Sequence[bytes]) -> dict[bytes, Vectors]:

@@ -32,7 +32,7 @@ from nacre.protocols import (
     Tallied,
     Vectors,
 )
-from nacre.storage.pages import ORDERS, PAGE, RISING, check_page, make_cursor, read_cursor
+from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.sqlite import damage, health, rows
 from nacre.storage.sqlite.connection import Connections, Key, in_passing, translated
 from nacre.storage.sqlite.rows import (
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 MOST_USES = 1_000  # that wait until they can be counted; beyond that the oldest are lost
 BY_USE = "version.key = memory.key"
 VALUES_PAGE = 5_000  # rows of a few values that are held at once: about a megabyte
+OUT_OF_ORDER = "an index of its memories is out of order"
 NOWHERE = 0  # the number of a space that does not exist
 # What each field is called in a query. The week is that of `Memory.week`.
 TALLIED_COLUMNS: Mapping[str, str] = {
@@ -167,27 +168,23 @@ class SQLiteReader:
                 (*made.values, limit + 1, offset),
             ).fetchall()
             memories = [from_row(row[len(columns) :]) for row in result[:limit]]
-        more = len(result) > len(memories) > 0
-        return Page(memories, make_cursor(order, result[len(memories) - 1][: len(columns)]) if more else "")
+        if not len(result) > len(memories) > 0:
+            return Page(memories, "")
+        last = result[limit - 1][: len(columns)]
+        if after is not None and (last <= after if order == RISING else last >= after):
+            # A damaged index may lead back to what was read; a walk would never end.
+            raise StoreDamaged(self.path, OUT_OF_ORDER)
+        return Page(memories, make_cursor(order, last))
 
     def iterate(self, space: str, where: Filter) -> Iterator[Memory]:
-        cursor, begun = "", False
-        last: tuple[float, ...] = ()
-        while cursor or not begun:
-            page = self.page(space, where, order=RISING, limit=PAGE, cursor=cursor)
-            yield from page.memories
-            cursor, begun = page.cursor, True
-            at = read_cursor(cursor, RISING) or (math.inf,)
-            if at <= last:  # a damaged index may lead back to what was read; this would never end
-                raise StoreDamaged(self.path, "an index of its memories is out of order")
-            last = at
+        return iterate_pages(self, space, where)
 
     def values(self, space: str, where: Filter, fields: Sequence[Listed]) -> Iterator[tuple[Any, ...]]:
         after: tuple[Any, ...] = (-math.inf, 0)
         while result := self._values_after(space, where, fields, after):
             yield from (row[2:] for row in result)
             if result[-1][:2] <= after:
-                raise StoreDamaged(self.path, "an index of its memories is out of order")
+                raise StoreDamaged(self.path, OUT_OF_ORDER)
             after = result[-1][:2]
 
     @without_damaged

@@ -237,9 +237,9 @@ class Stop(KeyboardInterrupt):
     pass
 
 
-def stopping_at(rows: int, error: BaseException) -> Progress:
+def stopping_at(rows: int, error: BaseException, step: str = "importing memories") -> Progress:
     def progress(done: int, total: int, what: str) -> None:  # noqa: ARG001
-        if done >= rows and what == "importing memories":
+        if done >= rows and what == step:
             raise error
 
     return progress
@@ -294,6 +294,26 @@ def test_an_import_that_was_killed_can_be_undone_and_then_begins_anew(store: Mem
     store.undo(store.journal()[0])
     assert len(everything(store)) == 0
     assert import_archive(store, ten).imported == len(everything(store)) == 10
+
+
+def test_who_stops_an_import_is_told_how_to_continue_it_or_take_it_back(store: MemoryStore, ten: Path) -> None:
+    with pytest.raises(Stop) as stopped:
+        import_archive(store, ten, progress=stopping_at(9, Stop()))
+    batch = store.journal()[0].operation.batch
+    (note,) = stopped.value.__notes__
+    assert "run it again" in note and f"nacre undo {batch[:8]}" in note
+
+
+def test_an_import_that_is_stopped_while_it_embeds_is_completed_when_it_is_run_again(
+    store: MemoryStore, ten: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.engine.engine.BATCH", 4)
+    with pytest.raises(Stop) as stopped:
+        import_archive(store, ten, regenerate_vectors=True, progress=stopping_at(0, Stop(), "embedding memories"))
+    assert "run the import again" in stopped.value.__notes__[0]
+    assert store.health().pending == 6
+    again = import_archive(store, ten)
+    assert (again.skipped, again.vectors_regenerated, store.health().pending) == (10, 6, 0)
 
 
 def test_an_import_that_fails_takes_back_what_it_has_written(store: MemoryStore, ten: Path) -> None:

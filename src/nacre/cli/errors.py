@@ -83,7 +83,7 @@ def errors_as_exit_codes(ctx: click.Context) -> Iterator[None]:
         kind = next(kind for raised, kind in EXIT_CODES if isinstance(error, raised))
         raise with_debug(ctx, kind(str(error))) from error
     except KeyboardInterrupt as error:
-        raise with_debug(ctx, Interrupted("stopped.")) from error
+        raise with_debug(ctx, Interrupted(" ".join(["stopped.", *getattr(error, "__notes__", ())]))) from error
     except BrokenPipeError:
         discard_stdout()
         raise click.exceptions.Exit(CLOSED_PIPE) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
@@ -34,8 +33,6 @@ from nacre.transfer.foreign import ai_lessons, amplihack, chroma, server_memory
 from nacre.transfer.import_plan import POLICIES, CheckedRow, ImportPlanner, Lookup, RowChecker, Survey, survey
 from nacre.transfer.read_archive import Archive, BadRow, MemoryRow, Source
 from nacre.transfer.vocabulary import RELATION, TYPE
-
-log = logging.getLogger("nacre")
 
 ACTOR = "import"
 # What the summary counts, besides the faults that it names.
@@ -237,7 +234,11 @@ class Import:
             if written:
                 self._give_up(operation, error)
             raise
-        embedded, notes = self._embed(planner.counts.unembedded, progress)
+        try:
+            embedded, notes = self._embed(planner.counts.unembedded, progress)
+        except KeyboardInterrupt as error:
+            error.add_note("All memories are in; run the import again to compute the vectors that are missing.")
+            raise
         return replace(self._summary(planner, embedded, notes), batch=operation.batch if written else "")
 
     def _state(self, operation: Operation, planner: ImportPlanner, done: int) -> dict[str, Json] | None:
@@ -260,9 +261,9 @@ class Import:
             with suppress(NacreError):
                 undo(self.engine, self.store.space, [operation.batch], why="the import failed")
                 return
-        log.warning(
-            "The import was interrupted. Run it again to continue it, or take it back with `nacre undo %s`.",
-            operation.batch[:8],
+        error.add_note(
+            "The import is not complete; run it again to continue, "
+            f"or `nacre undo {operation.batch[:8]}` to take it back."
         )
 
     def _planner(self, lookup: Lookup) -> ImportPlanner:
@@ -340,14 +341,14 @@ class Import:
         return Derived(words, chunks, vectors) if len(chunks) == len(vectors) else Derived(words)
 
     def _embed(self, waiting: int, progress: Progress | None) -> tuple[int, tuple[str, ...]]:
-        """After the operation, which blocks other writers; later calls embed what cannot be embedded now."""
-        if not waiting:
-            return 0, ()
+        """After the operation, and what an earlier import left; later calls embed what cannot be embedded now."""
         try:
-            catch_up_all(self.engine, progress=progress)
+            caught_up = catch_up_all(self.engine, progress=progress) if self.engine.store.pending(1) else 0
         except (EmbeddingError, StorageError) as error:
+            if not waiting:
+                return 0, ()
             return 0, (f"{waiting:,} memories are found by keywords only until their vectors are computed. {error}",)
-        return waiting, ()
+        return waiting or caught_up, ()
 
     def _summary(self, incoming: ImportPlanner, embedded: int, notes: tuple[str, ...]) -> ImportSummary:
         counts, bad = incoming.counts, self.survey.bad_words

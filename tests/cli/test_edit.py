@@ -103,7 +103,8 @@ def test_a_circle_of_supersession_is_a_conflict(filled: CommandLine) -> None:
 def test_undo_takes_back_act_after_act_and_shows_what(filled: CommandLine) -> None:
     filled.ok("edit", "one", "--text", "new text")
     filled.ok("forget", "two", "--yes")
-    assert "two is as it was before: status" in filled("undo").stderr
+    undone = filled("undo").stderr
+    assert "Undid " in undone and "` does it again." in undone and "two is as it was before: status" in undone
     assert "one is as it was before: text" in filled("undo").stderr
     assert filled.json("show", "one")["text"] == "old text"
     assert "two is no longer there: another" in filled("undo").stderr

@@ -57,8 +57,10 @@ from nacre.cli.ui.records import (
     with_iso_times,
 )
 from nacre.cli.ui.times import DAY, age, known_by, since, until
+from nacre.engine.undo import undone_batches
 from nacre.errors import MemoryNotFound, UndoRefused
 from nacre.files import atomic_writer
+from nacre.memory_store import MemoryStore
 from nacre.model import Difference, History, JournalEntry, Memory, Transition
 from nacre.model.instants import iso
 
@@ -152,7 +154,7 @@ def show(cli: CliContext, batch: str, form: Form) -> None:
 def undo(cli: CliContext, batch: str, why: str) -> None:
     """Undo one operation, as `nacre undo BATCH` does."""
     with cli.open() as store:
-        report_undo(store.undo(batch, why=why))
+        report_undo(store, store.undo(batch, why=why), cli.now())
 
 
 @command("export", journal_command)
@@ -252,10 +254,16 @@ def undo_command(
     An undo can be undone. Where later operations depend on it, nothing is changed, and they are named.
     """
     with cli.open() as store:
-        report_undo(store.undo(batch, last=last, any_actor=any_actor, cascade=cascade, why=why))
+        report_undo(store, store.undo(batch, last=last, any_actor=any_actor, cascade=cascade, why=why), cli.now())
 
 
-def report_undo(undone: list[JournalEntry]) -> None:
+def report_undo(store: MemoryStore, undone: list[JournalEntry], now: float) -> None:
+    done = undone[0].operation
+    entries = (entry for batch in undone_batches(done) for entry in store.journal(batch=batch, limit=1))
+    named = [
+        f"{each.name} {short(each.batch)} ({age(each.at, now)})" for each in (entry.operation for entry in entries)
+    ]
+    say(f"Undid {', '.join(named)}; `nacre undo {short(done.batch)}` does it again.")
     say(*(f"{entry_subject(entry)} {undo_outcome(entry)}" for entry in undone[:LONGEST_LIST]))
     if len(undone) > LONGEST_LIST:
         say(f"and {len(undone) - LONGEST_LIST:,} more; `nacre journal` lists them all.")

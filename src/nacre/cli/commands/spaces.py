@@ -116,7 +116,7 @@ def delete(cli: CliContext, name: str, purge: bool, dry_run: bool, yes: bool, wh
         if dry_run:
             say(f"{count_of(total)} of {name} would {action}; nothing was changed.")
             return
-        final = "Not even `nacre undo` brings them back." if purge else "`nacre undo` takes it back."
+        final = "Not even `nacre undo` brings them back." if purge else f"`nacre --space {name} undo` takes it back."
         confirm_by_name(f"{count_of(total)} of {name} will {action}. {final}", name, yes=yes)
         gone = store.delete_space(purge=purge, why=why)
     if purge:

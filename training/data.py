@@ -14,7 +14,7 @@ from typing import Any
 SEED = 20261115
 NEGATIVES = 12  # kept for each question; training draws a few of them anew in each epoch
 LONGEST = 700  # characters of a passage; what follows would be cut off by the token limit
-SOURCES = ("hotpot", "longmemeval", "qmsum", "snli", "semanticmemo")
+SOURCES = ("hotpot", "longmemeval", "qmsum", "snli", "semanticmemo", "notes")
 WIDEST_SPAN = 25  # turns; a longer one is about everything
 LEAST = 20  # characters of a turn that can answer a question
 SPEECH_MARKS = re.compile(r"\{[^}]*\}|\s+(?=[.,?!])")
@@ -105,6 +105,28 @@ def rephrased(path: Path, most: int) -> Iterator[Example]:
     for record in random.Random(SEED).sample(same, min(most, len(same))):
         others = opposite.get(record["prompt_a"], [])
         yield example(record["prompt_a"], [record["prompt_b"]], others, "semanticmemo")
+
+
+def notes(folder: Path, held_out: Sequence[str] = ()) -> Iterator[Example]:
+    """Notes and questions about them, against the other notes of the same world. Questions in another language than
+    their answer are left out: the student reads English."""
+    for path in sorted(folder.glob("*.notes.jsonl")):
+        author = path.name.split(".")[0]
+        if author in held_out:
+            continue
+        texts = {(each["world"], each["id"]): each["text"] for each in lines(path)}
+        for asked in lines(path.with_name(f"{author}.questions.jsonl")):
+            answers = {(asked["world"], id) for id in asked["answers"]}
+            if answers and asked["kind"] != "crosslingual":
+                others = [text for at, text in texts.items() if at[0] == asked["world"] and at not in answers]
+                yield example(asked["q"], [texts[at] for at in sorted(answers)], others, "notes")
+
+
+def pair_texts(folder: Path) -> Iterator[str]:
+    """The texts of the labelled pairs, for distilling."""
+    for path in sorted(folder.glob("*.jsonl")):
+        for record in lines(path):
+            yield from (record["old"], record["new"])
 
 
 def sentences(paths: Sequence[Path]) -> Iterator[str]:

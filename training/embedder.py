@@ -1,6 +1,6 @@
 """Trains the embedder: gte-small fine-tuned on questions and passages, then a student of MiniLM's shape learns from it.
 
-python training/embedder.py PACKED OUT [--locomo FILE] [--notes FOLDER]
+python training/embedder.py PACKED OUT [--locomo FILE] [--notes FOLDER ...] [--sts FILE]
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from transformers import BertConfig, BertModel
 SEED = 20261115
 TOKENS = 192
 SCALE = 20.0
-SHARES = (0.2, 0.35, 0.5, 0.65, 0.8, 1.0)  # measured; the best, or the one that --share names, becomes the teacher
+SHARES = (0.5, 0.75, 1.0)  # measured; the best, or the one that --share names, becomes the teacher
 HARD = 4  # negatives of the same question, besides all other passages of the batch
 # An epoch sees conversations more often than encyclopedia.
 REPEATS = {
@@ -33,6 +33,7 @@ REPEATS = {
     "qmsum": 2,
     "snli": 1,
     "semanticmemo": 1,
+    "notes": 4,
 }
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -197,9 +198,10 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--gte", type=Path)
     parser.add_argument("--locomo", type=Path)
-    parser.add_argument("--notes", type=Path)
+    parser.add_argument("--notes", type=Path, nargs="*", default=[])
     parser.add_argument("--sts", type=Path)
     parser.add_argument("--share", type=float)
+    parser.add_argument("--epochs", type=int, default=6, help="of distilling")
     given = parser.parse_args()
     torch.manual_seed(SEED)
     texts = Texts(given.packed / "tokenizer.json")
@@ -221,7 +223,7 @@ def main() -> None:
     for share in SHARES:
         teacher.load_state_dict(between(start, tuned, share))
         figures = report(f"gte-small, {share} of the way to fine-tuned", teacher)
-        worth[share] = figures.get("locomo any@5", 0.0) + figures.get("notes any@5", 0.0)
+        worth[share] = sum(figures[name] for name in figures if name.endswith("any@5") and "crosslingual" not in name)
     best = given.share or max(worth, key=lambda share: worth[share])
     print("teacher:", best, "of the way")
     teacher.load_state_dict(between(start, tuned, best))
@@ -230,7 +232,10 @@ def main() -> None:
     report("MiniLM", student)
     passages = sorted({text for each in examples for text in (each[0], *each[1], *each[2])} | set(sentences))
     target = embed_all(teacher, texts, passages)
-    distil(student, texts, passages, target, epochs=3, rate=2e-4, size=256)
+    distil(student, texts, passages, target, epochs=given.epochs, rate=2e-4, size=256)
+    report("student, distilled", student)
+    save(student, given.out / "distilled.npz")
+    contrast(student, texts, examples, epochs=1, rate=1e-5, size=64)
     report("student", student)
     save(student, given.out / "student.npz")
 

@@ -15,12 +15,12 @@ EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 Embed = Callable[[Sequence[str]], np.ndarray]
 
 
-def everything(embed: Embed, locomo: Path | None, notes: Path | None, sts: Path | None) -> dict[str, float]:
+def everything(embed: Embed, locomo: Path | None, notes: Sequence[Path], sts: Path | None) -> dict[str, float]:
     figures: dict[str, float] = {}
     if locomo:
         figures |= locomo_figures(embed, locomo)
-    if notes:
-        figures |= notes_figures(embed, notes)
+    for folder in notes:
+        figures |= {f"{folder.name} {name}": value for name, value in notes_figures(embed, folder).items()}
     if sts:
         figures |= sts_figures(embed, sts)
     return {name: round(100 * float(value), 1) for name, value in figures.items()}
@@ -60,7 +60,14 @@ def read_lines(path: Path) -> list[Any]:
 
 
 def notes_figures(embed: Embed, folder: Path) -> dict[str, float]:
-    memories, questions = read_lines(folder / "memories.jsonl"), read_lines(folder / "questions.jsonl")
+    """`folder` holds memories.jsonl and questions.jsonl; or it is AUTHOR, for AUTHOR.notes.jsonl and the questions."""
+    if folder.is_dir():
+        memories, questions = read_lines(folder / "memories.jsonl"), read_lines(folder / "questions.jsonl")
+    else:
+        memories, questions = (
+            [each | {"project": each["world"]} for each in read_lines(folder.with_name(f"{folder.name}.{kind}.jsonl"))]
+            for kind in ("notes", "questions")
+        )
     ranks, kinds = [], []
     for project in sorted({each["project"] for each in memories}):
         own = [each for each in memories if each["project"] == project]
@@ -72,10 +79,10 @@ def notes_figures(embed: Embed, folder: Path) -> dict[str, float]:
     every = np.concatenate(ranks)
     across = every[np.array(kinds) == "crosslingual"]
     return {
-        "notes any@1": (every < 1).mean(),
-        "notes any@5": (every < 5).mean(),
-        "notes any@10": (every < 10).mean(),
-        "notes crosslingual any@5": (across < 5).mean(),
+        "any@1": (every < 1).mean(),
+        "any@5": (every < 5).mean(),
+        "any@10": (every < 10).mean(),
+        "crosslingual any@5": (across < 5).mean(),
     }
 
 

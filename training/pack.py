@@ -1,7 +1,7 @@
 """Packs starting weights and training data into a folder small enough to carry to a GPU machine.
 
 python training/pack.py OUT --gte model.onnx --minilm model.safetensors --tokenizer tokenizer.json --hotpot FILE
-    --snli FILE --memo FILE --longmemeval FILE --training FOLDER
+    --snli FILE --memo FILE --longmemeval FILE --training FOLDER [--held-out author5]
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     for name in ("gte", "minilm", "tokenizer", "hotpot", "snli", "longmemeval", "memo", "training"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--held-out", nargs="*", default=[])
     given = parser.parse_args()
+    here = Path(__file__).parent
     given.out.mkdir(parents=True, exist_ok=True)
     weights.pack(weights.from_onnx(given.gte), given.out / "gte.npz")
     weights.pack(weights.from_safetensors(given.minilm), given.out / "minilm.npz")
@@ -34,16 +36,18 @@ def main() -> None:
         *data.qmsum(given.training / "qmsum.jsonl.gz"),
         *data.entailed(given.snli, 10_000),
         *data.rephrased(given.memo, 6_000),
+        *data.notes(here / "notes", given.held_out),
     ]
     with gzip.open(given.out / "examples.jsonl.gz", "wt") as file:
         file.writelines(each.to_json() + "\n" for each in examples)
     more = (given.training / name for name in ("stsb_multi.jsonl.gz", "tatoeba_en.jsonl.gz"))
     short = [*data.sentences([given.snli, *more])]
+    kept = sorted(set(data.pair_texts(here / "pairs")))
     passages = {text for each in examples for text in (each.question, *each.positives, *each.negatives)}
     rest = sorted(set(short) - passages)
     random.Random(data.SEED).shuffle(rest)
     with gzip.open(given.out / "sentences.json.gz", "wt") as file:
-        json.dump(rest[: max(0, DISTILLED - len(passages))], file, ensure_ascii=False)
+        json.dump([*kept, *rest[: max(0, DISTILLED - len(passages) - len(kept))]], file, ensure_ascii=False)
     counts = {source: sum(each.source == source for each in examples) for source in data.SOURCES}
     print(counts, len(passages), len(rest))
 

@@ -258,6 +258,8 @@ def undo_command(
 
 
 def report_undo(store: MemoryStore, undone: list[JournalEntry], now: float) -> None:
+    if not undone:
+        return  # another process has just finished it
     done = undone[0].operation
     entries = (entry for batch in undone_batches(done) for entry in store.journal(batch=batch, limit=1))
     named = [

@@ -15,7 +15,7 @@ from nacre.engine import Engine, change_set, history, links, merge, removal, rev
 from nacre.engine import engine as indexing
 from nacre.engine import remember as remembering
 from nacre.engine.change_set import ChangeSet, TermEdit
-from nacre.engine.engine import RELATION, SPACE_NAME, Edit
+from nacre.engine.engine import PART, RELATION, SPACE_NAME, Edit
 from nacre.engine.review import STALE_DAYS
 from nacre.engine.spaces import SpaceNote, Stats
 from nacre.errors import AccessDenied, AmbiguousId, InvalidInput, MemoryNotFound, StorageError
@@ -45,6 +45,7 @@ from nacre.model import Path as LinkPath
 from nacre.model.arguments import checks_arguments
 from nacre.model.graph import Entity, EntityPair
 from nacre.model.instants import DAY, Instant, seconds, stamp
+from nacre.model.journal import PERSON
 from nacre.model.memory import Json
 from nacre.model.review import KINDS, ReviewItem
 from nacre.protocols import (
@@ -84,7 +85,6 @@ from nacre.settings import settings as read_settings
 if TYPE_CHECKING:
     from nacre.access.capabilities import AgentCapabilities
 
-BATCH = 256  # memories per transaction in bulk: enough to fill a block of vectors, short enough for other writers
 IGNORE = "ignore"
 ARCHIVED = "archived"
 DECIMALS = 6  # of an importance: three steps of 0.1 are 0.3, not 0.30000000000000004
@@ -176,8 +176,10 @@ class MemoryStore(Closing):
         return view
 
     def acting_as(self, actor: str) -> Engine:
-        """The engine with another name in the journal: for maintenance and for the APIs above this one."""
-        return self._engine if self._access is not None else self._engine.named(actor)
+        """The engine with another name in the journal: for maintenance and for the APIs above this one. A restricted
+        agent and a person at the command line keep their own."""
+        keeps = self._access is not None or self._engine.actor == PERSON
+        return self._engine if keeps else self._engine.named(actor)
 
     def close(self) -> None:
         self._parts.catch_up.close()
@@ -261,19 +263,19 @@ class MemoryStore(Closing):
         on_conflict: str = IGNORE,
         progress: Progress | None = None,
     ) -> list[Memory]:
-        """Texts, or mappings with `text` and any other field. One transaction per batch: after an error, complete
-        batches are stored and the rest is not. With another policy than `ignore` each memory is an operation of its
-        own. Importance is not suggested: one that is missing is the default."""
+        """Texts, or mappings with `text` and any other field. All are one operation, in parts that let others write in
+        between: after an error, complete parts are stored and the rest is not. With another policy than `ignore` each
+        memory is an operation of its own. Importance is not suggested: one that is missing is the default."""
         drafts = [self._draft({"text": item} if isinstance(item, str) else item) for item in items]
-        handling = self._handling(on_conflict)
-        step = BATCH if on_conflict == IGNORE else 1
+        handling, operation = self._handling(on_conflict), self._engine.operation("remember", "")
+        step = PART if on_conflict == IGNORE else 1
         stored: list[Memory] = []
         for start in range(0, len(drafts), step):
-            batch = drafts[start : start + step]
+            part = drafts[start : start + step]
             if on_conflict == IGNORE:
-                stored += (result.memory for result in remembering.store_all(self._engine, batch))
+                stored += (result.memory for result in remembering.store_all(self._engine, part, operation))
             else:
-                stored.append(remembering.remember(self._engine, batch[0], handling).memory)
+                stored.append(remembering.remember(self._engine, part[0], handling).memory)
             if progress is not None:
                 progress(len(stored), len(drafts), "remembering")
         return stored

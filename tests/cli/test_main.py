@@ -43,6 +43,21 @@ def test_an_unknown_command_names_the_nearest(nacre: CommandLine) -> None:
     assert result.exit_code == 2 and "nacre --help" in result.stderr
 
 
+@pytest.mark.parametrize("typed", ["redac", "purg", "redact-all"])
+def test_a_command_that_deletes_for_good_is_never_suggested(nacre: CommandLine, typed: str) -> None:
+    stderr = nacre(typed, "x").stderr
+    assert f"No such command {typed!r}" in stderr and "'redact'" not in stderr and "'purge'" not in stderr
+
+
+def test_who_looks_for_redo_learns_how_to_undo_an_undo(nacre: CommandLine) -> None:
+    nacre.ok("remember", "kept after all", "--id", "x")
+    nacre.ok("undo")
+    result = nacre("redo")
+    assert result.exit_code == 2 and "`nacre undo BATCH` undoes an undo too; `nacre journal` shows" in result.stderr
+    nacre.ok("undo", nacre.json("journal", "-n", "1")[0]["batch"])
+    assert [each["id"] for each in nacre.json("list")] == ["x"]
+
+
 def test_the_version_is_printed(nacre: CommandLine) -> None:
     assert nacre.new_interpreter("--version").stdout.startswith("nacre ")
 

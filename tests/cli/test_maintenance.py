@@ -52,6 +52,7 @@ def test_a_tick_does_what_is_due_and_says_so(nacre: CommandLine) -> None:
     again = nacre("maintenance", "tick", "--job", "decay")
     assert (again.exit_code, again.stdout.split("\t")[2]) == (0, "0")
     assert nacre.ok("list") == ""
+    assert {entry["actor"] for entry in nacre.json("journal", "--act", "decay")} == {"decay"}, "nobody asked for it"
     nacre.ok("undo", "--any")
     assert len(nacre.json("list")) == 3
 

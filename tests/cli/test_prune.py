@@ -33,10 +33,10 @@ def test_what_is_pruned_is_one_act_and_comes_back(nacre: CommandLine) -> None:
     remember_faded(nacre)
     before = operations(nacre)
     done = nacre("prune", "--apply", "--yes", "--why", "spring")
-    assert "Moved 3 memories to the trash; `nacre undo --any`" in done.stderr
+    assert "Moved 3 memories to the trash; `nacre undo`" in done.stderr
     assert operations(nacre) == before + 1 and len(trashed(nacre)) == 3
     assert nacre.json("journal", "-n", "1")[0]["why"] == "spring"
-    nacre.ok("undo", "--any")
+    nacre.ok("undo")
     assert trashed(nacre) == set()
     assert len(nacre.json("list")) == 3
 
@@ -148,7 +148,7 @@ def test_retaining_puts_away_what_is_beyond_and_takes_it_back(nacre: CommandLine
     assert operations(nacre) == before + 1
     assert {each["id"] for each in nacre.json("list", "--archived")} == {"faded-0", "faded-1", "faded-2"}
     assert trashed(nacre) == {"expired"}
-    nacre.ok("undo", "--any")
+    nacre.ok("undo")
     assert nacre.json("list", "--archived") == [] and trashed(nacre) == set()
 
 
@@ -187,7 +187,7 @@ def test_the_trash_is_listed_and_gives_back_in_one_act(nacre: CommandLine) -> No
     assert result.exit_code == 1 and "c3 is not in the trash" in result.stderr and operations(nacre) == before
     assert "Restored 2 memories" in nacre("trash", "restore", "a1", "b2").stderr
     assert operations(nacre) == before + 1 and len(nacre.json("list")) == 3
-    nacre.ok("undo", "--any")
+    nacre.ok("undo")
     assert trashed(nacre) == {"a1", "b2"}
 
 
@@ -226,7 +226,5 @@ def test_at_a_terminal_the_plan_is_printed_before_the_question(nacre: CommandLin
 
     remember_faded(nacre, 2)
     seen, code = conversation("prune", "--apply", answers=(("[y/N]", "y\n"),))
-    assert code == 0 and seen.index("old note 1") < seen.index("Move 2 memories") < seen.index(
-        "nacre undo --any` takes"
-    )
+    assert code == 0 and seen.index("old note 1") < seen.index("Move 2 memories") < seen.index("nacre undo` takes")
     assert len(trashed(nacre)) == 2

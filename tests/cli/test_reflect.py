@@ -53,13 +53,13 @@ def test_a_reflection_is_one_act_and_undo_takes_it_back(nacre: CommandLine, way:
     remember_episodes(nacre)
     before = operations(nacre)
     done = nacre("reflect", "--consolidate", way, "--apply", "--yes", "--why", "sunday", "-f", "json")
-    assert "Stored 1 summary; `nacre undo --any`" in done.stderr
+    assert "Stored 1 summary; `nacre undo`" in done.stderr
     (result,) = json.loads(done.stdout)
     (kept,) = nacre.json("list", "-t", "semantic")
     assert kept["id"] == result["summary"]["id"] and kept["tags"] == ["reflection", "ops"]
     assert operations(nacre) == before + 1 and len(nacre.json("list", "-t", "episodic")) == left
     assert (nacre("show", "episode-0").exit_code == 1) is (way == "hard")
-    nacre.ok("undo", "--any")
+    nacre.ok("undo")
     assert nacre.json("list", "-t", "semantic") == [] and len(nacre.json("list", "-t", "episodic")) == 3
 
 
@@ -160,10 +160,10 @@ def test_a_consolidation_is_one_act_and_undo_takes_it_back(nacre: CommandLine, h
             and operations(nacre) == before
         )
     done = nacre(*words, "--yes")
-    assert f"1 promoted, 1 {'removed' if hard else 'superseded'}; `nacre undo --any`" in done.stderr
+    assert f"1 promoted, 1 {'removed' if hard else 'superseded'}; `nacre undo`" in done.stderr
     assert operations(nacre) == before + 1 and nacre.json("show", "loud")["status"] == "long_term"
     assert nacre("show", "quiet").exit_code == (1 if hard else 0)
-    nacre.ok("undo", "--any")
+    nacre.ok("undo")
     assert nacre.json("show", "loud")["status"] == "short_term" and nacre.json("show", "quiet")["superseded_by"] == ""
 
 

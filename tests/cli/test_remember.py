@@ -52,6 +52,15 @@ def test_the_same_text_again_is_stored_and_reported(nacre: CommandLine) -> None:
     assert f"The same text is already there: {first[:8]}" in again.stderr
 
 
+def test_many_lines_are_one_operation_that_undo_takes_back(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nacre.memory_store.PART", 2)
+    assert len(nacre.ok("remember", "--lines", input="one\ntwo\nthree\nfour\nfive\n").splitlines()) == 5
+    entries = nacre.json("journal", "-n", "0")
+    assert len(entries) == 5 and len({entry["batch"] for entry in entries}) == 1
+    nacre.ok("undo")
+    assert nacre.json("list") == []
+
+
 def test_the_actor_in_the_journal_is_the_command_line(nacre: CommandLine) -> None:
     nacre.ok("remember", "salty")
     assert nacre.json("journal")[0]["actor"] == "cli"

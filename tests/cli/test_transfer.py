@@ -123,9 +123,9 @@ def test_an_import_is_one_act_that_undo_takes_back(filled: CommandLine, tmp_path
     filled.ok(*other(tmp_path), "import", file, "--yes", "--why", "moving house")
     operations = filled.json(*other(tmp_path), "journal", "-n", "0")
     assert {(operation["act"], operation["actor"], operation["why"]) for operation in operations} == {
-        ("import", "import", "moving house")
+        ("import", "cli", "moving house")
     }
-    filled.ok(*other(tmp_path), "undo", "--any")
+    filled.ok(*other(tmp_path), "undo")
     assert filled.ok(*other(tmp_path), "list") == ""
 
 

@@ -19,6 +19,10 @@ class Entry(NamedTuple):
     help: str
 
 
+FOR_GOOD = ("redact", "purge")  # never suggested for a mistyped name: what they delete is gone for good
+UNDO_AN_UNDO = "`nacre undo BATCH` undoes an undo too; `nacre journal` shows its BATCH."
+
+
 class CatalogueGroup(click.Group):
     """Lists its commands from a table, by section, and suggests the nearest name for a mistyped one."""
 
@@ -39,10 +43,14 @@ class CatalogueGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
-            near = get_close_matches(name, self.entries, n=1, cutoff=0.5)
-            remedy = f"Did you mean {near[0]!r}?" if near else f"`{self.called} --help` lists them all."
-            raise click.UsageError(f"No such command {name!r}. {remedy}", ctx)
+            raise click.UsageError(f"No such command {name!r}. {self.remedy(name)}", ctx)
         return super().resolve_command(ctx, args)
+
+    def remedy(self, name: str) -> str:
+        if name == "redo":
+            return UNDO_AN_UNDO
+        near = get_close_matches(name, [each for each in self.entries if each not in FOR_GOOD], n=1, cutoff=0.5)
+        return f"Did you mean {near[0]!r}?" if near else f"`{self.called} --help` lists them all."
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         widest = max(map(len, self.entries))

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from nacre.protocols import Embedder
     from nacre.settings import Settings
 
-ACTOR = "cli"
 SIMILAR_NAME = 0.8  # of difflib: two letters swapped, or one missing in a word of five
 
 
@@ -119,9 +118,10 @@ class CliContext:
 
     def _opened(self, known: Settings) -> MemoryStore:
         from nacre.memory_store import MemoryStore
+        from nacre.model.journal import PERSON
 
         configure_logging(debug=self.debug)
-        return MemoryStore(settings=known, actor=ACTOR)
+        return MemoryStore(settings=known, actor=PERSON)
 
     def embedder(self) -> Embedder:
         """Without a store, for what makes stores of its own."""
@@ -151,9 +151,10 @@ def empty_store(known: Settings) -> MemoryStore:
     from dataclasses import replace
 
     from nacre.memory_store import MemoryStore
+    from nacre.model.journal import PERSON
     from nacre.settings import IN_MEMORY
 
-    return MemoryStore(settings=replace(known, store=IN_MEMORY, key="", journal_mirror=""), actor=ACTOR)
+    return MemoryStore(settings=replace(known, store=IN_MEMORY, key="", journal_mirror=""), actor=PERSON)
 
 
 def has_space(store: MemoryStore) -> bool:

@@ -11,7 +11,7 @@ from nacre.conflicts.candidates import Comparison
 from nacre.engine.engine import AnyChange, Engine, insertions
 from nacre.engine.supersede import all_superseded
 from nacre.errors import ConflictError, ConflictWarning, UnknownName
-from nacre.model import Conflict, Link, Memory, RememberResult
+from nacre.model import Conflict, Link, Memory, Operation, RememberResult
 from nacre.protocols import Derived, Transaction
 
 CONFLICTS = "conflicts"  # the relation of a link that waits in the review queue
@@ -37,17 +37,17 @@ def check_policy(name: str) -> str:
     return name
 
 
-def store_all(engine: Engine, memories: Sequence[Memory], *, why: str = "") -> list[RememberResult]:
-    """Stores all of them in one operation, or none, without looking for conflicts."""
+def store_all(engine: Engine, memories: Sequence[Memory], operation: Operation) -> list[RememberResult]:
+    """Stores all of them as a part of the operation, or none, without looking for conflicts."""
     derived, notes = engine.derived(memories)
-    engine.commit("remember", lambda transaction: insertions(memories, derived, transaction), why)
+    engine.commit_part(operation, lambda transaction: insertions(memories, derived, transaction))
     return [RememberResult(memory, notes=notes) for memory in memories]
 
 
 def remember(engine: Engine, memory: Memory, handling: ConflictHandling, *, why: str = "") -> RememberResult:
     """One operation, whatever the policy does. Two that are written at the same moment do not see each other."""
     if handling.policy == "ignore":
-        return store_all(engine, [memory], why=why)[0]
+        return store_all(engine, [memory], engine.operation("remember", why))[0]
     (derived,), notes = engine.derived([memory])
     conflicts = find_conflicts(memory, derived, handling.comparison)
     if conflicts and handling.policy == "raise":

@@ -9,9 +9,11 @@ from nacre.model.instants import iso
 from nacre.model.memory import Json, Memory
 
 MEMORY = "memory"
-# The reason of acts that nobody asked for at the time.
+# The reason of operations that nobody asked for at the time.
 UNATTENDED = "maintenance"
-# Tools journal under their own names, whoever runs them.
+# A person at the command line. What they start is theirs: no tool puts its own name in this one's place.
+PERSON = "cli"
+# Tools journal under their own names, unless a person runs them.
 TOOLS = ("import", "reflection", "consolidation", "decay", "confidence", "retention", "trash")
 
 UNDO_UNDER_WAY = "undo_under_way"  # the kind, in each space, of the terms of undos that have begun and not ended

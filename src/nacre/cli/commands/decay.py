@@ -154,13 +154,13 @@ def prune_command(
         scored = [(memory, scores[memory.id]) for memory in store.get_many(list(scores))]
         show_plan(scored, score_columns(now), score_record, asked, f"Nothing scores less than {engine.min_score:g}.")
         would = f"{count_of(len(plan), 'memory scores', 'memories score')} less than {engine.min_score:g}"
-        question = f"Move {count_of(len(plan))} to the trash? `nacre undo --any` can bring all of it back."
+        question = f"Move {count_of(len(plan))} to the trash? `nacre undo` can bring all of it back."
         if plan and confirm_plan(asked, would, question):
             report_moved(len(engine.apply(plan, why=asked["why"])), len(plan), " to the trash")
 
 
 def report_moved(moved: int, planned: int, where: str = "") -> None:
-    say(f"Moved {count_of(moved)}{where}; `nacre undo --any` takes it back.")
+    say(f"Moved {count_of(moved)}{where}; `nacre undo` takes it back.")
     if moved < planned:
         say(f"{count_of(planned - moved)} changed meanwhile, and stayed.")
 
@@ -250,7 +250,7 @@ def apply_retention(retention: Retention, plan: tuple[Leaving, ...], bounds: Bou
         return
     counts = Counter(each.outcome for each in plan)
     places = " and ".join(f"{count_of(number)} to the {place}" for place, number in counts.items())
-    question = f"Move {places}? `nacre undo --any` can bring all of it back."
+    question = f"Move {places}? `nacre undo` can bring all of it back."
     if confirm_plan(asked, f"{places} would go", question):
         report_moved(len(retention.apply(plan, why=asked["why"])), len(plan))
 
@@ -530,7 +530,7 @@ def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]
         show_plan(plan, fade_columns(now), record, asked, "Nothing is noticeably less certain.")
         if plan and confirm_plan(asked, f"{count_of(len(plan), 'memory is', 'memories are')} less certain now"):
             done = decay.apply(plan, now, why=asked["why"])
-            say(f"Lowered the confidence of {count_of(done)}; `nacre undo --any` takes it back.")
+            say(f"Lowered the confidence of {count_of(done)}; `nacre undo` takes it back.")
 
 
 def fade_columns(now: float) -> list[Column[FadedConfidence]]:

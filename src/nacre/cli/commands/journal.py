@@ -242,7 +242,7 @@ def entry_state(entry: JournalEntry) -> str:
 @command("undo")
 @click.argument("batch", required=False)
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Undo the last N operations, all or none.")
-@click.option("--any", "any_actor", is_flag=True, help="The last ones of anybody: agents, hooks, imports, maintenance.")
+@click.option("--any", "any_actor", is_flag=True, help="The last ones of anybody: agents, hooks, maintenance.")
 @click.option("--cascade", is_flag=True, help="Undo later operations that depend on it as well.")
 @why_option
 def undo_command(

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Literal, Unpack, cast
 
 import click
 
-from nacre.cli.cli_context import ACTOR, CliContext
+from nacre.cli.cli_context import CliContext
 from nacre.cli.options import Number, PlanOptions, command, confirm_plan, moment_option, plan_options, show_plan
 from nacre.cli.ui.output import DATA, Column, print_data, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.cli.ui.records import group_text, memory_record, short
 from nacre.cli.ui.times import since as moment
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
+from nacre.model.journal import PERSON
 
 if TYPE_CHECKING:
     from nacre.lifecycle.consolidation import ConsolidationReport, Consolidator, MemoryCluster
@@ -90,7 +91,7 @@ def reflect_command(
         writer = with_language_model(watched)
     with cli.open(model=True) as store:
         if applied:
-            store.acting_as(ACTOR).embedder.check()  # before anybody is asked
+            store.acting_as(PERSON).embedder.check()  # before anybody is asked
         size = min_cluster_size or int(settings.reflect_min_cluster)
         engine = ReflectionEngine(store, threshold, size, writer)
         with progress_line() as progress:
@@ -128,14 +129,14 @@ def apply_reflections(
 ) -> None:
     sources = count_of(sum(len(each.sources) for each in plan), "episode", "episodes")
     would = f"{sources} would be condensed into {count_of(len(plan))}"
-    question = f"Condense {sources} into {count_of(len(plan))} and remove them? `nacre undo --any` can bring them back."
+    question = f"Condense {sources} into {count_of(len(plan))} and remove them? `nacre undo` can bring them back."
     if not confirm_plan(asked, would, question if consolidate == "hard" else ""):
         return
     if consolidate not in CONSOLIDATE:
         raise UnknownName("way to consolidate", consolidate, CONSOLIDATE)
     way = cast("Literal[False, 'soft', 'hard']", CONSOLIDATE[consolidate])
     saved = engine.apply(plan, way, why=asked["why"])
-    say(f"Stored {count_of(len(saved), 'summary', 'summaries')}; `nacre undo --any` takes it back.")
+    say(f"Stored {count_of(len(saved), 'summary', 'summaries')}; `nacre undo` takes it back.")
     if len(saved) < len(plan):
         say(f"{count_of(len(plan) - len(saved), 'group', 'groups')} changed meanwhile, and waits for the next time.")
 
@@ -213,12 +214,12 @@ def apply_consolidation(
         return
     ends = "removed" if engine.hard else "superseded"
     question = (
-        f"Promote {count_of(len(plan))} and remove {would.memories_archived:,}? `nacre undo --any` can bring them back."
+        f"Promote {count_of(len(plan))} and remove {would.memories_archived:,}? `nacre undo` can bring them back."
     )
     asks = engine.hard and would.memories_archived > 0
     if confirm_plan(asked, consolidation_text(would, "would be promoted", ends), question if asks else ""):
         done = report_of(engine.apply(plan, why=asked["why"]), clusters)
-        say(f"{consolidation_text(done, 'promoted', ends)}; `nacre undo --any` takes it back.")
+        say(f"{consolidation_text(done, 'promoted', ends)}; `nacre undo` takes it back.")
 
 
 def consolidation_text(report: ConsolidationReport, promoted: str, ends: str) -> str:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nacre.cli.cli_context import ACTOR, CliContext
+from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, StoreProblem
 from nacre.cli.options import F, command, created_options, form_option, why_option, yes_option
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, print_data, print_items, print_table, say
 from nacre.cli.ui.prompts import confirm, count_of, progress_line
 from nacre.errors import ImportConflict, InvalidInput
+from nacre.model.journal import PERSON
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -120,7 +121,7 @@ def import_command(
     """Import the memories of a file, or of stdin for `-`, into the space as one operation, or change nothing.
 
     The file is read through before anything is written. Lines that cannot be kept are counted and named; a file that
-    is damaged or cut short is not taken at all. `nacre undo --any` takes an import back. Others can
+    is damaged or cut short is not taken at all. `nacre undo` takes an import back. Others can
     write meanwhile; an import that was killed continues when it is run again.
 
     A first word that names another program brings what that one remembers, under its own ids and with its dates, links
@@ -144,7 +145,7 @@ def import_command(
             report_import(would, form, "Would import" if dry_run else ANNOUNCED, source)
             if dry_run:
                 return
-            confirm(f"Import {file} into the space {store.space!r}? `nacre undo --any` takes it back.")
+            confirm(f"Import {file} into the space {store.space!r}? `nacre undo` takes it back.")
         report_import(run_import(store, source, path, why=why, **how), form, "Imported", source)
 
 
@@ -339,7 +340,7 @@ def open_in_space(cli: CliContext, store: MemoryStore, space: str) -> MemoryStor
     from nacre.memory_store import MemoryStore
 
     return MemoryStore(
-        settings=replace(cli.settings(), store=store.settings.store, space=space), actor=ACTOR, embedder=store.embedder
+        settings=replace(cli.settings(), store=store.settings.store, space=space), actor=PERSON, embedder=store.embedder
     )
 
 

@@ -34,19 +34,7 @@ from nacre.storage.sqlite.backup import (
     to_disk,
 )
 from nacre.storage.sqlite.connection import Connections, Key, header, is_encrypted, translated, unlock
-from nacre.storage.sqlite.rows import (
-    CONTENT,
-    IDENTITY,
-    INSERT_WORDS,
-    RECORDS,
-    SCALARS,
-    SELECTED,
-    DamagedRecord,
-    distinct_stems,
-    from_row,
-    unpacked_stems,
-    word_row,
-)
+from nacre.storage.sqlite.rows import CONTENT, IDENTITY, RECORDS, SCALARS, SELECTED, DamagedRecord, from_row
 from nacre.storage.sqlite.transaction import Counts, counted, links_of, names_of, write_counts
 
 STAMP = "%Y%m%dT%H%M%SZ"
@@ -171,8 +159,12 @@ def rebuild_words(connection: apsw.Connection) -> None:
         " WHERE words IS NOT NULL"
     ).fetchall()
     connection.executemany(
-        INSERT_WORDS,
-        [word_row(space, number, unpacked_stems(stems, 3)) for number, stems, space in made if space is not None],
+        rows.INSERT_WORDS,
+        [
+            rows.word_row(space, number, rows.unpacked_stems(stems, 3))
+            for number, stems, space in made
+            if space is not None
+        ],
     )
 
 
@@ -189,7 +181,7 @@ def recount(connection: apsw.Connection) -> None:
     ).fetchall()
     for space, stems, length, lines, *record in present:
         counter.update(counted(space, from_row(record)))
-        distinct = distinct_stems(*unpacked_stems(lines, 3), *unpacked_stems(stems, 2))
+        distinct = rows.distinct_stems(*rows.unpacked_stems(lines, 3), *rows.unpacked_stems(stems, 2))
         terms.update((space, stem) for stem in distinct)
         totals[space] += 1
         lengths[space] += length
@@ -512,7 +504,7 @@ def rebuild_names(new: apsw.Connection) -> None:
         for _, space, seq_from, seq_to, stems, *record in result:
             memory = from_row(record)
             has: dict[tuple[str, ...], float] = {
-                ("label", *name): float(n) for name, n in names_of(memory, unpacked_stems(stems, 2)).items()
+                ("label", *name): float(n) for name, n in names_of(memory, rows.unpacked_stems(stems, 2)).items()
             }
             has |= {("link", *name): weight for name, weight in links_of(memory).items()}
             for name in [

@@ -107,7 +107,7 @@ CREATE TABLE vector(
     chunk INTEGER PRIMARY KEY, space INTEGER NOT NULL, owner INTEGER NOT NULL, halves BLOB NOT NULL
 );
 CREATE INDEX vector_space ON vector(space);
--- Derived from them: sign bits, packed, and for each space what they are relative to. See vectors.py.
+-- Derived from them: sign bits, packed, and for each space what they are relative to. See search.py and signs.py.
 CREATE TABLE signs(
     row INTEGER PRIMARY KEY, space INTEGER NOT NULL, last INTEGER NOT NULL, count INTEGER NOT NULL,
     chunks BLOB NOT NULL, owners BLOB NOT NULL, bits BLOB NOT NULL

@@ -35,19 +35,7 @@ from nacre.protocols import (
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.sqlite import damage, health, rows
 from nacre.storage.sqlite.connection import Connections, Key, in_passing, translated
-from nacre.storage.sqlite.rows import (
-    AMONG,
-    JOIN_CONTENT,
-    RECORDS,
-    SELECTED,
-    SQLValue,
-    State,
-    clause,
-    fetch,
-    from_row,
-    narrowed,
-    stored_embedder,
-)
+from nacre.storage.sqlite.rows import AMONG, RECORDS, SELECTED, SQLValue, State, fetch, from_row, narrowed
 from nacre.storage.sqlite.transaction import BY_MEMORY, SUPERSEDED, TOTAL, SQLiteTransaction, replaced_by
 
 if TYPE_CHECKING:
@@ -149,7 +137,7 @@ class SQLiteReader:
             made = narrowed(connection, state, where, by=BY_USE if order == "accessed" else "")
             tables = made.joined("memory", "content")
             if made.parts[0] == BY_USE:  # the walk begins at the memories, which are in the order of their use
-                tables = f"memory CROSS JOIN version{JOIN_CONTENT}"
+                tables = f"memory CROSS JOIN version{rows.JOIN_CONTENT}"
                 made.parts.insert(0, "memory.space = ?")
                 made.values.insert(0, state.space)
             if state.seq is not None and order == "newest":
@@ -474,7 +462,7 @@ class SQLiteBackend(SQLiteReader):
 
     def embedder(self) -> EmbedderIdentity:
         with self._connected() as connection:
-            return stored_embedder(connection)
+            return rows.stored_embedder(connection)
 
     def check_records(self) -> None:
         with self._connected() as connection:
@@ -524,7 +512,7 @@ def has_status(counted_as: str, conditions: Sequence[Condition]) -> bool:
 
 def expiring(connection: apsw.Connection, state: State, field: str, where: Filter) -> Iterable[str]:
     """The values of the memories that have a time of expiry; these are few."""
-    made = clause(state, where)
+    made = rows.clause(state, where)
     labels = f" CROSS JOIN label ON label.key = version.key AND label.field = '{field}' AND label.seq_to IS NULL"
     result = connection.execute(
         f"SELECT {TALLIED_COLUMNS[field]} FROM {made.joined()}{labels if field in LISTS else ''}"

@@ -40,6 +40,14 @@ def test_a_call_lets_waiting_memories_be_embedded(pending: MemoryStore, call: Ca
     assert len(pending.recall("memory", strategy="semantic")) == 5
 
 
+def test_no_thread_is_started_where_nothing_waits(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[threading.Thread] = []
+    monkeypatch.setattr(threading.Thread, "start", started.append)
+    store.remember("The kettle is blue")
+    store.recall("kettle")
+    assert [each.name for each in started if each.name == "nacre-catch-up"] == []
+
+
 def test_a_recall_does_not_wait_while_somebody_writes(embedder: Moody) -> None:
     with MemoryStore(":memory:", embedder=embedder) as store:
         embedder.well = False

@@ -380,13 +380,14 @@ class MemoryStore(Closing):
         return bool(present and self._engine.change_present(self.space, present, "forget", review.trashed, why=why))
 
     def purge(self, *ids: str, why: str = "") -> int:
-        """Deletes for good, from the journal too; returns how many."""
+        """Deletes for good, from the journal too; returns how many. Of a memory that is no longer here but was, what is
+        left of it."""
         return removal.purge(self._engine, self.space, ids, why=why)
 
     def redact(self, *ids: str, why: str = "") -> int:
         """Removes the content for good, from the record, the indexes, the journal and its mirror, and leaves a mark
-        that something was there; returns how many. Copies made before, such as backups, keep what they have. Raises
-        `MemoryNotFound`."""
+        that something was there, also of a memory that is no longer here but was; returns how many. Copies made before,
+        such as backups, keep what they have. Raises `MemoryNotFound`."""
         return removal.redact(self._engine, self.space, ids, why=why)
 
     def supersede(self, old: str, new: str, *, why: str = "") -> None:

@@ -245,7 +245,7 @@ class Transaction(Protocol):
 
     def rename_space(self, old: str, new: str) -> None:
         """Moves everything of `old` to `new`, which must be empty: records, derived data, journal, the terms of the
-        space's kinds (`KIND/old`) and its own term of the kind `space`."""
+        space's kinds (`KIND/old`), and its own term of the kind `space`, in the journal too."""
 
     def forget_terms(self, space: str) -> None:
         """Removes the terms of the space's kinds (`KIND/space`) and its own term of the kind `space`."""
@@ -336,6 +336,9 @@ class Reader(Protocol):
 
         The order of writing decides, so that a clock that runs backwards never splits an operation.
         """
+
+    def border(self, space: str, upto: int) -> int:
+        """The last entry up to this one between which and the next one no operation goes on."""
 
     def journal_begins(self, space: str) -> tuple[int, float]:
         """The last entry that was dropped, and its time; (0, 0.0) when the journal is complete."""

@@ -87,6 +87,16 @@ def test_purge_says_that_it_is_for_good_and_is(filled: CommandLine) -> None:
     assert all(entry["after"] is None for entry in filled.json("journal", "one"))
 
 
+@pytest.mark.parametrize("command", ["purge", "redact"])
+def test_what_is_no_longer_here_is_taken_out_of_the_past_by_its_whole_id(filled: CommandLine, command: str) -> None:
+    filled.ok("undo")
+    assert "another" in filled(command, "two", input="n\n").stderr
+    filled.ok(command, "two", "--yes")
+    assert all((entry["before"], entry["after"]) == (None, None) for entry in filled.json("journal", "two"))
+    for unknown in ("two", "nine"):
+        assert filled(command, unknown, "--yes").exit_code == 1
+
+
 def test_restoring_what_is_not_away_finds_nothing(filled: CommandLine) -> None:
     result = filled("restore", "one")
     assert result.exit_code == 1 and "neither" in result.stderr

@@ -57,6 +57,17 @@ def test_purging_leaves_nothing(nacre: CommandLine) -> None:
     assert "heliotrope" not in nacre.ok("journal")
 
 
+def test_a_name_is_taken_until_its_space_is_purged(nacre: CommandLine) -> None:
+    nacre.ok("remember", "one")
+    nacre.ok("--space", "work", "remember", "two")
+    nacre.ok("--space", "work", "undo")
+    refused = nacre("space", "rename", "default", "work")
+    assert refused.exit_code == 2 and "nacre space delete --purge" in refused.stderr
+    nacre.ok("space", "delete", "work", "--purge", "--yes")
+    nacre.ok("space", "rename", "default", "work")
+    assert spaces(nacre) == {"work": 1}
+
+
 def test_a_mistyped_space_is_reported(nacre: CommandLine) -> None:
     nacre.ok("remember", "one")
     for words in (["copy", "defualt", "x"], ["rename", "defualt", "x"], ["delete", "defualt", "--yes"]):

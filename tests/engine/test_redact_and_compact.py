@@ -5,14 +5,17 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from nacre import Link, Memory, MemoryStore
-from nacre.engine import removal
+from nacre.engine import removal, undo
+from nacre.engine.engine import Change
 from nacre.errors import HistoryLost, InvalidInput, MemoryNotFound, UndoRefused
+from nacre.model import Operation
 from nacre.settings import Settings
 from nacre.storage import journal_mirror
 from nacre.storage.journal_mirror import JournalMirror
@@ -329,3 +332,79 @@ def test_purging_memories_that_are_linked_with_each_other_leaves_nothing(store: 
     assert store.purge("a", "b") == 2
     assert store.edges() == []
     assert store.health(thorough=True).problems == ()
+
+
+@pytest.mark.parametrize("how", ["purge", "redact"])
+def test_what_an_undo_removed_is_taken_out_of_the_past_for_good(
+    mirrored: MemoryStore, tmp_path: Path, how: str
+) -> None:
+    mirrored.remember("The fern is green", id="fern")
+    kept = mirrored.remember(f"The password is {SECRET}", id="s")
+    moment = mirrored.now()
+    undone = mirrored.undo()[0]
+    assert removal.purge(mirrored._engine, "default", ["s"], only=lambda _: True) == 0  # of a plan made earlier
+    assert mirrored.get(kept.id, as_of=moment) is not None
+    take_out = mirrored.purge if how == "purge" else mirrored.redact
+    assert take_out(kept.id) == 1
+    assert mirrored.get(kept.id, as_of=moment) is None
+    assert next((e.operation.name, e.before, e.after) for e in mirrored.journal("s")) == (how, None, None)
+    with pytest.raises(UndoRefused):
+        mirrored.undo(undone)
+    assert mirrored.purge("s", "nobody") == 0
+    with pytest.raises(MemoryNotFound):
+        mirrored.redact("s")
+    assert mirrored.health(thorough=True).problems == ()
+    mirrored.close()
+    assert SECRET.encode() not in raw(tmp_path)
+
+
+def test_a_shortened_journal_has_every_operation_whole_or_not_at_all(store: MemoryStore, clock: Ticking) -> None:
+    store.remember("first", id="a")
+    for part in ("b", "c"):
+        long = Operation("learn", "tester", 0.0, "f" * 32)
+        change = Change(None, store.draft(f"words of {part}", id=part))
+        store._engine.commit_part(long, lambda _, change=change: [change])  # type: ignore[misc]
+        clock.at += 10 * DAY
+    assert store.compact(older_than_days=15) == 1
+    assert [entry.memory_id for entry in store.journal(operation="learn")] == ["c", "b"]
+    store.undo("f" * 32)
+    assert [memory.id for memory in store.list_recent()] == ["a"]
+    clock.at += 10 * DAY
+    assert store.compact(older_than_days=5) == 5
+
+
+@pytest.mark.parametrize("interrupted", ["an import", "an undo"])
+def test_a_shortened_journal_keeps_what_an_interrupted_operation_needs(
+    store: MemoryStore, clock: Ticking, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: str
+) -> None:
+    for module in ("engine.undo", "transfer.import_archive"):
+        monkeypatch.setattr(f"nacre.{module}.PART", 3)
+    with MemoryStore(":memory:", embedder=WordBag(), clock=clock) as other:
+        other.remember_many([{"text": f"text of {n}", "id": f"m{n}"} for n in range(10)])
+        export_archive(other, tmp_path / "ten.nacre")
+
+    def broken_off(done: int, total: int, what: str) -> None:  # noqa: ARG001
+        if interrupted == "an import" and done > 6:
+            raise KeyboardInterrupt
+
+    store.remember("first", id="a")
+    with suppress(KeyboardInterrupt):
+        import_archive(store, tmp_path / "ten.nacre", progress=broken_off)
+    batch = store.journal(operation="import")[0].operation.batch
+    if interrupted == "an undo":
+        really, parts = undo.undo_part, iter("ab")
+
+        def part(*given: object) -> object:
+            if next(parts, None) is None:
+                raise KeyboardInterrupt
+            return really(*given)  # type: ignore[arg-type]
+
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(undo, "undo_part", part)
+            store.undo(batch)
+    clock.at += 10 * DAY
+    assert store.compact(older_than_days=5) == 1
+    if interrupted == "an import":
+        assert import_archive(store, tmp_path / "ten.nacre").batch == batch
+    store.undo(batch)
+    assert [memory.id for memory in store.list_recent(99)] == ["a"]

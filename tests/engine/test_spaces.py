@@ -12,7 +12,7 @@ import pytest
 
 from nacre import Link, MemoryStore
 from nacre.engine.spaces import SpaceNote
-from nacre.errors import InvalidInput, UndoRefused
+from nacre.errors import InvalidInput, UndoBlocked, UndoRefused
 from nacre.model.instants import WEEK
 from nacre.settings import Settings
 from tests.embedders import WordBag
@@ -109,7 +109,7 @@ def test_a_renamed_space_keeps_its_memories_its_journal_and_its_past(store: Memo
     ids = filled(store)
     store.create_space("old", "boats")
     store.merge_entities("Quay", "Pier")
-    told = [(entry.operation.name, entry.memory_id) for entry in store.journal(limit=None)]
+    told = [(entry.operation.name, entry.memory_id.replace("old", "new")) for entry in store.journal(limit=None)]
     moment = store.now()
     store.rename_space("new")
     assert store.space == "new"
@@ -214,3 +214,71 @@ def test_another_process_reads_its_vectors_under_the_new_name(tmp_path: Path) ->
         assert [*other.recall("heliotrope", strategy="semantic")] == []
         store.rename_space("new")
         assert [hit.memory.id for hit in other.recall("heliotrope", strategy="semantic")] == [memory.id]
+
+
+LEFT: dict[str, tuple[str, Callable[[MemoryStore], object]]] = {
+    "a description": ("was created", lambda other: other.create_space("new", "of the other team")),
+    "terms of its own": ("has a journal", lambda other: other.merge_entities("Robert", "Bob")),
+    "a journal": ("has a journal", lambda other: (other.remember("x"), other.undo())),
+    "a purged memory": ("has a journal", lambda other: other.purge(other.remember("x").id)),
+}
+
+
+@pytest.mark.parametrize("left", LEFT)
+def test_the_name_of_a_space_that_has_more_than_memories_is_not_taken_before_it_is_purged(
+    store: MemoryStore, left: str
+) -> None:
+    reason, leave = LEFT[left]
+    store.remember("y")
+    other = store.in_space("new")
+    leave(other)
+    before = (store.space_notes(), other.journal(), other.resolve_entity("Bob"))
+    with pytest.raises(InvalidInput, match=reason):
+        store.rename_space("new")
+    assert (store.space_notes(), other.journal(), other.resolve_entity("Bob")) == before
+    store.rename_space("third")
+    leave(store.in_space("old")) if left != "a description" else store.create_space("old", "of the other team")
+    with pytest.raises(UndoRefused, match=reason):
+        store.undo()
+    for name in ("new", "old"):
+        store.in_space(name).delete_space(purge=True)
+    store.undo()
+    store.rename_space("new")
+    assert store.spaces() == {"new": 1} and store.resolve_entity("Bob") == "Bob"
+    assert store.health(thorough=True).problems == ()
+
+
+def test_the_name_of_a_space_whose_memories_were_purged_with_it_is_free(store: MemoryStore) -> None:
+    store.remember("y")
+    other = store.in_space("new")
+    other.remember("x")
+    other.delete_space(purge=True)
+    store.rename_space("new")
+    assert store.spaces() == {"new": 1}
+    assert [entry.operation.name for entry in store.journal()] == ["rename_space", "remember"]
+
+
+def test_the_creation_of_a_renamed_space_is_undone_in_that_space_alone(store: MemoryStore) -> None:
+    store.create_space("old", "boats")
+    created = store.journal()[0]
+    store.create_space("old", "all boats")
+    store.remember("y")
+    store.rename_space("new")
+    store.create_space("old", "boats")
+    with pytest.raises(UndoBlocked, match="create_space"):
+        store.undo(created)
+    store.undo(store.journal(operation="create_space")[0])
+    assert [note.description for note in store.space_notes()] == ["boats", "boats"]
+    undone = store.undo(created)[0]
+    assert store.space_notes() == [SpaceNote("new", 1), SpaceNote("old", 0, "boats")]
+    store.undo(undone)
+    assert store.space_notes() == [SpaceNote("new", 1, "boats"), SpaceNote("old", 0, "boats")]
+
+
+def test_undo_leaves_a_space_listed_that_was_listed_without_a_description(store: MemoryStore) -> None:
+    store.create_space("old")
+    store.create_space("old", "boats")
+    store.undo()
+    assert store.space_notes() == [SpaceNote("old", 0)]
+    store.undo()
+    assert store.space_notes() == []

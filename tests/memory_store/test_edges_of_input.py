@@ -67,6 +67,9 @@ def test_renaming_to_a_name_that_was_used_before_leaves_nothing_of_it(store: Mem
     other.undo()
     here = store.in_space("office")
     here.remember("The lamp is green")
+    with pytest.raises(InvalidInput, match="has a journal"):
+        here.rename_space("harbour")
+    other.delete_space(purge=True)
     here.rename_space("harbour")
     assert store.health(thorough=True).problems == ()
     store.close()

@@ -211,6 +211,9 @@ class RestrictedReader:
     def seq_at(self, space: str, time: float) -> int:
         return self._reader.seq_at(space, time)
 
+    def border(self, space: str, upto: int) -> int:
+        return self._reader.border(space, upto)
+
     def journal_begins(self, space: str) -> tuple[int, float]:
         return self._reader.journal_begins(space)
 

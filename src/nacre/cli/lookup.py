@@ -10,12 +10,28 @@ from nacre.errors import MemoryNotFound
 from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import iso
+from nacre.model.journal import MEMORY
 
 
 def find_memories(store: MemoryStore, prefixes: Sequence[str]) -> list[Memory]:
     """Each memory once; the first prefix that names none, or several, is an error before anything is done."""
     ids = dict.fromkeys(store.resolve_id(prefix) for prefix in prefixes)
     return [find_by_id(store, id) for id in ids]
+
+
+def find_memories_ever(store: MemoryStore, prefixes: Sequence[str]) -> list[Memory]:
+    """As `find_memories`; of a memory that is no longer here, and is named by its whole id, as it was last."""
+    return list({memory.id: memory for memory in (find_ever(store, prefix) for prefix in prefixes)}.values())
+
+
+def find_ever(store: MemoryStore, prefix: str) -> Memory:
+    try:
+        return find_memories(store, [prefix])[0]
+    except MemoryNotFound:
+        last = store.journal(prefix, limit=1)
+        if not last or last[0].kind != MEMORY or last[0].before is None:
+            raise
+        return Memory.from_dict(last[0].before)
 
 
 def find_by_id(store: MemoryStore, id: str) -> Memory:

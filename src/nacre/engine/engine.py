@@ -109,6 +109,16 @@ class SpaceRenamed:
         return JournalEntry(0, operation, self.new, self.new, {"name": self.old}, {"name": self.new}, SPACE_NAME)
 
 
+def remains_of(store: Backend, space: str) -> str:
+    """Says what a space without memories has, for which no other may take its name; empty when the name is free. Of a
+    purged space nothing is left but what the purge wrote."""
+    last, first = (store.journal(space, newest_first=newest, limit=1) for newest in (True, False))
+    purged = all(entry.operation.name == "purge" and entry.operation == first[0].operation for entry in last)
+    left = "was created" if space in store.terms(SPACE) else "" if purged else "has a journal"
+    holds = f"There is a space {space!r} already, which holds no memories but {left}"
+    return f"{holds}; `nacre space delete --purge` removes it." if left else ""
+
+
 class Lookup(Protocol):
     """The current state: a transaction, or one with the pending changes of a plan."""
 

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 from nacre.engine.engine import FORMER_NAMES, SPACE, Change, Engine, PendingChanges, Plan
 from nacre.engine.supersede import REDACTED, chain_without
-from nacre.errors import AccessDenied
-from nacre.model import JournalEntry, Memory
+from nacre.engine.undo import batches_under_way
+from nacre.errors import AccessDenied, MemoryNotFound
+from nacre.model import JournalEntry, JournalFilter, Memory
+from nacre.model.journal import MEMORY
 from nacre.protocols import Backend, Derived, Transaction
 from nacre.remember.derive import indexed_words
 
@@ -18,6 +20,7 @@ def purge(
     engine: Engine, space: str, ids: Sequence[str], *, only: Callable[[Memory], bool] | None = None, why: str = ""
 ) -> int:
     """Removes memories, the links to them and what the journal says of them, for good; closes the chains around them.
+    Of those that are gone already, what the journal says.
 
     `only` is asked inside the transaction, where nobody can change the answer.
     """
@@ -25,9 +28,11 @@ def purge(
 
     def plan(transaction: Transaction) -> list[Change]:
         present = filter(None, (transaction.get(space, id) for id in dict.fromkeys(ids)))
-        removed[:] = [memory.id for memory in present if only is None or only(memory)]
+        chosen = [memory.id for memory in present if only is None or only(memory)]
+        rest = () if only is not None else (id for id in dict.fromkeys(ids) if id not in chosen)
+        removed[:] = [*chosen, *(id for id in rest if has_past(engine.store, space, id))]
         pending = PendingChanges(transaction)
-        for id in removed:
+        for id in chosen:
             for change in chain_without(transaction, engine.required(transaction, space, id), engine.clock()):
                 change.apply(transaction)  # the next one of the chain may be purged as well
                 pending.add([change])
@@ -37,6 +42,12 @@ def purge(
 
     remove(engine, "purge", space, plan, removed, why)
     return len(removed)
+
+
+def has_past(store: Backend, space: str, id: str) -> bool:
+    """Whether something is left of what a memory was."""
+    entries = store.journal(space, JournalFilter(memory_id=id))
+    return any(e.kind == MEMORY and (e.damaged or (e.before, e.after) != (None, None)) for e in entries)
 
 
 def without_links_to(store: Backend, transaction: Transaction, space: str, removed: Sequence[str]) -> Iterator[Change]:
@@ -59,8 +70,12 @@ def redact(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") -> 
 
     def plan(transaction: Transaction) -> list[Change]:
         for id in dict.fromkeys(ids):
-            empty = without_content(engine.required(transaction, space, id), engine.clock())
-            transaction.put(empty, Derived(indexed_words(empty)))  # its vector can wait; the old one is removed now
+            memory = transaction.get(space, id)
+            if memory is not None:
+                empty = without_content(memory, engine.clock())
+                transaction.put(empty, Derived(indexed_words(empty)))  # its vector can wait; the old one is removed now
+            elif not has_past(engine.store, space, id):
+                raise MemoryNotFound(id, space)
             redacted.append(id)
         return []
 
@@ -114,11 +129,21 @@ def without_content(memory: Memory, now: float) -> Memory:
     )
 
 
+def last_to_drop(store: Backend, space: str, before: float) -> int:
+    """The last journal entry before that time up to which all can be dropped: no operation goes on after it, and no
+    import or undo that has not ended needs it or one before it."""
+    upto = store.seq_at(space, before)
+    for batch in batches_under_way(store, space):
+        first = store.journal(space, JournalFilter(batch=batch), newest_first=False, limit=1)
+        upto = min([upto, *(entry.seq - 1 for entry in first)])
+    return store.border(space, upto)
+
+
 def compact(engine: Engine, space: str, before: float, *, why: str = "") -> int:
-    """Drops the journal entries before that time for good; returns how many."""
-    upto = engine.store.seq_at(space, before)
+    """Drops the journal entries before that time for good; returns how many. An operation is dropped as a whole."""
     operation = engine.operation("compact", why)
     with engine.store.transaction() as transaction:
+        upto = last_to_drop(engine.store, space, before)  # while nobody else writes
         dropped = transaction.forget_journal(space, upto) if upto else 0
         entries = [JournalEntry(0, operation, space, "", None, {"dropped": dropped}, "journal")] if dropped else []
         entries = engine.append(entries, transaction)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from nacre.engine.engine import SPACE, AnyChange, Change, Engine, SpaceRenamed, TermChange
+from nacre.engine.engine import SPACE, AnyChange, Change, Engine, SpaceRenamed, TermChange, remains_of
 from nacre.engine.removal import remove
 from nacre.engine.review import trashed
 from nacre.engine.supersede import is_redacted
@@ -118,18 +118,16 @@ def copy(engine: Engine, space: str, target: str, *, why: str = "") -> list[Memo
 
 def rename(engine: Engine, space: str, new: str, *, why: str = "") -> None:
     def plan(_: Transaction) -> list[AnyChange]:
-        known = names(engine.store)  # asked inside the transaction, while nobody else writes
-        if space not in known:
+        filled = engine.store.spaces()  # asked inside the transaction, while nobody else writes
+        if space not in {*filled, *engine.store.terms(SPACE)}:
             raise InvalidInput(f"There is no space {space!r}; `nacre space list` has them all.")
-        if new in known:
+        if new in filled:
             raise InvalidInput(f"There is a space {new!r} already; `nacre space copy` brings one into another.")
+        if taken := remains_of(engine.store, new):
+            raise InvalidInput(taken)
         return [SpaceRenamed(space, new)]
 
     engine.commit("rename_space", plan, why)
-
-
-def names(store: Backend) -> set[str]:
-    return {*store.spaces(), *store.terms(SPACE)}
 
 
 def empty(engine: Engine, space: str, *, why: str = "") -> int:

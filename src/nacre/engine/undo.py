@@ -11,8 +11,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from nacre.engine.engine import (
     FOR_REVIEW,
+    FORMER_NAMES,
     PART,
     RELATION,
+    SPACE,
     SPACE_NAME,
     UNDO,
     AnyChange,
@@ -21,6 +23,7 @@ from nacre.engine.engine import (
     SpaceRenamed,
     TermChange,
     import_under_way,
+    remains_of,
 )
 from nacre.errors import InvalidInput, NacreError, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
@@ -159,6 +162,15 @@ class LongUndo:
         if any(batch in undone_batches(each) for each in later):
             raise UndoRefused("Somebody took this undo back before it was complete; nothing was undone. Try it again.")
         return False
+
+
+def batches_under_way(store: Backend, space: str) -> list[str]:
+    """Those of an import or undo that has not ended, and what the undo takes back."""
+    kind, name = import_under_way(space)
+    imported = store.terms(kind).get(name, {}).get("batch")
+    undos = LongUndo.interrupted(store, space)
+    batches = [*(undo.operation.batch for undo in undos), *(each for undo in undos for each in undo.batches)]
+    return batches if imported is None else [str(imported), *batches]
 
 
 class Overtaken(UndoRefused):
@@ -556,9 +568,12 @@ class Reversal:
                 key = (entry.kind, entry.memory_id)
                 stored = changes[key].before if key in changes else term(*key)
                 current = changes[key].after if key in changes else stored
-                if current != entry.after:
+                expected, after = entry.after, entry.before
+                if entry.kind == SPACE:  # its former names are no operation's to take back
+                    expected, after = (with_former_names(each, current) for each in (expected, after))
+                if current != expected:
                     raise UndoBlocked(f"The {entry.kind} {entry.memory_id!r}", self._later(entry))
-                changes[key] = TermChange(entry.space, *key, stored, entry.before)
+                changes[key] = TermChange(entry.space, *key, stored, after)
         return list(changes.values())
 
     def space_name(self) -> list[AnyChange]:
@@ -573,7 +588,17 @@ class Reversal:
             raise UndoRefused(f"The space was renamed to {entry.space!r} since; undo that first.")
         if old in self.store.spaces():
             raise UndoRefused(f"There is a space {old!r} again; rename that one first.")
+        if taken := remains_of(self.store, old):
+            raise UndoRefused(taken)
         return [SpaceRenamed(new, old)]
+
+
+def with_former_names(data: Mapping[str, Json] | None, current: Mapping[str, Json] | None) -> Mapping[str, Json] | None:
+    """The data of a space's term, with the names that the space has had by now."""
+    former = {key: names for key, names in (current or {}).items() if key == FORMER_NAMES}
+    if data is None and not former:
+        return None
+    return {key: value for key, value in (data or {}).items() if key != FORMER_NAMES} | former
 
 
 def link_keys(fields: Mapping[str, Json] | None) -> set[tuple[str, str]]:

@@ -140,10 +140,12 @@ def compact(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
     if settings.journal_days <= 0:
         return JobResult("compact", note="The journal is kept forever; set journal_days to limit it.")
     from nacre.engine.removal import compact as compact_journal
+    from nacre.engine.removal import last_to_drop
 
     engine, before = store.acting_as(ACTOR), now - settings.journal_days * DAY
     if dry_run:
-        done = len(engine.store.journal(store.space, JournalFilter(upto=engine.store.seq_at(store.space, before))))
+        upto = last_to_drop(engine.store, store.space, before)
+        done = len(engine.store.journal(store.space, JournalFilter(upto=upto))) if upto else 0
     else:
         done = compact_journal(engine, store.space, before, why=WHY)
     return result_of("compact", done, "dropped from the journal", dry_run, ("entry", "entries"))

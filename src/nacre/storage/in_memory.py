@@ -246,7 +246,10 @@ class InMemoryTransaction:
         space = self._state.spaces.pop(old, Space())
         for id, versions in space.versions.items():
             space.versions[id] = tuple(replace(each, memory=replace(each.memory, space=new)) for each in versions)
-        space.journal = [replace(entry, space=new, kind=kind_of(entry.kind)) for entry in space.journal]
+        space.journal = [
+            replace(entry, memory_id=named(entry.memory_id)) if entry.kind == "space" else entry
+            for entry in (replace(entry, space=new, kind=kind_of(entry.kind)) for entry in space.journal)
+        ]
         self._state.spaces[new] = space
         self._earlier = {(named(of), id): version for (of, id), version in self._earlier.items()}
         self._state.vocabulary = {
@@ -433,6 +436,15 @@ class InMemoryReader:
     def seq_at(self, space: str, time: float) -> int:
         written = (entry.seq for entry in self._entries(space) if entry.operation.at <= time)
         return max(written, default=self.journal_begins(space)[0])
+
+    def border(self, space: str, upto: int) -> int:
+        spans: dict[str, tuple[int, int]] = {}
+        for entry in self._entries(space):
+            first, _ = spans.get(entry.operation.batch, (entry.seq, 0))
+            spans[entry.operation.batch] = (first, entry.seq)
+        for first, last in sorted(spans.values(), key=lambda span: -span[1]):
+            upto = first - 1 if first <= upto < last else upto
+        return upto
 
     def journal_begins(self, space: str) -> tuple[int, float]:
         return self._read().space(space).dropped

@@ -137,6 +137,16 @@ def test_what_was_written_by_a_time_is_everything_up_to_the_last_entry_of_that_t
     assert store.seq_at("elsewhere", 1e12) == 0
 
 
+def test_the_border_of_a_journal_splits_no_operation(store: Backend) -> None:
+    """Three long operations overlap: 2 to 4, 3 to 7 and 9 to 10."""
+    with store.transaction() as transaction:
+        transaction.append([entry(batch=batch) for batch in "abcbdecfgg"])
+        transaction.append([entry(batch="g", space="there") for _ in range(3)])
+    borders = [store.border(SPACE, upto) for upto in range(12)]
+    assert borders == [0, 1, 1, 1, 1, 1, 1, 7, 8, 8, 10, 11]
+    assert store.border("there", 3) == 3 and store.border("nowhere", 0) == 0
+
+
 def test_a_whole_journal_begins_with_nothing(store: Backend) -> None:
     assert store.journal_begins(SPACE) == (0, 0.0)
     with store.transaction() as transaction:

@@ -6,7 +6,7 @@ import pytest
 
 from nacre.model import Edge, Filter, Link
 from nacre.protocols import Backend
-from tests.samples import SPACE, derived, ids, listed, memory, put, unit
+from tests.samples import SPACE, derived, entry, ids, listed, memory, put, unit, written
 
 
 def ends(found: list[Edge]) -> list[tuple[str, str, str]]:
@@ -119,6 +119,19 @@ def test_a_tie_that_stays_keeps_its_walks_whatever_else_is_put(tied: Backend) ->
     )
     assert walks(tied)["b", "c", "needs"] == walks(tied)["b", "a", "related"] == 1
     assert walks(tied)["b", "x", "related"] == 0
+
+
+def test_a_tie_with_another_weight_keeps_its_walks_in_each_of_its_states(store: Backend) -> None:
+    written(store, memory("a", links=(Link("b", weight=0.2),)))
+    store.walked(SPACE, store.edges(SPACE))
+    with store.transaction() as transaction:
+        for weight in (0.4, 0.9):  # the first has no state of its own
+            transaction.put(memory("a", links=(Link("b", weight=weight),)))
+            assert transaction.replaced_by(SPACE, "a") == []  # writes what waits
+        transaction.append([entry("a")])
+    assert store.at(SPACE, 1).edges(SPACE) == [Edge("a", "b", "related", 0.2, 1)]
+    assert store.edges(SPACE) == [Edge("a", "b", "related", 0.9, 1)]
+    assert store.health(thorough=True).problems == ()
 
 
 def test_a_tie_that_was_gone_between_begins_again_at_nothing(tied: Backend) -> None:

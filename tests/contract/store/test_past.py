@@ -64,6 +64,16 @@ def test_every_earlier_state_answers_as_it_did_then(store: Backend) -> None:
     assert answers(store.at(SPACE, 99)) == recorded[-1]
 
 
+def test_a_change_in_place_leaves_the_names_and_links_of_versions_before_the_present_one(store: Backend) -> None:
+    written(store, memory("a", tags=("x",), links=(Link("b", weight=0.25),)))
+    written(store, memory("a", "new", tags=("x",), links=(Link("b", weight=0.25),)))
+    put(store, memory("a", "new", tags=("y",), links=(Link("b", weight=0.5),)))
+    for reader, tag, weight in ((store.at(SPACE, 1), "x", 0.25), (store.at(SPACE, 2), "y", 0.5), (store, "y", 0.5)):
+        assert reader.tally(SPACE, "tags", ALL) == {tag: 1}
+        assert reader.count(SPACE, Filter.where(tags=tag)) == 1
+        assert [edge.weight for edge in reader.edges(SPACE)] == [weight]
+
+
 def test_a_memory_counts_the_journaled_writes_it_has_seen(store: Backend) -> None:
     written(store, memory("a"))
     written(store, memory("a", "edited"), memory("b"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from nacre.model import Filter, Link
+from nacre.model import Filter, JournalFilter, Link
 from nacre.protocols import Backend, EmbedderIdentity
 from tests.samples import SPACE, derived, entry, ids, listed, memory, unit
 
@@ -46,6 +48,16 @@ def test_words_of_other_spaces_and_kinds_stay(store: Backend) -> None:
     assert store.terms(f"tag/deep/{SPACE}") == {"x": {"told": 2}}
     assert store.terms("type") == {SPACE: {}}
     assert store.terms("space") == {"new": {"description": "d"}}
+
+
+def test_what_the_journal_says_of_its_description_is_of_the_new_name(store: Backend) -> None:
+    filled(store)
+    kinds = ("space", "type", "memory")
+    with store.transaction() as transaction:
+        transaction.append([replace(entry(SPACE), kind=kind) for kind in kinds])
+        transaction.rename_space(SPACE, "new")
+    assert [each.memory_id for each in store.journal("new", newest_first=False)] == ["a", "new", SPACE, SPACE]
+    assert [each.kind for each in store.journal("new", JournalFilter(memory_id="new"))] == ["space"]
 
 
 def test_a_renaming_that_fails_leaves_the_old_name(store: Backend) -> None:

@@ -12,7 +12,7 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, UsageProblem
-from nacre.cli.lookup import find_memories
+from nacre.cli.lookup import find_memories, find_memories_ever
 from nacre.cli.options import (
     RowOptions,
     command,
@@ -362,7 +362,7 @@ def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
     Backups and other copies that were made before keep what they have.
     """
     with cli.open() as store:
-        memories = find_memories(store, ids)
+        memories = find_memories_ever(store, ids)
         final = "This is for good: nothing brings back the content of what is redacted."
         confirm_memories("Redact", memories, final, yes=yes)
         gone = store.redact(*(memory.id for memory in memories), why=why)
@@ -375,7 +375,7 @@ def redact_command(cli: CliContext, ids: tuple[str, ...], yes: bool, why: str) -
 def purge_command(cli: CliContext, ids: tuple[str, ...], yes: bool) -> None:
     """Delete memories for good, in the journal too. `nacre forget` only moves them to the trash."""
     with cli.open() as store:
-        memories = find_memories(store, ids)
+        memories = find_memories_ever(store, ids)
         confirm_memories("Purge", memories, "This is for good: nothing brings back what is purged.", yes=yes)
         gone = store.purge(*(memory.id for memory in memories))
     say(f"Purged {count_of(gone)} for good.")

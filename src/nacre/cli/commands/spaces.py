@@ -133,7 +133,7 @@ def open_space(cli: CliContext, name: str) -> MemoryStore:
     cli.flags["space"] = name
     store = cli.open()
     notes = [note.name for note in store.space_notes()]
-    if name not in notes:
+    if name not in notes and not store.journal(limit=1):
         store.close()
         raise SpaceNotFound(name, notes)
     return store

@@ -214,6 +214,8 @@ def rename_terms(connection: apsw.Connection, old: str, new: str, space: int) ->
     connection.execute(f"UPDATE OR REPLACE vocabulary SET kind = {RENAMED_KIND} WHERE {OWN_KIND}", names)
     connection.execute(f"UPDATE journal SET kind = {RENAMED_KIND} WHERE space = :space AND {OWN_KIND}", names)
     connection.execute("UPDATE OR REPLACE vocabulary SET name = :new WHERE kind = 'space' AND name = :old", names)
+    sql = "UPDATE journal SET memory_id = :new WHERE space = :space AND memory_id = :old AND kind = 'space'"
+    connection.execute(sql, names)
 
 
 def forget_terms(connection: apsw.Connection, space: str) -> None:

@@ -313,6 +313,17 @@ class SQLiteReader:
             seq = last_entry(connection, state.space, time) if state.space != NOWHERE else 0
         return seq if self._seq is None else min(seq, self._seq)
 
+    @without_damaged
+    def border(self, space: str, upto: int) -> int:
+        with self._reading(space) as (connection, state):
+            sql = (
+                "SELECT min(seq) AS first, max(seq) AS last FROM journal WHERE space = ? GROUP BY batch"
+                " HAVING first <= ? AND last > first ORDER BY last DESC"
+            )
+            for first, last in fetch(connection, sql, (state.space, upto)):
+                upto = first - 1 if first <= upto < last else upto
+            return upto
+
     def journal_begins(self, space: str) -> tuple[int, float]:
         with self._reading(space) as (connection, state):
             sql = "SELECT dropped, dropped_at FROM space WHERE number = ?"

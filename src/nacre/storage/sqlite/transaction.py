@@ -49,6 +49,11 @@ INSERT_ENTRY = insertion(
 )  # fmt: skip
 # Said to the planner, which would rather walk the whole journal in the order asked for.
 BY_MEMORY = " INDEXED BY journal_memory"
+# Takes the place of one that ends: only the weight is another.
+REPLACE_LINK = (
+    "INSERT INTO main.link(space, target, rel, key, seq_from, weight, walks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, coalesce("
+    "(SELECT walks FROM main.link WHERE space = ?1 AND target = ?2 AND rel = ?3 AND key = ?4 AND seq_to = ?5), 0))"
+)
 INSERT_CHUNK = insertion("chunk", "id", "content", "space", "start", "stop", "digest", "embedded")
 END_VERSION = "UPDATE main.version SET seq_to = ? WHERE row = ?"
 END_LABEL = OPEN_LABEL.replace("FROM label", "UPDATE label SET seq_to = ?")
@@ -58,7 +63,6 @@ SET_STEMS = "UPDATE main.version SET stems = ?, length = ? WHERE row = ?"
 SET_WORDS = "UPDATE content SET words = ? WHERE number = ?"
 SET_PENDING = "UPDATE content SET pending = ? WHERE number = ?"
 SET_USES = "UPDATE main.memory SET last_accessed = ?, access_count = ? WHERE key = ?"
-SET_WEIGHT = f"UPDATE link SET weight = ? WHERE {OPEN_LINK}"
 REMOVE_MEMORY = "UPDATE main.memory SET gone = key WHERE key = ?"
 DELETE_LABEL = f"DELETE {OPEN_LABEL}"
 DELETE_CHUNK = "DELETE FROM chunk WHERE id = ?"
@@ -72,7 +76,7 @@ VOID_MEMORY = "DELETE FROM main.memory WHERE key = ? AND key NOT IN (SELECT key 
 STATEMENTS = (
     REMOVE_MEMORY, END_VERSION, END_LABEL, END_LINK, *VOID, VOID_MEMORY, DELETE_LABEL, DELETE_CHUNK, rows.DELETE_WORDS,
     INSERT_MEMORY, INSERT_CONTENT, INSERT_VERSION, REPLACE_VERSION, SET_STEMS, SET_WORDS, SET_PENDING, SET_USES,
-    SET_WEIGHT, INSERT_LABEL, INSERT_LINK, rows.INSERT_WORDS, INSERT_CHUNK,
+    INSERT_LABEL, INSERT_LINK, REPLACE_LINK, rows.INSERT_WORDS, INSERT_CHUNK,
 )  # fmt: skip
 
 
@@ -453,13 +457,14 @@ class SQLiteTransaction:
     def _put_links(
         self, space: Space, key: int, had: Mapping[Place, float], has: Mapping[Place, float], seq: int
     ) -> None:
-        for target, rel in had.keys() - has.keys():
-            self._add(END_LINK, seq, space.number, target, rel, key)
+        for (target, rel), weight in had.items():
+            if has.get((target, rel)) != weight:
+                self._add(END_LINK, seq, space.number, target, rel, key)
         for (target, rel), weight in has.items():
             if (target, rel) not in had:
                 self._add(INSERT_LINK, space.number, target, rel, key, seq, weight, 0)
             elif had[target, rel] != weight:
-                self._add(SET_WEIGHT, weight, space.number, target, rel, key)
+                self._add(REPLACE_LINK, space.number, target, rel, key, seq, weight)
 
     def _insert_content(self, space: Space, memory: Memory, derived: Derived | None) -> int:
         number = self._next("content")
@@ -575,6 +580,9 @@ class SQLiteTransaction:
                 if old.content != new.content:
                     orphans.append((space.number, old.content))
             for table in ("label", "link"):
+                # What is older than the version stays in the past.
+                sql = f"UPDATE {table} SET seq_to = ?1 WHERE key = ?2 AND seq_to = {UNNUMBERED} AND seq_from < ?1"
+                self._connection.execute(sql, (start, new.key))
                 sql = f"DELETE FROM {table} WHERE key = ? AND seq_to = {UNNUMBERED}"
                 self._connection.execute(sql, (new.key,))
                 sql = f"UPDATE {table} SET seq_from = ? WHERE key = ? AND seq_from = {UNNUMBERED}"

@@ -131,7 +131,7 @@ def test_a_plan_builds_no_records_and_the_act_only_those_that_go(
         built.append(memory.id)
         return memory
 
-    for module in ("reader", "transaction"):
+    for module in ("store", "transaction"):
         monkeypatch.setattr(f"nacre.storage.sqlite.{module}.from_row", counted)
     engine = DecayEngine(kept_store)
     plan = engine.plan()

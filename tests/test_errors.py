@@ -13,7 +13,11 @@ EXAMPLES: list[tuple[errors.NacreError, type[Exception], str]] = [
     (errors.UnknownName("memory type", "epsodic", ["episodic", "semantic"]), ValueError, "did you mean 'episodic'?"),
     (errors.UnknownName("status", "zzz", ["a", "b"]), ValueError, "use one of: a, b."),
     (errors.AmbiguousId("ab", ["ab1", "ab2"]), ValueError, "give more characters."),
-    (errors.MissingExtra("A plot", "plot", "write text"), ImportError, '`pip install "nacre[plot]"`, or write text.'),
+    (
+        errors.MissingExtra("A plot", "plot", "write text"),
+        ImportError,
+        '`pip install ".[plot]"` in the checkout of Nacre, or write text.',
+    ),
     (errors.MemoryNotFound("x", "s"), KeyError, "`--space` chooses another space."),
     (errors.ArchiveRefused("f", "it is cut short", "Export it again."), OSError, "Export it again."),
     (errors.ImportConflict(["a", "b"], 2), ValueError, "import into another space."),

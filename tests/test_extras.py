@@ -69,7 +69,7 @@ def test_library_and_cli_recall_without_any_extra(tmp_path: Path) -> None:
 def test_a_server_without_the_sdk_names_the_extra_in_one_sentence(tmp_path: Path, code: str) -> None:
     ended = run_without_extras(tmp_path, code)
     assert ended.returncode != 0 and ended.stdout == ""
-    sentence = 'The MCP server needs an optional package; install it with `pip install "nacre[mcp]"`.'
+    sentence = 'The MCP server needs an optional package; run `pip install ".[mcp]"` in the checkout of Nacre.'
     assert ended.stderr.strip().removeprefix("nacre: ") == sentence
 
 

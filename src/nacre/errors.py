@@ -118,7 +118,8 @@ class MissingExtra(ConfigError, ImportError):
 
     def __init__(self, what: str, extra: str, otherwise: str = "") -> None:
         way_out = f", or {otherwise}" if otherwise else ""
-        super().__init__(f'{what} needs an optional package; install it with `pip install "nacre[{extra}]"`{way_out}.')
+        remedy = f'run `pip install ".[{extra}]"` in the checkout of Nacre'
+        super().__init__(f"{what} needs an optional package; {remedy}{way_out}.")
 
 
 class PlainMirror(ConfigError):
@@ -167,7 +168,9 @@ class QuotaExceeded(AccessDenied):
 class SupersedeCycle(NacreError, ValueError):
     def __init__(self, old: str, new: str) -> None:
         super().__init__(
-            f"{old} cannot be superseded by {new}: {new} is itself superseded, in the end, by {old}. "
+            "A memory cannot replace itself; name two different ones."
+            if old == new
+            else f"{old} cannot be superseded by {new}: {new} is itself superseded, in the end, by {old}. "
             f"Restore {new} first."
         )
 

@@ -32,6 +32,16 @@ def test_a_client_is_set_up_where_it_reads_its_settings(nacre: CommandLine, else
     assert again.exit_code == 0 and "already" in again.stderr
 
 
+def test_without_the_package_mcp_nothing_is_set_up(
+    nacre: CommandLine, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nacre.cli.commands.agents.find_spec", lambda _name: None)
+    result = nacre("install", "claude-code")
+    assert result.exit_code == 2 and '`pip install ".[mcp]"` in the checkout of Nacre.' in result.stderr
+    assert not (elsewhere / ".claude.json").exists()
+    nacre.ok("install", "claude-code", "--print")
+
+
 def test_the_options_choose_store_space_profile_and_name(nacre: CommandLine, elsewhere: Path) -> None:
     nacre.ok("install", "cursor", "--store", "other.db", "--space", "work", "--profile", "full", "--server-name", "m2")
     entry = servers(elsewhere / ".cursor" / "mcp.json")["m2"]

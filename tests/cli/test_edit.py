@@ -108,6 +108,8 @@ def test_a_circle_of_supersession_is_a_conflict(filled: CommandLine) -> None:
     assert result.exit_code == 3 and "Restore" in result.stderr
     filled.ok("restore", "one")
     assert filled.json("show", "one")["superseded_by"] == ""
+    result = filled("supersede", "one", "one")
+    assert result.exit_code == 3 and "A memory cannot replace itself; name two different ones." in result.stderr
 
 
 def test_undo_takes_back_act_after_act_and_shows_what(filled: CommandLine) -> None:
@@ -130,7 +132,8 @@ def test_undo_of_nothing_or_of_what_others_built_upon_is_refused(nacre: CommandL
     batch = filled.json("journal", "one")[0]["batch"]
     filled.ok("edit", "one", "--text", "new text")
     assert filled("undo", batch).exit_code == 3
-    assert filled("undo", "zzzz").exit_code == 3
+    for words in (["undo", "zzzz"], ["journal", "undo", "zzzz"], ["journal", "show", "zzzz"], ["undo", "f" * 32]):
+        assert filled(*words).exit_code == 1, "what was asked for is not there"
     assert nacre("--space", "personal", "undo").exit_code == 3
 
 

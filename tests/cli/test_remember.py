@@ -61,6 +61,16 @@ def test_many_lines_are_one_operation_that_undo_takes_back(nacre: CommandLine, m
     assert nacre.json("list") == []
 
 
+def test_what_has_expired_already_is_stored_with_a_warning(nacre: CommandLine) -> None:
+    for done in (
+        nacre("remember", "the sale", "--id", "sale", "--expires-at", "2020-01-01"),
+        nacre("remember", "--lines", "--expires-at", "2020-01-01", input="the fair\n"),
+        nacre("edit", "sale", "--expires-at", "2021-01-01"),
+    ):
+        assert done.exit_code == 0 and "so it is neither listed nor recalled; `nacre edit " in done.stderr
+    assert "expired" not in nacre("edit", "sale", "--expires-at", "").stderr
+
+
 def test_the_actor_in_the_journal_is_the_command_line(nacre: CommandLine) -> None:
     nacre.ok("remember", "salty")
     assert nacre.json("journal")[0]["actor"] == "cli"

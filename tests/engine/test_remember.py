@@ -367,12 +367,15 @@ def test_found_conflicts_are_noted_once_in_one_act(store: MemoryStore) -> None:
     assert store.review(kinds="conflict") == []
 
 
-def test_the_scan_tells_its_progress(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_scan_reports_its_progress_from_the_first_memory_on(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("nacre.engine.review.PAGE", 4)
+    monkeypatch.setattr("nacre.engine.review.REPORTED", 2)
     store.remember_many([f"number {n}" for n in range(6)])
     steps: list[tuple[int, int]] = []
     store.find_conflicts(progress=lambda done, total, _: steps.append((done, total)))
-    assert steps == [(4, 6), (6, 6)]
+    assert steps == [(0, 6), (2, 6), (4, 6)]
 
 
 def test_supersede_only_notes_what_is_not_sure(store: MemoryStore, embedder: Likened) -> None:

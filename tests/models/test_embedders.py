@@ -96,7 +96,7 @@ def test_a_missing_extra_names_the_command_that_installs_it() -> None:
     assert not embedder.ready
     with pytest.raises(ModelUnavailable) as caught:
         embedder.embed(["a"])
-    assert 'pip install "nacre[sentence-transformers]"' in str(caught.value)
+    assert 'pip install ".[sentence-transformers]"' in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"])

@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
+from click.core import ParameterSource
 
-from nacre.cli.cli_context import CliContext
+from nacre.cli.cli_context import SIMILAR_NAME, CliContext
 from nacre.cli.ui.output import DATA, FORMS, Column, Form, chosen_form, print_items, say
 from nacre.cli.ui.prompts import confirm
 from nacre.cli.ui.times import held_on, known_by, since, until
 from nacre.errors import InvalidInput
-from nacre.model.instants import DAY
+from nacre.model.instants import DAY, iso
 from nacre.model.levels import LEVELS
 
 if TYPE_CHECKING:
+    from nacre.memory_store import MemoryStore
     from nacre.model.memory import Json
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,15 +34,52 @@ def filter_options(command: F) -> F:
         several_option("-t", "--type", metavar="TYPE", help="Of this type; repeat for others."),
         several_option("-g", "--tag", "all_tags", metavar="TAG", help="With this tag; repeat for all of them."),
         click.option("--session", metavar="NAME", help="From this session."),
-        click.option("--min-importance", type=float, metavar="0-1", help="At least this important."),
+        click.option("--min-importance", type=Number(0, 1), metavar="0-1", help="At least this important."),
         click.option(
-            "--min-trust", type=float, metavar="0-1", help="At least this trusted: 0.5 leaves out suspicious ones."
+            "--min-trust",
+            type=Number(0, 1),
+            metavar="0-1",
+            help="At least this trusted: 0.5 leaves out suspicious ones.",
         ),
         created_options,
         click.option("--include-superseded", is_flag=True, help="Also those that newer ones replaced."),
         click.option("--include-archived", is_flag=True, help="Also those in the archive."),
         time_options,
     )(command)
+
+
+NOT_FILTERS = ("form", "limit", "sort", "cursor")
+
+
+def given_filters() -> str:
+    """The filters of the command that runs, as they were typed where that is short; empty where there are none."""
+    ctx = click.get_current_context()
+    return " ".join(
+        option_text(option, ctx.params[option.name])
+        for option in ctx.command.params
+        if isinstance(option, click.Option) and option.name in ctx.params and option.name not in NOT_FILTERS
+        if ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    )
+
+
+def option_text(option: click.Option, value: object) -> str:
+    name = max(option.opts, key=len)
+    if option.is_flag:
+        return name
+    if option.metavar == "WHEN" and isinstance(value, float):
+        return f"{name} {iso(value)}"
+    values = value if isinstance(value, tuple) else (value,)
+    return " ".join(f"{name} {shlex.quote(str(each))}" for each in values)
+
+
+def near_tag(store: MemoryStore, tags: Iterable[str] | None) -> str:
+    """A question about the first tag that no memory has but a similar one; empty where there is none."""
+    known = store.tally("tags") if tags else {}
+    for tag in tags or ():
+        near = get_close_matches(tag, known, n=1, cutoff=SIMILAR_NAME) if tag not in known else []
+        if near:
+            return f" Did you mean the tag {near[0]!r}?"
+    return ""
 
 
 def several_option(*names: str, metavar: str, help: str) -> Callable[[F], F]:
@@ -54,7 +95,12 @@ def moment_option(name: str, parse: Callable[[str, float], float], help: str) ->
     """`parse` gets the text and the present time."""
 
     def parse_moment(ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
-        return None if value is None else parse(value, ctx.ensure_object(CliContext).now())
+        if value is None:
+            return None
+        at = parse(value, ctx.ensure_object(CliContext).now())
+        if at < ctx.params.get("since", at) if name == "--until" else at > ctx.params.get("until", at):
+            raise click.BadParameter("--since is later than --until, so nothing can match; swap them.")
+        return at
 
     return click.option(name, metavar="WHEN", callback=parse_moment, help=help)
 

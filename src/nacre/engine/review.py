@@ -23,6 +23,7 @@ from nacre.protocols import ALL, Progress, Transaction
 from nacre.remember.guard import is_suspicious, restore_trust
 
 PAGE = 256
+REPORTED = 16  # memories between two reports of progress: a conflict model takes some 20 ms for each
 TURN = 50  # items that are read at once: as many as one call of `review` returns unless told otherwise
 STALE_DAYS = 365.0
 DOUBTFUL = 0.5  # a confidence or trust below this needs confirmation
@@ -41,16 +42,15 @@ def scan(comparison: Comparison, space: str, progress: Progress | None = None) -
     store, where = comparison.store, comparison.where
     total = store.count(space, where)
     conflicts: list[Conflict] = []
-    done = 0
-    memories = store.iterate(space, where)
+    memories = enumerate(store.iterate(space, where))
     while page := list(islice(memories, PAGE)):
-        vectors = store.vectors(space, [memory.id for memory in page])
-        for memory in filter(is_statement, page):
-            own = vectors.get(memory.id)
-            conflicts += comparison.conflicts(memory, None if own is None else own[0], partial(is_older, memory))
-        done += len(page)
-        if progress is not None:
-            progress(min(done, total), total, "comparing memories")
+        vectors = store.vectors(space, [memory.id for _, memory in page])
+        for done, memory in page:
+            if progress is not None and done % REPORTED == 0:
+                progress(min(done, total), total, "comparing memories")
+            if is_statement(memory):
+                own = vectors.get(memory.id)
+                conflicts += comparison.conflicts(memory, None if own is None else own[0], partial(is_older, memory))
     return sorted(conflicts, key=gravity)
 
 

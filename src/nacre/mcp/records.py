@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from nacre.mcp.tool import Answer
 from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
+from nacre.model.memory import SUSPICION
 
 if TYPE_CHECKING:
     from nacre.model import Conflict, Hit, JournalEntry, Memory
@@ -42,6 +43,7 @@ def full_record(memory: Memory) -> dict[str, Json]:
         "source": memory.source,
         "when": iso(memory.happened_at),
         "superseded_by": memory.superseded_by,
+        "untrusted": SUSPICION in memory.metadata,  # it gives orders to a model
         "status": "" if memory.status in ("short_term", "long_term") else memory.status,
     }
     fields |= {name: value for name, value in further.items() if value}

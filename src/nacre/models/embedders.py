@@ -157,7 +157,7 @@ class FunctionEmbedder:
 
 OWNER = "sentence-transformers/"
 MARKERS = 2
-EXTRA_REMEDY = 'Install it with `pip install "nacre[sentence-transformers]"`.'
+EXTRA_REMEDY = 'Run `pip install ".[sentence-transformers]"` in the checkout of Nacre.'
 LOAD_REMEDY = "Check the model's name and the network, or choose another embedder with NACRE_EMBEDDER."
 
 

@@ -47,17 +47,19 @@ def test_json_has_every_field_of_a_record(nacre: CommandLine) -> None:
 def test_a_table_has_short_ids_ages_and_a_header(nasty: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     header, row = nasty.ok("list", "-f", "table").split("\n")
-    assert header.split() == ["id", "type", "imp", "created", "text"]
+    assert header.split() == ["id", "type", "imp", "created", "tags", "text"]
     assert row.split()[0] == "12345678"
     assert "just now" in row and "[bold]" in row
     assert len(row) <= 80
 
 
-def test_a_wide_terminal_shows_the_tags_too(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_with_room_shows_the_tags_too(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     nacre.ok("remember", "x", "-g", "ops")
     monkeypatch.setenv("COLUMNS", "140")
     assert "ops" in nacre.ok("list", "-f", "table")
     monkeypatch.setenv("COLUMNS", "80")
+    assert "ops" in nacre.ok("list", "-f", "table"), "there is room for it"
+    nacre.ok("remember", "a long text " * 9, "-g", "several", "-g", "tags", "-g", "that", "-g", "take", "-g", "room")
     assert "ops" not in nacre.ok("list", "-f", "table")
 
 

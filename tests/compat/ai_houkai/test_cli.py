@@ -296,7 +296,7 @@ def test_without_typer_the_command_says_what_to_install(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert ran.returncode == 1 and 'pip install "nacre[compat]"' in ran.stderr
+    assert ran.returncode == 1 and 'pip install ".[compat]"' in ran.stderr
 
 
 @pytest.mark.accepts("H1.8")

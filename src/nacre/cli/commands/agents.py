@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from nacre.cli.options import F, combine, command, form_option, yes_option
 from nacre.cli.ui.output import DATA, Column, Form, print_items, print_record, print_table, put, say
 from nacre.cli.ui.prompts import confirm
 from nacre.cli.ui.records import count_column
-from nacre.errors import ConfigError, InvalidInput
+from nacre.errors import ConfigError, InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -280,6 +281,8 @@ def install_command(
     installer = make_installer(cli, client, project=project, server_name=server_name, profile=profile or "")
     if hooks:
         require_hooks(installer)
+    if not (guidance or printing) and find_spec("mcp_types") is None:  # the server would not start
+        raise MissingExtra("The MCP server, which the client would start,", "mcp")
     if guidance:
         put(installer.guidance().rstrip("\n"))
     elif printing:

@@ -28,7 +28,7 @@ from nacre.cli.options import (
 )
 from nacre.cli.ui.output import Column, say
 from nacre.cli.ui.prompts import confirm_memories, count_of, text_argument
-from nacre.cli.ui.records import excerpt, headline, memory_record, short
+from nacre.cli.ui.records import excerpt, expired_note, headline, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.engine.supersede import is_redacted
 from nacre.model import Memory
@@ -83,7 +83,7 @@ def edit_command(
     changed = after.updated_at != memory.updated_at
     say(f"{'Changed' if changed else 'Nothing changed in'} {short(after.id)}: {excerpt(after)}")
     _, kinds = make_guard(cli.settings()).fields({**changes, **({} if text is None else {"text": text})})
-    say(*(guard_notes(kinds) if changed else ()))
+    say(*((*guard_notes(kinds), *expired_note(after, cli.now())) if changed else ()))
 
 
 def edit_text(text: str, configured: str, *, extension: str = ".md") -> str | None:

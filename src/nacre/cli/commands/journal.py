@@ -139,13 +139,19 @@ journal_command.add_command(tail, "list")
 def show(cli: CliContext, batch: str, form: Form) -> None:
     """Show one operation in full: every memory that it changed, field by field, before and after."""
     with cli.open() as store:
-        try:
-            entries = store.journal(batch=store.resolve_operation(batch), limit=None, newest_first=False)
-        except UndoRefused as error:
-            raise NotFound(str(error)) from error
-    if not entries:
-        raise NotFound(f"there is no operation {short(batch)!r} in the journal; `nacre journal` lists them.")
+        entries = store.journal(batch=find_operation(store, batch), limit=None, newest_first=False)
     print_record([entry_record(entry) for entry in entries], operation_lines(entries, cli.now()), form)
+
+
+def find_operation(store: MemoryStore, prefix: str) -> str:
+    """The batch that begins so. Raises `NotFound`."""
+    try:
+        batch = store.resolve_operation(prefix)
+    except UndoRefused as error:
+        raise NotFound(str(error)) from error
+    if not store.journal(batch=batch, limit=1):
+        raise NotFound(f"there is no operation {short(batch)!r} in the journal; `nacre journal` lists them.")
+    return batch
 
 
 @command("undo", journal_command)
@@ -154,7 +160,7 @@ def show(cli: CliContext, batch: str, form: Form) -> None:
 def undo(cli: CliContext, batch: str, why: str) -> None:
     """Undo one operation, as `nacre undo BATCH` does."""
     with cli.open() as store:
-        report_undo(store, store.undo(batch, why=why), cli.now())
+        report_undo(store, store.undo(find_operation(store, batch), why=why), cli.now())
 
 
 @command("export", journal_command)
@@ -254,6 +260,7 @@ def undo_command(
     An undo can be undone. Where later operations depend on it, nothing is changed, and they are named.
     """
     with cli.open() as store:
+        batch = find_operation(store, batch) if batch is not None and last is None else batch
         report_undo(store, store.undo(batch, last=last, any_actor=any_actor, cascade=cascade, why=why), cli.now())
 
 

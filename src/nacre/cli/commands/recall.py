@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from nacre.cli.cli_context import CliContext
-from nacre.cli.errors import NotFound
-from nacre.cli.options import command, filter_options, form_option, strategy_option
+from nacre.cli.errors import NotFound, UsageProblem
+from nacre.cli.options import command, filter_options, form_option, near_tag, strategy_option
 from nacre.cli.ui.output import DATA, Form, print_data, print_items, printable, put, say
 from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import hit_columns, hit_record, memory_record
@@ -47,14 +48,23 @@ def recall_command(
     **options: Unpack[RecallOptions],
 ) -> None:
     """Find the memories that answer a question, best first."""
+    question = asked_question(words)
     with cli.open(model=True) as store:
-        hits = store.recall(" ".join(words), k, touch=touch, **options)
+        hits = store.recall(question, k, touch=touch, **options)
+        near = "" if hits else near_tag(store, options.get("all_tags"))
     say(*hits.notes)
     print_items(hits, hit_columns(cli.now(), explain=explain), hit_record, form)
     if not hits and cli.reported_empty:
         raise click.exceptions.Exit(NotFound.exit_code)
     if not hits:
-        raise NotFound("nothing found.")
+        raise NotFound(f"nothing found.{near}")
+
+
+def asked_question(words: Sequence[str]) -> str:
+    question = " ".join(words)
+    if not question.strip():
+        raise UsageProblem("the question is empty; say what to look for, or see everything with `nacre list`.")
+    return question
 
 
 @command("pack")
@@ -79,10 +89,10 @@ def pack_command(
     """Fit the best memories into a token budget, ready for a prompt."""
     from nacre.recall.pack import HEADER
 
-    header = HEADER if header is None else header
+    header, question = HEADER if header is None else header, asked_question(words)
     with cli.open(model=True) as store:
         packed = store.recall_pack(
-            " ".join(words), token_budget=budget, max_items=max_items, header=header, fence=fence, **options
+            question, token_budget=budget, max_items=max_items, header=header, fence=fence, **options
         )
     if form in DATA:
         items = [{**memory_record(item.memory), "score": item.score, "tokens": item.tokens} for item in packed.items]

@@ -72,7 +72,7 @@ def remember_command(
 def remember_text(
     store: MemoryStore, text: str, fields: dict[str, object], policy: str, replaces: str | None = None
 ) -> None:
-    from nacre.cli.ui.records import report_conflicts, report_refused
+    from nacre.cli.ui.records import expired_note, report_conflicts, report_refused
 
     try:
         with warnings.catch_warnings():
@@ -83,17 +83,19 @@ def remember_text(
         raise Refused("nothing was stored; --on-conflict note stores it beside them.") from error
     put(result.memory.id)
     report_conflicts(result, noted=policy == "note")
-    say(*result.notes)
+    say(*result.notes, *expired_note(result.memory, store.now()))
 
 
 def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -> None:
+    from nacre.cli.ui.records import expired_note
+
     texts = [line for line in read_stdin().split("\n") if line.strip()]
     if policy == "ignore":
         with progress_line() as progress:
             memories = store.remember_many([{**fields, "text": text} for text in texts], progress=progress)
         for memory in memories:
             put(memory.id)
-        say(f"Stored {count_of(len(memories))}.")
+        say(f"Stored {count_of(len(memories))}.", *(expired_note(memories[0], store.now()) if memories else ()))
     else:  # line by line, each compared with those before it; a refusal ends it, and what was stored stays
         done = 0
         try:

@@ -11,7 +11,16 @@ import click
 
 from nacre.cli.cli_context import CliContext
 from nacre.cli.lookup import find_memory_at
-from nacre.cli.options import TimeOptions, command, filter_options, form_option, limit_option, time_options
+from nacre.cli.options import (
+    TimeOptions,
+    command,
+    filter_options,
+    form_option,
+    given_filters,
+    limit_option,
+    near_tag,
+    time_options,
+)
 from nacre.cli.ui.output import (
     Column,
     Form,
@@ -152,6 +161,7 @@ ALL = 2**53
 
 @command("list")
 @limit_option(20)
+@click.option("--cursor", metavar="CURSOR", help="Continue after an earlier list, which names it; the same filters.")
 @filter_options
 @click.option("--sort", type=click.Choice(list(ORDERS)), default="created", show_default=True, help="What comes first.")
 @click.option("--trashed", is_flag=True, help="What is in the trash.")
@@ -161,6 +171,7 @@ ALL = 2**53
 def list_command(
     cli: CliContext,
     limit: int,
+    cursor: str | None,
     sort: str,
     trashed: bool,
     archived: bool,
@@ -176,12 +187,14 @@ def list_command(
     if superseded:
         scope |= {"where": Filter.where(superseded_by__ne=""), "include_superseded": True}
     with cli.open() as store:
-        memories = store.list_recent(limit or ALL, order=ORDERS[sort], **scope)
+        memories = store.list_recent(limit or ALL, order=ORDERS[sort], cursor=cursor or "", **scope)
         total = store.count(**scope)
-    empty = "" if cli.reported_empty else "No memories here; `nacre remember TEXT` stores one."
+        filters = given_filters()
+        empty = f"Nothing matches {filters}." if filters else "No memories here; `nacre remember TEXT` stores one."
+        empty = "" if cli.reported_empty or memories else empty + near_tag(store, scope.get("all_tags"))
     print_items(memories, memory_columns(lambda memory: memory, cli.now()), memory_record, form, empty)
-    if 0 < len(memories) < total and sys.stdout.isatty():
-        say(f"{len(memories)} of {total}; -n 0 lists them all.")
+    if memories.cursor and (sys.stdout.isatty() or cursor is not None):
+        say(f"{len(memories):,} of {total:,}; next: --cursor {memories.cursor} (-n 0 lists them all).")
 
 
 StatsLine = tuple[str, str]
@@ -198,8 +211,12 @@ def stats_command(cli: CliContext, form: Form) -> None:
         Column("what", lambda line: line[0], style="cyan"),
         Column("count", lambda line: line[1]),
     ]
-    rows = [(name.replace("_", " "), str(value)) for name, value in record.items() if not isinstance(value, dict)]
     drawn = chosen_form(form) == "table"
+    rows = [
+        (name.replace("_", " "), f"{value:,}" if drawn and isinstance(value, int) else str(value))
+        for name, value in record.items()
+        if not isinstance(value, dict)
+    ]
     if not drawn:
         rows += [(f"type {name}", str(count)) for name, count in counted.by_type.items()]
         rows += [(f"tag {name}", str(count)) for name, count in counted.top_tags.items()]

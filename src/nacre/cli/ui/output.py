@@ -27,7 +27,7 @@ class Column(Generic[T]):
     """`text` is for programs, and for people too where there is no `brief` one; `only` leaves out all other forms.
 
     A `wide` column takes the room that is left, over several lines where it `wraps`. A terminal of fewer than
-    `least_width` characters does without the column.
+    `least_width` characters does without the column, unless enough room is left for the wide ones.
     """
 
     name: str
@@ -175,6 +175,20 @@ def shortened(text: str, characters: int = 60) -> str:
     return line if len(line) <= characters else line[: characters - 1] + "…"
 
 
+READABLE = 32  # characters of a text that say what it is about
+GAP = 2  # between two columns
+
+
+def all_fit(items: Sequence[T], columns: Sequence[Column[T]], width: int) -> bool:
+    """Whether no column is cut, except for the wide ones, of which enough stays to be read."""
+
+    def needed(column: Column[T]) -> int:
+        widest = max(len(line) for item in items for line in [column.name, *column.brief_text(item).splitlines()])
+        return GAP + (min(widest, READABLE) if column.wide else widest)
+
+    return sum(map(needed, columns)) <= width
+
+
 def draw_table(items: Sequence[T], columns: Sequence[Column[T]]) -> None:
     """As wide as the terminal."""
     from rich.console import Console  # slow to import
@@ -182,8 +196,12 @@ def draw_table(items: Sequence[T], columns: Sequence[Column[T]]) -> None:
     from rich.text import Text
 
     console = Console(no_color=bool(os.environ.get("NO_COLOR")), highlight=False)
-    fitting = [column for column in columns if column.least_width <= console.width]
-    table = Table(box=None, expand=any(column.wide for column in fitting), padding=(0, 2, 0, 0))
+    fitting = (
+        columns
+        if all_fit(items, columns, console.width)
+        else [column for column in columns if column.least_width <= console.width]
+    )
+    table = Table(box=None, expand=any(column.wide for column in fitting), padding=(0, GAP, 0, 0))
     for column in fitting:
         table.add_column(
             column.name,

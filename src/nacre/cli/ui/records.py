@@ -13,7 +13,7 @@ from nacre.cli.ui.times import age
 from nacre.model import Conflict, Hit, JournalEntry, Memory, Operation, RememberResult
 from nacre.model.instants import iso
 from nacre.model.journal import MEMORY
-from nacre.model.memory import NAMES, Json, plain
+from nacre.model.memory import NAMES, SUSPICION, Json, plain
 from nacre.model.review import ReviewItem
 
 T = TypeVar("T")
@@ -30,7 +30,10 @@ def short(id: str) -> str:
 
 
 def headline(memory: Memory) -> str:
-    return shortened(f"{memory.title}: {memory.text}" if memory.title else memory.text, LONGEST_SHOWN)
+    """Its title and text; one that gives orders to a model is marked."""
+    mark = "(untrusted) " if SUSPICION in memory.metadata else ""
+    title = f"{memory.title}: " if memory.title else ""
+    return shortened(f"{mark}{title}{memory.text}", LONGEST_SHOWN)
 
 
 def excerpt(memory: Memory) -> str:
@@ -291,6 +294,14 @@ def item_text(item: ReviewItem) -> str:
     if item.conflict is not None:
         return both_texts(item.conflict)
     return excerpt(item.memory) if item.memory is not None else item.word or " = ".join(item.names)
+
+
+def expired_note(memory: Memory, now: float) -> list[str]:
+    """A warning about what nobody will see."""
+    if memory.expires_at is None or memory.expires_at > now:
+        return []
+    remedy = f"`nacre edit {short(memory.id)} --expires-at ''` lets it stay"
+    return [f"It expired {age(memory.expires_at, now)}, so it is neither listed nor recalled; {remedy}."]
 
 
 def is_current(memory: Memory) -> bool:

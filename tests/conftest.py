@@ -38,6 +38,7 @@ settings.load_profile(os.environ.get("NACRE_TEST_PROFILE", "short"))
 CACHE = os.environ.get("XDG_CACHE_HOME") or str(user_cache_path().absolute())
 
 HOME_NUMBERS = count()
+SPARE_HOMES: list[Path] = []  # in which nothing was written
 
 
 def pytest_configure() -> None:
@@ -65,8 +66,8 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def elsewhere(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    home = homes / str(next(HOME_NUMBERS))
-    home.mkdir()
+    home = SPARE_HOMES.pop() if SPARE_HOMES else homes / str(next(HOME_NUMBERS))
+    home.mkdir(exist_ok=True)
     for name in [name for name in os.environ if name.startswith("NACRE_") and not keeps(name)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
@@ -77,6 +78,8 @@ def elsewhere(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("XDG_CACHE_HOME", CACHE)
     monkeypatch.chdir(home)
     yield home
+    if home.is_dir() and not any(home.iterdir()):
+        SPARE_HOMES.append(home)
 
 
 def keeps(name: str) -> bool:

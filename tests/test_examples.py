@@ -114,6 +114,7 @@ def gpt_says(text: str | None, *calls: tuple[str, dict[str, object]]) -> dict[st
     return {"id": "x", "object": "chat.completion", "created": 1, "model": "g", "choices": [choice]}
 
 
+@pytest.mark.slow  # the kit takes two seconds to import
 @pytest.mark.accepts("H19.2")
 def test_claude_remembers_through_the_real_sdk(store: MemoryStore, example: Callable[[str], ModuleType]) -> None:
     model = Scripted(

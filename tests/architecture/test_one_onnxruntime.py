@@ -14,7 +14,10 @@ SWITCH = 'os.environ.setdefault(TELEMETRY_SWITCH, "1")'
 
 def imported_names(file: Path) -> set[str]:
     names: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    text = file.read_text("utf-8")
+    if "onnxruntime" not in text:
+        return names
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             names |= {each.name.partition(".")[0] for each in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:

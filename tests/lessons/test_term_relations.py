@@ -268,7 +268,7 @@ def test_a_source_that_every_book_knows_can_be_merged_away_and_come_back(book: L
     assert "hearsay" in {source.name for source in book.sources().data}
 
 
-@pytest.mark.parametrize(("where", "many"), [("file", 1_000), pytest.param(":memory:", 10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("where", "many"), [("file", 300), pytest.param(":memory:", 10_000, marks=pytest.mark.slow)])
 def test_however_many_lessons_are_merged_it_is_one_operation(where: str, many: int, tmp_path: Path) -> None:
     with open_book(where, tmp_path) as book:
         store = book.store

@@ -31,7 +31,7 @@ def fill(store: SQLiteBackend, several: list[Memory]) -> None:
     put(store, *several)
 
 
-@settings(max_examples=settings().max_examples * 2)
+@settings(max_examples=settings().max_examples)
 @given(
     several=st.tuples(*(memories(id) for id in ("m1", "m2", "m3", "m4"))),
     asked=st.lists(filters, min_size=10, max_size=20),

@@ -18,10 +18,10 @@ def everybody(path: str, seconds: float = 0.0) -> list[Call[object]]:
     """Each for so many rounds at least, and as long as the others are given."""
     writers = [f"writer-{number}" for number in range(WRITERS)]
     return [
-        *((write_with_notes, (path, name, number, seconds, 80)) for number, name in enumerate(writers)),
+        *((write_with_notes, (path, name, number, seconds, 30)) for number, name in enumerate(writers)),
         (import_with_notes, (path, "importer", WRITERS, seconds, 1)),
         (maintain, (path, "maintainer", seconds, 1)),
-        *((read_and_check, (path, [*writers, "importer"], number, seconds, 40)) for number in range(READERS)),
+        *((read_and_check, (path, [*writers, "importer"], number, seconds, 15)) for number in range(READERS)),
     ]
 
 

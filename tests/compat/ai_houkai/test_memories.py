@@ -97,12 +97,12 @@ def test_a_function_from_texts_to_rows_makes_the_vectors(opened: Opened) -> None
 
 
 @pytest.mark.accepts("H3.8")
-def test_a_hundred_stores_that_are_closed_leave_no_files_open(opened: Opened) -> None:
+def test_forty_stores_that_are_closed_leave_no_files_open(opened: Opened) -> None:
     descriptors = Path("/proc/self/fd")
     if not descriptors.exists():
         pytest.skip("this system does not list open files")
     before = len(list(descriptors.iterdir()))
-    for number in range(100):
+    for number in range(40):
         each = opened(f"chroma-{number}")
         each.remember("one")
         each.client.close()

@@ -34,7 +34,7 @@ def test_many_stores_opened_and_closed_leave_no_descriptor_behind(tmp_path: Path
         with MemoryStore(tmp_path / f"{number}.db", embedder=WordBag()) as store:
             store.remember("x")
     before = descriptors()
-    for number in range(120):
+    for number in range(40):
         with MemoryStore(tmp_path / f"{number}.db", embedder=WordBag()) as store:
             store.remember("x")
     assert descriptors() <= before

@@ -7,10 +7,15 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
+from nacre.errors import InvalidInput
+from nacre.factory import make_guard
 from nacre.model import Link
+from nacre.model.journal import UNDO_UNDER_WAY
 from nacre.settings import Settings
 from nacre.transfer.export import export_archive
 from nacre.transfer.import_archive import import_archive
+from nacre.transfer.read_archive import TermRow
+from nacre.transfer.vocabulary import checked_term
 
 
 @pytest.fixture
@@ -44,3 +49,8 @@ def test_strict_links_accept_a_relation_that_every_store_knows_and_the_archive_d
     foreseen = import_archive(strict, tmp_path / "a.nacre", dry_run=True)
     done = import_archive(strict, tmp_path / "a.nacre")
     assert (foreseen.imported, done.imported, done.errors) == (2, 2, 0)
+
+
+def test_an_archive_cannot_bring_an_undo_that_the_next_one_would_finish() -> None:
+    with pytest.raises(InvalidInput, match="kind is not allowed"):
+        checked_term(TermRow(1, UNDO_UNDER_WAY, "a" * 32, {"why": "b" * 32}), "default", make_guard(Settings()))

@@ -16,7 +16,8 @@ PERSON = "cli"
 # Tools journal under their own names, unless a person runs them.
 TOOLS = ("import", "reflection", "consolidation", "decay", "confidence", "retention", "trash")
 
-UNDO_UNDER_WAY = "undo_under_way"  # the kind, in each space, of the terms of undos that have begun and not ended
+# The kind, in each space, of the terms of undos that have begun and not ended. With blanks, so that no archive has it.
+UNDO_UNDER_WAY = "undo under way"
 
 
 @dataclass(frozen=True, slots=True)

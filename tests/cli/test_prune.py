@@ -217,7 +217,8 @@ def test_a_long_undo_is_reported_briefly(nacre: CommandLine) -> None:
     remember_faded(nacre, 30)
     nacre.ok("prune", "--apply", "-y")
     result = nacre("undo", "--any").stderr.splitlines()
-    assert len(result) == 11 and result[-1].startswith("and 20 more")
+    assert result[0].startswith("Undid decay")
+    assert len(result) == 12 and result[-1].startswith("and 20 more")
 
 
 @posix

@@ -57,6 +57,7 @@ def test_files_written_by_commands_are_their_owners_alone(
     nacre.ok("export", str(tmp_path / "all.nacre"))
     nacre.ok("export", str(tmp_path / "all.ahkai"))
     nacre.ok("backup", "create")
+    (tmp_path / "copies").mkdir(mode=0o700)
     copy = nacre.ok("backup", "create", str(tmp_path / "copies" / "own.db"))
     nacre.ok("backup", "restore", copy, "--yes")
     nacre.ok("journal", "export", str(tmp_path / "journal.jsonl"))

@@ -106,7 +106,7 @@ def test_the_command_line_obeys_nothing_and_says_so_once(hostile: Hostile, untou
     assert OTHER not in nacre.ok("recall", "payroll database")
     for words in (["edit", "m1"], ["stats"], ["list"], ["doctor"], ["backup", "list"], ["journal"], ["reindex"]):
         assert nacre(*words).exit_code in (0, 1), words
-    assert nacre.json("stats")["space"] == "default"
+    assert nacre.json("stats")["space"] == project_of(hostile.folder).space()
     untouched()
 
 
@@ -135,7 +135,7 @@ def test_the_mcp_server_obeys_nothing(hostile: Hostile, untouched: Callable[[], 
     provider = StoreProvider(CliContext().settings())
     try:
         store = provider.store("client")
-        assert store.space == "default" and store.settings.store.startswith(str(hostile.home))
+        assert store.space == project_of(hostile.folder).space() and store.settings.store.startswith(str(hostile.home))
         assert TOKEN not in store.remember(f"The token is {TOKEN}").text
         assert all(hit.memory.text != OTHER for hit in store.recall("payroll database"))
     finally:
@@ -146,7 +146,7 @@ def test_the_mcp_server_obeys_nothing(hostile: Hostile, untouched: Callable[[], 
 def test_the_library_obeys_nothing(hostile: Hostile, untouched: Callable[[], None]) -> None:
     with MemoryStore() as store:
         assert TOKEN not in store.remember(f"The token is {TOKEN}").text
-        assert store.space == "default"
+        assert store.space == project_of(hostile.folder).space()
     assert not (hostile.folder / "stolen.db").exists()
     untouched()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,10 +40,30 @@ def sample(name: str) -> str:
 def test_no_setting_is_read_from_a_project_that_nobody_trusts(file: Path, name: str) -> None:
     file.write_text(f"{name} = {sample(name)}\n")
     found, notices = read(file)
-    assert found == settings(environment={}, folder=file.parent.parent)
-    own = f" (its own space is {project_of(file.parent).space()!r})" if name == "space" else ""
+    unset, own_space = settings(environment={}, folder=file.parent.parent), project_of(file.parent).space()
+    assert found == (replace(unset, space=own_space) if name == "space" else unset)
+    own = f" (its own space {own_space!r} needs no consent)" if name == "space" else ""
     remedy = "`nacre trust` there allows it, if you trust it."
     assert notices == [f"{file} sets {name}, which a project may not set by itself{own}; {remedy}"]
+
+
+def test_what_is_not_a_setting_is_named_apart_and_nobody_is_asked_to_trust_it(file: Path) -> None:
+    file.write_text('colour = "red"\n')
+    assert read(file)[1] == [f"{file} sets colour, which is not a setting; `nacre config list` has them all."]
+    file.write_text('colour = "red"\nshape = "round"\nembedder = "x"\neditor = "x"\n')
+    assert read(file)[1] == [
+        f"{file} sets editor and embedder, which a project may not set by itself; `nacre trust` there allows them, if "
+        f"you trust it. {file} sets colour and shape, which are not settings; `nacre config list` has them all."
+    ]
+
+
+def test_a_space_of_the_users_own_choice_stays_where_a_project_names_one_that_it_may_not(
+    file: Path, tmp_path: Path
+) -> None:
+    file.write_text('space = "shop"\n')
+    (tmp_path / "own.toml").write_text('space = "me"\n')
+    found = settings(environment={}, folder=file.parent, user_file=tmp_path / "own.toml", notify=lambda _: None)
+    assert found.space == "me"
 
 
 def test_tables_of_spaces_are_not_read_from_a_project_that_nobody_trusts(file: Path) -> None:
@@ -65,7 +86,7 @@ def test_a_project_may_turn_the_hooks_off_and_choose_its_own_space_or_the_person
 def test_a_project_may_not_choose_the_space_of_another(file: Path, space: str) -> None:
     file.write_text(f'space = "{space}"\n')
     found, notices = read(file)
-    assert found.space == "default" and len(notices) == 1
+    assert found.space == project_of(file.parent).space() and len(notices) == 1, "it gets its own"
 
 
 def test_consent_holds_for_one_path_and_one_content(file: Path, tmp_path: Path) -> None:

@@ -241,6 +241,7 @@ class StorageError(NacreError, OSError):
 
 class NotAStore(StorageError):
     def __init__(self, path: Path | str, reason: str) -> None:
+        self.reason = reason
         super().__init__(
             f"{path} is not a readable Nacre store ({reason}). Restore a backup, or choose another file with --store."
         )
@@ -248,6 +249,7 @@ class NotAStore(StorageError):
 
 class StoreDamaged(NotAStore):
     def __init__(self, path: Path | str, reason: str) -> None:
+        self.reason = reason
         StorageError.__init__(
             self,
             f"{path} is damaged ({reason}). Run `nacre doctor --fix`, which keeps everything that can be read, "

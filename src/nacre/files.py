@@ -48,11 +48,14 @@ def private_opener(path: str | os.PathLike[str], flags: int) -> int:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Opens a file that somebody else may have made. Raises `OSError` for a pipe, a device or a socket: reading one
-    may never return."""
+    """Opens a file that somebody else may have made. Raises `OSError` for a folder, a pipe, a device or a socket: the
+    reading may never end."""
     opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | BINARY)
     try:
-        if not stat.S_ISREG(os.fstat(opened).st_mode):
+        mode = os.fstat(opened).st_mode
+        if stat.S_ISDIR(mode):
+            raise OSError(errno.EISDIR, "it is a folder; name a file")
+        if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, f"it is {NOT_A_FILE}")
         return os.fdopen(opened, "rb")
     except OSError:

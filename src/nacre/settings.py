@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -204,6 +204,9 @@ def settings(
     result = Settings()
     for source in from_files(folder or Path.cwd(), user_file):
         result = merged(result, source.values)
+        if "space" in source.ignored and result.space == DEFAULT:
+            # A project that names another space wants one of its own: it gets that, as the hooks use it.
+            result = replace(result, space=project_of(source.file.parent).space())
         if source.notice:
             notify(source.notice)
     result = replace(result, **from_environment(environment))  # type: ignore[arg-type]
@@ -260,18 +263,30 @@ def harmless_value(key: str, values: Mapping[str, object], file: Path) -> object
 
 
 def notice_of(read: ProjectFile, ignored: Mapping[str, object]) -> str:
-    names = ", ".join(sorted(ignored))
-    own = f" (its own space is {project_of(read.file.parent).space()!r})" if "space" in ignored else ""
+    known = sorted(key for key in ignored if key in Settings.__dataclass_fields__)
+    unknown = sorted(set(ignored).difference(known))
+    own = f" (its own space {project_of(read.file.parent).space()!r} needs no consent)" if "space" in known else ""
     before = consent_to(read.file)
-    if before is not None:
-        return (
-            f"{read.file} has changed since you trusted it on {date_of(before.at)}, so {names} is ignored{own}; "
-            "run `nacre trust` there to review it again."
+    names, it = listed(known), "it" if len(known) == 1 else "them"
+    sentences = []
+    if known and before is not None:
+        sentences.append(
+            f"{read.file} has changed since you trusted it on {date_of(before.at)}, so {names} "
+            f"{'is' if len(known) == 1 else 'are'} ignored{own}; run `nacre trust` there to review it again."
         )
-    return (
-        f"{read.file} sets {names}, which a project may not set by itself{own}; `nacre trust` there allows it, if you "
-        "trust it."
-    )
+    elif known:
+        sentences.append(
+            f"{read.file} sets {names}, which a project may not set by itself{own}; `nacre trust` there allows {it}, "
+            "if you trust it."
+        )
+    if unknown:
+        what = "which is not a setting" if len(unknown) == 1 else "which are not settings"
+        sentences.append(f"{read.file} sets {listed(unknown)}, {what}; `nacre config list` has them all.")
+    return " ".join(sentences)
+
+
+def listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def date_of(at: float) -> str:
@@ -318,6 +333,8 @@ def explained(
     for source in from_files(folder or Path.cwd()):
         origins |= {key: str(source.file) for key, value in source.values.items() if value != "" or key not in KEYS}
         spaced |= dict.fromkeys(source.values.get("spaces", {}), str(source.file))  # type: ignore[call-overload]
+        if "space" in source.ignored:
+            origins.setdefault("space", "the project's own space")
         ignored += [Setting(key, value, str(source.file), ignored=True) for key, value in flat(source.ignored)]
     origins |= {name: ENVIRONMENT + name.upper() for name in from_environment(os.environ)}
     origins |= {name: f"--{name}" for name, value in (flags or {}).items() if value is not None}

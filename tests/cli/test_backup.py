@@ -31,8 +31,11 @@ def test_a_copy_is_made_listed_checked_and_put_back(nacre: CommandLine) -> None:
     assert texts(nacre) == ["the rope is short", "the well is deep"]
 
 
-def test_a_copy_goes_where_it_is_told_and_replaces_nothing(nacre: CommandLine, tmp_path: Path) -> None:
+def test_a_copy_goes_where_it_should_makes_no_folder_and_replaces_nothing(nacre: CommandLine, tmp_path: Path) -> None:
     nacre.ok("remember", "x")
+    missing = nacre("backup", "create", str(tmp_path / "deep" / "own.db"))
+    assert missing.exit_code == 4 and "make it first" in missing.stderr and not (tmp_path / "deep").exists()
+    (tmp_path / "deep").mkdir()
     assert nacre.ok("backup", "create", str(tmp_path / "deep" / "own.db")) == str(tmp_path / "deep" / "own.db")
     again = nacre("backup", "create", str(tmp_path / "deep" / "own.db"))
     assert again.exit_code == 2 and "never replaces" in again.stderr
@@ -67,6 +70,7 @@ def test_a_damaged_copy_is_one_sentence_and_code_4(nacre: CommandLine, tmp_path:
     for words in (["verify"], ["restore", "--yes"]):
         refused = nacre("backup", *words, str(tmp_path / "copy.db"))
         assert refused.exit_code == 4 and refused.stderr.count("\n") == 1
+        assert "`nacre backup list` has them" in refused.stderr and "doctor" not in refused.stderr
     assert texts(nacre) == ["first"]
 
 

@@ -14,6 +14,7 @@ from nacre.engine.remember import POLICIES
 from nacre.lessons.recall import EXPANSIONS
 from nacre.lifecycle.decay import MODELS
 from nacre.lifecycle.retention import OUTCOMES
+from nacre.memory_store import MemoryStore
 from nacre.remember.guard import MODES, PERSONAL, SUSPICIOUS
 from nacre.remember.suggest import EMOTIONS, IMPORTANCES
 from nacre.settings import Settings
@@ -49,10 +50,17 @@ def test_a_setting_is_written_used_and_taken_out(nacre: CommandLine, own: Path) 
     nacre.ok("config", "set", "space", "work")
     assert nacre.ok("config", "get", "space") == "work"
     assert nacre.json("stats")["space"] == "work"
-    nacre.ok("config", "unset", "space")
+    assert "It is default now, the default." in nacre("config", "unset", "space").stderr
     assert nacre.ok("config", "get", "space") == "default"
     assert nacre("config", "unset", "space").exit_code == 1
     assert own.read_text("utf-8") == ""
+
+
+def test_a_type_that_the_store_has_learned_can_be_the_default(nacre: CommandLine) -> None:
+    with MemoryStore(nacre.store, embedder="hashing") as store:
+        store.register_type("recipe")
+    nacre.ok("config", "set", "default_type", "recipe")
+    assert nacre.json("show", nacre.ok("remember", "bread"))["type"] == "recipe"
 
 
 @pytest.mark.parametrize(
@@ -64,6 +72,9 @@ def test_a_setting_is_written_used_and_taken_out(nacre: CommandLine, own: Path) 
         ("maintenance_decay_every", "often", "no length of time"),
         ("embedder", "minlm", "did you mean 'minilm'"),
         ("default_importance", "7", "from 0 to 1"),
+        ("default_type", "semantc", "did you mean 'semantic'"),
+        ("space", "", "space is empty"),
+        ("spaces.work.default_type", "foo", "memory type"),
         ("spaces.work.store", "x", "complete store"),
         ("spaces.work.xyzzy", "x", "nacre config list"),
     ],

@@ -46,11 +46,12 @@ def test_encrypting_says_what_to_put_into_the_settings_and_what_stays_unencrypte
     filled: CommandLine, key_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert plain(filled)
+    copy = filled.ok("backup", "create")
     monkeypatch.chdir(tmp_path)
     result = filled("encrypt", "--key", "file:nacre.key", "--yes")
     assert result.exit_code == 0 and not plain(filled)
-    assert f"key = 'file:{key_file}'" in result.stderr and "NACRE_KEY" in result.stderr
-    assert "Backups made before stay as they were: not encrypted" in result.stderr
+    assert f"`nacre config set key file:{key_file}`" in result.stderr and "NACRE_KEY" in result.stderr
+    assert f"These copies are still plain text; delete them once you have a new one:\n  {copy}\n" in result.stderr
     assert PASSPHRASE not in result.output
 
 
@@ -123,7 +124,7 @@ def test_rekeying_locks_the_old_key_out(
 
 def test_decrypting_makes_the_store_plain_again(encrypted: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     result = encrypted("decrypt", "-y")
-    assert result.exit_code == 0 and "take `key` out of the settings" in result.stderr
+    assert result.exit_code == 0 and "run `nacre config unset key`" in result.stderr
     monkeypatch.delenv("NACRE_KEY")
     assert MESSAGE in encrypted.ok("list") and plain(encrypted)
 

@@ -41,6 +41,15 @@ def test_what_is_pruned_is_one_act_and_comes_back(nacre: CommandLine) -> None:
     assert len(nacre.json("list")) == 3
 
 
+def test_the_trash_is_listed_without_a_subcommand(nacre: CommandLine) -> None:
+    nacre.ok("remember", "old note", "--id", "old")
+    nacre.ok("forget", "old", "--yes")
+    assert nacre.ok("trash") == nacre.ok("trash", "list") and [each["id"] for each in nacre.json("trash")] == ["old"]
+    header, row = nacre.ok("trash", "-f", "markdown", "-n", "1").splitlines()[::2]
+    assert "| deleted |" in header and "| in 29 d |" in row
+    assert nacre("trash", "old").exit_code == 2
+
+
 def test_pruning_asks_and_no_answer_is_no(nacre: CommandLine) -> None:
     remember_faded(nacre)
     for answer, code in (("n\n", 2), ("", 2), ("y\n", 0)):

@@ -70,7 +70,9 @@ def test_only_what_removes_episodes_asks(nacre: CommandLine) -> None:
     assert nacre.json("list", "-t", "semantic") == []
     nacre.ok("reflect", "--consolidate", "soft", "--apply")
     assert len(nacre.json("list", "-t", "semantic")) == 1
-    assert "No 3 episodes are so much alike" in nacre("reflect").stderr, "what was condensed is left out"
+    assert "No 3 episodes are so similar; a lower --threshold" in nacre("reflect").stderr, (
+        "what was condensed is left out"
+    )
 
 
 def test_another_model_is_reported_before_anybody_is_asked(nacre: CommandLine) -> None:

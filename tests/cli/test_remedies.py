@@ -39,6 +39,12 @@ def test_a_new_space_with_a_similar_name_is_questioned(nacre: CommandLine) -> No
     )
 
 
+def test_a_hint_quotes_a_space_whose_name_has_blanks(nacre: CommandLine) -> None:
+    nacre.ok("--space", "my notes", "remember", "The kettle is on.")
+    assert "`nacre --space 'my note' undo`" in nacre("--space", "my note", "remember", "The tea is ready.").stderr
+    assert "`nacre --space 'old notes' undo`" in nacre("space", "rename", "my notes", "old notes").stderr
+
+
 def test_a_new_space_with_a_name_of_its_own_is_only_announced(nacre: CommandLine) -> None:
     nacre.ok("remember", "The kettle is on.")
     assert "Created the space 'garden'.\n" in nacre("--space", "garden", "remember", "Plant the pear.").stderr

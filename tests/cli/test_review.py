@@ -252,9 +252,10 @@ def test_at_a_terminal_one_key_decides_and_is_carried_out_at_once(noted: Command
 
 
 def test_at_a_terminal_help_unknown_keys_and_a_second_thought_decide_nothing(noted: CommandLine) -> None:
-    answers = ((KEYS, "x\x1b[B?"), ("both stand    Both", ""), (KEYS, "t"), ("neither", "c"), (KEYS, "s"))
+    answers = ((KEYS, "x\x1b[B?"), ("both stand    Keep both", ""), (KEYS, "t"), ("neither", "c"), (KEYS, "s"))
     seen, code = conversation("review", answers=answers)
     assert code == 0 and "still waits" in seen and "Settled 0 of 1" in seen
+    assert "None of these keys; ? explains them." in seen and "trash one     Move one of them" in seen
     assert len(noted.json("review")) == 1
 
 

@@ -175,3 +175,9 @@ def test_secrets_stay_behind_unless_asked_for(
     assert secret not in gzip.decompress(file.read_bytes()).decode()
     nacre.ok("export", str(file), "--no-redact")
     assert secret in gzip.decompress(file.read_bytes()).decode()
+
+
+def test_a_folder_in_the_place_of_a_file_is_called_a_folder(filled: CommandLine, tmp_path: Path) -> None:
+    for words in (["import", str(tmp_path), "--yes"], ["info", str(tmp_path)]):
+        result = filled(*words)
+        assert result.exit_code == 4 and "it is a folder; name a file" in result.stderr, result.stderr

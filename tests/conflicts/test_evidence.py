@@ -27,7 +27,7 @@ def test_a_verdict_is_noted_long_before_it_is_sure() -> None:
 
 
 def test_more_evidence_for_a_conflict_scores_higher() -> None:
-    assert score({"news": 1.0, "change told": 1.0}) > score({"news": 1.0}) > score({"news": 1.0, "values agree": 1.0})
+    assert score({"news": 1.0, "change stated": 1.0}) > score({"news": 1.0}) > score({"news": 1.0, "values agree": 1.0})
 
 
 def test_what_no_rule_saw_is_noted_and_never_sure() -> None:

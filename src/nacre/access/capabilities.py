@@ -91,7 +91,7 @@ class Access:
 
     @property
     def sees_store(self) -> bool:
-        """All memories, of all spaces: what is told of the store as a whole hides nothing from it."""
+        """All memories, of all spaces: figures of the complete store show nothing that it may not see."""
         return self.sees_all and not self.capabilities.allowed_spaces
 
     def sees_terms(self, kind: str) -> bool:

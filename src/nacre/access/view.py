@@ -56,7 +56,7 @@ class SeenJournal:
         if self._access.sees_all:
             return self._below.journal(space, data, newest_first=newest_first, limit=limit)
         if data.batch is not None and not self._is_complete(data) and not self._is_undone_now(data.batch):
-            return []  # part of an operation cannot be told, or taken back, without the rest
+            return []  # part of an operation is neither shown nor taken back without the rest
         matches: list[JournalEntry] = []
         while limit is None or len(matches) < limit:
             page = self._below.journal(space, data, newest_first=newest_first, limit=PAGE)

@@ -76,6 +76,7 @@ class CliContext:
     def open_or_make(self, *, model: bool = False) -> Iterator[MemoryStore]:
         """For commands that write: makes the store and the space where they are missing, and says so on stderr."""
         from difflib import get_close_matches
+        from shlex import quote
 
         from nacre.cli.ui.output import say
         from nacre.factory import store_file
@@ -94,7 +95,7 @@ class CliContext:
             if new_space and has_space(store):
                 near = get_close_matches(store.space, others, n=1, cutoff=SIMILAR_NAME)
                 meant = f" Did you mean {near[0]!r}?" if near else ""
-                remedy = f" `nacre --space {store.space} undo` takes this back." if near else ""
+                remedy = f" `nacre --space {quote(store.space)} undo` takes this back." if near else ""
                 say(f"Created the space {store.space!r}.{meant}{remedy}")
 
     def _open_empty(self, known: Settings) -> MemoryStore:

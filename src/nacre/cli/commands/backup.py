@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +15,7 @@ from nacre.cli.options import command, dry_run_option, form_option, yes_option
 from nacre.cli.ui.output import Column, Form, print_items, print_record, put, say
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.times import age
-from nacre.errors import WrongKey
+from nacre.errors import NotAStore, WrongKey
 from nacre.factory import is_encrypted, key_named, make_access, make_key_file, open_backend, rekey_store, store_file
 from nacre.model.instants import iso
 from nacre.settings import KEY_FILE, Settings
@@ -44,6 +45,9 @@ def create(cli: CliContext, path: str | None) -> None:
     """
     from nacre.lifecycle.jobs import backups_of
 
+    folder = Path(path).expanduser().absolute().parent if path else None
+    if folder is not None and not folder.is_dir():
+        raise StoreProblem(f"there is no folder {folder}; make it first, or name another place.")
     with cli.open() as store:
         made = store.backup(path) if path else backups_of(cli.settings()).make(store, cli.now())
     put(str(made))
@@ -126,6 +130,11 @@ def verified(settings: Settings, file: str, key: str | None) -> Copy:
             f"{file} is encrypted, and {state}. Name the key of the copy with --key (file:PATH, env:VARIABLE or "
             "keyring:NAME)."
         ) from error
+    except NotAStore as error:
+        raise StoreProblem(
+            f"{file} is no whole copy of a store ({error.reason}). Use another one (`nacre backup list` has them), or "
+            "make a new one with `nacre backup create`."
+        ) from error
 
 
 def copy_text(copy: Copy, now: float) -> str:
@@ -191,8 +200,8 @@ def give_key(settings: Settings, before: str, setting: str, new_file: str | None
     if with_absolute_path(settings.key) == setting:
         say("The setting `key` names the key already.")
     else:
-        say(f"Now put  key = '{setting}'  into the settings, or set {SETTING}; and keep a copy of the key elsewhere.")
-    report_old_backups(plain=not before)
+        say(f"Now run `nacre config set key {quote(setting)}`, or set {SETTING}; and keep a copy of the key elsewhere.")
+    report_old_backups(settings, plain=not before)
 
 
 def check_no_mirror(settings: Settings) -> None:
@@ -206,8 +215,14 @@ def check_no_mirror(settings: Settings) -> None:
         )
 
 
-def report_old_backups(*, plain: bool) -> None:
+def report_old_backups(settings: Settings, *, plain: bool) -> None:
     """Of what the change does not reach: `plain` where it was not encrypted before."""
+    from nacre.lifecycle.backups import copies
+
+    left = [str(stored.file) for stored in copies(settings) if not is_encrypted(stored.file)] if plain else []
+    if left:
+        say("These copies are still plain text; delete them once you have a new one:", *(f"  {file}" for file in left))
+        return
     say(f"Backups made before stay as they were: {'not encrypted' if plain else 'they open with the old key'}.")
 
 
@@ -243,8 +258,8 @@ def decrypt_command(cli: CliContext, yes: bool) -> None:
     check_opens(settings)
     confirm(f"Decrypt {file}? Whoever can read the file can then read every memory.", yes=yes)
     rekey_store(settings.store, settings.key, "")
-    say(f"Decrypted {file}. Now take `key` out of the settings.")
-    report_old_backups(plain=False)
+    say(f"Decrypted {file}. Now run `nacre config unset key`.")
+    report_old_backups(settings, plain=False)
 
 
 @command("rekey")

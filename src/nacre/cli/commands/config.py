@@ -18,6 +18,7 @@ from nacre.clients.settings_file import is_plain_key
 from nacre.errors import ConfigError, UnknownName
 from nacre.files import atomic_write, private_folder
 from nacre.settings import (
+    DEFAULT,
     HARMLESS,
     KEY_PLACES,
     PROJECT_FILE,
@@ -62,6 +63,10 @@ def check_value(key: str, value: str) -> None:
             "the setting `key` says where the key is: env:VARIABLE, file:PATH or keyring:NAME. Nothing was written; "
             "the key itself never belongs into a settings file."
         )
+    if key == "space":
+        from nacre.remember.validate import required_label
+
+        required_label("space", value)
     read = converted(key, value, "The command line")
     if value not in CHOICES.get(key, (value,)):
         raise UnknownName(f"value of {key}", value, CHOICES[key])
@@ -161,7 +166,12 @@ def set_command(cli: CliContext, key: str, value: str, project: bool) -> None:
 
 
 def check_together(cli: CliContext, name: str, value: str) -> None:
-    """A key and a journal mirror exclude each other; the store would refuse to open with both."""
+    """A type is one that the store has. A key and a journal mirror exclude each other; the store would refuse to open
+    with both."""
+    if name == "default_type":
+        with cli.open_if_made() as store:
+            if value not in store.types():
+                raise UnknownName("memory type", value, store.types())
     if name in ("key", "journal_mirror") and value:
         from dataclasses import replace
 
@@ -182,7 +192,10 @@ def unset_command(cli: CliContext, key: str, project: bool) -> None:
     if not unset(file, key):
         raise NotFound(f"{file} does not set {key}.")
     now = effective_settings(cli).get(key)
-    value = f" It is {masked_value(key, now.value) or 'empty'} now, from {now.source}." if now else ""
+    value = ""
+    if now is not None:
+        source = "the default" if now.source == DEFAULT else f"from {now.source}"
+        value = f" It is {masked_value(key, now.value) or 'empty'} now, {source}."
     say(f"{file} no longer sets {key}.{value}")
 
 
@@ -288,7 +301,7 @@ def trust_command(folder: Path | None, listing: bool, remove: bool, yes: bool, f
 
     \b
       nacre trust                  the nearest .nacre.toml of this folder or above
-      nacre trust ~/work/shop      that of another folder
+      nacre trust ~/projects/shop  that of another folder
       nacre trust --list
       nacre trust --remove
     """

@@ -104,7 +104,7 @@ def edit_text(text: str, configured: str, *, extension: str = ".md") -> str | No
 @click.argument("others", nargs=-1, required=True, metavar="OTHER...")
 @click.option("--text", metavar="TEXT|-", help="What it says from now on; - reads it from stdin.")
 @dry_run_option
-@yes_option
+@click.option("-y", "--yes", is_flag=True, help="Do not ask when several are merged.")
 @why_option
 def merge_command(
     cli: CliContext, keep: str, others: tuple[str, ...], text: str | None, dry_run: bool, yes: bool, why: str
@@ -242,7 +242,15 @@ def bump_command(cli: CliContext, ids: tuple[str, ...], change: tuple[float | No
         say(f"The importance of {short(changed[0].id)} is {changed[0].importance:g} now.")
 
 
-@click.group("trash")
+class ListByDefault(click.Group):
+    """Without a subcommand: `list`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        bare = not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names)
+        return super().parse_args(ctx, ["list", *args] if bare else args)
+
+
+@click.group("trash", cls=ListByDefault)
 def trash_command() -> None:
     """List the trash, restore from it, or empty it for good."""
 
@@ -260,13 +268,13 @@ def list_command(cli: CliContext, **rows: Unpack[RowOptions]) -> None:
         return memory.updated_at + days * DAY
 
     def time_left(memory: Memory) -> str:
-        return "now" if kept_until(memory) <= now else age(kept_until(memory), now)
+        return "next time" if kept_until(memory) <= now else age(kept_until(memory), now)
 
     columns: list[Column[Memory]] = [
         Column("id", lambda memory: memory.id, lambda memory: short(memory.id), style="cyan"),
         Column("type", lambda memory: memory.type, style="magenta"),
         Column("trashed", lambda memory: iso(memory.updated_at), lambda memory: age(memory.updated_at, now)),
-        Column("kept until", lambda memory: iso(kept_until(memory)), time_left),
+        Column("deleted", lambda memory: iso(kept_until(memory)), time_left),
         Column("text", lambda memory: memory.text, headline, wide=True),
     ]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -170,7 +171,7 @@ def consolidate(cli: CliContext, agent: str, batch_size: int) -> None:
         say(f"{agent} has fewer than {batch_size:,} episodes to consolidate; --batch-size takes fewer.")
         return
     put(made)
-    say(f"Made one memory of {batch_size:,} episodes; `nacre undo --any --space {agent}` reverts it.")
+    say(f"Made one memory of {batch_size:,} episodes; `nacre undo --any --space {quote(agent)}` reverts it.")
 
 
 def identity() -> Column[Any]:

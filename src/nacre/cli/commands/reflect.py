@@ -110,7 +110,7 @@ def reflect_command(
         if waiting:
             say(f"{count_of(waiting)} without a vector left out; `nacre model install` gets the model.")
         if not plan:
-            say(f"No {size} episodes are so much alike.")
+            say(f"No {size} episodes are so similar; a lower --threshold may find some.")
         else:
             apply_reflections(engine, plan, consolidate or settings.reflect_consolidate, asked)
 

@@ -175,42 +175,65 @@ MARGIN = " " * 9
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`decision` is empty where another key decides, or none is taken."""
+    """`decision` is empty where another key decides, or none is taken. `meaning` says what the key will do, `outcome`
+    what was done."""
 
     key: str
     label: str
     decision: str
+    meaning: str
     outcome: str = ""
     asks: str = ""
 
 
-VALIDATE = Choice("v", "validate", "validate", "It still holds.")
-SKIP = Choice("s", "skip", "skip", "Skipped; it still waits.")
-QUIT = Choice("q", "quit", "", "What is settled stays settled.")
-TRASH = Choice("t", "trash", "trash", "Moved to the trash.")
+VALIDATE = Choice("v", "validate", "validate", "Confirm that it still holds.", "It still holds.")
+SKIP = Choice("s", "skip", "skip", "Decide later.", "Skipped; it still waits.")
+QUIT = Choice("q", "quit", "", "Stop here; what is settled stays settled.")
+TRASH = Choice("t", "trash", "trash", "Move it to the trash.", "Moved to the trash.")
 CHOICES: dict[str, tuple[Choice, ...]] = {
     "conflict": (
-        Choice("b", "both stand", "keep_both", "Both stand, and are not compared again."),
-        Choice("n", "newer holds", "newer", "The newer one took the place of the older."),
-        Choice("o", "older holds", "older", "The older one took the place of the newer."),
-        Choice("m", "merge", "merge", "Merged into the newer one.", "What they say together (empty: the newer text): "),
-        Choice("t", "trash one", ""),
+        Choice("b", "both stand", "keep_both", "Keep both, and do not compare them again.", "Both stand."),
+        Choice("n", "newer holds", "newer", "Replace the older one.", "The newer one took the place of the older."),
+        Choice("o", "older holds", "older", "Replace the newer one.", "The older one took the place of the newer."),
+        Choice(
+            "m",
+            "merge",
+            "merge",
+            "Merge both into the newer one; you may type what they say together.",
+            "Merged into the newer one.",
+            "What they say together (empty: the newer text): ",
+        ),
+        Choice("t", "trash one", "", "Move one of them to the trash; you are asked which."),
     ),
     "unvalidated": (VALIDATE, TRASH),
     "stale": (VALIDATE, TRASH),
     "word": (
-        Choice("k", "keep", "keep", "The store keeps this relation."),
-        Choice("m", "merge", "merge", "Its links have the other relation now.", "Which relation does it mean? "),
+        Choice("k", "keep", "keep", "Keep this relation.", "The store keeps this relation."),
+        Choice(
+            "m",
+            "merge",
+            "merge",
+            "Give its links another relation; you are asked which.",
+            "Its links have the other relation now.",
+            "Which relation does it mean? ",
+        ),
     ),
     "entity": (
-        Choice("m", "one", "merge", "Both names mean one now.", "Which name does it go by (empty: the fuller one)? "),
-        Choice("d", "two", "distinct", "They are two, and nobody is asked again."),
+        Choice(
+            "m",
+            "one",
+            "merge",
+            "Both names mean the same; you may say which one stays.",
+            "Both names mean one now.",
+            "Which name does it go by (empty: the fuller one)? ",
+        ),
+        Choice("d", "two", "distinct", "They are two; do not ask again.", "They are two, and nobody is asked again."),
     ),
 }
 TRASH_ONE = (
-    Choice("n", "the newer", "trash_newer", "The newer one is in the trash."),
-    Choice("o", "the older", "trash_older", "The older one is in the trash."),
-    Choice("c", "neither", ""),
+    Choice("n", "the newer", "trash_newer", "Move the newer one to the trash.", "The newer one is in the trash."),
+    Choice("o", "the older", "trash_older", "Move the older one to the trash.", "The older one is in the trash."),
+    Choice("c", "neither", "", "Go back to the other choices."),
 )
 
 
@@ -291,9 +314,9 @@ def ask_choice(choices: Sequence[Choice]) -> Choice:
     with key_reader() as press:
         write(line)
         while (typed := press_key(press)) not in keys and typed != END:
-            if typed == "?":
-                help = (f"  {each.key}  {each.label:<12}  {each.outcome}\n" for each in choices)
-                write(f"?\n{''.join(help)}{line}")
+            help = (f"  {each.key}  {each.label:<12}  {each.meaning}\n" for each in choices)
+            shown = "".join(help) if typed == "?" else "None of these keys; ? explains them.\n"
+            write(f"{typed if typed.isprintable() else ''}\n{shown}{line}")
     write(f"{typed}\n" if typed in keys else "\n")
     return keys.get(typed, QUIT)
 

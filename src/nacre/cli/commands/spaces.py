@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -56,7 +57,11 @@ def create(cli: CliContext, name: str, description: str, why: str) -> None:
     """Note a space and what it is for. A space that nobody noted begins with its first memory."""
     with cli.open_or_make() as store:
         made = store.create_space(name, description, why=why)
-    say(f"The space {name} is noted; --space {name} works in it." if made else f"The space {name} is noted already.")
+    say(
+        f"The space {name} is noted; --space {quote(name)} works in it."
+        if made
+        else f"The space {name} is noted already."
+    )
 
 
 @command("copy", space_command)
@@ -78,7 +83,7 @@ def copy(cli: CliContext, source: str, target: str, dry_run: bool, why: str) -> 
     else:
         say(f"Copied {count_of(len(copied))} from {source} to {target}{rest}.")
         if copied:
-            say(f"`nacre --space {target} undo` takes it back.")
+            say(f"`nacre --space {quote(target)} undo` takes it back.")
 
 
 @command("rename", space_command)
@@ -97,7 +102,7 @@ def rename(cli: CliContext, old: str, new: str, dry_run: bool, why: str) -> None
             say(f"{count_of(count_memories(store))} of {old} would be in {new}; nothing was changed.")
             return
         store.rename_space(new, why=why)
-    say(f"The space {old} is now called {new}; `nacre --space {new} undo` takes it back.")
+    say(f"The space {old} is now called {new}; `nacre --space {quote(new)} undo` takes it back.")
     if old in (usual.space, *usual.spaces):
         say(f"The settings still name {old}; `nacre config list --changed` shows where.")
 
@@ -116,13 +121,15 @@ def delete(cli: CliContext, name: str, purge: bool, dry_run: bool, yes: bool, wh
         if dry_run:
             say(f"{count_of(total)} of {name} would {action}; nothing was changed.")
             return
-        final = "Not even `nacre undo` brings them back." if purge else f"`nacre --space {name} undo` takes it back."
+        final = (
+            "Not even `nacre undo` brings them back." if purge else f"`nacre --space {quote(name)} undo` takes it back."
+        )
         confirm_by_name(f"{count_of(total)} of {name} will {action}. {final}", name, yes=yes)
         gone = store.delete_space(purge=purge, why=why)
     if purge:
         say(f"Deleted {count_of(gone)} of {name} for good.")
     else:
-        say(f"Moved {count_of(gone)} of {name} to the trash; `nacre --space {name} undo` takes it back.")
+        say(f"Moved {count_of(gone)} of {name} to the trash; `nacre --space {quote(name)} undo` takes it back.")
 
 
 NOT_TRASHED: Scope = {"include_superseded": True, "include_expired": True, "include_archived": True}

@@ -84,7 +84,9 @@ class EntryFilter(TypedDict):
 def entry_options(command: F) -> F:
     return combine(
         click.option("--id", "about", metavar="ID", help="What was done to this memory."),
-        click.option("--act", "operation", metavar="NAME", help="Operations of this name: remember, edit, forget, …"),
+        click.option(
+            "--operation", "--act", "operation", metavar="NAME", help="Of this name: remember, edit, forget, …"
+        ),
         click.option("--actor", metavar="NAME", help="What this actor did: cli, lib, mcp, …"),
         moment_option("--since", since, "Done since: 30m, 2h, 7d, 4w, or a date (UTC)."),
         moment_option("--until", until, "Done until: 7d, or a date, whose whole day counts."),

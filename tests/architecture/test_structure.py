@@ -57,7 +57,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.lessons.import_plan": "lessons/test_parse.py",
     "nacre.lifecycle.doctor": "cli/test_doctor.py",
     "nacre.mcp.profiles.maintenance": "mcp/profiles/test_full.py",
-    "nacre.mcp.records": "mcp/profiles/test_core.py",
     "nacre.mcp.resources": "mcp/test_server.py",
     "nacre.mcp.store_provider": "mcp/test_server.py",
     "nacre.mcp.tool": "mcp/test_server.py",

@@ -114,7 +114,7 @@ def test_the_ending_of_a_file_decides(tmp_path: Path) -> None:
 def test_a_png_without_matplotlib_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(InvalidInput, match=r'pip install "nacre\[plot\]"'):
+    with pytest.raises(InvalidInput, match=r'pip install "\.\[plot\]"'):
         write([fading()], tmp_path / "plot.png")
     assert not (tmp_path / "plot.png").exists()
 

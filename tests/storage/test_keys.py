@@ -127,7 +127,7 @@ def test_a_keyring_without_the_key_or_locked_says_so(ring: dict[tuple[str, str],
 
 def test_without_the_package_the_exact_command_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
-    with pytest.raises(ConfigError, match=r'install it with `pip install "nacre\[keyring\]"`\.'):
+    with pytest.raises(ConfigError, match=r'run `pip install "\.\[keyring\]"` in the checkout of Nacre\.'):
         named_key("keyring:home")
 
 

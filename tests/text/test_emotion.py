@@ -173,7 +173,7 @@ def test_an_unknown_lexicon_is_named_with_the_known_ones() -> None:
 def test_a_missing_extra_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     vader.cache_clear()
     monkeypatch.setitem(sys.modules, "vaderSentiment.vaderSentiment", None)
-    with pytest.raises(ConfigError, match=r'pip install "nacre\[emotion\]"'):
+    with pytest.raises(ConfigError, match=r'pip install "\.\[emotion\]"'):
         detect_emotion("happy", lexicon="vader")
 
 

@@ -51,6 +51,8 @@ def scan(comparison: Comparison, space: str, progress: Progress | None = None) -
             if is_statement(memory):
                 own = vectors.get(memory.id)
                 conflicts += comparison.conflicts(memory, None if own is None else own[0], partial(is_older, memory))
+    if progress is not None:
+        progress(total, total, "comparing memories")
     return sorted(conflicts, key=gravity)
 
 

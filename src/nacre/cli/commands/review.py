@@ -315,8 +315,8 @@ def ask_choice(choices: Sequence[Choice]) -> Choice:
         write(line)
         while (typed := press_key(press)) not in keys and typed != END:
             help = (f"  {each.key}  {each.label:<12}  {each.meaning}\n" for each in choices)
-            shown = "".join(help) if typed == "?" else "None of these keys; ? explains them.\n"
-            write(f"{typed if typed.isprintable() else ''}\n{shown}{line}")
+            answer = "".join(help) if typed == "?" else "None of these keys; ? explains them.\n"
+            write(f"{typed if typed.isprintable() else ''}\n{answer}{line}")
     write(f"{typed}\n" if typed in keys else "\n")
     return keys.get(typed, QUIT)
 

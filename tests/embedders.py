@@ -43,9 +43,16 @@ class WordBag:
 
 
 class Moody(WordBag):
-    """Answers only while `well`."""
+    """Answers only while `well`. Otherwise it is not ready either, so that no step in the background begins that might
+    end when it is well again."""
 
-    well = True
+    @property
+    def well(self) -> bool:
+        return self.ready
+
+    @well.setter
+    def well(self, well: bool) -> None:
+        self.ready = well
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not self.well:

@@ -14,7 +14,7 @@ from nacre.model.graph import Entity, EntityPair
 from nacre.text.names import INITIALS, SURNAME
 
 
-@pytest.fixture(params=["sqlite", "in_memory"])
+@pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
     path: Path | str = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
     with MemoryStore(path, embedder="hashing") as opened:

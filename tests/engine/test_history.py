@@ -216,7 +216,7 @@ class Leaping(Ticking):
     """A clock that somebody sets back."""
 
 
-@pytest.fixture(params=["sqlite", "in_memory"])
+@pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def leaping(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[MemoryStore, Leaping]]:
     clock = Leaping()
     place = tmp_path / "leaping.db" if request.param == "sqlite" else ":memory:"

@@ -27,7 +27,7 @@ class Stopped(WordBag):
         return super().embed(texts)
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(params=["file", pytest.param("memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> MemoryStore:
     path = tmp_path_factory.mktemp("s") / "s.db" if request.param == "file" else ":memory:"
     found = MemoryStore(path, embedder=WordBag())

@@ -21,7 +21,7 @@ def three(store: MemoryStore) -> MemoryStore:
     return store
 
 
-@pytest.fixture(params=["sqlite", "in_memory"])
+@pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def strict(request: pytest.FixtureRequest, tmp_path: Path) -> MemoryStore:
     place = tmp_path / "strict.db" if request.param == "sqlite" else ":memory:"
     opened = MemoryStore(place, embedder=Moody(), strict_links=True)

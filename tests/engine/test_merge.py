@@ -16,7 +16,7 @@ def embedder() -> WordBag:
     return WordBag()
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(params=["file", pytest.param("memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, embedder: WordBag, tmp_path: Path) -> MemoryStore:
     path = tmp_path / "s.db" if request.param == "file" else ":memory:"
     return MemoryStore(path, embedder=embedder, on_conflict="ignore")

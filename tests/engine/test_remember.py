@@ -42,7 +42,7 @@ def embedder() -> Likened:
     return likened
 
 
-@pytest.fixture(params=["sqlite", "in_memory"])
+@pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Ticking, embedder: Likened) -> Iterator[MemoryStore]:
     place = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
     with MemoryStore(place, embedder=embedder, clock=clock) as opened:

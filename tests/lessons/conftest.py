@@ -9,7 +9,7 @@ from nacre.lessons import LessonBook
 from tests.lessons.factories import open_book
 
 
-@pytest.fixture(params=[":memory:", "file"])
+@pytest.fixture(params=[pytest.param(":memory:", marks=pytest.mark.slow), "file"])
 def book(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LessonBook]:
     with open_book(request.param, tmp_path) as opened:
         yield opened

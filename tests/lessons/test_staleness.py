@@ -16,7 +16,7 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest.fixture(params=[":memory:", "file"])
+@pytest.fixture(params=[pytest.param(":memory:", marks=pytest.mark.slow), "file"])
 def book(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> Iterator[LessonBook]:
     with open_book(request.param, tmp_path, clock) as results:
         yield results

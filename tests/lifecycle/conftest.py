@@ -22,7 +22,7 @@ def embedder() -> Angles:
     return Angles()
 
 
-@pytest.fixture(params=["sqlite", "in_memory"])
+@pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Turned, embedder: Angles) -> Iterator[MemoryStore]:
     with opened(tmp_path / "s.db" if request.param == "sqlite" else ":memory:", clock, embedder) as found:
         yield found

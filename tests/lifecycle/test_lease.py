@@ -20,7 +20,7 @@ from nacre.model.memory import Json
 from tests.lifecycle.aged import Turned, opened
 
 
-@pytest.fixture(params=["sqlite", "in_memory"])
+@pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
     with opened(tmp_path / "s.db" if request.param == "sqlite" else ":memory:") as found:
         yield found

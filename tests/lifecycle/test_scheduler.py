@@ -25,7 +25,7 @@ def clock() -> Turned:
     return Turned()
 
 
-@pytest.fixture(params=["sqlite", "in_memory"])
+@pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Turned) -> Iterator[MemoryStore]:
     with opened(tmp_path / "s.db" if request.param == "sqlite" else ":memory:", clock) as found:
         yield found

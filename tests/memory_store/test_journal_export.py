@@ -26,7 +26,7 @@ def clock() -> Iterator[float]:
     return iter(float(at) for at in range(1_000_000, 2_000_000))
 
 
-@pytest.fixture(params=["sqlite", "in_memory"])
+@pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Iterator[float]) -> Iterator[MemoryStore]:
     place = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
     with MemoryStore(place, embedder=WordBag(), clock=lambda: next(clock), actor="tester") as opened:

@@ -38,7 +38,7 @@ def overtaken(store: MemoryStore, meanwhile: Callable[[MemoryStore], object]) ->
     return view
 
 
-@pytest.fixture(params=["sqlite", "in_memory"])
+@pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
     place = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
     with MemoryStore(place, embedder="hashing") as opened:

@@ -16,7 +16,7 @@ def watch() -> Watch:
     return Watch()
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.slow), "file"])
 def mind(request: pytest.FixtureRequest, tmp_path: Path, watch: Watch) -> Iterator[CognitiveMemory]:
     made = mind_at(":memory:" if request.param == "memory" else tmp_path / "mind.db", watch)
     yield made

@@ -33,7 +33,7 @@ def places(tmp_path: Path) -> dict[str, Path | str]:
     return {"memory": ":memory:", "file": tmp_path / "mind.db"}
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.slow), "file"])
 def mind(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[HierarchicalMemory]:
     made = opened(places(tmp_path)[request.param])
     yield made

@@ -20,7 +20,7 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.slow), "file"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return ":memory:" if request.param == "memory" else str(tmp_path / "garden.db")
 

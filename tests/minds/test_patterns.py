@@ -130,7 +130,7 @@ def test_a_threshold_of_nothing_is_refused() -> None:
         PatternDetector(threshold=0)
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=[pytest.param("memory", marks=pytest.mark.slow), "file"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return ":memory:" if request.param == "memory" else str(tmp_path / "garden.db")
 

@@ -12,7 +12,7 @@ from tests.embedders import Moody
 from tests.recall.factories import NOW
 
 
-@pytest.fixture(params=["sqlite", "in_memory"])
+@pytest.fixture(params=["sqlite", pytest.param("in_memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
     place = tmp_path / "s.db" if request.param == "sqlite" else ":memory:"
     with MemoryStore(place, embedder=Moody(256), clock=lambda: NOW) as opened:

@@ -22,12 +22,12 @@ from tests.transfer.archives import everything, full, opened
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"[:36]
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(params=["file", pytest.param("memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> MemoryStore:
     return opened(tmp_path / "one.db" if request.param == "file" else ":memory:")
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(params=["file", pytest.param("memory", marks=pytest.mark.slow)])
 def other(request: pytest.FixtureRequest, tmp_path: Path) -> MemoryStore:
     return opened(tmp_path / "two.db" if request.param == "file" else ":memory:")
 

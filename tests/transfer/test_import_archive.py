@@ -17,7 +17,7 @@ from nacre.transfer.import_archive import import_archive
 from tests.transfer.archives import everything, full, opened
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(params=["file", pytest.param("memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> MemoryStore:
     return opened(tmp_path / "here.db" if request.param == "file" else ":memory:")
 

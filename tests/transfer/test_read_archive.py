@@ -24,7 +24,7 @@ from nacre.transfer.read_archive import info
 from tests.transfer.archives import HEADER, closed, everything, full, line, memory, opened, written
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(params=["file", pytest.param("memory", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> MemoryStore:
     return opened(tmp_path / "here.db" if request.param == "file" else ":memory:")
 

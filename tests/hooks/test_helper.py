@@ -161,7 +161,7 @@ def test_a_fault_in_one_request_is_noted_and_the_next_is_answered(client: Client
     pid = begun(client)
     trusted(client.folder / ".nacre.toml", "secrets = 'nonesuch'\n")
     assert client.call("prompt", prompt=QUESTION) == ""
-    assert "nonesuch" in log()
+    assert eventually(lambda: "nonesuch" in log())
     (client.folder / ".nacre.toml").unlink()
     assert PORT in client.context("prompt", prompt=QUESTION)
     assert client.helpers() == [pid]

@@ -86,7 +86,7 @@ def test_several_undos_go_back_step_by_step(store: MemoryStore) -> None:
     for number, state in enumerate(reversed(states[:-1])):
         store.undo(why="" if number % 2 else "with a reason")
         assert content(store) == state
-    with pytest.raises(UndoRefused, match="no such operation"):
+    with pytest.raises(UndoRefused, match="left to undo"):
         store.undo()
 
 

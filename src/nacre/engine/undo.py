@@ -341,11 +341,11 @@ def last_batches(engine: Engine, space: str, count: int, *, any_actor: bool = Fa
             break
     if not batches and not any_actor:
         raise UndoRefused(
-            f"There is no such operation of {engine.actor!r} in the journal; name the one that you mean (`nacre "
+            f"Nothing of {engine.actor!r} is left to undo in this space; name the operation that you mean (`nacre "
             "journal` lists them), or undo the last one of anybody with `--any`."
         )
     if not batches:
-        raise UndoRefused(NOTHING_TO_UNDO)
+        raise UndoRefused("There is nothing to undo in this space.")
     if len(batches) < count:
         available = "1 operation" if len(batches) == 1 else f"{len(batches)} operations"
         raise UndoRefused(f"Only {available} can be undone; `nacre journal` lists them.")
@@ -381,7 +381,7 @@ def own_batches(
     tool = next((each for each in operations if each.batch in batches and each.batch not in ours), None)
     if tool is not None:
         raise UndoRefused(
-            f"The last operation was a {tool.name} that the tool {tool.actor!r} wrote, perhaps for somebody else. "
+            f"The last operation ({tool.name}) was written by the tool {tool.actor!r}, perhaps for somebody else. "
             f"Undo it by its name, {tool.batch[:8]}, or name the operation that you mean: `nacre journal` lists them."
         )
     return batches
@@ -406,7 +406,7 @@ def reversible(operations: Iterable[Operation], readable: Collection[str], count
     final = next((operation for operation in operations if operation.name in FINAL), None)
     if final is not None:
         raise UndoRefused(
-            f"The last operation was a {final.name} ({final.batch[:8]}), which cannot be undone; "
+            f"The last operation ({final.name} {final.batch[:8]}) cannot be undone; "
             "name the operation that you mean: `nacre journal` lists them."
         )
     return [operation.batch for operation in operations]
@@ -551,7 +551,10 @@ class Reversal:
             raise UndoRefused(f"{entry.memory_id} was {state}; what is {state} is gone for good.")
         if entry.after is None:
             if current is not None:
-                raise UndoRefused(f"{entry.memory_id} exists again since it was removed; purge it before undoing that.")
+                raise UndoRefused(
+                    f"{entry.memory_id} exists again: its removal was undone already, or its id is used anew. "
+                    "`nacre journal` shows which."
+                )
             return replace(Memory.from_dict(entry.before or {}), space=entry.space)  # it may have been renamed since
         if current is None or not is_result(current, entry):
             gone = ("is no longer there",) if current is None else ()

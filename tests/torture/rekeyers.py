@@ -48,16 +48,18 @@ def rekey_beside_writers(path: str, rounds: int) -> list[str]:
     changed once in a while, and whoever waits for it then opens the store; back to back, it would be chance."""
     changed = list[str]()
     written = 0
-    for before, after in pairwise(number % 2 + 1 for number in range(rounds + 1)):
-        while True:
-            try:
-                rekey(Path(path), KEYS[before], KEYS[after])
-                break
-            except StoreBusy:
-                continue
-        changed.append(f"{before} to {after}")
-        written = wait_for_a_write(path, KEYS[after], written)
-    ended(path).touch()
+    try:
+        for before, after in pairwise(number % 2 + 1 for number in range(rounds + 1)):
+            while True:
+                try:
+                    rekey(Path(path), KEYS[before], KEYS[after])
+                    break
+                except StoreBusy:
+                    continue
+            changed.append(f"{before} to {after}")
+            written = wait_for_a_write(path, KEYS[after], written)
+    finally:
+        ended(path).touch()  # also where it fails: the writers would go on for ever
     return changed
 
 

@@ -59,7 +59,9 @@ HEADER_BYTES = 24
 # Of the header, the bytes that stay legible: 32 a page for nonce and tag, then three constants of the format.
 LEGIBLE = bytes((32, 64, 32, 32))
 NEW = bytes(HEADER_BYTES)
-PROOFS = 3  # tries: another process may be writing the first page at that moment
+# Another process may be writing the first page at the moment when a key is tried on it, and be held up in the middle:
+# the pauses, in seconds, before it is tried again. A wrong key is refused after all of them.
+PROOF_PAUSES = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ def prove(connection: apsw.Connection, path: Path, key: Key, salt: bytes) -> Non
     whoever opens it first; with a wrong key nothing in it can be read, it would pass for empty, and a writer with the
     right key would write over it."""
     place = f"{Path(connection.filename).absolute().as_uri()}?mode=ro&immutable=1"
-    for _ in range(PROOFS):
+    for pause in PROOF_PAUSES:
         checker = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
         try:
             apply(checker, key, salt)
@@ -141,6 +143,7 @@ def prove(connection: apsw.Connection, path: Path, key: Key, salt: bytes) -> Non
             reason = error
         finally:
             checker.close()
+        time.sleep(pause)
     raise WrongKey(path, key_set=True) from reason
 
 

@@ -248,7 +248,7 @@ RELATIVES = (
     " twin neighbour neighbor friend colleague boss assistant roommate flatmate landlord teacher doctor".split()
 )
 
-# What they lead to is what is spoken of, wherever it stands.
+# What they lead to is the subject, wherever it stands.
 LEADING = frozenset(map(base, ("of", "when", "about", "if")))
 CHOOSING = "use prefer choose pick take wear drive read watch play eat drink call name hire marry sit sleep".split()
 
@@ -278,7 +278,7 @@ def other_topics(f: Frame) -> bool:
 
 
 def distinguished(f: Frame) -> bool:
-    """Whether the things spoken of bear different names, or different words, numbers or dates beside one noun."""
+    """Whether the subjects have different names, or different words, numbers or dates beside one noun."""
     a, b = f.a, f.b
     if bears_name(a, a.subject - b.keys) and bears_name(b, b.subject - a.keys):
         return True

@@ -52,7 +52,7 @@ NAME_TOPIC = 0.60
 NEGATION_TOPIC = 0.65
 OPPOSITE_TOPIC = 0.50
 SUBJECT_ONLY = 0.60  # where nothing but the subject is shared
-WEIGHED_TOPIC = 0.30  # where no rule has spoken
+WEIGHED_TOPIC = 0.30  # where no rule has decided
 SHARED_WORDS = 2
 WELL_COVERED = 0.6  # share of the poorer text's words
 EVIDENCE_OF_WORDS = 0.1  # of cosine, for each of the two
@@ -85,7 +85,7 @@ class Case:
 
 
 CONFLICTS = ("contradiction", "update")
-APART = Verdict("apart", "subjects")  # two things; ends the search, and is never told outside
+APART = Verdict("apart", "subjects")  # two things; ends the search, and is never returned to a caller
 
 
 def judge(

@@ -7,7 +7,7 @@ BENCH := .venv-bench
 # The tests start many processes, and all of them would compile the same files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test test-all test-busy lint types layers unit unit-all explore torture bench bench-recall bench-year bench-growth mutate docs clean help
+.PHONY: demo check test test-all test-busy lint types types-src layers unit unit-all explore torture bench bench-recall bench-year bench-growth mutate docs clean help
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -22,7 +22,7 @@ demo: $(STAMP)  ## A short real story on a throw-away store
 	@$(BIN)/nacre model install
 	@$(BIN)/python examples/demo.py
 
-test: lint types layers unit  ## Lint, types, layers, and every test that is not slow
+test: lint types-src layers unit  ## Lint, types, layers, and every test that is not slow
 
 test-all: lint types layers unit-all  ## All of `make test`, the slow tests, and the property tests at length
 
@@ -39,6 +39,9 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	@$(BIN)/mypy
+
+types-src: $(STAMP)
+	@$(BIN)/mypy src
 
 layers: $(STAMP)
 	@$(BIN)/lint-imports

@@ -52,6 +52,11 @@ def pytest_collection() -> None:
     gc.disable()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long tests come first: at the end, one of them would keep a single core busy for minutes."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None or "torture" not in item.path.parts)
+
+
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()

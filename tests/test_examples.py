@@ -130,6 +130,7 @@ def test_claude_remembers_through_the_real_sdk(store: MemoryStore, example: Call
     assert {tool["name"] for tool in model.asked[0]["tools"]} == {"remember", "recall", "forget"}
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H19.2")
 def test_openai_recalls_through_the_real_sdk(store: MemoryStore, example: Callable[[str], ModuleType]) -> None:
     store.remember("Ann drinks green tea.")
@@ -147,6 +148,7 @@ def test_ollama_needs_no_key(example: Callable[[str], ModuleType], monkeypatch: 
     assert str(example("ollama_agent").client().base_url) == "http://localhost:11434/v1/"
 
 
+@pytest.mark.slow
 def test_a_model_that_calls_for_ever_is_stopped(example: Callable[[str], ModuleType]) -> None:
     claude = Scripted(claude_says(claude_calls("juggle")))
     client = sdk("anthropic").Anthropic(api_key=KEY, http_client=claude.client())

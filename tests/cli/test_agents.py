@@ -166,6 +166,7 @@ def test_a_client_must_be_named_and_known(nacre: CommandLine) -> None:
     assert "did you mean 'codex'?" in nacre("install", "codx").stderr
 
 
+@pytest.mark.slow
 def test_verify_starts_the_real_server_from_what_was_written(nacre: CommandLine) -> None:
     result = nacre("install", "opencode", "--verify")
     assert result.exit_code == 0, result.output

@@ -111,6 +111,7 @@ def test_a_new_key_file_is_made_and_opens_the_store(
     assert MESSAGE in filled.ok("list")
 
 
+@pytest.mark.slow
 def test_rekeying_locks_the_old_key_out(
     encrypted: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

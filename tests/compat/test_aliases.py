@@ -106,6 +106,7 @@ def test_only_those_that_are_named_are_aliased() -> None:
     assert "No module named 'mnemosyne'" in ran(asked, code=1)
 
 
+@pytest.mark.slow
 def test_a_module_can_be_run_by_its_older_name(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import nacre.compat; nacre.compat.install()\n")
     done = subprocess.run(
@@ -115,6 +116,7 @@ def test_a_module_can_be_run_by_its_older_name(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.split()[:1]) == (0, ["ai-lessons,"]), done.stderr
 
 
+@pytest.mark.slow
 def test_pickles_and_sources_work_under_the_older_name() -> None:
     result = ran(
         "from nacre.compat import install; install()\n"

@@ -154,6 +154,7 @@ def test_an_earlier_successor_of_two_loses_both_in_one_operation(store: MemorySt
     assert held(store, "earlier").valid_from is None
 
 
+@pytest.mark.slow
 def test_a_long_chain_shows_its_head_and_tells_its_history_whole(store: MemoryStore) -> None:
     ids = [f"m{number}" for number in range(200)]
     store.remember_many([{"text": f"The port is {8000 + number}", "id": id} for number, id in enumerate(ids)])

@@ -91,6 +91,7 @@ def test_a_second_helper_ends_at_once(client: Client) -> None:
     assert client.helpers() == [pid] and client.places.address.exists()
 
 
+@pytest.mark.slow
 def test_the_helper_ends_when_nobody_asks_it(client: Client) -> None:
     words = [sys.executable, "-m", "nacre.hooks.helper", str(client.store), "0.5", "hashing"]
     assert subprocess.run(words, timeout=PATIENCE, check=True).returncode == 0

@@ -368,6 +368,7 @@ def test_words_that_stand_here_stay_and_an_alias_never_becomes_a_ring() -> None:
     assert book.store.vocabulary("tag")["c"] == {"description": "theirs"}
 
 
+@pytest.mark.slow
 def test_hundreds_of_lessons_go_and_come() -> None:
     book = new_book()
     book.import_(file_of(*({"id": f"{at}", "title": f"T{at}", "content": f"text {at}"} for at in range(300))))

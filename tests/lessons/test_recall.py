@@ -250,6 +250,7 @@ def test_a_list_is_newest_first_and_narrowed_like_a_recall() -> None:
     assert [lesson.title for lesson in book.list(1).data] == ["L2"]
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("L5.5")
 def test_a_narrow_filter_finds_the_one_lesson_among_many_that_are_nearer() -> None:
     book = book_with(*({"tags": ["common"]} for _ in range(120)))

@@ -119,6 +119,7 @@ def test_a_png_without_matplotlib_names_the_extra(tmp_path: Path, monkeypatch: p
     assert not (tmp_path / "plot.png").exists()
 
 
+@pytest.mark.slow
 def test_a_png_is_written_where_matplotlib_is(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     write([fading("costs $5 or $6, _maybe_")], tmp_path / "plot.png", floor=0.05)

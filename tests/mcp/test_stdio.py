@@ -90,6 +90,7 @@ def call(name: str, **arguments: object) -> dict[str, object]:
     return {"name": name, "arguments": arguments}
 
 
+@pytest.mark.slow
 def test_it_ends_when_stdin_ends_even_while_the_model_loads(tmp_path: Path) -> None:
     pipe = Pipe(tmp_path / "store.db", tmp_path, NACRE_EMBEDDER="minilm", NACRE_MODEL_DIR=str(tmp_path / "none"))
     assert pipe.ask("tools/list")["result"]["tools"]
@@ -167,6 +168,7 @@ def test_what_was_asked_before_the_end_is_still_stored(tmp_path: Path) -> None:
     assert kept(tmp_path) == sorted(texts)
 
 
+@pytest.mark.slow
 def test_what_was_asked_is_stored_also_where_nobody_reads_the_answer(tmp_path: Path) -> None:
     pipe = Pipe(tmp_path / "store.db", tmp_path)
     assert pipe.process.stdout is not None

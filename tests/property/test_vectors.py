@@ -75,6 +75,7 @@ def test_the_distance_by_signs_counts_the_numbers_on_different_sides_of_the_mean
     assert sorted(distances[search.lowest(distances, wanted)]) == sorted(expected)[:wanted]
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("L8.12")
 def test_with_signs_nearly_all_of_the_best_are_found_on_data_with_neighbours(tmp_path: Path) -> None:
     random = np.random.default_rng(7)
@@ -185,5 +186,5 @@ def small_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(search, "REMOVALS_LOGGED", 12)
 
 
-TestTwoReaders = TwoReaders.TestCase
+TestTwoReaders = pytest.mark.slow(TwoReaders.TestCase)
 TestTwoReaders.settings = settings(stateful_step_count=40)

@@ -31,6 +31,7 @@ def check_answers(path: str, results: list[object]) -> None:
         assert store.health(thorough=True).problems == ()
 
 
+@pytest.mark.slow
 def test_every_answer_beside_writers_is_one_that_the_store_could_give_then(tmp_path: Path) -> None:
     path = str(tmp_path / "memory.db")
     opened(path, "first").close()

@@ -199,6 +199,7 @@ def test_the_page_is_readable_in_light_and_dark() -> None:
     assert "prefers-color-scheme: dark" in html(graph())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no JavaScript here")
 def test_two_hundred_memories_are_laid_out_apart(tmp_path: Path) -> None:
     ties = [Edge(f"m{n // 3}", f"m{n}", "related") for n in range(1, 200)]

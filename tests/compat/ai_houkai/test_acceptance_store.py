@@ -91,6 +91,7 @@ def test_each_command_begins_where_it_was_published() -> None:
     assert {name: PROJECT["scripts"][name].removeprefix("nacre.compat.") for name in wanted} == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H1.7")
 def test_the_command_line_runs_as_a_module_under_its_older_name(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import nacre.compat; nacre.compat.install()\n")

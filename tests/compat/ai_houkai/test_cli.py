@@ -299,6 +299,7 @@ def test_without_typer_the_command_says_what_to_install(tmp_path: Path) -> None:
     assert ran.returncode == 1 and 'pip install ".[compat]"' in ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H1.8")
 def test_memory_and_server_import_no_typer_and_no_rich() -> None:
     wanted = "nacre.compat.ai_houkai.memory_system, nacre.compat.ai_houkai.mcp_server.server"

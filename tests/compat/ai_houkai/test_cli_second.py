@@ -242,6 +242,7 @@ def test_the_journal_is_narrowed_and_an_undo_asks_first(houkai: Houkai, opened: 
     assert texts(houkai.json("list")) == ["two"]
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H20.24")
 def test_a_warning_in_the_log_does_not_stand_between_a_script_and_the_id(houkai: Houkai, tmp_path: Path) -> None:
     (tmp_path / "journal.log").mkdir()

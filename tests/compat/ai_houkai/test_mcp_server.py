@@ -85,6 +85,7 @@ def test_a_client_is_offered_the_fifteen_tools(tmp_path: Path) -> None:
     assert len(names) == 15 and {"maintenance_tick", "journal_tail", "export", "import"} <= set(names)
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H17.1")
 def test_the_environment_names_the_store_and_importing_makes_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -96,6 +96,7 @@ def test_a_function_from_texts_to_rows_makes_the_vectors(opened: Opened) -> None
     assert store.recall("other")[0][1] == pytest.approx(1.0, abs=0.001)
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("H3.8")
 def test_forty_stores_that_are_closed_leave_no_files_open(opened: Opened) -> None:
     descriptors = Path("/proc/self/fd")

@@ -79,6 +79,7 @@ def test_filters_go_by_place_and_by_either_name(config: Config, lessons: dict[st
     assert [each.id for each in by_place] == [each.id for each in by_name] == [lessons["load"]]
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("L5.5")
 def test_no_match_is_lost_behind_nearer_lessons_of_other_tags(config: Config) -> None:
     for number in range(40):
@@ -145,6 +146,7 @@ def test_no_query_and_no_tag_is_too_strange(config: Config, query: str, tags: li
     assert core.delete_lesson(id, config)
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("L3.6", "L9.3")
 @given(depth=st.integers(1, 8))
 def test_a_walk_goes_as_far_as_the_depth(config: Config, depth: int) -> None:

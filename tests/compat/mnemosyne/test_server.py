@@ -62,6 +62,7 @@ def test_the_tools_take_the_published_arguments_and_defaults() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("M1.1")
 def test_the_store_knows_nothing_of_the_server() -> None:
     asked = "import sys, nacre.compat.mnemosyne.storage.chroma_store; print([m for m in sys.modules if '.mcp' in m])"

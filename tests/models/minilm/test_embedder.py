@@ -60,6 +60,7 @@ def test_a_text_is_read_up_to_its_token_limit(minilm: MiniLM) -> None:
     assert np.abs(just - short).max() > ROUNDING
 
 
+@pytest.mark.slow
 def test_many_threads_get_what_one_gets(minilm: MiniLM) -> None:
     expected = minilm.embed(TEXTS)
     with ThreadPoolExecutor(8) as pool:

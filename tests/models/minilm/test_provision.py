@@ -48,6 +48,7 @@ def test_the_folder_is_the_one_given_else_the_one_named_else_the_cache(
     assert models_directory(models) == models
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("weights_at_hand")
 def test_installing_makes_the_model_present_and_leaves_nothing_else(models: Path) -> None:
     assert not status(models).installed

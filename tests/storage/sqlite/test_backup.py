@@ -57,6 +57,7 @@ def told(file: Path, key: Key | None) -> tuple[object, ...]:
         store.close()
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_on_the_way_to_a_key_to_another_and_back(file: Path) -> None:
     before = told(file, None)
     for old, new in pairwise((None, FIRST, SECOND, FIRST, None)):

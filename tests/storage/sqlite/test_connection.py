@@ -28,6 +28,7 @@ def descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts descriptors where Linux shows them")
 def test_many_stores_opened_and_closed_leave_no_descriptor_behind(tmp_path: Path) -> None:
     for number in range(3):
@@ -52,6 +53,7 @@ def test_threads_that_end_take_their_connections_with_them(tmp_path: Path) -> No
         assert descriptors() <= before + 6
 
 
+@pytest.mark.slow
 def test_threads_remember_recall_and_forget_at_once_without_losing_anything(tmp_path: Path) -> None:
     faults: list[BaseException] = []
     with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as store:

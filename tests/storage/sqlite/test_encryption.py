@@ -85,6 +85,7 @@ def test_a_passphrase_may_be_any_text(tmp_path: Path, secret: str) -> None:
         SQLiteBackend(file, RAW)
 
 
+@pytest.mark.slow
 def test_the_drivers_own_derivation_opens_a_file_with_a_passphrase(tmp_path: Path) -> None:
     connection = apsw.Connection(str(filled(tmp_path / "s.db", WORDS)))
     connection.pragma("cipher", "chacha20")

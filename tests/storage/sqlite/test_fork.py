@@ -68,6 +68,7 @@ def run(path: Path, child: str, *, held: str = "()", seconds: float = 0.0, befor
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
+@pytest.mark.slow
 def test_a_fork_waits_until_another_thread_has_ended_its_transaction(tmp_path: Path) -> None:
     run(tmp_path / "s.db", USES_THE_STORE, held="[store._store.transaction()]", seconds=60.0)
 
@@ -93,6 +94,7 @@ def test_a_child_does_not_wait_for_locks_that_another_thread_held(tmp_path: Path
     run(tmp_path / "s.db", USES_THE_STORE, held=locks)
 
 
+@pytest.mark.slow
 def test_a_child_that_forks_in_the_middle_of_its_own_transaction_is_told_so(tmp_path: Path) -> None:
     child = """
 try:
@@ -105,5 +107,6 @@ os._exit(2)
     run(tmp_path / "s.db", child, before=before, after="transaction.__exit__(None, None, None)")
 
 
+@pytest.mark.slow
 def test_a_child_writes_to_its_copy_of_a_store_in_memory() -> None:
     run(Path(":memory:"), USES_THE_STORE, held="[store._store.transaction()]")

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from nacre import MemoryStore
 
 WRITE_AND_PURGE = """
@@ -18,6 +20,7 @@ with MemoryStore(sys.argv[1], embedder="hashing", on_conflict="ignore") as store
 """
 
 
+@pytest.mark.slow
 def test_a_sound_file_is_called_sound_after_another_process_has_written(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with MemoryStore(path, embedder="hashing", on_conflict="ignore") as store:

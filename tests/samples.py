@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
+import apsw
 import numpy as np
 
 from nacre.engine.engine import Change
 from nacre.model import Filter, JournalEntry, Memory, Operation
 from nacre.protocols import ALL, Backend, Chunk, Derived, Order, Reader, Vectors, Words
+from nacre.storage.sqlite.rows import only_row
+from nacre.storage.sqlite.search import STAND, Mirror, Stand, VectorIndex
 
 DIMENSIONS = 8
 SPACE = "here"
@@ -24,6 +27,12 @@ def unit(*numbers: float) -> Vectors:
     row = np.zeros(DIMENSIONS, np.float32)
     row[: len(numbers)] = numbers
     return row / np.float32(np.linalg.norm(row))
+
+
+def vectors_now(mirror: Mirror, file: apsw.Connection, dimensions: int) -> VectorIndex:
+    """What a search beginning now sees of the space."""
+    stand = Stand(*only_row(file, f"SELECT {STAND.format('?1')}", mirror.space))
+    return mirror.current(file, stand, dimensions)
 
 
 def derived(text: str = "", *rows: Vectors, tags: str = "", title: str = "") -> Derived:

@@ -48,6 +48,30 @@ def test_no_thread_is_started_where_nothing_waits(store: MemoryStore, monkeypatc
     assert [each.name for each in started if each.name == "nacre-catch-up"] == []
 
 
+def test_where_nothing_waited_calls_look_again_only_after_a_while(
+    store: MemoryStore, embedder: Moody, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+    backend = type(store._store)
+    pending_of = backend.pending
+
+    def counted(self: object, limit: int) -> object:
+        looked.append(limit)
+        return pending_of(self, limit)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(backend, "pending", counted)
+    monkeypatch.setattr(engine_module, "QUIET_SECONDS", 1e6)
+    for _ in range(3):
+        store.recall("kettle")
+    assert looked == [1]
+    monkeypatch.setattr(store._parts.catch_up, "_quiet_until", 0.0)
+    embedder.well = False
+    store.remember("The kettle is blue")
+    embedder.well = True
+    store.recall("kettle")
+    assert waits_for(lambda: store.stats().waiting_for_model == 0)
+
+
 def test_a_recall_does_not_wait_while_somebody_writes(embedder: Moody) -> None:
     with MemoryStore(":memory:", embedder=embedder) as store:
         embedder.well = False

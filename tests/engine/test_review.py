@@ -300,6 +300,23 @@ def test_only_the_conflicts_that_are_returned_are_judged(crowded: MemoryStore, j
     assert judged == ["new9", "new10", "new11"]
 
 
+def test_a_first_screen_reads_only_the_memories_of_its_own_conflicts(
+    crowded: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    backend = type(crowded._store)
+    get_many = backend.get_many
+
+    def counted(self: object, space: str, ids: Sequence[str]) -> list[Memory]:
+        read.extend(ids)
+        return get_many(self, space, ids)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(backend, "get_many", counted)
+    monkeypatch.setattr("nacre.engine.review.TURN", 2)
+    assert [item.id for item in crowded.review(limit=2)] == ["new9:old9", "new10:old10"]
+    assert read == ["new9", "old9", "new10", "old10"]
+
+
 def test_a_decision_by_id_reads_only_the_memories_that_it_names(
     crowded: MemoryStore, judged: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ from nacre.model import Filter
 from nacre.protocols import Chunk, Derived, EmbedderIdentity, Vectors, Words
 from nacre.storage.sqlite import SQLiteBackend, search
 from nacre.storage.sqlite.search import RESCORED, VectorIndex
-from tests.samples import digest_of, memory
+from tests.samples import digest_of, memory, vectors_now
 
 DIMENSIONS = 16
 NO_FILE = apsw.Connection(":memory:")  # an index without signs reads nothing
@@ -85,7 +85,7 @@ def test_with_signs_nearly_all_of_the_best_are_found_on_data_with_neighbours(tmp
     store = SQLiteBackend(tmp_path / "s.db")
     with store._connected() as file, file:
         search.write(file, "here", range(1, 9001), range(1, 9001), rows)
-        index, found = search.Mirror("here").current(file, 384), 0
+        index, found = vectors_now(search.Mirror("here"), file, 384), 0
         assert index.centre is not None
         for asked in centres[:50]:
             best = set(np.argsort(-(rows.astype(np.float16).astype(np.float32) @ asked))[:10] + 1)

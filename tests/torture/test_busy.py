@@ -82,5 +82,5 @@ def test_reading_goes_on_while_the_store_is_held_elsewhere(store: MemoryStore, t
 def test_a_lost_touch_leaves_later_acts_as_durable_as_before(store: MemoryStore, tmp_path: Path) -> None:
     with lock_held_elsewhere(path_of(tmp_path)):
         store.recall("granite quarry")
-    with store._store._connected() as held:  # type: ignore[attr-defined]
+    with store._store.transaction(), store._store._connected() as held:  # type: ignore[attr-defined]
         assert held.pragma("synchronous") == 2  # full

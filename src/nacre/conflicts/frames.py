@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise, takewhile
 
-from nacre.conflicts.opposites import opposed
+from nacre.conflicts.opposites import opposed, opposed_words
 from nacre.conflicts.quantities import Value
 from nacre.conflicts.statements import Statement, Word
 from nacre.text.grammar import LIKE_A_PAST, base, exclusive_words, graded, limits, multiple_words, verb_words
@@ -83,7 +83,8 @@ def denied_otherwise(f: Frame) -> bool:
 
 def opposites(f: Frame) -> list[tuple[Word, Word]]:
     """The words of one that exclude words of the other."""
-    content = [(mine, theirs) for mine in f.only_a for theirs in f.only_b if opposed(mine.key, theirs.key)]
+    excluding = [word for word in f.only_a if word.key in opposed_words()]  # most words exclude none
+    content = [(mine, theirs) for mine in excluding for theirs in f.only_b if opposed(mine.key, theirs.key)]
     # «before» and «after» exclude each other only before one and the same thing.
     related = [
         (mine, theirs)
@@ -422,6 +423,7 @@ def rivals(f: Frame) -> list[tuple[Word, Word]]:
     return [
         (mine, theirs)
         for mine in f.only_a
+        if mine.key in kinds()
         for theirs in f.only_b
         if mine.sign == theirs.sign and rival(mine.key, theirs.key)
     ]

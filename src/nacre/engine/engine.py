@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -544,6 +546,9 @@ def interrupted(engine: Engine) -> str:
 
 
 STEP = 32  # memories that one call leads to: some 50 ms of embedding, in a process that may end soon
+# Where nothing waited, after which one looks again: only a process without a model leaves something behind, and its
+# memories are found by their words meanwhile.
+QUIET_SECONDS = 1.0
 CLOSING_SECONDS = 1.0  # that closing waits for a step; longer only where another process holds the store
 
 
@@ -559,15 +564,19 @@ class BackgroundCatchUp:
         self._thread: threading.Thread | None = None
         self._again = False
         self._closed = False
+        self._quiet_until = -math.inf
 
     def start(self) -> None:
         """Begins a step and returns at once, unless nothing waits or the model is not loaded; beside a step that is
         under way, lets another one follow."""
-        if self._closed or not self._engine.embedder.ready:
+        now = time.monotonic()
+        if self._closed or not self._engine.embedder.ready or now < self._quiet_until:
             return
         with suppress(NacreError):
             if self._engine.store.pending(1):
                 self._begin()
+            else:
+                self._quiet_until = now + QUIET_SECONDS
 
     def _begin(self) -> None:
         with self._lock:

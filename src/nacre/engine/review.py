@@ -130,18 +130,18 @@ class ReviewQueue:
         """
         store, live = self.engine.store, self._live()
         noted = [
-            (edge.source, edge.target)
+            edge
             for edge in store.edges(self.space, out_of=sources, rels=[CONFLICTS])
             if f"{edge.source}:{edge.target}".startswith(start)
         ]
-        newer = {m.id: m for m in store.get_many(self.space, [a for a, _ in noted]) if live.admits(m)}
-        pairs = [(newer[a], b) for a, b in noted if a in newer]
-        pairs.sort(key=lambda pair: severity(noted_kind(*pair)))
-        for begin in range(0, len(pairs), TURN):
-            turn = pairs[begin : begin + TURN]
-            older = {m.id: m for m in store.get_many(self.space, [b for _, b in turn]) if live.admits(m)}
-            for memory, other in turn:
-                conflict = noted_conflict(memory, older[other]) if other in older else None
+        noted.sort(key=lambda edge: severity(edge.kind))
+        for begin in range(0, len(noted), TURN):
+            turn = noted[begin : begin + TURN]
+            ids = [id for edge in turn for id in edge[:2]]
+            sides = {m.id: m for m in store.get_many(self.space, ids) if live.admits(m)}
+            for edge in turn:
+                both = [sides[id] for id in edge[:2] if id in sides]
+                conflict = noted_conflict(*both) if len(both) == 2 else None
                 if conflict is not None:
                     yield ReviewItem(conflict_id(conflict), "conflict", str(conflict), conflict.a, conflict)
 
@@ -312,16 +312,11 @@ def noted_conflict(newer: Memory, older: Memory) -> Conflict | None:
     likeness = float(similarity) if isinstance(similarity, int | float) else 0.0
     verdict = judge(newer, older, likeness)
     words = verdict.words if verdict is not None else ("", "")
-    return Conflict(newer, older, likeness, noted_kind(newer, older.id), str(link.data.get("reason", "")), words)
+    return Conflict(newer, older, likeness, link.kind, str(link.data.get("reason", "")), words)
 
 
 def conflict_link(newer: Memory, older: str) -> Link | None:
     return next((each for each in newer.links if each.to == older and each.rel == CONFLICTS), None)
-
-
-def noted_kind(newer: Memory, older: str) -> str:
-    link = conflict_link(newer, older)
-    return "" if link is None else str(link.data.get("kind", ""))
 
 
 def severity(kind: str) -> tuple[bool, bool]:

@@ -41,6 +41,7 @@ class Edge(NamedTuple):
     rel: str
     weight: float = 1.0
     walks: int = 0
+    kind: str = ""  # of the link's own data
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,12 @@ class Link:
     weight: float = 1.0
     data: Mapping[str, Json] = field(default_factory=dict)
 
+    @property
+    def kind(self) -> str:
+        """What its data calls its kind: that of a noted conflict, say."""
+        kind = self.data.get("kind")
+        return kind if isinstance(kind, str) else ""
+
     def to_dict(self) -> dict[str, Json]:
         fields: dict[str, Json] = {"to": self.to, "rel": self.rel}
         if self.weight != 1.0:

@@ -20,6 +20,7 @@ WITH_NEIGHBOURS = 50
 # A question has about ten stems, a pasted page a thousand, and each is a posting to read. The rarest tell the memories
 # apart; what the others add to a sum of so many is little.
 MOST_TERMS = 64
+NO_KEYS: Keys = np.empty(0, np.int64)
 WINDOW_SHARE = 5  # a time window brings one fifth of a channel's pool
 
 
@@ -47,8 +48,9 @@ class Index(Protocol):
     def postings(self, terms: Sequence[str], visible: Filter) -> dict[str, Posting]:
         """Of the terms that occur in what `visible` admits, counting only that."""
 
-    def nearest(self, vector: Vectors, limit: int, only: Keys | None = None) -> Keys:
-        """The nearest memories of any status, best first; `only` (rising) restricts the search."""
+    def nearest(self, vector: Vectors, limit: int, only: Keys | None = None, also: Keys = NO_KEYS) -> Keys:
+        """The nearest memories of any status, best first; `only` (rising) restricts the search. Of those in `also` the
+        cosines will be asked for next: a backend may read them at the same time."""
 
     def cosines(self, vector: Vectors, keys: Keys) -> Vectors:
         """Of each memory's best chunk, in order; 0 where there is no vector."""
@@ -173,7 +175,9 @@ def candidate_places(index: Index, search: Search, weights: Weights, where: Filt
 
     def channels(only: Keys | None) -> list[Keys]:
         by_words = weights.best(search.pool, only)
-        return [by_words] if search.vector is None else [by_words, index.nearest(search.vector, search.pool, only)]
+        if search.vector is None:
+            return [by_words]
+        return [by_words, index.nearest(search.vector, search.pool, only, by_words)]
 
     keys_by_channel = channels(None)
     places = index.places(np.unique(np.concatenate(keys_by_channel)), where)

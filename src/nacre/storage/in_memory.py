@@ -33,7 +33,7 @@ from nacre.protocols import (
     Words,
 )
 from nacre.storage import candidates
-from nacre.storage.candidates import COLUMN_WEIGHTS, Posting, occurrences
+from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, occurrences
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 
 SCHEMA = 1
@@ -300,7 +300,7 @@ class SpaceIndex:
         """On how many memories each term is."""
         return {term: posting.holding for term, posting in self.postings(terms, ALL).items()}
 
-    def nearest(self, vector: Vectors, limit: int, only: Keys | None = None) -> Keys:
+    def nearest(self, vector: Vectors, limit: int, only: Keys | None = None, also: Keys = NO_KEYS) -> Keys:  # noqa: ARG002
         wanted = self._versions if only is None else only.tolist()
         cosines = {n: best[1] for n in wanted if (best := self._versions[n].best_chunk(vector)) is not None}
         ranked = sorted(cosines, key=lambda number: -cosines[number])
@@ -409,7 +409,7 @@ class InMemoryReader:
     ) -> list[Edge]:
         walks = self._read().space(space).walks
         return [
-            Edge(memory.id, link.to, link.rel, link.weight, walks.get((memory.id, link.to, link.rel), 0))
+            Edge(memory.id, link.to, link.rel, link.weight, walks.get((memory.id, link.to, link.rel), 0), link.kind)
             for memory in self._memories(space, ALL)
             if out_of is None or memory.id in out_of
             for link in sorted(memory.links, key=lambda link: (link.to, link.rel))

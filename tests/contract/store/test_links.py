@@ -134,6 +134,16 @@ def test_a_tie_with_another_weight_keeps_its_walks_in_each_of_its_states(store: 
     assert store.health(thorough=True).problems == ()
 
 
+def test_a_tie_has_the_kind_that_its_data_gives_it_in_each_of_its_states(store: Backend) -> None:
+    written(store, memory("a", links=(Link("b", data={"kind": "update", "reason": "newer"}),)))
+    store.walked(SPACE, store.edges(SPACE))
+    written(store, memory("a", links=(Link("b", data={"kind": "duplicate", "reason": "newer"}),)))
+    written(store, memory("a", links=(Link("b", data={"reason": "another"}),)))
+    states = [store.at(SPACE, seq).edges(SPACE) for seq in (1, 2, 3)]
+    assert states == [[Edge("a", "b", "related", 1.0, 1, kind)] for kind in ("update", "duplicate", "")]
+    assert store.edges(SPACE) == states[-1]
+
+
 def test_a_tie_that_was_gone_between_begins_again_at_nothing(tied: Backend) -> None:
     tied.walked(SPACE, tied.edges(SPACE))
     put(tied, memory("a"))

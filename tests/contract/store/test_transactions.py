@@ -167,8 +167,11 @@ def test_a_transaction_reads_and_writes_whose_vectors_the_store_has(store: Backe
         assert transaction.embedder() == EmbedderIdentity("first", 8)
         transaction.bind_embedder(bound)
     assert store.embedder() == bound
+    put(store, memory("a"))
     with store.transaction() as transaction:
+        assert (transaction.last_at(SPACE), transaction.embedder()) == (0.0, bound)
         transaction.change_embedder(EmbedderIdentity("first", 4, bound.probe[:8]))
+        assert transaction.embedder() == EmbedderIdentity("first", 4, bound.probe[:8])
     assert store.embedder() == EmbedderIdentity("first", 4, bound.probe[:8])
 
 

@@ -23,6 +23,13 @@ FILTERS = (
     Filter.where(superseded_by__unset=True),
     Filter.where(status__in=("archived", "trashed")),
     Filter.where(importance__ge=0.0),
+    Filter.live(NOW) & Filter.where(tags="a"),
+    Filter.where(entities__all=("c.d",), status__ne="trashed"),
+    Filter.where(tags="nobody has it"),
+    Filter.live(NOW) & Filter.where(tags="a", entities="b"),
+    Filter.live(NOW) & Filter.where(tags=("a", "b")),
+    Filter.where(tags__none="a"),
+    Filter.where(tags="a", type="semantic"),
 )
 
 

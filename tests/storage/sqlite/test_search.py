@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from nacre.storage.sqlite import transaction as transaction_module
 from nacre.storage.sqlite.search import Mirror, Mirrors, VectorIndex
 from nacre.storage.sqlite.transaction import SQLiteTransaction
 from tests.embedders import WordBag
-from tests.samples import SPACE, derived, digest_of, memory, put, unit
+from tests.samples import SPACE, derived, digest_of, memory, put, unit, vectors_now
 
 WIDTH = 128
 
@@ -75,7 +76,7 @@ def write(file: apsw.Connection, rows: Vectors, start: int = 1, step: int = 100,
 
 
 def index_of(file: apsw.Connection, width: int = WIDTH) -> VectorIndex:
-    return Mirror(SPACE).current(file, width)
+    return vectors_now(Mirror(SPACE), file, width)
 
 
 def share_found(file: apsw.Connection, index: VectorIndex, stored: Vectors, asked: Vectors) -> float:
@@ -206,10 +207,10 @@ def test_signs_are_taken_anew_when_the_mean_has_moved(file: apsw.Connection) -> 
     before, after = families(1, 300, shift=0.6), families(2, 1_500, shift=-0.6)
     write(file, before)
     reader = Mirror(SPACE)
-    first = reader.current(file, WIDTH)
+    first = vectors_now(reader, file, WIDTH)
     write(file, after, 301)
     stored = np.concatenate([before, after])
-    second = reader.current(file, WIDTH)
+    second = vectors_now(reader, file, WIDTH)
     assert first.centre is not None
     assert second.centre is not None
     assert second.centre.number > first.centre.number
@@ -263,21 +264,37 @@ def test_a_process_that_begins_reads_signs_and_only_the_newest_vectors(file: aps
 
 
 @pytest.mark.usefixtures("small")
+def test_the_nearest_are_the_same_where_the_cosines_of_others_are_read_with_them(file: apsw.Connection) -> None:
+    stored = families(1, 600)
+    write(file, stored)
+    with file:
+        search.remove(file, SPACE, [600])
+    index, nobody = index_of(file), 7
+    owners = np.array(sorted([10, 20, nobody, 3_000, *range(5_000, 6_001, 10)]))
+    for row, allowed in product(stored[:3], (None, np.arange(100, 2_000, 10))):
+        alone = index.nearest(file, row, 12, allowed)
+        together, cosines = index.search(file, row, 12, allowed, owners)
+        assert [each.tolist() for each in alone] == [each.tolist() for each in together]
+        assert np.array_equal(cosines, index.cosines(file, row, owners))
+    assert cosines[list(owners).index(nobody)] == cosines[-1] == 0
+
+
+@pytest.mark.usefixtures("small")
 def test_a_reader_reads_only_what_changed_since(file: apsw.Connection) -> None:
     stored = families(1, 900)
     write(file, stored[:700])
     reader = Mirror(SPACE)
-    reader.current(file, WIDTH)
+    vectors_now(reader, file, WIDTH)
     asked: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
         read = search.rows_after
         patch.setattr(search, "rows_after", lambda *args: asked.append(args[2]) or read(*args))  # type: ignore[func-returns-value]
-        assert reader.current(file, WIDTH).size == 700
+        assert vectors_now(reader, file, WIDTH).size == 700
         assert asked == [], "nothing changed"
         write(file, stored[700:710], 701)
         with file:
             search.remove(file, SPACE, [3])
-        index = reader.current(file, WIDTH)
+        index = vectors_now(reader, file, WIDTH)
     assert min(asked[-2:]) >= 700
     assert index.size == 710
     assert 3 not in index.nearest(file, stored[2], 10)[0]
@@ -287,10 +304,10 @@ def test_a_reader_reads_only_what_changed_since(file: apsw.Connection) -> None:
 def test_a_reader_that_holds_the_vectors_themselves_forgets_a_removed_one(file: apsw.Connection) -> None:
     write(file, rows(1, 5))
     reader = Mirror(SPACE)
-    assert len(reader.current(file, 8).nearest(file, rows(1, 1)[0], 9)[0]) == 5
+    assert len(vectors_now(reader, file, 8).nearest(file, rows(1, 1)[0], 9)[0]) == 5
     with file:
         search.remove(file, SPACE, [2])
-    assert sorted(reader.current(file, 8).nearest(file, rows(1, 1)[0], 9)[0]) == [1, 3, 4, 5]
+    assert sorted(vectors_now(reader, file, 8).nearest(file, rows(1, 1)[0], 9)[0]) == [1, 3, 4, 5]
 
 
 def test_an_owner_written_during_a_search_is_not_looked_at(file: apsw.Connection) -> None:
@@ -314,13 +331,13 @@ def test_when_removals_are_forgotten_readers_read_everything_again(
     monkeypatch.setattr(search, "REMOVALS_LOGGED", 3)
     write(file, rows(1, 10))
     reader = Mirror(SPACE)
-    reader.current(file, 8)
+    vectors_now(reader, file, 8)
     for chunk in range(1, 6):
         with file:
             search.remove(file, SPACE, [chunk])
     ((left,),) = file.execute("SELECT count(*) FROM removed").fetchall()
     assert left == 1, "the fourth forgets all of them"
-    assert sorted(reader.current(file, 8).nearest(file, rows(1, 1)[0], 10)[0]) == [6, 7, 8, 9, 10]
+    assert sorted(vectors_now(reader, file, 8).nearest(file, rows(1, 1)[0], 10)[0]) == [6, 7, 8, 9, 10]
 
 
 @pytest.mark.usefixtures("small")
@@ -440,7 +457,7 @@ def test_a_damaged_vector_is_left_out_and_the_others_are_found(
     file.execute("UPDATE vector SET halves = x'00' WHERE chunk IN (7, 499)")
     reader = Mirror(SPACE)
     with caplog.at_level(logging.WARNING):
-        chunks = reader.current(file, WIDTH).nearest(file, stored[6], 12)[0]
+        chunks = vectors_now(reader, file, WIDTH).nearest(file, stored[6], 12)[0]
     assert 7 not in chunks
     assert len(chunks) == 12
     assert "damaged" in caplog.text
@@ -500,10 +517,10 @@ def test_mirrors_are_let_go_when_they_hold_too_much_but_never_the_one_in_use(
     for start, space in ((1, "small"), (11, "large")):
         write(file, rows(start, 10 if space == "small" else 300), start, space=space)
     small = mirrors.of("small")
-    small.current(file, 8)
+    vectors_now(small, file, 8)
     large = mirrors.of("large")
     assert mirrors.of("small") is small
-    large.current(file, 8)
+    vectors_now(large, file, 8)
     assert mirrors.of("large") is large
     assert mirrors.of("small") is not small
 

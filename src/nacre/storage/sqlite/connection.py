@@ -224,18 +224,6 @@ def wait_for_others(connection: apsw.Connection, seconds: float) -> None:
     connection.set_busy_handler(again)
 
 
-@contextmanager
-def in_passing(connection: apsw.Connection) -> Iterator[None]:
-    """For a write whose loss harms nobody: it waits neither for the disk nor for another writer."""
-    wait_for_others(connection, 0.0)
-    connection.execute("PRAGMA synchronous = normal")
-    try:
-        yield
-    finally:
-        connection.execute("PRAGMA synchronous = full")
-        wait_for_others(connection, BUSY_SECONDS)
-
-
 def io_error(path: Path, error: apsw.Error) -> StorageError:
     if not os.access(path.parent, os.W_OK):
         return StoreReadOnly(path)
@@ -306,6 +294,23 @@ class Connections:
         finally:
             self._local.transaction = None
 
+    @contextmanager
+    def in_passing(self, connection: apsw.Connection) -> Iterator[None]:
+        """For a write of this thread whose loss harms nobody: it waits neither for the disk nor for another writer."""
+        wait_for_others(connection, 0.0)
+        try:
+            self.set_waiting_for_disk(connection, on=False)
+            yield
+        finally:
+            wait_for_others(connection, BUSY_SECONDS)
+
+    def set_waiting_for_disk(self, connection: apsw.Connection, *, on: bool) -> None:
+        """Whether what this thread commits from now on is on the disk when that returns. Said only where it changes:
+        uses follow uses, and operations follow operations."""
+        if on != self._local.waits_for_disk:
+            connection.execute(f"PRAGMA synchronous = {'full' if on else 'normal'}")
+            self._local.waits_for_disk = on
+
     @property
     def writing(self) -> bool:
         """Whether this thread is inside a transaction."""
@@ -340,7 +345,7 @@ class Connections:
         if self._closed:
             raise StorageError(f"The store {self.path} is closed; open it again.")
         connection = self._connect()
-        self._local.held = connection
+        self._local.held, self._local.waits_for_disk = connection, True  # as `PRAGMAS` say
         with self._lock:
             self._open.add(connection)
         return connection

@@ -116,7 +116,7 @@ def hidden(connection: apsw.Connection) -> set[int]:
 TEXTS = {
     "space": ("name",),
     "label": ("field", "name"),
-    "link": ("target", "rel"),
+    "link": ("target", "rel", "kind"),
     "vocabulary": ("kind", "name", "data"),
     "journal": ("memory_id", "act", "actor", "batch", "kind"),
 }

@@ -34,7 +34,7 @@ from nacre.storage.sqlite.backup import (
     to_disk,
 )
 from nacre.storage.sqlite.connection import Connections, Key, header, is_encrypted, translated, unlock
-from nacre.storage.sqlite.rows import CONTENT, IDENTITY, RECORDS, SCALARS, SELECTED, DamagedRecord, from_row
+from nacre.storage.sqlite.rows import CONTENT, IDENTITY, RECORDS, SCALARS, SELECTED, DamagedRecord, SQLValue, from_row
 from nacre.storage.sqlite.transaction import Counts, counted, links_of, names_of, write_counts
 
 STAMP = "%Y%m%dT%H%M%SZ"
@@ -492,6 +492,9 @@ def carry_misplaced(old: apsw.Connection, new: apsw.Connection, names: dict[int,
                     put_version(old, new, [None, *values], names)
 
 
+Value = tuple[SQLValue, ...]  # how often a name is in its list, or a link's weight and kind
+
+
 def rebuild_names(new: apsw.Connection) -> None:
     """The names and links of every version, from its lists."""
     versions: list[tuple[Any, ...]] = new.execute(
@@ -499,14 +502,14 @@ def rebuild_names(new: apsw.Connection) -> None:
         " ORDER BY version.key, version.seq_from"
     ).fetchall()
     for key, result in groupby(versions, key=itemgetter(0)):
-        open_names: dict[tuple[str, ...], tuple[int, float]] = {}
+        open_names: dict[tuple[str, ...], tuple[int, Value]] = {}
         ended_at: int | None = None
         for _, space, seq_from, seq_to, stems, *record in result:
             memory = from_row(record)
-            has: dict[tuple[str, ...], float] = {
-                ("label", *name): float(n) for name, n in names_of(memory, rows.unpacked_stems(stems, 2)).items()
+            has: dict[tuple[str, ...], Value] = {
+                ("label", *name): (n,) for name, n in names_of(memory, rows.unpacked_stems(stems, 2)).items()
             }
-            has |= {("link", *name): weight for name, weight in links_of(memory).items()}
+            has |= {("link", *name): tie for name, tie in links_of(memory).items()}
             for name in [
                 name for name, (_, value) in open_names.items() if has.get(name) != value or ended_at != seq_from
             ]:
@@ -518,14 +521,14 @@ def rebuild_names(new: apsw.Connection) -> None:
 
 
 def end_name(
-    new: apsw.Connection, space: int, key: int, name: tuple[str, ...], seq_from: int, value: float, seq_to: int | None
+    new: apsw.Connection, space: int, key: int, name: tuple[str, ...], seq_from: int, value: Value, seq_to: int | None
 ) -> None:
     table, one, other = name
     places = (space, one, other, key, seq_from, seq_to)
     if table == "label":
-        new.execute("INSERT OR IGNORE INTO label VALUES (?, ?, ?, ?, ?, ?, ?)", (*places, int(value)))
+        new.execute("INSERT OR IGNORE INTO label VALUES (?, ?, ?, ?, ?, ?, ?)", (*places, *value))
     else:
-        new.execute("INSERT OR IGNORE INTO link VALUES (?, ?, ?, ?, ?, ?, ?, 0)", (*places, value))
+        new.execute("INSERT OR IGNORE INTO link VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)", (*places, *value))
 
 
 def carry_walks(old: apsw.Connection, new: apsw.Connection) -> None:

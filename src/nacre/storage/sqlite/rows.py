@@ -226,10 +226,14 @@ def forget_terms(connection: apsw.Connection, space: str) -> None:
 EMBEDDER_KEYS = ("embedder", "dimensions", "probe")  # of the table `meta`
 
 
+EMBEDDER_VALUES = tuple(f"(SELECT value FROM meta WHERE key = '{key}')" for key in EMBEDDER_KEYS)
+
+
 def stored_embedder(connection: apsw.Connection) -> EmbedderIdentity:
-    rows = connection.execute(f"SELECT key, value FROM meta WHERE key IN {EMBEDDER_KEYS}").fetchall()
-    known: dict[str, Any] = {str(key): value for key, value in rows}
-    name, dimensions, probe = (known.get(key) for key in EMBEDDER_KEYS)
+    return embedder_identity(*only_row(connection, f"SELECT {', '.join(EMBEDDER_VALUES)}"))
+
+
+def embedder_identity(name: str | None, dimensions: int | None, probe: bytes | None) -> EmbedderIdentity:
     return EmbedderIdentity(name or "", dimensions or 0, probe or b"")
 
 

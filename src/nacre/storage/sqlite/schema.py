@@ -77,7 +77,7 @@ CREATE TABLE label(
 CREATE INDEX label_key ON label(key);
 CREATE TABLE link(
     space INTEGER NOT NULL, target NOT NULL, rel NOT NULL, key INTEGER NOT NULL,
-    seq_from INTEGER NOT NULL, seq_to INTEGER, weight REAL NOT NULL, walks INTEGER NOT NULL,
+    seq_from INTEGER NOT NULL, seq_to INTEGER, weight REAL NOT NULL, walks INTEGER NOT NULL, kind TEXT NOT NULL,
     PRIMARY KEY(space, target, rel, key, seq_from)
 ) WITHOUT ROWID;
 CREATE INDEX link_key ON link(key);

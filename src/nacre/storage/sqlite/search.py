@@ -14,9 +14,9 @@ import logging
 import os
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import apsw
 import numpy as np
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from nacre.model import Filter
 from nacre.protocols import ALL, Keys, Match, Place, Vectors
-from nacre.storage.candidates import COLUMN_WEIGHTS, Posting, occurrences
+from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, occurrences
 from nacre.storage.sqlite.rows import (
     AMONG,
     BY_CONTENT,
@@ -84,13 +84,43 @@ PLACE = (
 )
 
 
+# The values of a `Stand`; the space is named by its number.
+STAND = (
+    "(SELECT value FROM meta WHERE key = 'vector_epoch'), (SELECT number FROM centre WHERE space = {0}),"
+    " (SELECT coalesce(max(seq), 0) FROM removed),"
+    " (SELECT chunk FROM vector WHERE space = {0} ORDER BY chunk DESC LIMIT 1),"
+    " (SELECT max(last) FROM signs WHERE space = {0})"
+)
+# What a search has to know of a space before it begins, in one statement.
+SEARCHED = f"SELECT number, memories, stems, {STAND.format('space.number')} FROM space WHERE name = ?"
+
+
+class Stand(NamedTuple):
+    """How far the vectors of a space have come in the file: from it a process sees what it has not read yet."""
+
+    epoch: SQLValue  # another one means that everything is to be read again
+    centre: int | None
+    removals: int
+    last: int | None  # chunk with a vector
+    packed: int | None  # chunk with signs
+
+
+NO_VECTORS = Stand(None, None, 0, None, None)
+
+
 class SQLiteIndex:
     """One state of one space, within one snapshot. A key is the number of the content that a memory has in it."""
 
-    def __init__(self, connection: apsw.Connection, state: State, mirror: Mirror, size: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        state: State,
+        vectors: Callable[[int], VectorIndex],
+        size: tuple[int, int],
+    ) -> None:
         self._connection = connection
         self._state = state
-        self._mirror = mirror
+        self._vectors = vectors  # of so many dimensions; read when they are first asked for
         self._size = size  # how many memories the space has at present, and how many stems they have
         self._signs: VectorIndex | None = None
         self._cosines: dict[int, float] = {}  # of the only vector that it is asked about
@@ -202,18 +232,22 @@ class SQLiteIndex:
 
     def _index(self, vector: Vectors) -> VectorIndex:
         if self._signs is None:
-            self._signs = self._mirror.current(self._connection, len(vector))
+            self._signs = self._vectors(len(vector))
         return self._signs
 
-    def nearest(self, vector: Vectors, limit: int, only: Keys | None = None) -> Keys:
+    def nearest(self, vector: Vectors, limit: int, only: Keys | None = None, also: Keys = NO_KEYS) -> Keys:
         index = self._index(vector)
         past = self._state.seq is not None and only is None
         tried = limit * WIDENING if past else limit
+        # Where all vectors are in memory there is nothing to read.
+        unknown = np.unique(also) if index.centre is not None else NO_KEYS
         while True:
-            _, owners, cosines = index.nearest(self._connection, vector, tried, only)
+            (_, owners, cosines), more = index.search(self._connection, vector, tried, only, unknown)
             first = np.sort(np.unique(owners, return_index=True)[1])
             keys = owners[first]
             self._cosines |= zip(keys.tolist(), cosines[first].tolist(), strict=True)
+            self._cosines |= zip(unknown.tolist(), more.tolist(), strict=True)
+            unknown = NO_KEYS
             if past:  # what came later may be nearer than all that the state has
                 keys = keys[np.isin(keys, self._in_state(keys))]
             if len(keys) >= limit or len(owners) < tried:
@@ -458,14 +492,15 @@ def rows_after(
 
 def arrays(rows: Sequence[tuple[Any, ...]], dimensions: int) -> tuple[Numbers, Numbers, Halves]:
     size = dimensions * HALF_BYTES
-    sound = [row for row in rows if isinstance(row[2], bytes) and len(row[2]) == size]
+    sound = [row for row in rows if type(row[2]) is bytes and len(row[2]) == size]
     if len(sound) < len(rows):
         # Their memories are found by their words; the doctor counts what is missing.
         log.warning(
             "%d damaged vectors are left out. Run `nacre reindex` to compute them again.", len(rows) - len(sound)
         )
-    numbers, owners = (np.fromiter((row[i] for row in sound), np.int64, len(sound)) for i in range(2))
-    return numbers, owners, np.frombuffer(b"".join(row[2] for row in sound), "<f2").reshape(len(sound), dimensions)
+    numbers, owners, halves = zip(*sound, strict=True) if sound else ((), (), ())
+    vectors = np.frombuffer(b"".join(halves), "<f2").reshape(len(sound), dimensions)
+    return np.array(numbers, np.int64), np.array(owners, np.int64), vectors
 
 
 def unpacked(count: Any, chunks: Any, owners: Any, bits: Any) -> tuple[Numbers, Numbers, Bits]:
@@ -565,22 +600,37 @@ class VectorIndex:
         self, connection: apsw.Connection, vector: Vectors, limit: int, allowed: Numbers | None = None
     ) -> tuple[Numbers, Numbers, Vectors]:
         """Chunks, their owners and cosines, best first; only owners in `allowed` (rising), where it is given."""
+        return self.search(connection, vector, limit, allowed, NO_KEYS)[0]
+
+    def search(
+        self, connection: apsw.Connection, vector: Vectors, limit: int, allowed: Numbers | None, also: Numbers
+    ) -> tuple[tuple[Numbers, Numbers, Vectors], Vectors]:
+        """The nearest, and with the same statement the cosines of the owners in `also` (rising)."""
         size = self.size  # another thread may append meanwhile
-        rows = self._candidates(vector, max(limit, 0), allowed, size)
-        rows, cosines = self._cosines(connection, rows, vector)
+        likely = self._candidates(vector, max(limit, 0), allowed, size)
+        read = np.union1d(likely, self._rows_of(also, size)) if len(also) else likely
+        rows, cosines = self._cosines(connection, read, vector)
+        more = self._best(also, rows, cosines) if len(also) else np.empty(0, np.float32)
+        if len(read) > len(likely):
+            wanted = np.isin(rows, likely, assume_unique=True)
+            rows, cosines = rows[wanted], cosines[wanted]
         if 0 < limit < len(rows):
             good = cosines >= np.partition(cosines, -limit)[-limit]
             rows, cosines = rows[good], cosines[good]
         best = np.lexsort((rows, -cosines))[: max(limit, 0)]
-        return self._chunks[rows[best]], self._owners[rows[best]], cosines[best]
+        return (self._chunks[rows[best]], self._owners[rows[best]], cosines[best]), more
 
     def cosines(self, connection: apsw.Connection, vector: Vectors, owners: Numbers) -> Vectors:
         """Of the best chunk of each owner, in order; 0 where there is none."""
         wanted, where = np.unique(owners, return_inverse=True)
-        rows, cosines = self._cosines(connection, self._rows_of(wanted, self.size), vector)
-        best = np.full(len(wanted), NONE, np.float32)
-        np.maximum.at(best, np.searchsorted(wanted, self._owners[rows]), cosines)
-        return np.where(best == NONE, np.float32(0), best)[where]
+        return self._best(wanted, *self._cosines(connection, self._rows_of(wanted, self.size), vector))[where]
+
+    def _best(self, owners: Numbers, rows: Numbers, cosines: Vectors) -> Vectors:
+        """The best cosine of each owner (rising) among the rows; 0 where it has none."""
+        best = np.full(len(owners), NONE, np.float32)
+        own = np.isin(self._owners[rows], owners)
+        np.maximum.at(best, np.searchsorted(owners, self._owners[rows[own]]), cosines[own])
+        return np.where(best == NONE, np.float32(0), best)
 
     def _candidates(self, vector: Vectors, limit: int, allowed: Numbers | None, size: int) -> Numbers:
         """The rows that are worth an exact comparison, rising."""
@@ -678,33 +728,28 @@ class Mirror:
     def bytes_held(self) -> int:
         return self._index.bytes_held
 
-    def current(self, connection: apsw.Connection, dimensions: int) -> VectorIndex:
-        with self._lock, connection:  # one snapshot of the file for all that is read here
-            epoch, number, removals, last = only_row(
-                connection,
-                "SELECT (SELECT value FROM meta WHERE key = 'vector_epoch'),"
-                " (SELECT number FROM centre WHERE space = ?1), (SELECT coalesce(max(seq), 0) FROM removed),"
-                " (SELECT chunk FROM vector WHERE space = ?1 ORDER BY chunk DESC LIMIT 1)",
-                self.space,
-            )
-            if (epoch, number, dimensions) != self._state:
-                centre = None if number is None else centre_of(connection, self.space)
+    def current(self, connection: apsw.Connection, stand: Stand, dimensions: int) -> VectorIndex:
+        """Inside the snapshot of the file in which `stand` was read."""
+        with self._lock:
+            state = (stand.epoch, stand.centre, dimensions)
+            if state != self._state:
+                centre = None if stand.centre is None else centre_of(connection, self.space)
                 self._index = VectorIndex(dimensions, centre)
-                self._state, self._loaded, self._removals = (epoch, number, dimensions), 0, removals
-            if last is not None and last > self._loaded:
-                self._load(connection, self._index)
-            if removals > self._removals:
-                self._forget(connection, self._index, removals)
+                self._state, self._loaded, self._removals = state, 0, stand.removals
+            if stand.last is not None and stand.last > self._loaded:
+                self._load(connection, self._index, stand.packed or 0)
+            if stand.removals > self._removals:
+                self._forget(connection, self._index, stand.removals)
         return self._index
 
-    def _load(self, connection: apsw.Connection, index: VectorIndex) -> None:
-        if index.centre is not None:
+    def _load(self, connection: apsw.Connection, index: VectorIndex, packed: int) -> None:
+        if index.centre is not None and packed > self._loaded:
             asked = "FROM signs WHERE space = ? AND last > ?"
             index.reserve(only_row(connection, f"SELECT coalesce(sum(count), 0) {asked}", self.space, self._loaded)[0])
             page = f"SELECT last, count, chunks, owners, bits {asked} ORDER BY last LIMIT {BLOCKS_READ_AT_ONCE}"
             while blocks := connection.execute(page, (self.space, self._loaded)).fetchall():
-                for last, *packed in blocks:
-                    self._load_signs(connection, index, last, packed)  # type: ignore[arg-type]
+                for last, *block in blocks:
+                    self._load_signs(connection, index, last, block)  # type: ignore[arg-type]
         self._load_vectors(connection, index, NO_END)
 
     def _load_signs(

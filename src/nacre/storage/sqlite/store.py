@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -34,7 +34,7 @@ from nacre.protocols import (
 )
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.sqlite import damage, health, rows
-from nacre.storage.sqlite.connection import Connections, Key, in_passing, translated
+from nacre.storage.sqlite.connection import Connections, Key, translated
 from nacre.storage.sqlite.rows import AMONG, RECORDS, SELECTED, SQLValue, State, fetch, from_row, narrowed
 from nacre.storage.sqlite.transaction import BY_MEMORY, SUPERSEDED, TOTAL, SQLiteTransaction, replaced_by
 
@@ -194,9 +194,9 @@ class SQLiteReader:
     @without_damaged
     def count(self, space: str, where: Filter) -> int:
         with self._reading(space) as (connection, state):
-            known = counted_tally(connection, state, TOTAL, where)
+            known = counted(connection, state, where)
             if known is not None:
-                return sum(known.values())
+                return known
             made = narrowed(connection, state, where)
             return int(
                 rows.only_row(connection, f"SELECT count(*) FROM {made.joined()} WHERE {made.sql}", *made.values)[0]
@@ -274,7 +274,7 @@ class SQLiteReader:
         with self._reading(space) as (connection, state):
             lead = "memory" if out_of is not None else "link"
             result: list[tuple[Any, ...]] = connection.execute(
-                f"SELECT memory.id, link.target, link.rel, link.weight, link.walks FROM {begin}"
+                f"SELECT memory.id, link.target, link.rel, link.weight, link.walks, link.kind FROM {begin}"
                 f" WHERE {' AND '.join((f'{lead}.space = ?', *parts, state.of('link')))}"
                 " ORDER BY memory.key, link.target, link.rel",
                 (state.space, *values),
@@ -352,14 +352,15 @@ class SQLiteReader:
 
     @contextmanager
     def _searching(self, space: str) -> Iterator[SQLiteIndex]:
-        from nacre.storage.sqlite.search import Mirror, SQLiteIndex
+        from nacre.storage.sqlite.search import NO_VECTORS, SEARCHED, Mirror, SQLiteIndex, Stand
 
         with self._snapshot() as connection:
-            result = fetch(connection, "SELECT number, memories, stems FROM space WHERE name = ?", (space,))
-            number, memories, stems = result[0] if result else (NOWHERE, 0, 0)
+            found = fetch(connection, SEARCHED, (space,))
+            number, memories, stems, *stand = found[0] if found else (NOWHERE, 0, 0, *NO_VECTORS)
             # Not shared inside a transaction: what may yet be rolled back must not be seen by others.
             mirror = Mirror(number) if self._connections.writing else self._mirrors().of(number)
-            yield SQLiteIndex(connection, State(number, self._seq), mirror, (memories, stems))
+            vectors = partial(mirror.current, connection, Stand(*stand))
+            yield SQLiteIndex(connection, State(number, self._seq), vectors, (memories, stems))
 
     def _hide_damaged(self) -> bool:
         """True when damaged records were found that were not left out before."""
@@ -389,6 +390,8 @@ class SQLiteBackend(SQLiteReader):
     @contextmanager
     def transaction(self) -> Iterator[SQLiteTransaction]:
         with self._connected() as connection:
+            if not self._connections.writing:
+                self._connections.set_waiting_for_disk(connection, on=True)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 transaction = SQLiteTransaction(connection)
@@ -402,7 +405,7 @@ class SQLiteBackend(SQLiteReader):
                 raise
             self._connections.after_commit(connection, scrubbed=transaction.scrubbed)
             if self._uses:
-                with suppress(apsw.Error), in_passing(connection):
+                with suppress(apsw.Error), self._connections.in_passing(connection):
                     self._write_uses(connection)
 
     @without_damaged
@@ -435,7 +438,7 @@ class SQLiteBackend(SQLiteReader):
         """At once where nobody else writes: a reader does not wait for a writer. Else with the next use or write."""
         self._uses.append((sql, values))
         try:
-            with self._connected() as connection, in_passing(connection):
+            with self._connected() as connection, self._connections.in_passing(connection):
                 self._write_uses(connection)
         except StoreBusy:
             return
@@ -458,7 +461,7 @@ class SQLiteBackend(SQLiteReader):
             return {}
         from nacre.storage.sqlite import search
 
-        with self._snapshot() as connection:
+        with self._connected() as connection:
             return search.vectors_for(connection, digests)
 
     @without_damaged
@@ -489,6 +492,30 @@ class SQLiteBackend(SQLiteReader):
 
     def close(self) -> None:
         self._connections.close()
+
+
+def counted(connection: apsw.Connection, state: State, where: Filter) -> int | None:
+    """How many memories the filter admits, where counters say it: beside what a status says, it may ask for one name
+    in one list. Of an earlier state, and of anything else, they say nothing."""
+    named = [condition for condition in where.conditions if names_one(condition)]
+    if not named:
+        known = counted_tally(connection, state, TOTAL, where)
+        return None if known is None else sum(known.values())
+    rest = tuple(condition for condition in where.conditions if condition is not named[0])
+    if state.seq is not None or not all(map(answered, rest)):
+        return None
+    result = fetch(
+        connection,
+        "SELECT status, n FROM counter WHERE space = ?1 AND field = ?2 AND name = ?3"
+        f" AND status IN (SELECT status FROM counter WHERE space = ?1 AND field = '{TOTAL}')",
+        (state.space, named[0].field, rows.several(named[0].value)[0]),
+    )
+    lasting = sum(int(n) for status, n in result if has_status(str(status), rest))
+    return lasting + sum(1 for _ in expiring(connection, state, TOTAL, where))
+
+
+def names_one(condition: Condition) -> bool:
+    return condition.field in LISTS and condition.op in ("any", "all") and len(rows.several(condition.value)) == 1
 
 
 def counted_tally(connection: apsw.Connection, state: State, field: str, where: Filter) -> dict[str, int] | None:

@@ -18,6 +18,7 @@ from nacre.storage.sqlite import rows
 from nacre.storage.sqlite.rows import AMONG, CONTENT, SCALARS, SELECTED, SQLValue, State, Stems, as_json, from_row
 
 Place = tuple[str, str]  # a space's name and an id
+Tie = tuple[float, str]  # a link's weight and its kind
 Names = dict[tuple[str, str], int]
 Counts = Counter[tuple[SQLValue, ...]]
 
@@ -42,16 +43,23 @@ INSERT_MEMORY = insertion("memory", "key", "space", "id", "gone", "last_accessed
 INSERT_CONTENT = insertion("content", "number", *CONTENT, "characters", "asks", "words", "pending")
 INSERT_VERSION = insertion("version", "row", *VERSION)
 INSERT_LABEL = insertion("label", "space", "field", "name", "key", "seq_from", "times")
-INSERT_LINK = insertion("link", "space", "target", "rel", "key", "seq_from", "weight", "walks")
+INSERT_LINK = insertion("link", "space", "target", "rel", "key", "seq_from", "weight", "kind", "walks")
 INSERT_ENTRY = insertion(
     "journal", "space", "seq", "memory_id", "kind", "act", "actor", "at", "batch", "why", "old", "new", "before",
     "after", "latest",
 )  # fmt: skip
+# A space, and what else a writer needs: the last number given in each table, and the embedder of the file.
+LAST_NUMBERS = "(SELECT json_group_object(name, seq) FROM sqlite_sequence)"
+READ_SPACE = (
+    f"SELECT number, seq, last_at, steady, memories, stems, latest, worded, {LAST_NUMBERS},"
+    f" {', '.join(rows.EMBEDDER_VALUES)} FROM space WHERE name = ?"
+)
 # Said to the planner, which would rather walk the whole journal in the order asked for.
 BY_MEMORY = " INDEXED BY journal_memory"
-# Takes the place of one that ends: only the weight is another.
+# Takes the place of one that ends: only the weight or the kind is another.
 REPLACE_LINK = (
-    "INSERT INTO main.link(space, target, rel, key, seq_from, weight, walks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, coalesce("
+    "INSERT INTO main.link(space, target, rel, key, seq_from, weight, kind, walks)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, coalesce("
     "(SELECT walks FROM main.link WHERE space = ?1 AND target = ?2 AND rel = ?3 AND key = ?4 AND seq_to = ?5), 0))"
 )
 INSERT_CHUNK = insertion("chunk", "id", "content", "space", "start", "stop", "digest", "embedded")
@@ -136,7 +144,9 @@ class SQLiteTransaction:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._spaces: dict[str, Space] = {}
+        self._in_file: dict[str, Space] = {}  # the same, as they were read or written last
         self._last: dict[str, int] = {}  # the last number given, by table
+        self._embedder: EmbedderIdentity | None = None  # as it was read with a space
         self._stored: dict[Place, Stored | None] = {}
         self._drafts: dict[Place, Draft] = {}
         self._written: dict[Place, Written] = {}  # what has no journal entry so far
@@ -171,13 +181,15 @@ class SQLiteTransaction:
                 self._stored[space, id] = None
                 unknown[space].append(id)
         for space, ids in unknown.items():
+            known = self._space(space)
+            if known is None:
+                continue
             result: list[tuple[Any, ...]] = self._connection.execute(
                 f"SELECT version.key, version.row, version.content, version.seq_from, version.stems, version.length,"
                 f" {SELECTED} FROM memory CROSS JOIN version ON version.key = memory.key AND version.seq_to IS NULL"
                 " CROSS JOIN content ON content.number = version.content"
-                f" WHERE memory.space = (SELECT number FROM space WHERE name = ?) AND memory.id {AMONG}"
-                " AND memory.gone = 0",
-                (space, json.dumps(ids)),
+                f" WHERE memory.space = ? AND memory.id {AMONG} AND memory.gone = 0",
+                (known.number, json.dumps(ids)),
             ).fetchall()
             for key, row, content, seq_from, stems, length, *record in result:
                 stored = Stored(key, row, content, seq_from, rows.unpacked_stems(stems, 2), length, from_row(record))
@@ -196,11 +208,13 @@ class SQLiteTransaction:
 
     def _space(self, name: str) -> Space | None:
         if name not in self._spaces:
-            sql = "SELECT number, seq, last_at, steady, memories, stems, latest, worded FROM space WHERE name = ?"
-            row = self._connection.execute(sql, (name,)).fetchone()
+            row: Any = self._connection.execute(READ_SPACE, (name,)).fetchone()
             if row is None:
                 return None
-            self._spaces[name] = Space(*row)
+            values, (last, *embedder) = row[:-4], row[-4:]
+            self._last = self._last or json.loads(last)
+            self._embedder = self._embedder or rows.embedder_identity(*embedder)
+            self._spaces[name], self._in_file[name] = Space(*values), Space(*values)
         return self._spaces[name]
 
     def _made_space(self, name: str) -> Space:
@@ -454,17 +468,15 @@ class SQLiteTransaction:
             if had.get((field, name)) != times:
                 self._add(INSERT_LABEL, space.number, field, name, key, start, times)
 
-    def _put_links(
-        self, space: Space, key: int, had: Mapping[Place, float], has: Mapping[Place, float], seq: int
-    ) -> None:
-        for (target, rel), weight in had.items():
-            if has.get((target, rel)) != weight:
+    def _put_links(self, space: Space, key: int, had: Mapping[Place, Tie], has: Mapping[Place, Tie], seq: int) -> None:
+        for (target, rel), tie in had.items():
+            if has.get((target, rel)) != tie:
                 self._add(END_LINK, seq, space.number, target, rel, key)
-        for (target, rel), weight in has.items():
+        for (target, rel), tie in has.items():
             if (target, rel) not in had:
-                self._add(INSERT_LINK, space.number, target, rel, key, seq, weight, 0)
-            elif had[target, rel] != weight:
-                self._add(REPLACE_LINK, space.number, target, rel, key, seq, weight)
+                self._add(INSERT_LINK, space.number, target, rel, key, seq, *tie, 0)
+            elif had[target, rel] != tie:
+                self._add(REPLACE_LINK, space.number, target, rel, key, seq, *tie)
 
     def _insert_content(self, space: Space, memory: Memory, derived: Derived | None) -> int:
         number = self._next("content")
@@ -523,10 +535,8 @@ class SQLiteTransaction:
 
     def _next(self, table: str) -> int:
         if not self._last:
-            self._last = dict.fromkeys(("memory", "version", "content", "chunk"), 0)
-            result = self._connection.execute("SELECT name, seq FROM sqlite_sequence").fetchall()
-            self._last |= {str(name): int(last) for name, last in result}  # type: ignore[arg-type]
-        self._last[table] += 1
+            self._last = json.loads(rows.only_row(self._connection, f"SELECT {LAST_NUMBERS}")[0])
+        self._last[table] = self._last.get(table, 0) + 1
         return self._last[table]
 
     def _write_batch(self) -> None:
@@ -560,9 +570,11 @@ class SQLiteTransaction:
             " WHERE number = ?",
             [
                 (s.seq, s.last_at, s.steady, s.memories, s.stems, s.latest, s.worded, s.number)
-                for s in self._spaces.values()
+                for name, s in self._spaces.items()
+                if s != self._in_file.get(name)
             ],
         )
+        self._in_file = {name: replace(space) for name, space in self._spaces.items()}
 
     def _settle(self) -> None:
         """Puts what has no journal entry in the place of the version before it."""
@@ -727,9 +739,10 @@ class SQLiteTransaction:
             )
 
     def embedder(self) -> EmbedderIdentity:
-        return rows.stored_embedder(self._connection)
+        return self._embedder or rows.stored_embedder(self._connection)
 
     def bind_embedder(self, identity: EmbedderIdentity) -> None:
+        self._embedder = None
         values = (identity.name, identity.dimensions, identity.probe)
         self._connection.executemany(
             "INSERT OR REPLACE INTO meta VALUES (?, ?)", list(zip(rows.EMBEDDER_KEYS, values, strict=True))
@@ -754,6 +767,7 @@ class SQLiteTransaction:
         self._connection.execute("REINDEX")
         repair.complete_indexes(self._connection)
         self._spaces.clear()
+        self._last.clear()
 
 
 def same_content(one: Memory, other: Memory) -> bool:
@@ -779,8 +793,8 @@ def names_of(memory: Memory, stems: Stems) -> Names:
     return {(field, name): times for field, names in fields for name, times in Counter(names).items()}
 
 
-def links_of(memory: Memory) -> dict[Place, float]:
-    return {(link.to, link.rel): link.weight for link in memory.links}
+def links_of(memory: Memory) -> dict[Place, Tie]:
+    return {(link.to, link.rel): (link.weight, link.kind) for link in memory.links}
 
 
 def counted(space: int, memory: Memory) -> Iterator[tuple[SQLValue, ...]]:

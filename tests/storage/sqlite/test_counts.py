@@ -11,7 +11,7 @@ from nacre.model import Filter, Memory
 from nacre.protocols import ALL, Tallied
 from nacre.storage.in_memory import InMemoryBackend
 from nacre.storage.sqlite import SQLiteBackend
-from tests.samples import SPACE, derived, memory, put, removed, written
+from tests.samples import SPACE, derived, listed, memory, put, removed, written
 
 FIELDS: tuple[Tallied, ...] = ("type", "status", "source", "tags", "contexts", "anti_contexts", "entities", "week")
 NOW = 500.0
@@ -65,6 +65,17 @@ def test_counters_agree_with_the_reference_after_every_write(tmp_path: Path, see
             assert list(ours.items()) == list(theirs.items()), (where, field)
     assert store.health(thorough=True).problems == ()
     assert recounted(store)
+    store.close()
+
+
+def test_a_damaged_record_that_is_left_out_is_not_counted_either(tmp_path: Path) -> None:
+    store = SQLiteBackend(tmp_path / "s.db")
+    written(store, *(memory(f"m{n}", tags=("a",)) for n in range(3)))
+    with store._connected() as connection:
+        connection.execute("UPDATE version SET importance = NULL WHERE row = 2")
+    assert len(listed(store, SPACE)) == 2
+    assert (store.count(SPACE, Filter.where(tags="a")), store.count(SPACE, ALL)) == (2, 2)
+    assert store.tally(SPACE, "tags", ALL) == {"a": 2}
     store.close()
 
 

@@ -194,7 +194,7 @@ class SQLiteReader:
     @without_damaged
     def count(self, space: str, where: Filter) -> int:
         with self._reading(space) as (connection, state):
-            known = counted(connection, state, where)
+            known = None if self._damaged else counted(connection, state, where)  # counters know nothing of damage
             if known is not None:
                 return known
             made = narrowed(connection, state, where)
@@ -205,7 +205,7 @@ class SQLiteReader:
     @without_damaged
     def tally(self, space: str, field: Tallied, where: Filter) -> dict[str, int]:
         with self._reading(space) as (connection, state):
-            known = counted_tally(connection, state, field, where)
+            known = None if self._damaged else counted_tally(connection, state, field, where)
             if known is not None:
                 return known
             made = narrowed(connection, state, where)

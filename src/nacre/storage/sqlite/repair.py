@@ -509,7 +509,7 @@ def rebuild_names(new: apsw.Connection) -> None:
             has: dict[tuple[str, ...], Value] = {
                 ("label", *name): (n,) for name, n in names_of(memory, rows.unpacked_stems(stems, 2)).items()
             }
-            has |= {("link", *name): tie for name, tie in links_of(memory).items()}
+            has |= {("link", *name): kept for name, kept in links_of(memory).items()}
             for name in [
                 name for name, (_, value) in open_names.items() if has.get(name) != value or ended_at != seq_from
             ]:

@@ -18,7 +18,7 @@ from nacre.storage.sqlite import rows
 from nacre.storage.sqlite.rows import AMONG, CONTENT, SCALARS, SELECTED, SQLValue, State, Stems, as_json, from_row
 
 Place = tuple[str, str]  # a space's name and an id
-Tie = tuple[float, str]  # a link's weight and its kind
+Kept = tuple[float, str]  # of a link: its weight and its kind
 Names = dict[tuple[str, str], int]
 Counts = Counter[tuple[SQLValue, ...]]
 
@@ -468,15 +468,17 @@ class SQLiteTransaction:
             if had.get((field, name)) != times:
                 self._add(INSERT_LABEL, space.number, field, name, key, start, times)
 
-    def _put_links(self, space: Space, key: int, had: Mapping[Place, Tie], has: Mapping[Place, Tie], seq: int) -> None:
-        for (target, rel), tie in had.items():
-            if has.get((target, rel)) != tie:
+    def _put_links(
+        self, space: Space, key: int, had: Mapping[Place, Kept], has: Mapping[Place, Kept], seq: int
+    ) -> None:
+        for (target, rel), kept in had.items():
+            if has.get((target, rel)) != kept:
                 self._add(END_LINK, seq, space.number, target, rel, key)
-        for (target, rel), tie in has.items():
+        for (target, rel), kept in has.items():
             if (target, rel) not in had:
-                self._add(INSERT_LINK, space.number, target, rel, key, seq, *tie, 0)
-            elif had[target, rel] != tie:
-                self._add(REPLACE_LINK, space.number, target, rel, key, seq, *tie)
+                self._add(INSERT_LINK, space.number, target, rel, key, seq, *kept, 0)
+            elif had[target, rel] != kept:
+                self._add(REPLACE_LINK, space.number, target, rel, key, seq, *kept)
 
     def _insert_content(self, space: Space, memory: Memory, derived: Derived | None) -> int:
         number = self._next("content")
@@ -793,7 +795,7 @@ def names_of(memory: Memory, stems: Stems) -> Names:
     return {(field, name): times for field, names in fields for name, times in Counter(names).items()}
 
 
-def links_of(memory: Memory) -> dict[Place, Tie]:
+def links_of(memory: Memory) -> dict[Place, Kept]:
     return {(link.to, link.rel): (link.weight, link.kind) for link in memory.links}
 
 

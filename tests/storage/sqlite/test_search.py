@@ -179,8 +179,8 @@ def test_a_bag_of_words_finds_the_identical_text(tmp_path: Path, monkeypatch: py
             assert store.recall(text, k=1, strategy="semantic")[0].memory.text == text
 
 
-@pytest.mark.parametrize(("share", "expected"), [(1, 400), (64, 1_600), (4_096, 0)])
-def test_the_rarer_the_sample_the_more_must_be_compared(share: int, expected: int) -> None:
+@pytest.mark.parametrize(("share", "expected"), [(1, (400, 1)), (64, (1_600, 1)), (4_096, (0, 1))])
+def test_the_rarer_the_sample_the_more_must_be_compared(share: int, expected: tuple[int, int]) -> None:
     """A space of many times as many vectors has as many times as many neighbours for the same places."""
     drawn = families(1, 2_000)
     assert signs.enough(drawn, drawn.mean(axis=0), share * 2_000) == expected
@@ -221,7 +221,8 @@ def test_signs_are_taken_anew_when_the_mean_has_moved(file: apsw.Connection) -> 
 
 
 @pytest.mark.usefixtures("small")
-def test_while_the_mean_hardly_moves_the_signs_stay(file: apsw.Connection) -> None:
+def test_while_the_mean_hardly_moves_the_signs_stay(file: apsw.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signs, "WIDENINGS", ((1, 1), (4, 1), (16, 1)))
     stored = families(1, 3_000)[np.random.default_rng(0).permutation(3_000)]
     write(file, stored)
     number, seen, _ = centre(file)
@@ -347,17 +348,34 @@ def test_who_wants_more_has_more_compared(
 ) -> None:
     stored = families(1, 600)
     write(file, stored)
-    index, lowest = VectorIndex(WIDTH, search.Centre(1, stored.mean(axis=0), 600, rescored)), search.lowest
-    index.append(np.arange(1, 601), np.arange(1, 601), stored.astype(np.float16))
     asked: list[int] = []
+    read = search.arrays
+    monkeypatch.setattr(search, "arrays", lambda rows, width: asked.append(len(rows)) or read(rows, width))  # type: ignore[func-returns-value]
+    for chosen_from in (1, 10):
+        index = VectorIndex(WIDTH, search.Centre(1, stored.mean(axis=0), 600, rescored, chosen_from))
+        index.append(np.arange(1, 601), np.arange(1, 601), stored.astype(np.float16))
+        assert len(index.nearest(file, stored[0], limit)[0]) == limit
+        assert len(index.nearest(file, stored[0], limit, np.arange(1, 601, 20))[0]) == limit
+    assert asked == [expected, 30] * 2
 
-    def listing(distances: NDArray[np.uint16], wanted: int) -> NDArray[np.int64]:
-        asked.append(wanted)
-        return lowest(distances, wanted)
 
-    monkeypatch.setattr(search, "lowest", listing)
-    assert len(index.nearest(file, stored[0], limit)[0]) == limit
-    assert asked == [expected]
+@pytest.mark.usefixtures("small")
+def test_a_finer_choice_finds_more_with_as_many_comparisons(file: apsw.Connection) -> None:
+    stored = rows(1, 3_000, WIDTH)
+    write(file, stored)
+    found = []
+    for chosen_from in (1, search.CHOSEN_FROM):
+        index = VectorIndex(WIDTH, search.Centre(1, stored.mean(axis=0), 3_000, 40, chosen_from))
+        index.append(np.arange(1, 3_001), np.arange(1, 3_001), stored.astype(np.float16))
+        found.append(share_found(file, index, stored, stored[::60]))
+    assert found[1] > found[0] + 0.05
+
+
+@pytest.mark.usefixtures("small")
+def test_where_counts_of_signs_lose_too_many_a_finer_choice_is_tried_first() -> None:
+    drawn = families(1, 3_000)[np.random.default_rng(0).permutation(3_000)]
+    assert signs.enough(drawn[:2_400], drawn.mean(axis=0), 2_400) == (40, search.CHOSEN_FROM)
+    assert signs.enough(drawn, drawn.mean(axis=0), 3_000) == (40, 1)
 
 
 @pytest.mark.usefixtures("small")

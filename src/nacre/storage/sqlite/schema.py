@@ -115,7 +115,7 @@ CREATE TABLE signs(
 CREATE UNIQUE INDEX signs_last ON signs(space, last, count);
 CREATE TABLE centre(
     number INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL UNIQUE, mean BLOB NOT NULL,
-    vectors INTEGER NOT NULL, rescored INTEGER NOT NULL
+    vectors INTEGER NOT NULL, rescored INTEGER NOT NULL, chosen_from INTEGER NOT NULL
 );
 -- What was removed, so that a process that has the others in memory need not read them all again.
 CREATE TABLE removed(seq INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL, chunk INTEGER NOT NULL);

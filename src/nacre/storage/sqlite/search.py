@@ -63,6 +63,9 @@ SPARE = 1.5
 # How many sign-bit neighbours are scored exactly. Measured on 24,000 MiniLM vectors: 99.8 % of the best 10 are among
 # the 400, and reading these takes a millisecond.
 RESCORED = 400
+# Where counts of signs lose too many, those are chosen from so many times as many by a finer estimate. Measured on
+# 100,000 sums of word vectors: 99 % of the best 10 are among the 400 then; by counts 90 %, and 97 % among 1,600.
+CHOSEN_FROM = 10
 RESCORED_PER_WANTED = 4
 LARGEST_PART = 16  # an exact scan of everything is quicker than reading one vector in so many one by one
 SMALL = 4_096  # vectors: an exact scan takes a millisecond, and the mean of fewer would say little
@@ -391,12 +394,14 @@ def as_vector(halves: bytes) -> Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Centre:
-    """`rescored` is how many of the nearest by signs are compared exactly; 0 where signs lose too many neighbours."""
+    """`rescored` is how many of the nearest by signs are compared exactly; 0 where signs lose too many neighbours. They
+    are chosen from `chosen_from` times as many by an estimate; 1 where the count of signs alone decides."""
 
     number: int
     mean: Vectors
     vectors: int  # that the space had when this was measured
     rescored: int
+    chosen_from: int = 1
 
 
 def write(
@@ -425,10 +430,10 @@ def write(
 def centre_of(connection: apsw.Connection, space: SQLValue) -> Centre | None:
     """None where there is none, or it is damaged: every vector is compared then."""
     row: Any = connection.execute(
-        "SELECT number, mean, vectors, rescored FROM centre WHERE space = ?", (space,)
+        "SELECT number, mean, vectors, rescored, chosen_from FROM centre WHERE space = ?", (space,)
     ).fetchone()
     try:
-        return None if row is None else Centre(row[0], np.frombuffer(row[1], "<f4"), int(row[2]), int(row[3]))
+        return None if row is None else Centre(row[0], np.frombuffer(row[1], "<f4"), *map(int, row[2:]))
     except (TypeError, ValueError):
         return None
 
@@ -547,6 +552,19 @@ def lowest(distances: NDArray[np.uint16], wanted: int) -> Numbers:
     return np.sort(np.concatenate([below, equal[: wanted - len(below)]]))
 
 
+def likeliest(bits: Bits, rows: Numbers, vector: Vectors, wanted: int) -> Numbers:
+    """Those of the rows (rising) that are probably nearest: the sums of the numbers that are asked for, where the signs
+    are set, are the highest."""
+    if len(rows) <= wanted:
+        return rows
+    asked = np.zeros(len(bits) * WORD_BITS, np.float32)
+    asked[: len(vector)] = vector
+    sums = asked.reshape(-1, 8) @ np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).T  # of each octet
+    octets = np.ascontiguousarray(bits[:, rows].T).astype("<u8", copy=False).view(np.uint8)
+    estimates = sums[np.arange(octets.shape[1]), octets].sum(axis=1)
+    return np.sort(rows[np.argpartition(-estimates, wanted - 1)[:wanted]])
+
+
 # Vectors in memory
 
 
@@ -644,12 +662,14 @@ class VectorIndex:
             return rows if few else np.flatnonzero(admitted)
         wanted = max(self.centre.rescored, RESCORED_PER_WANTED * limit * (self.centre.rescored // RESCORED))
         asked = sign_bits(vector[None, :], self.centre.mean)[:, 0]
-        if few:
-            enough = len(rows) <= wanted
-            return rows if enough else rows[lowest(differing(self._bits[:, rows], asked, len(rows)), wanted)]
-        distances = differing(self._bits, asked, size)
-        distances[~admitted] = FAR
-        return lowest(distances, wanted)
+        likely = wanted * self.centre.chosen_from
+        if not few:
+            distances = differing(self._bits, asked, size)
+            distances[~admitted] = FAR
+            rows = lowest(distances, likely)
+        elif len(rows) > likely:
+            rows = rows[lowest(differing(self._bits[:, rows], asked, len(rows)), likely)]
+        return likeliest(self._bits, rows, vector, wanted)
 
     def _cosines(self, connection: apsw.Connection, rows: Numbers, vector: Vectors) -> tuple[Numbers, Vectors]:
         """Those of the rows (rising) whose vectors are there still, and their cosines."""

@@ -13,10 +13,20 @@ from numpy.typing import NDArray
 from nacre.protocols import Vectors
 from nacre.storage.sqlite import search
 from nacre.storage.sqlite.rows import DamagedRecord, SQLValue, only_row
-from nacre.storage.sqlite.search import arrays, centre_of, differing, read_rows, sign_bits, unpacked
+from nacre.storage.sqlite.search import (
+    arrays,
+    centre_of,
+    differing,
+    likeliest,
+    lowest,
+    read_rows,
+    sign_bits,
+    unpacked,
+)
 
-# Where 400 lose too many, more are scored; where they would be a large part of the space, all of them.
-WIDENINGS = (1, 4, 16)
+# Where 400 lose too many, they are chosen more finely, or more are scored; where those would be a large part of the
+# space, all of them. How many times as many are scored, and from how many times as many they are chosen.
+WIDENINGS = ((1, 1), (1, search.CHOSEN_FROM), (4, 1), (16, 1))
 # The check: of so many vectors, drawn from the space, the nearest ones are looked for exactly and by signs. Measured
 # on 24,000 texts: 0.998 kept with MiniLM, 0.97 with the hashing embedder, 0.77 or less with bags of words.
 SAMPLE = 16_384
@@ -65,8 +75,8 @@ def measure(connection: apsw.Connection, space: SQLValue, dimensions: int, total
             mean = known.mean
         else:
             known = None
-    rescored = enough(drawn, mean, max(total, len(drawn)))
-    if known is not None and rescored == known.rescored:
+    rescored, chosen_from = enough(drawn, mean, max(total, len(drawn)))
+    if known is not None and (rescored, chosen_from) == (known.rescored, known.chosen_from):
         connection.execute("UPDATE centre SET vectors = ? WHERE space = ?", (total, space))
         return
     if known is None:
@@ -74,8 +84,8 @@ def measure(connection: apsw.Connection, space: SQLValue, dimensions: int, total
     # Under a new number, by which readers see that theirs is not valid any more.
     connection.execute("DELETE FROM centre WHERE space = ?", (space,))
     connection.execute(
-        "INSERT INTO centre(space, mean, vectors, rescored) VALUES (?, ?, ?, ?)",
-        (space, mean.astype("<f4").tobytes(), total, rescored),
+        "INSERT INTO centre(space, mean, vectors, rescored, chosen_from) VALUES (?, ?, ?, ?, ?)",
+        (space, mean.astype("<f4").tobytes(), total, rescored, chosen_from),
     )
 
 
@@ -98,28 +108,30 @@ def sample(connection: apsw.Connection, space: SQLValue, dimensions: int) -> Vec
     return arrays(rows, dimensions)[2].astype(np.float32)
 
 
-def enough(drawn: Vectors, mean: Vectors, total: int) -> int:
+def enough(drawn: Vectors, mean: Vectors, total: int) -> tuple[int, int]:
     """How many of the nearest by signs must be scored exactly to keep nearly all of the best, in a space of `total`
-    vectors of which these were drawn; 0 where nothing less than all of them is enough."""
+    vectors of which these were drawn, and from how many times as many they are chosen; 0 and 1 where nothing less than
+    all of them is enough."""
     share = len(drawn) / total
     wanted = max(1, min(round(BEST * share), len(drawn) - 1))
     asked = np.linspace(0, len(drawn) - 1, min(ASKED, len(drawn))).astype(np.int64)
-    bits = sign_bits(drawn, mean)
-    pools = [max(wanted, round(search.RESCORED * widening * share)) for widening in WIDENINGS]
-    kept = np.zeros(len(pools))
+    bits, compared = sign_bits(drawn, mean), []
     for cosines, place in zip(drawn[asked] @ drawn.T, asked.tolist(), strict=True):
         distances = differing(bits, bits[:, place], len(drawn))
         cosines[place], distances[place] = search.NONE, search.FAR  # itself, which any search finds
-        nearest = np.argsort(distances, kind="stable")
-        least = np.partition(cosines, -wanted)[-wanted] - EQUAL
-        kept += [min(wanted, int(np.count_nonzero(cosines[nearest[:pool]] >= least))) for pool in pools]
-    for widening, each in zip(WIDENINGS, kept, strict=True):
+        best = cosines >= np.partition(cosines, -wanted)[-wanted] - EQUAL
+        compared.append((drawn[place], distances, best))
+    for widening, chosen_from in WIDENINGS:
         rescored = search.RESCORED * widening
         if widening > 1 and rescored * search.LARGEST_PART > total:
             break
-        if each >= LEAST_KEPT * wanted * len(asked):
-            return rescored
-    return 0
+        pool, kept = max(wanted, round(rescored * share)), 0
+        for vector, distances, best in compared:
+            chosen = likeliest(bits, lowest(distances, chosen_from * pool), vector, pool)
+            kept += min(wanted, int(np.count_nonzero(best[chosen])))
+        if kept >= LEAST_KEPT * wanted * len(asked):
+            return rescored, chosen_from
+    return 0, 1
 
 
 def pack_again(connection: apsw.Connection, space: SQLValue, last: int) -> None:

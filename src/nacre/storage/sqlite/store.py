@@ -355,8 +355,8 @@ class SQLiteReader:
         from nacre.storage.sqlite.search import NO_VECTORS, SEARCHED, Mirror, SQLiteIndex, Stand
 
         with self._snapshot() as connection:
-            found = fetch(connection, SEARCHED, (space,))
-            number, memories, stems, *stand = found[0] if found else (NOWHERE, 0, 0, *NO_VECTORS)
+            result = fetch(connection, SEARCHED, (space,))
+            number, memories, stems, *stand = result[0] if result else (NOWHERE, 0, 0, *NO_VECTORS)
             # Not shared inside a transaction: what may yet be rolled back must not be seen by others.
             mirror = Mirror(number) if self._connections.writing else self._mirrors().of(number)
             vectors = partial(mirror.current, connection, Stand(*stand))

@@ -231,7 +231,7 @@ class SQLiteReader:
     def gather(self, space: str, search: Search) -> Candidates:
         from nacre.storage import candidates
 
-        with self._searching(space) as index:
+        with self._searching(space, search.terms) as index:
             terms = candidates.bounded(search.terms, search.visible, index.holding)
             return candidates.gather(index, replace(search, terms=terms))
 
@@ -241,7 +241,7 @@ class SQLiteReader:
     ) -> list[Match]:
         from nacre.storage import candidates
 
-        with self._searching(space) as index:
+        with self._searching(space, terms) as index:
             return candidates.by_words(index, candidates.bounded(terms, visible, index.holding), where, limit, visible)
 
     @without_damaged
@@ -351,16 +351,18 @@ class SQLiteReader:
             yield connection, State(result[0][0] if result else NOWHERE, self._seq)
 
     @contextmanager
-    def _searching(self, space: str) -> Iterator[SQLiteIndex]:
+    def _searching(self, space: str, terms: Sequence[str] = ()) -> Iterator[SQLiteIndex]:
+        """Only these terms can be searched."""
         from nacre.storage.sqlite.search import NO_VECTORS, SEARCHED, Mirror, SQLiteIndex, Stand
 
+        asked = json.dumps(list({stem for term in terms for stem in term.split()}))
         with self._snapshot() as connection:
-            result = fetch(connection, SEARCHED, (space,))
-            number, memories, stems, *stand = result[0] if result else (NOWHERE, 0, 0, *NO_VECTORS)
+            result = fetch(connection, SEARCHED, (asked, space))
+            number, memories, stems, *stand, holding = result[0] if result else (NOWHERE, 0, 0, *NO_VECTORS, "{}")
             # Not shared inside a transaction: what may yet be rolled back must not be seen by others.
             mirror = Mirror(number) if self._connections.writing else self._mirrors().of(number)
             vectors = partial(mirror.current, connection, Stand(*stand))
-            yield SQLiteIndex(connection, State(number, self._seq), vectors, (memories, stems))
+            yield SQLiteIndex(connection, State(number, self._seq), vectors, (memories, stems), json.loads(holding))
 
     def _hide_damaged(self) -> bool:
         """True when damaged records were found that were not left out before."""

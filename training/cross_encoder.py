@@ -1,6 +1,9 @@
-"""Trains the cross-encoder: reads two texts together and says how the newer memory relates to the older one.
+"""Trains the cross-encoder, one trunk with three heads: how a newer memory relates to an older one (*relation*),
+whether a memory answers a question (*answers*), and whether a text gives orders to a model (*orders*).
 
-python training/cross_encoder.py PACKED OUT --gte gte.npz --layers 12
+python training/cross_encoder.py PACKED OUT --weights gte.npz [--student FILE] [--orders FILE ...] [--hold-out NAME]
+
+Without `--student` (which finds passages that look like answers) and `--orders`, only the relation is learned.
 """
 
 from __future__ import annotations
@@ -10,35 +13,45 @@ import gzip
 import json
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import heads_data
+import measure
 import numpy as np
 import torch
-from embedder import DEVICE, SEED, bert, schedule
+from embedder import DEVICE, SEED, Texts, bert, embed_all, schedule
+from heads_data import Labelled
 from relation_data import LABELS, Pair, with_variants
 from tokenizers import Tokenizer
 from torch import nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 TOKENS = 256
 CONFLICTS = (LABELS.index("contradiction"), LABELS.index("update"))
 
 
-class CrossEncoder(nn.Module):
-    """A trunk that reads both texts with their segments, and a head on its first state beside the mean of all."""
+HEADS = {"relation": len(LABELS), "answers": 1, "orders": 1}
+HARMLESS = 2_000
+BEST = 8  # of the vectors, that the head answers reads
+Batch = tuple[str, list[tuple[str, str]], list[int]]  # head, texts, labels
 
-    def __init__(self, weights: Path, layers: int, classes: int) -> None:
+
+class CrossEncoder(nn.Module):
+    """A trunk that reads both texts with their segments, and heads on its first state beside the mean of all."""
+
+    def __init__(self, weights: Path, layers: int) -> None:
         super().__init__()
         self.trunk = bert(weights, layers)
-        self.head = nn.Sequential(nn.Dropout(0.1), nn.Linear(2 * 384, classes)).to(DEVICE)
+        self.heads = nn.ModuleDict({name: nn.Linear(2 * 384, size) for name, size in HEADS.items()}).to(DEVICE)
+        self.dropout = nn.Dropout(0.1)
 
-    def forward(self, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def forward(self, head: str, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
             states = self.trunk(input_ids=ids, token_type_ids=segments, attention_mask=mask).last_hidden_state
         states = states.float()
         mean = (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
-        return self.head(torch.cat([states[:, 0], mean], -1))
+        return self.heads[head](self.dropout(torch.cat([states[:, 0], mean], -1)))
 
 
 class Pairs:
@@ -48,7 +61,7 @@ class Pairs:
         self.tokenizer.no_padding()
 
     def batch(self, pairs: Sequence[tuple[str, str]]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        rows = self.tokenizer.encode_batch([(one, other) for one, other in pairs])
+        rows = self.tokenizer.encode_batch([(one, other) if other else one for one, other in pairs])
         width = max(len(row.ids) for row in rows)
         ids, segments, mask = (torch.zeros(len(rows), width, dtype=torch.long) for _ in range(3))
         for place, row in enumerate(rows):
@@ -58,46 +71,59 @@ class Pairs:
         return ids.to(DEVICE), segments.to(DEVICE), mask.to(DEVICE)
 
 
-def train(
-    model: CrossEncoder, texts: Pairs, epochs: Sequence[Sequence[Pair]], *, rate: float, size: int, name: str
-) -> None:
+def batches(head: str, rows: Sequence[Pair] | Sequence[Labelled], size: int, seed: int) -> list[Batch]:
+    """Of similar length together, so that little is padded."""
+    texts = [((r.old, r.new) if isinstance(r, Pair) else (r.first, r.second), r.label) for r in rows]
+    chance = random.Random(SEED + seed)
+    texts.sort(key=lambda each: sum(map(len, each[0])) * chance.uniform(0.7, 1.4))
+    groups = [texts[start : start + size] for start in range(0, len(texts) - size + 1, size)]
+    return [(head, [pair for pair, _ in group], [label for _, label in group]) for group in groups]
+
+
+def mixed(epochs: Sequence[Sequence[Batch]]) -> Iterator[Batch]:
+    """The batches of all heads in any order, an epoch after the other."""
+    for number, epoch in enumerate(epochs):
+        order = list(epoch)
+        random.Random(SEED + number).shuffle(order)
+        yield from order
+
+
+def train(model: CrossEncoder, texts: Pairs, epochs: Sequence[Sequence[Batch]], *, rate: float, name: str) -> None:
     model.train()
-    steps = sum(len(rows) // size for rows in epochs)
+    steps = sum(map(len, epochs))
     optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=0.01)
     slower = schedule(optimizer, steps)
-    began, step = time.time(), 0
-    for number, rows in enumerate(epochs):
-        chance = random.Random(SEED + number)
-        order = sorted(rows, key=lambda each: (len(each.old) + len(each.new)) * chance.uniform(0.7, 1.4))
-        groups = [order[start : start + size] for start in range(0, len(order) - size + 1, size)]
-        chance.shuffle(groups)
-        for group in groups:
-            scores = model(*texts.batch([(each.old, each.new) for each in group]))
-            wanted = torch.tensor([each.label for each in group], device=DEVICE)
+    began = time.time()
+    for step, (head, pairs, labels) in enumerate(mixed(epochs), 1):
+        scores = model(head, *texts.batch(pairs))
+        wanted = torch.tensor(labels, device=DEVICE)
+        if head == "relation":
             loss = cross_entropy(scores, wanted, label_smoothing=0.05)
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            slower.step()
-            step += 1
-            if step % 300 == 0:
-                print(f"{name} {step}/{steps} loss {loss.item():.3f} {time.time() - began:.0f} s", flush=True)
+        else:
+            loss = binary_cross_entropy_with_logits(scores[:, 0], wanted.float())
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        slower.step()
+        if step % 300 == 0:
+            print(f"{name} {step}/{steps} {head} loss {loss.item():.3f} {time.time() - began:.0f} s", flush=True)
 
 
 @torch.no_grad()
-def probabilities(model: CrossEncoder, texts: Pairs, pairs: Sequence[Pair]) -> np.ndarray:
+def logits(model: CrossEncoder, texts: Pairs, head: str, pairs: Sequence[tuple[str, str]]) -> torch.Tensor:
     model.eval()
-    rows = []
-    for start in range(0, len(pairs), 128):
-        group = pairs[start : start + 128]
-        rows.append(model(*texts.batch([(each.old, each.new) for each in group])).softmax(-1).cpu().numpy())
-    return np.concatenate(rows)
+    portions = [pairs[start : start + 128] for start in range(0, len(pairs), 128)]
+    return torch.cat([model(head, *texts.batch(portion)).cpu() for portion in portions])
+
+
+def chances(model: CrossEncoder, texts: Pairs, head: str, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+    return logits(model, texts, head, pairs)[:, 0].sigmoid().numpy()
 
 
 def figures(model: CrossEncoder, texts: Pairs, pairs: Sequence[Pair]) -> dict[str, float]:
     """Precision and recall of "these two conflict"; how often the kind is right; recall where precision is 0.97."""
-    found = probabilities(model, texts, pairs)
+    found = logits(model, texts, "relation", [(each.old, each.new) for each in pairs]).softmax(-1).numpy()
     labels = np.array([each.label for each in pairs])
     conflict, truth = found[:, CONFLICTS].sum(1), np.isin(labels, CONFLICTS)
     judged = np.isin(found.argmax(1), CONFLICTS)
@@ -112,6 +138,36 @@ def figures(model: CrossEncoder, texts: Pairs, pairs: Sequence[Pair]) -> dict[st
     }
 
 
+def reranked(model: CrossEncoder, texts: Pairs, student: measure.Embed, folder: Path) -> dict[str, float]:
+    """How often the answer is first, before and after the best of the vectors are read together with the question; and
+    how well its probability tells answers from the rest."""
+    memories, questions = measure.read_notes(folder)
+    before, after, right, wrong = [], [], [], []
+    for project in sorted({each["project"] for each in memories}):
+        own = [each for each in memories if each["project"] == project]
+        asked = [each for each in questions if each["project"] == project and each["answers"]]
+        scores = student([each["q"] for each in asked]) @ student([each["text"] for each in own]).T
+        top = np.argsort(-scores, axis=1)[:, :BEST]
+        pairs = [(each["q"], own[place]["text"]) for each, row in zip(asked, top, strict=True) for place in row]
+        read = chances(model, texts, "answers", pairs).reshape(len(asked), BEST)
+        for each, row, chance in zip(asked, top, read, strict=True):
+            is_answer = np.array([own[place]["id"] in each["answers"] for place in row])
+            before.append(is_answer[0])
+            after.append(is_answer[int(chance.argmax())])
+            right += list(chance[is_answer])
+            wrong += list(chance[~is_answer])
+    area = float((np.array(right)[:, None] > np.array(wrong)[None]).mean())
+    return {"first before": float(np.mean(before)), "first after": float(np.mean(after)), "area under curve": area}
+
+
+def noticed(model: CrossEncoder, texts: Pairs, rows: Sequence[Labelled]) -> dict[str, float]:
+    """The share of orders that is noticed where one harmless text in a hundred is taken for one."""
+    found = chances(model, texts, "orders", [(each.first, "") for each in rows])
+    labels = np.array([each.label for each in rows])
+    limit = float(np.quantile(found[labels == 0], 0.99))
+    return {"noticed": float((found[labels == 1] > limit).mean()), "limit": limit}
+
+
 def read(path: Path) -> list[Pair]:
     with gzip.open(path, "rt") as file:
         return [Pair(*json.loads(line)) for line in file]
@@ -123,7 +179,12 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--layers", type=int, default=12)
+    parser.add_argument("--general", type=int, default=2, help="epochs of general pairs")
     parser.add_argument("--hold-out", nargs="*", default=())
+    parser.add_argument("--student", type=Path)
+    parser.add_argument("--notes", type=Path, nargs="*", default=[], help="that measure the head answers")
+    parser.add_argument("--orders", type=Path, nargs="*", default=[])
+    parser.add_argument("--held-orders", type=Path, nargs="*", default=[])
     given = parser.parse_args()
     torch.manual_seed(SEED)
     texts = Pairs(given.packed / "tokenizer.json")
@@ -132,17 +193,51 @@ def main() -> None:
     held = {name: [each for each in own if each.source == name] for name in given.hold_out}
     held |= {name: [each for each in checks if each.source == name] for name in sorted({e.source for e in checks})}
     own = [each for each in own if each.source not in given.hold_out]
-    model = CrossEncoder(given.weights, given.layers, len(LABELS))
+    first: list[Labelled] = []  # answers, most of them from the encyclopedia
+    last: list[Labelled] = []  # answers in notes and conversations
+    ordering: list[Labelled] = []
+    if given.student:
+        model = bert(given.student, 6)
+        student = lambda them: embed_all(model, Texts(given.packed / "tokenizer.json"), them)  # noqa: E731
+        with gzip.open(given.packed / "examples.jsonl.gz", "rt") as file:
+            examples = [json.loads(line) for line in file]
+        first = heads_data.answers(examples, student)
+        last = heads_data.answers(examples, student, hotpot=1_000)
+    if given.orders:
+        plain = [text for each in (*own, *general[: 10 * HARMLESS]) for text in (each.old, each.new)]
+        ordering = [*heads_data.orders(given.orders), *heads_data.harmless(plain, HARMLESS)]
+    print(len(general), len(own), len(first), len(last), len(ordering), flush=True)
+    judge = CrossEncoder(given.weights, given.layers)
 
     def report(name: str) -> None:
         for source, pairs in held.items():
-            print(name, source, len(pairs), figures(model, texts, pairs), flush=True)
+            print(name, source, len(pairs), figures(judge, texts, pairs), flush=True)
+        for folder in given.notes if given.student else ():
+            print(name, folder.name, reranked(judge, texts, student, folder), flush=True)
+        for path in given.held_orders:
+            print(name, path.name, noticed(judge, texts, heads_data.orders([path])), flush=True)
 
-    train(model, texts, [general] * 2, rate=6e-5, size=128, name="general")
+    stage = [
+        [
+            *batches("relation", general, 128, epoch),
+            *batches("answers", first[epoch :: given.general], 128, epoch),
+            *batches("orders", ordering, 64, epoch),
+        ]
+        for epoch in range(given.general)
+    ]
+    train(judge, texts, stage, rate=6e-5, name="general")
     report("after general pairs:")
-    train(model, texts, [with_variants(own, epoch) for epoch in range(6)], rate=4e-5, size=32, name="own")
+    stage = [
+        [
+            *batches("relation", with_variants(own, epoch), 32, epoch),
+            *batches("answers", last[epoch::6], 64, epoch),
+            *batches("orders", ordering, 64, epoch),
+        ]
+        for epoch in range(6)
+    ]
+    train(judge, texts, stage, rate=4e-5, name="own")
     report("after own pairs:")
-    torch.save({name: tensor.half().cpu() for name, tensor in model.state_dict().items()}, given.out / "relation.pt")
+    torch.save({name: tensor.half().cpu() for name, tensor in judge.state_dict().items()}, given.out / "judge.pt")
 
 
 if __name__ == "__main__":

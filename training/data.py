@@ -14,7 +14,7 @@ from typing import Any
 SEED = 20261115
 NEGATIVES = 12  # kept for each question; training draws a few of them anew in each epoch
 LONGEST = 700  # characters of a passage; what follows would be cut off by the token limit
-SOURCES = ("hotpot", "longmemeval", "qmsum", "snli", "semanticmemo", "notes")
+SOURCES = ("hotpot", "longmemeval", "qmsum", "snli", "semanticmemo", "notes", "across")
 WIDEST_SPAN = 25  # turns; a longer one is about everything
 LEAST = 20  # characters of a turn that can answer a question
 SPEECH_MARKS = re.compile(r"\{[^}]*\}|\s+(?=[.,?!])")
@@ -109,7 +109,7 @@ def rephrased(path: Path, most: int) -> Iterator[Example]:
 
 def notes(folder: Path, held_out: Sequence[str] = ()) -> Iterator[Example]:
     """Notes and questions about them, against the other notes of the same world. Questions in another language than
-    their answer are left out: the student reads English."""
+    their answer are "across": only together with the multilingual part can they be answered."""
     for path in sorted(folder.glob("*.notes.jsonl")):
         author = path.name.split(".")[0]
         if author in held_out:
@@ -117,9 +117,10 @@ def notes(folder: Path, held_out: Sequence[str] = ()) -> Iterator[Example]:
         texts = {(each["world"], each["id"]): each["text"] for each in lines(path)}
         for asked in lines(path.with_name(f"{author}.questions.jsonl")):
             answers = {(asked["world"], id) for id in asked["answers"]}
-            if answers and asked["kind"] != "crosslingual":
+            if answers:
                 others = [text for at, text in texts.items() if at[0] == asked["world"] and at not in answers]
-                yield example(asked["q"], [texts[at] for at in sorted(answers)], others, "notes")
+                source = "across" if asked["kind"] == "crosslingual" else "notes"
+                yield example(asked["q"], [texts[at] for at in sorted(answers)], others, source)
 
 
 def pair_texts(folder: Path) -> Iterator[str]:

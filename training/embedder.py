@@ -1,6 +1,8 @@
 """Trains the embedder: gte-small fine-tuned on questions and passages, then a student of MiniLM's shape learns from it.
 
-python training/embedder.py PACKED OUT [--locomo FILE] [--notes FOLDER ...] [--sts FILE]
+python training/embedder.py PACKED OUT [--locomo FILE] [--notes FOLDER ...] [--sts FILE] [--beside multilingual.npz]
+
+With `--beside`, the vectors that `multilingual.py` made, the student at last learns what the two find together.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ REPEATS = {
     "snli": 0,  # for the student alone: as examples they cost 2 points on conversations and 1.6 on notes
     "semanticmemo": 0,
     "notes": 4,
+    "across": 0,
 }
+TOGETHER = REPEATS | {"across": 4}  # for the student beside the multilingual part
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
@@ -99,12 +103,27 @@ def schedule(optimizer: torch.optim.Optimizer, steps: int, warm: float = 0.06) -
     )
 
 
-def epoch_of(examples: Sequence[list], seed: int) -> list[tuple[str, str, list[str]]]:
+class Beside:
+    """Vectors of the multilingual part for the texts of the examples: they join the student's, centred and weighted."""
+
+    def __init__(self, path: Path, mean: np.ndarray, weight: float) -> None:
+        stored = np.load(path)
+        rows, texts = stored["rows"], json.loads(stored["texts"].tobytes())
+        self.rows = torch.from_numpy(rows.astype(np.float32)).to(DEVICE)
+        self.places = {text: place for place, text in enumerate(texts)}
+        self.mean, self.weight = torch.from_numpy(mean).to(DEVICE), weight
+
+    def join(self, own: torch.Tensor, texts: Sequence[str]) -> torch.Tensor:
+        theirs = self.rows[torch.tensor([self.places[text] for text in texts], device=DEVICE)]
+        return normalize(torch.cat([normalize(own - self.mean, dim=-1), self.weight * theirs], -1), dim=-1)
+
+
+def epoch_of(examples: Sequence[list], seed: int, repeats: dict[str, int]) -> list[tuple[str, str, list[str]]]:
     """(question, one of its passages, hard negatives), shuffled; several passages of a question take turns."""
     chance = random.Random(seed)
     rows = []
     for question, positives, negatives, source in examples:
-        for _ in range(REPEATS[source]):
+        for _ in range(repeats[source]):
             rows += [
                 (question, positive, chance.sample(negatives, min(HARD, len(negatives))))
                 for positive in chance.sample(positives, min(2, len(positives)))
@@ -113,9 +132,18 @@ def epoch_of(examples: Sequence[list], seed: int) -> list[tuple[str, str, list[s
     return rows
 
 
-def contrast(model: BertModel, texts: Texts, examples: Sequence[list], *, epochs: int, rate: float, size: int) -> None:
+def contrast(
+    model: BertModel,
+    texts: Texts,
+    examples: Sequence[list],
+    *,
+    epochs: int,
+    rate: float,
+    size: int,
+    beside: Beside | None = None,
+) -> None:
     model.train()
-    plan = [epoch_of(examples, SEED + epoch) for epoch in range(epochs)]
+    plan = [epoch_of(examples, SEED + epoch, TOGETHER if beside else REPEATS) for epoch in range(epochs)]
     steps = sum(len(rows) // size for rows in plan)
     optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=0.01)
     slower = schedule(optimizer, steps)
@@ -124,8 +152,11 @@ def contrast(model: BertModel, texts: Texts, examples: Sequence[list], *, epochs
         for start in range(0, len(rows) - size + 1, size):
             batch = rows[start : start + size]
             passages = [positive for _, positive, _ in batch] + [text for *_, hard in batch for text in hard]
-            questions = embed(model, *texts.batch([question for question, *_ in batch]))
-            scores = SCALE * questions @ embed(model, *texts.batch(passages)).T
+            asked = [question for question, *_ in batch]
+            questions, found = (embed(model, *texts.batch(each)) for each in (asked, passages))
+            if beside:
+                questions, found = beside.join(questions, asked), beside.join(found, passages)
+            scores = SCALE * questions @ found.T
             # The same question may stand twice in a batch, with another of its passages: not a mistake to find it.
             same = torch.tensor([[a[0] == b[0] for b in batch] for a in batch], device=DEVICE)
             same.fill_diagonal_(False)
@@ -202,6 +233,9 @@ def main() -> None:
     parser.add_argument("--sts", type=Path)
     parser.add_argument("--share", type=float)
     parser.add_argument("--epochs", type=int, default=6, help="of distilling")
+    parser.add_argument("--beside", type=Path)
+    parser.add_argument("--last", type=int, default=1, help="epochs of examples for the student")
+    parser.add_argument("--weight", type=float, default=1.0, help="of the multilingual part")
     given = parser.parse_args()
     torch.manual_seed(SEED)
     texts = Texts(given.packed / "tokenizer.json")
@@ -220,7 +254,7 @@ def main() -> None:
     contrast(teacher, texts, examples, epochs=2, rate=2e-5, size=64)
     tuned = {name: tensor.clone() for name, tensor in teacher.state_dict().items()}
     worth = {}
-    for share in SHARES:
+    for share in (given.share,) if given.share else SHARES:
         teacher.load_state_dict(between(start, tuned, share))
         figures = report(f"gte-small, {share} of the way to fine-tuned", teacher)
         worth[share] = sum(figures[name] for name in figures if name.endswith("any@5") and "crosslingual" not in name)
@@ -235,9 +269,12 @@ def main() -> None:
     distil(student, texts, passages, target, epochs=given.epochs, rate=2e-4, size=256)
     report("student, distilled", student)
     save(student, given.out / "distilled.npz")
-    contrast(student, texts, examples, epochs=1, rate=1e-5, size=64)
+    mean = embed_all(student, texts, passages).mean(0)
+    beside = Beside(given.beside, mean, given.weight) if given.beside else None
+    contrast(student, texts, examples, epochs=given.last, rate=1e-5, size=64, beside=beside)
     report("student", student)
     save(student, given.out / "student.npz")
+    np.savez(given.out / "student_mean.npz", mean=embed_all(student, texts, passages).mean(0))
 
 
 if __name__ == "__main__":

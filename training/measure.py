@@ -59,15 +59,19 @@ def read_lines(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
 
 
-def notes_figures(embed: Embed, folder: Path) -> dict[str, float]:
+def read_notes(folder: Path) -> tuple[list[Any], list[Any]]:
     """`folder` holds memories.jsonl and questions.jsonl; or it is AUTHOR, for AUTHOR.notes.jsonl and the questions."""
     if folder.is_dir():
-        memories, questions = read_lines(folder / "memories.jsonl"), read_lines(folder / "questions.jsonl")
-    else:
-        memories, questions = (
-            [each | {"project": each["world"]} for each in read_lines(folder.with_name(f"{folder.name}.{kind}.jsonl"))]
-            for kind in ("notes", "questions")
-        )
+        return read_lines(folder / "memories.jsonl"), read_lines(folder / "questions.jsonl")
+    notes, questions = (
+        [each | {"project": each["world"]} for each in read_lines(folder.with_name(f"{folder.name}.{kind}.jsonl"))]
+        for kind in ("notes", "questions")
+    )
+    return notes, questions
+
+
+def notes_figures(embed: Embed, folder: Path) -> dict[str, float]:
+    memories, questions = read_notes(folder)
     ranks, kinds = [], []
     for project in sorted({each["project"] for each in memories}):
         own = [each for each in memories if each["project"] == project]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from math import isfinite
 
 from nacre.errors import InvalidInput
-from nacre.model import Link, Memory
+from nacre.model import Memory
 from nacre.model.instants import FIRST, LAST, iso
 from nacre.model.memory import DEFAULTS, Json
 
@@ -33,11 +33,8 @@ def row(memory: Memory) -> dict[str, Json]:
 def loses(memory: Memory) -> bool:
     """True when the file format cannot hold all of the memory."""
     more = any(getattr(memory, name) != default for name, default in DEFAULTS.items() if name not in CARRIED)
-    return more or any("," in tag for tag in memory.tags) or any(not is_plain(link) for link in memory.links)
-
-
-def is_plain(link: Link) -> bool:
-    return link.weight == 1.0 and not link.data
+    weighted = any(link.weight != 1.0 or link.data for link in memory.links)
+    return more or weighted or any("," in tag for tag in memory.tags)
 
 
 def fields(row: Mapping[str, object]) -> dict[str, object]:

@@ -114,46 +114,34 @@ class Choice:
 
     def scope(self) -> Scope:
         return {
-            "type": self.types or None,
-            "all_tags": self.tags or None,
-            "status": self.status or None,
-            "since": self.since,
-            "until": self.until,
-            "include_superseded": self.include_superseded,
-            "include_archived": self.include_archived,
-            "include_trashed": self.include_trashed,
+            "type": self.types or None, "all_tags": self.tags or None, "status": self.status or None,
+            "since": self.since, "until": self.until, "include_superseded": self.include_superseded,
+            "include_archived": self.include_archived, "include_trashed": self.include_trashed,
             "include_expired": True,
-        }
+        }  # fmt: skip
 
     @property
     def selective(self) -> bool:
         return bool(self.types or self.tags or self.status or self.since is not None or self.until is not None)
 
     def header_options(self) -> dict[str, Json]:
-        names: dict[str, Json] = {"types": list(self.types), "tags": list(self.tags), "status": list(self.status)}
         return {
-            **names,
+            "types": [*self.types], "tags": [*self.tags], "status": [*self.status],
             "since": None if self.since is None else str(self.since),
             "until": None if self.until is None else str(self.until),
-            "include_vectors": self.vectors,
-            "include_superseded": self.include_superseded,
-            "include_archived": self.include_archived,
-            "include_trashed": self.include_trashed,
+            "include_vectors": self.vectors, "include_superseded": self.include_superseded,
+            "include_archived": self.include_archived, "include_trashed": self.include_trashed,
             "redacted": self.redact,
-        }
+        }  # fmt: skip
 
 
 EVERYTHING = Choice()
 
 
 def export_archive(
-    store: MemoryStore,
-    out: Path | str | IO[bytes],
-    choice: Choice = EVERYTHING,
-    *,
-    form: str | None = None,
+    store: MemoryStore, out: Path | str | IO[bytes], choice: Choice = EVERYTHING, *, form: str | None = None,
     progress: Progress | None = None,
-) -> ExportSummary:
+) -> ExportSummary:  # fmt: skip
     """Writes the memories, oldest first, using a constant amount of memory. A path is written completely or not at all;
     an interrupted stream has no closing line. `form` is by default AI-Houkai's for `.ahkai`, else our own.
 
@@ -199,7 +187,9 @@ class Export:
             if progress is not None:
                 progress(self.count, max(total, self.count), "exporting memories")
         if self.form == NACRE:
-            self.put_words()
+            for kind, name, data in self.terms():
+                self.writer.put({"word": {"kind": kind, "name": name, "data": data}}, name)
+                self.words += 1
             self.writer.close()
         else:
             self.writer.end()
@@ -225,13 +215,8 @@ class Export:
         ids = [memory.id for memory in page]
         vectors = self.store.vectors(ids)
         now = {memory.id: memory for memory in self.store.get_many(ids)}
-        return (
-            (
-                memory,
-                vectors.get(memory.id) if memory.id in now and same_derived_input(memory, now[memory.id]) else None,
-            )
-            for memory in page
-        )
+        unedited = {each.id for each in page if each.id in now and same_derived_input(each, now[each.id])}
+        return ((memory, vectors.get(memory.id) if memory.id in unedited else None) for memory in page)
 
     def put(self, memory: Memory, vectors: Vectors | None) -> None:
         written = self.store.clean(memory) if self.choice.redact else memory
@@ -239,8 +224,7 @@ class Export:
             self.redacted += 1
             vectors = None  # they were computed from the removed text too
         self.vocabulary.note(written)
-        row = self.row(written, vectors)
-        self.writer.put(row, memory.id)
+        self.writer.put(self.row(written, vectors), memory.id)
         self.count += 1
 
     def row(self, memory: Memory, vectors: Vectors | None) -> dict[str, Json]:
@@ -251,11 +235,6 @@ class Export:
             return row if vectors is None else {**row, "vector": vectors[0].tolist()}
         row_fields: dict[str, Json] = {"memory": memory.to_dict()}
         return row_fields if vectors is None else {**row_fields, "vectors": pack_vectors(vectors)}
-
-    def put_words(self) -> None:
-        for kind, name, data in self.terms():
-            self.writer.put({"word": {"kind": kind, "name": name, "data": dict(data)}}, name)
-            self.words += 1
 
     def terms(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
         for kind, name, data in self.vocabulary.rows(everything=not self.choice.selective):

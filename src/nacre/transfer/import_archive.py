@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from nacre.engine import Engine
 from nacre.engine.engine import PART, AnyChange, Change, PendingChanges, TermChange, catch_up_all, import_under_way
@@ -25,40 +26,31 @@ from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.model import JournalFilter, Memory, Operation
 from nacre.model.memory import Json
-from nacre.protocols import Backend, Derived, Embedder, Progress, Transaction
+from nacre.protocols import Backend, Derived, Progress, Transaction
 from nacre.remember.derive import chunk_memory, indexed_words
 from nacre.remember.guard import Guard
 from nacre.transfer.archive import AHKAI, MOST_NAMED, NACRE, ImportSummary, unpack_vectors
 from nacre.transfer.foreign import ai_lessons, amplihack, chroma, server_memory
-from nacre.transfer.import_plan import POLICIES, CheckedRow, ImportPlanner, Lookup, RowChecker, Survey, survey
+from nacre.transfer.import_plan import POLICIES, CheckedRow, Counts, ImportPlanner, Lookup, RowChecker, Survey, survey
 from nacre.transfer.read_archive import Archive, BadRow, MemoryRow, Source
 from nacre.transfer.vocabulary import RELATION, TYPE
 
 ACTOR = "import"
 # What the summary counts, besides the faults that it names.
-COUNTED = (
-    "imported",
-    "skipped",
-    "overwritten",
-    "renamed",
-    "errors",
-    "words",
-    "unembedded",
-    "in_trash",
-    "dropped_links",
-)
+COUNTED = tuple(each.name for each in fields(Counts) if each.name != "faults")
 
 
-def import_archive(
-    store: MemoryStore,
-    path: Path | str,
-    *,
-    on_conflict: str = "skip",
-    regenerate_vectors: bool = False,
-    dry_run: bool = False,
-    why: str = "",
-    progress: Progress | None = None,
-) -> ImportSummary:
+class ImportOptions(TypedDict, total=False):
+    """The defaults are those of `import_rows`."""
+
+    on_conflict: str
+    regenerate_vectors: bool
+    dry_run: bool
+    why: str
+    progress: Progress | None
+
+
+def import_archive(store: MemoryStore, path: Path | str, **options: Unpack[ImportOptions]) -> ImportSummary:
     """Imports all valid rows as one operation, or nothing; the memory used hardly grows with their number, and others
     can write meanwhile. An import that was killed continues when it is run again, and can be undone.
 
@@ -68,15 +60,13 @@ def import_archive(
 
     Raises `ArchiveRefused` for a file that is damaged, not an archive or beyond the limits, and `ImportConflict`.
     """
-    check_allowed(store, on_conflict)
-    return import_rows(
-        store, Archive(path), on_conflict=on_conflict, regenerate_vectors=regenerate_vectors, dry_run=dry_run, why=why,
-        progress=progress,
-    )  # fmt: skip
+    check_allowed(store, options)
+    return import_rows(store, Archive(path), **options)
 
 
-def check_allowed(store: MemoryStore, policy: str) -> None:
+def check_allowed(store: MemoryStore, options: ImportOptions) -> None:
     """Raises `AccessDenied`, and `UnknownName` for another policy."""
+    policy = options.get("on_conflict", "skip")
     if not store.may_teach:
         raise AccessDenied(
             f"The agent {store.agent!r} may not import an archive, because an import chooses ids and teaches terms. "
@@ -87,15 +77,9 @@ def check_allowed(store: MemoryStore, policy: str) -> None:
 
 
 def import_rows(
-    store: MemoryStore,
-    source: Source,
-    *,
-    on_conflict: str,
-    regenerate_vectors: bool,
-    dry_run: bool,
-    why: str,
-    progress: Progress | None,
-) -> ImportSummary:
+    store: MemoryStore, source: Source, *, on_conflict: str = "skip", regenerate_vectors: bool = False,
+    dry_run: bool = False, why: str = "", progress: Progress | None = None,
+) -> ImportSummary:  # fmt: skip
     """Imports an opened source, after `check_allowed`."""
     engine = store.acting_as(ACTOR)
     engine.embedder.check()
@@ -246,15 +230,8 @@ class Import:
         if done == self.survey.rows:
             return None
         counts = {name: getattr(planner.counts, name) for name in COUNTED}
-        return {
-            "batch": operation.batch,
-            "why": operation.why,
-            "policy": self.policy,
-            "digest": self.survey.digest,
-            "rows": done,
-            "salt": planner.salt.hex(),
-            "counts": counts,
-        }
+        import_of = (operation.batch, operation.why, self.policy, self.survey.digest)
+        return asdict(Progressing(*import_of, done, planner.salt.hex(), counts))
 
     def _give_up(self, operation: Operation, error: BaseException) -> None:
         if isinstance(error, Exception):
@@ -354,16 +331,10 @@ class Import:
         counts, bad = incoming.counts, self.survey.bad_words
         faults = sorted([*counts.faults, *bad.faults], key=lambda fault: fault.line)
         return ImportSummary(
-            imported=counts.imported,
-            skipped=counts.skipped,
-            overwritten=counts.overwritten,
-            renamed=counts.renamed,
-            errors=counts.errors + bad.errors,
-            vectors_regenerated=embedded,
-            words=counts.words,
-            notes=(*self._notes(incoming), *notes),
-            faults=tuple(faults[:MOST_NAMED]),
-        )
+            imported=counts.imported, skipped=counts.skipped, overwritten=counts.overwritten, renamed=counts.renamed,
+            errors=counts.errors + bad.errors, vectors_regenerated=embedded, words=counts.words,
+            notes=(*self._notes(incoming), *notes), faults=tuple(faults[:MOST_NAMED]),
+        )  # fmt: skip
 
     def _notes(self, incoming: ImportPlanner) -> Iterator[str]:
         checking, header = incoming.checking, self.survey.archive.header
@@ -393,38 +364,25 @@ SOURCES = (chroma.NAME, *OTHERS)
 
 
 def import_foreign(
-    store: MemoryStore,
-    source: str,
-    path: Path | str,
-    *,
-    collections: Sequence[str] = (),
-    on_conflict: str = "skip",
-    regenerate_vectors: bool = False,
-    dry_run: bool = False,
-    why: str = "",
-    progress: Progress | None = None,
-) -> ImportSummary:
+    store: MemoryStore, source: str, path: Path | str, *, collections: Sequence[str] = (),
+    **options: Unpack[ImportOptions],
+) -> ImportSummary:  # fmt: skip
     """Imports the memory of another program under its own ids, or ids computed from its text, so that a second import
     adds nothing twice. The source is not changed; what cannot be imported is counted and named.
 
     `collections` are those of Chroma. Raises `ArchiveRefused`, `ImportConflict`, and `UnknownName` for another source.
     """
-    check_allowed(store, on_conflict)
-    embedder = None if regenerate_vectors else store.embedder
-    with opened(source, Path(path).expanduser(), collections, embedder) as opened_source:
-        return import_rows(
-            store, opened_source, on_conflict=on_conflict, regenerate_vectors=regenerate_vectors, dry_run=dry_run,
-            why=why, progress=progress,
-        )  # fmt: skip
-
-
-def opened(
-    source: str, path: Path, collections: Sequence[str], embedder: Embedder | None
-) -> AbstractContextManager[Source]:
+    check_allowed(store, options)
     if source not in SOURCES:
         raise UnknownName("source of memories", source, SOURCES)
+    file = Path(path).expanduser()
+    opening: AbstractContextManager[Source]
     if source == chroma.NAME:
-        return chroma.opened(path, embedder=embedder, collections=collections)
-    if collections:
+        embedder = None if options.get("regenerate_vectors") else store.embedder
+        opening = chroma.opened(file, embedder=embedder, collections=collections)
+    elif collections:
         raise InvalidInput(f"Only {chroma.NAME} has collections; leave them out.")
-    return OTHERS[source](path)
+    else:
+        opening = OTHERS[source](file)
+    with opening as opened:
+        return import_rows(store, opened, **options)

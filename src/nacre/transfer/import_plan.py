@@ -78,15 +78,11 @@ class RowChecker:
 
 
 def typed(name: str, value: object) -> object:
-    if name in LISTS and not isinstance(value, list):
-        raise InvalidInput(f"{name} must be a list, not {type(value).__name__}.")
-    return [link(each) for each in listed(value)] if name == "links" else value
-
-
-def listed(value: object) -> list[object]:
+    if name not in (*LISTS, "links"):
+        return value
     if not isinstance(value, list):
-        raise InvalidInput(f"links must be a list, not {type(value).__name__}.")
-    return value
+        raise InvalidInput(f"{name} must be a list, not {type(value).__name__}.")
+    return [link(each) for each in value] if name == "links" else value
 
 
 def link(value: object) -> Link:
@@ -127,10 +123,6 @@ class Counts:
         if len(self.faults) < MOST_NAMED:
             self.faults.append(Fault(line, why))
 
-    @property
-    def taken(self) -> int:
-        return self.imported + self.overwritten + self.renamed
-
 
 class CheckedRow(NamedTuple):
     memory: Memory
@@ -140,8 +132,8 @@ class CheckedRow(NamedTuple):
 
 @dataclass(slots=True)
 class ImportPlanner:
-    """Plans the changes of one pass over the rows. `ids` holds hashes of the archive's ids where `needs_ids` asks for
-    them: a million strings would take too much memory."""
+    """Plans the changes of one pass over the rows. `ids` holds hashes of the archive's ids where `survey` saw
+    that they are needed: a million strings would take too much memory."""
 
     space: str
     policy: str
@@ -305,11 +297,6 @@ class ImportPlanner:
         return True  # no real chain of successors is so long
 
 
-def needs_ids(policy: str, *, strict: bool) -> bool:
-    """Whether planning a row needs to know the other ids of the archive."""
-    return strict or policy in ("rename", "overwrite", "newer")
-
-
 def id_hash(id: str) -> int:
     """64 bits, seeded per process, so that nobody can prepare two ids with the same hash."""
     return hash(id)
@@ -334,7 +321,7 @@ def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progr
     """Raises `ImportConflict` where the policy says so."""
     ids: set[int] = set()
     words, collisions = TermCollector(store.space, guard, archive.path), Collisions(store)
-    wanted = needs_ids(policy, strict=store.settings.strict_links)
+    needs_ids = store.settings.strict_links or policy in ("rename", "overwrite", "newer")
     rows = vectors = 0
     digest = blake2b(digest_size=16)
     for row in archive.rows(progress):
@@ -344,7 +331,7 @@ def survey(store: MemoryStore, archive: Source, guard: Guard, policy: str, progr
             digest.update(repr(parts).encode("utf-8", "surrogatepass"))
             vectors += row.vectors is not None
             id = row.fields.get("id")
-            if isinstance(id, str) and wanted:
+            if isinstance(id, str) and needs_ids:
                 ids.add(id_hash(id.strip()))
             if isinstance(id, str) and policy == "error":
                 collisions.look(id.strip())

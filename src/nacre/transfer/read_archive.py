@@ -50,11 +50,8 @@ Row: TypeAlias = MemoryRow | TermRow | BadRow
 class Source(Protocol):
     """What an import reads. `rows` can be read again with the same result; `notes` are remarks for the user."""
 
-    @property
-    def path(self) -> Path: ...
-
-    @property
-    def header(self) -> Header: ...
+    path: Path
+    header: Header
 
     @property
     def notes(self) -> tuple[str, ...]: ...
@@ -145,15 +142,9 @@ class Archive:
         options = fields.get("options")
         at = fields.get("exported_at", "")
         return Header(
-            form=form,
-            version=version,
-            exported_at=short_text(at) if isinstance(at, str) else ahkai.header_time(at),
-            space=short_text(space),
-            embedder=short_text(embedder),
-            dimensions=number(dimensions),
-            count=number(count),
-            options=options if isinstance(options, dict) else {},
-        )
+            form, version, short_text(at) if isinstance(at, str) else ahkai.header_time(at), short_text(space),
+            short_text(embedder), number(dimensions), number(count), options if isinstance(options, dict) else {},
+        )  # fmt: skip
 
     def _refuse(self, reason: str) -> NoReturn:
         raise ArchiveRefused(self.path, reason, AGAIN)
@@ -212,14 +203,6 @@ def info(path: Path | str, *, progress: Progress | None = None) -> ArchiveInfo:
     except ArchiveRefused as error:
         problem = error.reason
     return ArchiveInfo(
-        path=archive.path,
-        header=archive.header,
-        count=types.total(),
-        types=dict(types.most_common()),
-        vectors=vectors,
-        words=words,
-        errors=errors,
-        bytes=archive.path.stat().st_size,
-        unpacked=archive.unpacked,
-        problem=problem,
-    )
+        archive.path, archive.header, types.total(), dict(types.most_common()), vectors, words, errors,
+        bytes=archive.path.stat().st_size, unpacked=archive.unpacked, problem=problem,
+    )  # fmt: skip

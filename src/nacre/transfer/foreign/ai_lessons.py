@@ -83,22 +83,16 @@ class AiLessons(ForeignSource):
 
     def _fields(self, lesson: Record, edges: Edges) -> dict[str, object]:
         id = str(lesson["id"])
+        contexts = "SELECT context FROM lesson_contexts WHERE lesson_id = ?"
         fields: dict[str, object] = {
-            "id": id,
-            "title": lesson["title"],
-            "text": lesson["content"],
-            "type": LESSON,
-            "status": "long_term",
+            "id": id, "title": lesson["title"], "text": lesson["content"], "type": LESSON, "status": "long_term",
             "confidence": self._confidence(id, lesson.get("confidence")),
-            "source": normal(lesson.get("source") or ""),
-            "source_notes": lesson.get("source_notes") or "",
+            "source": normal(lesson.get("source") or ""), "source_notes": lesson.get("source_notes") or "",
             "tags": self._listed("SELECT tag FROM lesson_tags WHERE lesson_id = ?", id),
-            "contexts": self._listed("SELECT context FROM lesson_contexts WHERE lesson_id = ? AND applies", id),
-            "anti_contexts": self._listed(
-                "SELECT context FROM lesson_contexts WHERE lesson_id = ? AND NOT applies", id
-            ),
+            "contexts": self._listed(f"{contexts} AND applies", id),
+            "anti_contexts": self._listed(f"{contexts} AND NOT applies", id),
             "links": edges.links.get(id, []),
-        }
+        }  # fmt: skip
         made = lesson.get("created_at")
         if made:
             fields |= {"created_at": made, "last_accessed": made, "updated_at": lesson.get("updated_at") or made}
@@ -146,9 +140,8 @@ class AiLessons(ForeignSource):
 
     def _tags(self) -> dict[str, dict[str, Json]]:
         tags: dict[str, dict[str, Json]] = {}
-        for each in foreign.records(
-            self.database, "SELECT from_tag, to_tag, relation FROM tag_relations ORDER BY rowid"
-        ):
+        query = "SELECT from_tag, to_tag, relation FROM tag_relations ORDER BY rowid"
+        for each in foreign.records(self.database, query):
             tag, other = normal(each["from_tag"]), normal(each["to_tag"])
             relation = normal(each["relation"]).replace("-", "_")
             if not tag or not other or tag == other or tags.get(other, {}).get(ALIAS_OF) == tag:

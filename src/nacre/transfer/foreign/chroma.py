@@ -187,8 +187,7 @@ def mnemosyne(id: str, text: str | None, meta: Meta, lacks: Lacks) -> dict[str, 
     fields: dict[str, object] = {"id": id, "metadata": rest | notes(id, meta, lacks), "type": "episodic"}
     if text is not None:
         fields["text"] = text
-    named = (("memory_type", "type", TYPES), ("status", "status", LIVE_STATUSES))
-    for theirs, ours, known in named:
+    for theirs, ours, known in (("memory_type", "type", TYPES), ("status", "status", LIVE_STATUSES)):
         value = str(meta.get(theirs, "")).lower()
         if value in known:
             fields[ours] = value
@@ -288,11 +287,10 @@ def opened(path: Path, *, embedder: Embedder | None = None, collections: Sequenc
     file = path / FILE if path.is_dir() else path
     if not file.is_file():
         raise ArchiveRefused(path, f"there is no {FILE} in it, so it is not a Chroma folder", "Name the right one.")
+    header = foreign.header(NAME, embedder="" if embedder is None else embedder.identity)
     with foreign.open_database(file) as database:
         foreign.require(database, file, TABLES, "Chroma")
-        source = Chroma(
-            path, foreign.header(NAME, embedder="" if embedder is None else embedder.identity), database=database
-        )
+        source = Chroma(path, header, database=database)
         source.choose(collections, embedder)
         yield source
 
@@ -341,21 +339,16 @@ class Chroma(ForeignSource):
         lists: Lists = {}
         if not foreign.columns(self.database, "embedding_metadata_array"):
             return lists
-        for each in foreign.records(
-            self.database,
-            "SELECT a.* FROM embedding_metadata_array a JOIN embeddings e ON e.id = a.id "
-            "WHERE e.segment_id = ? ORDER BY a.rowid",
-            collection.records,
-        ):
+        query = ("SELECT a.* FROM embedding_metadata_array a JOIN embeddings e ON e.id = a.id "
+                 "WHERE e.segment_id = ? ORDER BY a.rowid")  # fmt: skip
+        for each in foreign.records(self.database, query, collection.records):
             listed = lists.setdefault(cast(int, each["id"]), {}).setdefault(str(each["key"]), [])
             cast("list[Json]", listed).append(value(each))
         return lists
 
     def choose(self, names: Sequence[str], embedder: Embedder | None) -> None:
-        there = {
-            str(each["name"]): each
-            for each in foreign.records(self.database, "SELECT * FROM collections ORDER BY name")
-        }
+        records = foreign.records(self.database, "SELECT * FROM collections ORDER BY name")
+        there = {str(each["name"]): each for each in records}
         for name in names:
             if name not in there:
                 raise UnknownName("collection", name, there)
@@ -372,20 +365,14 @@ class Chroma(ForeignSource):
 
     def _collection(self, record: Record, embedder: Embedder | None) -> Collection | None:
         id, name = str(record["id"]), str(record["name"])
-        segments = {
-            str(each["scope"]): str(each["id"])
-            for each in foreign.records(self.database, "SELECT id, scope FROM segments WHERE collection = ?", id)
-        }
+        rows = foreign.records(self.database, "SELECT id, scope FROM segments WHERE collection = ?", id)
+        segments = {str(each["scope"]): str(each["id"]) for each in rows}
         if "METADATA" not in segments:
             self.remarks.append(f"The collection {name!r} is incomplete and has no records.")
             return None
         collection = Collection(id, name, segments["METADATA"], None)
-        dimensions = record["dimension"]
-        if (
-            embedder is None
-            or not isinstance(dimensions, int)
-            or not foreign.columns(self.database, "embeddings_queue")
-        ):
+        dimensions, queued = record["dimension"], foreign.columns(self.database, "embeddings_queue")
+        if embedder is None or not isinstance(dimensions, int) or not queued:
             return collection
         folder = self.path if self.path.is_dir() else self.path.parent
         vectors = Vectors(self.database, id, folder / segments.get("VECTOR", ""), dimensions)

@@ -56,9 +56,8 @@ class ServerMemory(ForeignSource):
             elif isinstance(value, dict) and value.get("type") == "relation":
                 relations.append((number, value))
             elif value is not None:
-                self.bad.append(
-                    BadRow(number, value if isinstance(value, str) else "it is neither an entity nor a relation.")
-                )
+                why = value if isinstance(value, str) else "it is neither an entity nor a relation."
+                self.bad.append(BadRow(number, why))
         if not self.first and not relations:
             raise ArchiveRefused(self.path, "it holds no entities or relations", "Name the server's memory file.")
         for number, value in relations:
@@ -68,9 +67,8 @@ class ServerMemory(ForeignSource):
         start, end, rel = (relation.get(name) for name in ("from", "to", "relationType"))
         ends = [self.first.get(each) if isinstance(each, str) else None for each in (start, end)]
         if ends[0] is None or ends[1] is None or not isinstance(rel, str) or not rel.strip():
-            self.bad.append(
-                BadRow(number, f"it links {printable(start)} to {printable(end)}, and one of them is missing.")
-            )
+            why = f"it links {printable(start)} to {printable(end)}, and one of them is missing."
+            self.bad.append(BadRow(number, why))
         elif ends[0] == ends[1]:
             self.bad.append(BadRow(number, f"it links {printable(start)} to itself."))
         else:

@@ -23,9 +23,7 @@ LONGEST_NAME = 80  # characters of an id in a message
 
 
 def header(name: str, *, embedder: str = "") -> Header:
-    return Header(
-        form=f"{FORM}{name}", version=VERSION, exported_at="", space="", embedder=embedder, dimensions=0, count=0
-    )
+    return Header(f"{FORM}{name}", VERSION, exported_at="", space="", embedder=embedder, dimensions=0, count=0)
 
 
 @dataclass(slots=True)

@@ -127,10 +127,6 @@ def folder_of(path: Path) -> Path | None:
     return None
 
 
-def is_claude_code(head: Mapping[str, Json]) -> bool:
-    return "sessionId" in head or (head.get("type") == "summary" and "leafUuid" in head)
-
-
 CLAUDE = "claude"
 CLAUDE_ROLES = {"human": "user"}
 
@@ -258,7 +254,3 @@ def jsonl_turn(entry: Mapping[str, Json], stem: str, number: int, at: int, *, to
     when = next((at_time for name in TIME_KEYS if (at_time := parse_time(entry.get(name))) is not None), None)
     session = text_of(entry, *SESSION_KEYS) or stem
     return Item(text, session, text_of(entry, "id", "uuid") or str(number), role, text_of(entry, "title"), when, at=at)
-
-
-def is_jsonl(head: Mapping[str, Json]) -> bool:
-    return any(name in head for name in TEXT_KEYS)

@@ -17,7 +17,8 @@ from nacre.transfer.ingest.items import Piece, lines
 
 HEAD = 256_000  # bytes, or
 HEAD_LINES = 50  # lines that are enough to detect a format
-CONVERSATION = re.compile(r'"(mapping|chat_messages)"\s*:')
+EXPORTED_KEYS = ("mapping", "chat_messages")  # of a conversation that a service exported
+CONVERSATION = re.compile(rf'"({"|".join(EXPORTED_KEYS)})"\s*:')
 LOOKED_AT = (".jsonl", ".json", ".ndjson", *markdown.SUFFIXES)
 LEFT_OUT = frozenset(("node_modules", "__pycache__", "site-packages", "venv"))
 
@@ -75,9 +76,9 @@ def lines_format(path: Path) -> Format | None:
     plain = None
     for line in islice(lines(path), HEAD_LINES):
         entry = line.entry if isinstance(line.entry, dict) else {}
-        if conversations.is_claude_code(entry):
+        if "sessionId" in entry or (entry.get("type") == "summary" and "leafUuid" in entry):
             return FORMATS[conversations.CLAUDE_CODE]
-        if plain is None and conversations.is_jsonl(entry) and "chat_messages" not in entry and "mapping" not in entry:
+        if not entry.keys().isdisjoint(conversations.TEXT_KEYS) and entry.keys().isdisjoint(EXPORTED_KEYS):
             plain = FORMATS[conversations.JSONL]
     return plain
 

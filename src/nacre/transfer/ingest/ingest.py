@@ -118,11 +118,10 @@ class Ingest:
         return list(drafts.values())
 
     def store_new(self, drafts: Sequence[Memory]) -> None:
-        kept = (
-            len(not_stored(self.store, drafts))
-            if self.dry_run
-            else store_new(self.store, "ingest", drafts, why=self.why())
-        )
+        if self.dry_run:
+            kept = len(not_stored(self.store, drafts))
+        else:
+            kept = store_new(self.store, "ingest", drafts, why=self.why())
         self.tally.new += kept
         self.tally.unchanged += len(drafts) - kept
 
@@ -157,11 +156,8 @@ class NoteChanges:
 
     def edits(self) -> dict[str, Edit]:
         edits: dict[str, Edit] = {id: rewrite(draft) for id, draft in self.edited.items()}
-        return (
-            edits
-            | {memory.id: mark_removed for memory in self.gone}
-            | {memory.id: mark_returned for memory in self.back}
-        )
+        edits |= {memory.id: mark_removed for memory in self.gone}
+        return edits | {memory.id: mark_returned for memory in self.back}
 
 
 def compare(drafts: Sequence[Memory], known: Sequence[Memory], failed: Sequence[Failed] = ()) -> NoteChanges:
@@ -249,13 +245,9 @@ def identity(*parts: str) -> str:
 
 
 def store_new(
-    store: MemoryStore,
-    operation: str,
-    drafts: Sequence[Memory],
-    *,
-    terms: Mapping[tuple[str, str], TermEdit] | None = None,
-    why: str = "",
-) -> int:
+    store: MemoryStore, operation: str, drafts: Sequence[Memory], *,
+    terms: Mapping[tuple[str, str], TermEdit] | None = None, why: str = "",
+) -> int:  # fmt: skip
     """Stores the drafts that do not exist yet, not even in the trash, in one operation; returns how many."""
     for _ in range(TRIES):
         new = not_stored(store, drafts)

@@ -111,28 +111,16 @@ def lines(path: Path, start: int = 0, *, complete_only: bool = False) -> Iterato
         at, number = start, 0
         while raw := file.readline(LONGEST_LINE):
             number += 1
+            last, at = raw, at + len(raw)
             long = len(raw) == LONGEST_LINE and not raw.endswith(LINE_END)
-            at += len(raw)
-            if long:
-                rest, ended = rest_of_line(file)
-                at += rest
-            else:
-                ended = raw.endswith(LINE_END)
-            if complete_only and not ended:
+            while long and not last.endswith(LINE_END) and (more := file.readline(LONGEST_LINE)):
+                last, at = more, at + len(more)
+            if complete_only and not last.endswith(LINE_END):
                 return
             if long:
                 yield Line(number, at, None, f"longer than {LONGEST_LINE // 1_000_000} MB")
             elif raw.strip():
                 yield parsed(raw, number, at)
-
-
-def rest_of_line(file: BinaryIO) -> tuple[int, bool]:
-    passed = 0
-    while raw := file.readline(LONGEST_LINE):
-        passed += len(raw)
-        if raw.endswith(LINE_END):
-            return passed, True
-    return passed, False
 
 
 def parsed(raw: bytes, number: int, end: int) -> Line:
@@ -153,14 +141,12 @@ class Stream:
     file: BinaryIO
     text: str = ""
     read: int = 0
-    ended: bool = False
     decoder: codecs.IncrementalDecoder = field(default_factory=lambda: codecs.getincrementaldecoder("utf-8")())
 
     def more(self) -> bool:
         raw = self.file.read(max(STEP, len(self.text)))
         self.read += len(raw)
         self.text += self.decoder.decode(raw, final=not raw)
-        self.ended = not raw
         return bool(raw)
 
     def skip(self, characters: str) -> str:

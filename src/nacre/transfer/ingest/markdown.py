@@ -79,28 +79,26 @@ def front_of(text: str) -> tuple[Front, str]:
     match = FRONT.match(text)
     if match is None:
         return Front(), text
+    body = text[match.end() :]
     import yaml
 
+    def refused(what: str) -> InvalidInput:
+        return InvalidInput(f"its front matter was not read: {what}")
+
     try:
-        check_yaml_events(yaml.parse(match.group(1), Loader=yaml.SafeLoader), front_matter_refused)
+        check_yaml_events(yaml.parse(match.group(1), Loader=yaml.SafeLoader), refused)
         fields = yaml.safe_load(match.group(1))
     except InvalidInput:
         raise
     except (yaml.YAMLError, ValueError, RecursionError):
-        return Front(), text[match.end() :]
+        return Front(), body
     if not isinstance(fields, dict):
         return Front(), text
     date = next((str(fields[name]) for name in ("date", "created", "created_at") if fields.get(name)), "")
     tags = fields.get("tags") or ()
     listed = tags.replace(",", " ").split() if isinstance(tags, str) else tags if isinstance(tags, list) else ()
     title = clean_text(str(fields.get("title") or ""))
-    return Front(title, parse_time(date) or dated(date), tuple(clean_text(str(tag)) for tag in listed)), text[
-        match.end() :
-    ]
-
-
-def front_matter_refused(what: str) -> InvalidInput:
-    return InvalidInput(f"its front matter was not read: {what}")
+    return Front(title, parse_time(date) or dated(date), tuple(clean_text(str(tag)) for tag in listed)), body
 
 
 def dated(name: str) -> float | None:

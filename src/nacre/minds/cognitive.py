@@ -244,12 +244,9 @@ class CognitiveMemory(Mind):
         """Stores an observation, which is hidden once it expires and removed by `prune_expired_sensory`."""
         lasting = validate.number("ttl_seconds", ttl_seconds, 0, LONGEST_TTL)
         draft = self.store.draft(
-            raw_data,
-            id_prefix=SENSORY_PREFIX,
-            type=SENSORY,
+            raw_data, id_prefix=SENSORY_PREFIX, type=SENSORY, expires_at=self.store.now() + lasting,
             metadata={MODALITY: validate.required_label("modality", modality)},
-            expires_at=self.store.now() + lasting,
-        )
+        )  # fmt: skip
 
         def decide() -> ChangeSet:
             last = highest_position(self.store, SENSORY, OBSERVATIONS)
@@ -306,14 +303,11 @@ class CognitiveMemory(Mind):
         if isinstance(relevance, bool) or not isinstance(relevance, int | float) or not math.isfinite(relevance):
             raise InvalidInput(f"relevance is {relevance!r}; give a number, the higher the more relevant.")
         task = validate.required_label("task_id", task_id)
+        kind = validate.required_label("slot_type", slot_type)
         draft = self.store.draft(
-            content,
-            id_prefix=SLOT_PREFIX,
-            type=WORKING,
-            session=task,
-            metadata={SLOT_TYPE: validate.required_label("slot_type", slot_type), RELEVANCE: float(relevance)},
-            importance=min(1.0, max(0.0, relevance)),
-        )
+            content, id_prefix=SLOT_PREFIX, type=WORKING, session=task, importance=min(1.0, max(0.0, relevance)),
+            metadata={SLOT_TYPE: kind, RELEVANCE: float(relevance)},
+        )  # fmt: skip
 
         def decide() -> ChangeSet:
             leaving = self._slots(task)[self.WORKING_MEMORY_CAPACITY - 1 :]
@@ -340,12 +334,9 @@ class CognitiveMemory(Mind):
         return sorted(newest_first, key=lambda memory: -relevance(memory))
 
     def store_episode(
-        self,
-        content: str,
-        source_label: str,
-        temporal_index: int | None = None,
+        self, content: str, source_label: str, temporal_index: int | None = None,
         metadata: Mapping[str, Json] | None = None,
-    ) -> str:
+    ) -> str:  # fmt: skip
         """Without an index it gets the one after the highest, whichever process wrote that."""
         wanted = None if temporal_index is None else validate.natural_number("temporal_index", temporal_index)
         draft = self._episode_draft(content, source_label, metadata)
@@ -393,15 +384,12 @@ class CognitiveMemory(Mind):
         contents = [memory.text for memory in episodes]
         return self.store.draft(
             SEPARATOR.join(contents) if summarizer is None else summarizer(contents),
-            id_prefix=SUMMARY_PREFIX,
-            type=EPISODIC,
-            source="consolidation",
+            id_prefix=SUMMARY_PREFIX, type=EPISODIC, source="consolidation",
             occurred_at=max(memory.happened_at for memory in episodes),
             importance=max(memory.importance for memory in episodes),
             tags=dict.fromkeys(tag for memory in episodes for tag in memory.tags),
-            metadata={ORIGINALS: len(episodes)},
-            links=[Link(memory.id, CONSOLIDATES) for memory in episodes],
-        )
+            metadata={ORIGINALS: len(episodes)}, links=[Link(memory.id, CONSOLIDATES) for memory in episodes],
+        )  # fmt: skip
 
     def _consolidation(self, episodes: Sequence[Memory], summary: Memory) -> ChangeSet | None:
         """None when one of the episodes has changed, gone or been consolidated since it was read."""
@@ -413,25 +401,15 @@ class CognitiveMemory(Mind):
         return ChangeSet(new=[summary], edits=dict.fromkeys(ids, partial(replace, status=ARCHIVED)))
 
     def store_fact(
-        self,
-        concept: str,
-        content: str,
-        confidence: float = 1.0,
-        source_id: str = "",
-        tags: Iterable[str] | None = None,
-        temporal_metadata: Mapping[str, Json] | None = None,
-    ) -> str:
+        self, concept: str, content: str, confidence: float = 1.0, source_id: str = "",
+        tags: Iterable[str] | None = None, temporal_metadata: Mapping[str, Json] | None = None,
+    ) -> str:  # fmt: skip
         """Links it to similar facts, and to its source where that is a memory of this agent; one operation."""
+        metadata = validate.json_object("temporal_metadata", {} if temporal_metadata is None else temporal_metadata)
         draft = self.store.draft(
-            content,
-            id_prefix=FACT_PREFIX,
-            type=SEMANTIC,
-            title=concept,
-            confidence=confidence,
-            source=source_id,
-            tags=() if tags is None else tags,
-            metadata=validate.json_object("temporal_metadata", {} if temporal_metadata is None else temporal_metadata),
-        )
+            content, id_prefix=FACT_PREFIX, type=SEMANTIC, title=concept, confidence=confidence, source=source_id,
+            tags=() if tags is None else tags, metadata=metadata,
+        )  # fmt: skip
         learned = [Link(draft.source, DERIVED_FROM)] if draft.source and self.store.get(draft.source) else []
         fact = replace(draft, links=(*self._similarity_links(draft), *learned))
         self._commit("store_fact", [fact])
@@ -480,13 +458,10 @@ class CognitiveMemory(Mind):
         title, source = validate.required_label("name", name), validate.label("source_id", source_id)
         draft = self.store.draft(
             "\n".join(f"{at}. {step}" for at, step in enumerate(checked_steps, start=1)) or title,
-            id_prefix=PROCEDURE_PREFIX,
-            type=PROCEDURAL,
-            title=title,
-            source=source,
+            id_prefix=PROCEDURE_PREFIX, type=PROCEDURAL, title=title, source=source,
             metadata={STEPS: [*checked_steps], PREREQUISITES: [*needed]},
             links=[Link(source, PROCEDURE_DERIVES_FROM)] if source and self.store.get(source) else (),
-        )
+        )  # fmt: skip
         self._commit("store_procedure", [draft])
         return draft.id
 
@@ -520,17 +495,12 @@ class CognitiveMemory(Mind):
         action = validate.memory_text("action_on_trigger", action_on_trigger)
         if isinstance(priority, bool) or not isinstance(priority, int):
             raise InvalidInput(f"priority is {priority!r}; give a whole number, the higher the sooner.")
-        draft = self.store.draft(
-            description,
-            id_prefix=INTENTION_PREFIX,
-            type=PROSPECTIVE,
-            metadata={TRIGGER: trigger, ACTION: action, STATE: PENDING, PRIORITY: priority},
-        )
+        metadata: dict[str, Json] = {TRIGGER: trigger, ACTION: action, STATE: PENDING, PRIORITY: priority}
+        draft = self.store.draft(description, id_prefix=INTENTION_PREFIX, type=PROSPECTIVE, metadata=metadata)
         # Each trigger word is a context, so that a filter finds it; the draft's trigger has its secrets redacted.
         all_words = words(text_in(draft, TRIGGER))
         contexts = dict.fromkeys([each for each in all_words if each not in STOP_WORDS] or all_words)
-        waiting = replace(draft, contexts=tuple(contexts))
-        self._commit("store_prospective", [waiting])
+        self._commit("store_prospective", [replace(draft, contexts=tuple(contexts))])
         return draft.id
 
     def check_triggers(self, content: str) -> list[ProspectiveMemory]:

@@ -69,10 +69,7 @@ class Experience:
         return hash(self.experience_id)
 
     def to_dict(self) -> dict[str, Json]:
-        plain: dict[str, Json] = {
-            "experience_type": self.experience_type.value,
-            "timestamp": self.timestamp.isoformat(),
-        }
+        plain = {"experience_type": self.experience_type.value, "timestamp": self.timestamp.isoformat()}
         return {"experience_id": self.experience_id, **deepcopy(vars(self)), **plain}
 
     @classmethod
@@ -108,15 +105,9 @@ def check(experience: Experience) -> None:
 
 
 KINDS: dict[str, type | tuple[type, ...]] = {
-    "experience_type": ExperienceType,
-    "context": str,
-    "outcome": str,
-    "confidence": (int, float),
-    "timestamp": datetime,
-    "experience_id": str,
-    "metadata": dict,
-    "tags": list,
-}
+    "experience_type": ExperienceType, "context": str, "outcome": str, "confidence": (int, float),
+    "timestamp": datetime, "experience_id": str, "metadata": dict, "tags": list,
+}  # fmt: skip
 DEFAULTS: dict[str, Callable[[], object]] = {
     "timestamp": datetime.now, "experience_id": str, "metadata": dict, "tags": list,
 }  # fmt: skip
@@ -161,15 +152,10 @@ def memory_fields(experience: Experience, agent: str) -> Fields:
     if experience.timestamp.tzinfo is not None:
         metadata[AWARE] = True
     return Fields(
-        id=experience.experience_id,
-        agent=agent,
-        title=experience.context,
-        type=MEMORY_TYPES[experience.experience_type],
-        created_at=experience.timestamp.timestamp(),
-        confidence=experience.confidence,
-        tags=experience.tags,
-        metadata=metadata,
-    )
+        id=experience.experience_id, agent=agent, title=experience.context, confidence=experience.confidence,
+        type=MEMORY_TYPES[experience.experience_type], created_at=experience.timestamp.timestamp(),
+        tags=experience.tags, metadata=metadata,
+    )  # fmt: skip
 
 
 def experience_of(memory: Memory) -> Experience:

@@ -79,9 +79,8 @@ def read_graph(store: MemoryStore, data: Mapping[str, Json]) -> ParsedGraph:
     raw = dict(raw_nodes(data))
     links: dict[str, dict[tuple[str, str], Link]] = {id: {} for id in raw}
     graph = ParsedGraph()
-    for source, link in read_edges(
-        store, raw, [(rel, each) for name, rel in EDGE_LISTS.items() for each in objects_in(data, name)]
-    ):
+    raw_edges = [(rel, each) for name, rel in EDGE_LISTS.items() for each in objects_in(data, name)]
+    for source, link in read_edges(store, raw, raw_edges):
         links[source][link.to, link.rel] = link
         graph.edges += 1
     for old, successors in successors_by_id(raw, links).items():
@@ -162,9 +161,8 @@ def read_edges(
         if source == target:
             raise import_error(f"an edge of {rel} links {source!r} to itself")
         where = f"the edge from {source!r} to {target!r}"
-        data = object_in(each, "metadata", where) | {
-            key: value for key, value in each.items() if key not in EDGE_FIELDS
-        }
+        data = object_in(each, "metadata", where)
+        data |= {key: value for key, value in each.items() if key not in EDGE_FIELDS}
         try:
             weight = number("the weight", each.get("weight", 1.0), 0, HEAVIEST)
             yield source, Link(target, label("the relation", rel), weight, clean_data(store, data))
@@ -260,14 +258,9 @@ def node_to_json(memory: Memory, there: Mapping[str, Memory]) -> dict[str, Json]
     if outside := [link.to_dict() for link in memory.links if link.to not in there]:
         record["links"] = list(outside)
     own: dict[str, Json] = {
-        "memory_id": memory.id,
-        "content": memory.text,
-        "agent_id": memory.space,
-        "tags": list(memory.tags),
-        "metadata": dict(memory.metadata),
-        "created_at": iso(memory.created_at),
-        "record": record,
-    }
+        "memory_id": memory.id, "content": memory.text, "agent_id": memory.space, "tags": list(memory.tags),
+        "metadata": dict(memory.metadata), "created_at": iso(memory.created_at), "record": record,
+    }  # fmt: skip
     if memory.type == "episodic":
         return {**own, "source_label": memory.source}
     entity = memory.entities[0] if memory.entities else ""
@@ -278,10 +271,9 @@ def node_to_json(memory: Memory, there: Mapping[str, Memory]) -> dict[str, Json]
 def edge_to_json(source: str, link: Link) -> dict[str, Json]:
     data = dict(link.data)
     flat = {name: data.pop(name) for name in TRANSITION_FIELDS if link.rel == TRANSITIONED_TO and name in data}
-    named: dict[str, Json] = (
-        {} if link.rel in EDGE_LISTS.values() else {"relationship": relationship_name(link.rel), "rel": link.rel}
-    )
-    return {"source_id": source, "target_id": link.to, "weight": link.weight, **flat, "metadata": data, **named}
+    edge: dict[str, Json] = {"source_id": source, "target_id": link.to, "weight": link.weight, **flat, "metadata": data}
+    listed = link.rel in EDGE_LISTS.values()
+    return edge if listed else {**edge, "relationship": relationship_name(link.rel), "rel": link.rel}
 
 
 @dataclass(slots=True)
@@ -304,12 +296,10 @@ class ImportPlan:
             elif succession.at is None or {old, succession.successor} & self.unchanged:
                 self.successors[old] = succession.successor
             else:
-                successor = self.nodes[succession.successor]
-                self.nodes[old] = replace(
-                    self.nodes[old], superseded_by=succession.successor, superseded_at=succession.at
-                )
-                self.nodes[succession.successor] = replace(successor, links=(*successor.links, succession.link))
-                self.recorded[old] = succession.successor
+                id, successor = succession.successor, self.nodes[succession.successor]
+                self.nodes[old] = replace(self.nodes[old], superseded_by=id, superseded_at=succession.at)
+                self.nodes[id] = replace(successor, links=(*successor.links, succession.link))
+                self.recorded[old] = id
 
     def refuse_rings(self) -> None:
         clear: set[str] = set()
@@ -353,13 +343,8 @@ def import_graph(store: MemoryStore, data: Mapping[str, Json], *, merge: bool) -
     fresh = [memory for id, memory in plan.nodes.items() if id not in held]
     store.write("import_graph", new=fresh, edits=plan.edits(merge=merge), successors=plan.successors)
     came = [memory.type for id, memory in plan.nodes.items() if id not in unchanged]
-    return {
-        "semantic_nodes_imported": came.count("semantic"),
-        "episodic_nodes_imported": came.count("episodic"),
-        "edges_imported": graph.edges - plan.ignored_edges,
-        "skipped": len(unchanged),
-        "errors": 0,
-    }
+    nodes = {f"{kind}_nodes_imported": came.count(kind) for kind in KINDS}
+    return {**nodes, "edges_imported": graph.edges - plan.ignored_edges, "skipped": len(unchanged), "errors": 0}
 
 
 def links_by_key(links: Sequence[Link]) -> dict[tuple[str, str], Link]:

@@ -38,6 +38,7 @@ from nacre.minds.subgraph import (
 from nacre.model import Filter, Link, Memory
 from nacre.model.arguments import checks_arguments
 from nacre.model.memory import Json
+from nacre.recall_options import Scope
 from nacre.remember.validate import label
 from nacre.text.similarity import content_words
 from nacre.text.tokens import stem, stems
@@ -81,7 +82,8 @@ class Retrieval:
         self.follow_chains(facts_by_id, list(facts_by_id))
         frontier = list(facts_by_id)
         for _ in range(self.max_depth):
-            frontier = self.add(facts_by_id, self.alike(frontier))
+            alike = self.linked(frontier, (SIMILAR_TO,), above=self.similarity_threshold)
+            frontier = self.add(facts_by_id, alike)
             self.follow_chains(facts_by_id, frontier)
         return list(facts_by_id.values())
 
@@ -100,9 +102,6 @@ class Retrieval:
             if not frontier:
                 return
             frontier = self.add(facts_by_id, self.linked(frontier, CHAINS))
-
-    def alike(self, frontier: Sequence[str]) -> list[str]:
-        return self.linked(frontier, (SIMILAR_TO,), above=self.similarity_threshold)
 
     def linked(self, ids: Sequence[str], rels: Sequence[str], above: float = 0.0) -> list[str]:
         """The other ends, in both directions, the stronger links first."""
@@ -158,29 +157,6 @@ def count_hits(memory: Memory, wanted: Sequence[str], *, concept_only: bool = Fa
     return len(wanted) - sum(stem(word) not in forms for word in missing)
 
 
-def facts_by_concept(store: MemoryStore, words: Sequence[str], limit: int) -> list[Memory]:
-    wanted = sorted({word.casefold().strip() for word in words} - {""})
-    matches = {memory.id: memory for memory in facts_containing(store, wanted, limit)}
-    matching = [memory for memory in matches.values() if count_hits(memory, wanted, concept_only=True)]
-    matching.sort(key=lambda m: (-count_hits(m, wanted, concept_only=True) * m.confidence, -m.created_at))
-    return matching[:limit]
-
-
-def facts_by_entity(store: MemoryStore, name: str, limit: int) -> list[Memory]:
-    """Facts about it under any of its names, the newest first; then those that only mention it."""
-    wanted = " ".join(name.casefold().split())
-    if not wanted or limit <= 0:
-        return []
-    exact = store.memories_about(wanted, limit, type=FACT, include_superseded=True)
-    facts_by_id = {memory.id: memory for memory in exact}
-    if len(facts_by_id) < limit:
-        near = store.recall(wanted, limit, strategy="keyword", type=FACT, include_superseded=True, touch=False)
-        mentioning = (hit.memory for hit in near if wanted in f"{hit.memory.title}\n{hit.memory.text}".casefold())
-        for memory in sorted(mentioning, key=lambda m: -m.created_at):
-            facts_by_id.setdefault(memory.id, memory)
-    return list(facts_by_id.values())[:limit]
-
-
 AGGREGATIONS = ("count_total", "count_entities", "list_entities", "count_concepts", "list_concepts", "count_by_concept")
 COUNTED_LINKS = {
     SIMILAR_TO: "similar_to_edges",
@@ -190,55 +166,15 @@ COUNTED_LINKS = {
 }
 
 
-def aggregate(store: MemoryStore, kind: str, entity: str = "") -> dict[str, object]:
-    """`count` is always there; a list has its `items` too, and `count_by_concept` a count for each.
-
-    `entity` leaves out what is about others. All but the plain count of everything read each fact once.
-    """
-    if kind not in AGGREGATIONS:
-        raise UnknownName("aggregation", kind, AGGREGATIONS)
-    if kind == "count_total" and not entity:
-        return {"query_type": kind, "count": store.count(type=FACT, include_superseded=True)}
-    about = entity.casefold().strip()
-    every = store.iterate(type=FACT, include_superseded=True)
-    facts = (fact for fact in every if not about or any(about in name.casefold() for name in fact.entities))
-    if kind == "count_total":
-        return {"query_type": kind, "count": sum(1 for _ in facts)}
-    if kind == "count_by_concept":
-        tally = Counter(fact.title for fact in facts if fact.title)
-        return {"query_type": kind, "count": len(tally), "items": dict(tally.most_common())}
-    names = {name for fact in facts for name in (fact.entities[:1] if "entities" in kind else (fact.title,)) if name}
-    items = {} if kind.startswith("count") else {"items": sorted(names)}
-    return {"query_type": kind, "count": len(names), **items}
-
-
-def statistics(store: MemoryStore) -> dict[str, int]:
-    link_counts = Counter(edge.rel for edge in store.edges(rel=list(COUNTED_LINKS)))
-    nodes = {
-        "semantic_nodes": store.count(type=FACT, include_superseded=True),
-        "episodic_nodes": store.count(type="episodic", include_superseded=True, include_archived=True),
-    }
-    return {
-        **nodes,
-        "total_nodes": sum(nodes.values()),
-        **{name: link_counts[rel] for rel, name in COUNTED_LINKS.items()},
-    }
-
-
 @checks_arguments
 class HierarchicalMemory(Mind):
     """Facts are memories of the type `semantic`, episodes of the type `episodic`: every other API sees them too."""
 
     def store_knowledge(
-        self,
-        content: str,
-        concept: str = "",
-        confidence: float = 0.8,
-        category: KnowledgeCategory | str | None = None,
-        source_id: str = "",
-        tags: Sequence[str] | None = None,
+        self, content: str, concept: str = "", confidence: float = 0.8,
+        category: KnowledgeCategory | str | None = None, source_id: str = "", tags: Sequence[str] | None = None,
         temporal_metadata: Mapping[str, Json] | None = None,
-    ) -> str:
+    ) -> str:  # fmt: skip
         """Stores a fact with its links, in one operation, and returns its id. Without a `category` its words decide.
 
         With a `temporal_index` above 0 it takes the place of facts about the same entity that have a lower one and
@@ -253,17 +189,11 @@ class HierarchicalMemory(Mind):
         source = label("source_id", source_id)
         is_memory = bool(source) and self.store.get(source) is not None
         fact = self.store.draft(
-            text,
-            id_prefix="sem_",
-            type=FACT,
-            title=about,
-            confidence=confidence,
-            tags=tags or (),
-            entities=[name] if name else [],
+            text, id_prefix="sem_", type=FACT, title=about, confidence=confidence, tags=tags or (),
+            entities=[name] if name else [], occurred_at=parse_date(metadata.get("source_date")),
             metadata={**metadata, CATEGORY: str(known), **({SOURCE_ID: source} if source and not is_memory else {})},
-            occurred_at=parse_date(metadata.get("source_date")),
             links=[Link(source, DERIVED_FROM)] if is_memory else [],
-        )
+        )  # fmt: skip
         store_fact(self.store, fact)
         return fact.id
 
@@ -277,14 +207,9 @@ class HierarchicalMemory(Mind):
         return episode.id
 
     def retrieve_subgraph(
-        self,
-        query: str,
-        max_nodes: int = 20,
-        max_depth: int = 1,
-        similarity_threshold: float = ALIKE,
-        *,
+        self, query: str, max_nodes: int = 20, max_depth: int = 1, similarity_threshold: float = ALIKE, *,
         retriever: str = "keyword",
-    ) -> KnowledgeSubgraph:
+    ) -> KnowledgeSubgraph:  # fmt: skip
         """What matches by words or by name, what resembles that, what each was before, and every link between these.
 
         `retriever="native"` begins at what `recall` finds instead, by meaning too.
@@ -298,11 +223,26 @@ class HierarchicalMemory(Mind):
         return self._nodes(self.store.list_recent(limit, type=FACT, include_superseded=True))
 
     def retrieve_by_entity(self, entity_name: str, limit: int = 50) -> list[KnowledgeNode]:
-        """What is about it, newest first; then what only mentions it."""
-        return self._nodes(facts_by_entity(self.store, entity_name, limit))
+        """What is about it under any of its names, newest first; then what only mentions it."""
+        wanted = " ".join(entity_name.casefold().split())
+        if not wanted or limit <= 0:
+            return []
+        scope: Scope = {"type": FACT, "include_superseded": True}
+        facts_by_id = {memory.id: memory for memory in self.store.memories_about(wanted, limit, **scope)}
+        if len(facts_by_id) < limit:
+            near = self.store.recall(wanted, limit, strategy="keyword", touch=False, **scope)
+            mentioning = (hit.memory for hit in near if wanted in f"{hit.memory.title}\n{hit.memory.text}".casefold())
+            for memory in sorted(mentioning, key=lambda m: -m.created_at):
+                facts_by_id.setdefault(memory.id, memory)
+        return self._nodes(list(facts_by_id.values())[:limit])
 
     def search_by_concept(self, keywords: Sequence[str], limit: int = 30) -> list[KnowledgeNode]:
-        return self._nodes(facts_by_concept(self.store, keywords, limit))
+        wanted = sorted({word.casefold().strip() for word in keywords} - {""})
+        facts_by_id = {memory.id: memory for memory in facts_containing(self.store, wanted, limit)}
+        hits = {id: count_hits(memory, wanted, concept_only=True) for id, memory in facts_by_id.items()}
+        matching = [memory for id, memory in facts_by_id.items() if hits[id]]
+        matching.sort(key=lambda memory: (-hits[memory.id] * memory.confidence, -memory.created_at))
+        return self._nodes(matching[:limit])
 
     def search_facts(self, query: str, max_nodes: int = 20, *, retriever: str = "keyword") -> list[dict[str, object]]:
         return [as_dict(node) for node in self.retrieve_subgraph(query, max_nodes, retriever=retriever).nodes]
@@ -311,10 +251,34 @@ class HierarchicalMemory(Mind):
         return [as_dict(node) for node in self.get_all_knowledge(limit)]
 
     def execute_aggregation(self, query_type: str, entity_filter: str = "") -> dict[str, object]:
-        return aggregate(self.store, query_type, entity_filter)
+        """`count` is always there; a list has its `items` too, and `count_by_concept` a count for each.
+
+        `entity_filter` leaves out what is about others. All but the plain count of everything read each fact once.
+        """
+        if query_type not in AGGREGATIONS:
+            raise UnknownName("aggregation", query_type, AGGREGATIONS)
+        if query_type == "count_total" and not entity_filter:
+            return {"query_type": query_type, "count": self.store.count(type=FACT, include_superseded=True)}
+        about = entity_filter.casefold().strip()
+        every = self.store.iterate(type=FACT, include_superseded=True)
+        facts = (fact for fact in every if not about or any(about in name.casefold() for name in fact.entities))
+        if query_type == "count_total":
+            return {"query_type": query_type, "count": sum(1 for _ in facts)}
+        if query_type == "count_by_concept":
+            tally = Counter(fact.title for fact in facts if fact.title)
+            return {"query_type": query_type, "count": len(tally), "items": dict(tally.most_common())}
+        of_entities = "entities" in query_type
+        names = {name for fact in facts for name in (fact.entities[:1] if of_entities else (fact.title,)) if name}
+        items = {} if query_type.startswith("count") else {"items": sorted(names)}
+        return {"query_type": query_type, "count": len(names), **items}
 
     def get_statistics(self) -> dict[str, object]:
-        return {"agent_name": self.agent_name, **statistics(self.store)}
+        facts = self.store.count(type=FACT, include_superseded=True)
+        episodes = self.store.count(type="episodic", include_superseded=True, include_archived=True)
+        counted = {"semantic_nodes": facts, "episodic_nodes": episodes, "total_nodes": facts + episodes}
+        links = Counter(edge.rel for edge in self.store.edges(rel=list(COUNTED_LINKS)))
+        by_relation = {name: links[rel] for rel, name in COUNTED_LINKS.items()}
+        return {"agent_name": self.agent_name, **counted, **by_relation}
 
     def export_to_json(self) -> dict[str, Json]:
         """The whole graph in plain JSON values; `import_from_json` restores it exactly, here or elsewhere."""

@@ -51,12 +51,8 @@ class Succession:
     values: tuple[str, str]  # the newer first
 
     def link(self) -> Link:
-        said: dict[str, Json] = {
-            "from_value": self.values[0],
-            "to_value": self.values[1],
-            "turn": temporal_index(self.newer.metadata),
-            "transition_type": "update",
-        }
+        (newer, older), turn = self.values, temporal_index(self.newer.metadata)
+        said: dict[str, Json] = {"from_value": newer, "to_value": older, "turn": turn, "transition_type": "update"}
         return Link(self.older.id, TRANSITIONED_TO, data=said)
 
 
@@ -128,11 +124,9 @@ def find_successions(fact: Memory, current: Sequence[Memory]) -> list[Succession
         mine, _, theirs = number_conflict(fact.text, rival.text, fact.title, rival.title).partition(" vs ")
         conflicts += [(rival, (mine, theirs))] if mine else []
     before = [Succession(fact, rival, values) for rival, values in conflicts if 0 < temporal_index(rival.metadata) < at]
-    after = sorted(
-        (each for each in conflicts if temporal_index(each[0].metadata) > at),
-        key=lambda e: temporal_index(e[0].metadata),
-    )
-    return before + [Succession(rival, fact, values[::-1]) for rival, values in after[:1]]
+    later = (each for each in conflicts if temporal_index(each[0].metadata) > at)
+    after = sorted(later, key=lambda each: temporal_index(each[0].metadata))[:1]
+    return before + [Succession(rival, fact, values[::-1]) for rival, values in after]
 
 
 def similarity_links(fact: Memory, others: Sequence[Memory]) -> Iterator[Link]:

@@ -99,10 +99,9 @@ class PatternDetector:
 
 
 def recognize_patterns(
-    current_discoveries: Iterable[Discovery],
-    known_patterns: Iterable[Experience] | None = None,
+    current_discoveries: Iterable[Discovery], known_patterns: Iterable[Experience] | None = None,
     threshold: int = THRESHOLD,
-) -> list[Experience]:
+) -> list[Experience]:  # fmt: skip
     """The patterns among these discoveries, without those that are known."""
     detector = PatternDetector(threshold)
     for discovery in current_discoveries:
@@ -154,28 +153,20 @@ def calculate_pattern_confidence(
 
 def pattern_experience(pattern: Pattern) -> Experience:
     metadata: dict[str, Json] = {
-        "first_seen": pattern.first_seen.isoformat(),
-        "examples": cast(Json, pattern.examples),
-        "successes": pattern.successes,
-        "failures": pattern.failures,
-    }
-    return make_experience(
-        pattern.key, pattern.type, pattern.occurrences, pattern.confidence, metadata, timestamp=pattern.first_seen
-    )
+        "first_seen": pattern.first_seen.isoformat(), "examples": cast(Json, pattern.examples),
+        "successes": pattern.successes, "failures": pattern.failures,
+    }  # fmt: skip
+    counted = (pattern.key, pattern.type, pattern.occurrences, pattern.confidence)
+    return make_experience(*counted, metadata, timestamp=pattern.first_seen)
 
 
 def make_experience(
     key: str, type: str, occurrences: int, confidence: float, metadata: Mapping[str, Json], **fields: Any
 ) -> Experience:
     return Experience(
-        ExperienceType.PATTERN,
-        describe(key, type, occurrences),
-        advice(type, occurrences),
-        confidence,
-        metadata={"pattern_key": key, "occurrences": occurrences, **metadata},
-        tags=["pattern"],
-        **fields,
-    )
+        ExperienceType.PATTERN, describe(key, type, occurrences), advice(type, occurrences), confidence,
+        metadata={"pattern_key": key, "occurrences": occurrences, **metadata}, tags=["pattern"], **fields,
+    )  # fmt: skip
 
 
 def describe(key: str, type: str, occurrences: int) -> str:
@@ -185,9 +176,8 @@ def describe(key: str, type: str, occurrences: int) -> str:
 
 def advice(type: str, occurrences: int) -> str:
     words = type.replace("_", " ")[:500]
-    return (
-        f"Look out for {words} in similar places and check for it first: this pattern occurs in {occurrences} of them."
-    )
+    seen = f"this pattern occurs in {occurrences} of them"
+    return f"Look out for {words} in similar places and check for it first: {seen}."
 
 
 NEWEST_READ = 5_000  # the newest experiences; evidence from older ones is in the patterns' links already
@@ -309,12 +299,8 @@ class StoredPatterns:
             if len(seen) <= count_in(metadata.get("occurrences")):
                 return memory
             others = tuple(link for link in memory.links if link.rel != DERIVED)
-            grown = replace(
-                memory,
-                title=describe(evidence.key, evidence.type, len(seen)),
-                text=advice(evidence.type, len(seen)),
-                links=(*others, *evidence_links(seen)),
-            )
+            title, text = describe(evidence.key, evidence.type, len(seen)), advice(evidence.type, len(seen))
+            grown = replace(memory, title=title, text=text, links=(*others, *evidence_links(seen)))
             return self._with_confidence(grown, {**metadata, "occurrences": len(seen)})
 
         return edit

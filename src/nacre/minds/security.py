@@ -192,14 +192,10 @@ class CredentialScrubber:
         changed = (context, outcome, tags, metadata) != original
         if changed and SCRUBBED not in tags:
             tags.append(SCRUBBED)
-        clean = replace(
-            experience,
-            context=context[:LONGEST_CONTEXT],  # a placeholder may be longer than the credential
-            outcome=outcome[:LONGEST_OUTCOME],
-            metadata=cast("dict[str, Json]", metadata),
-            tags=tags,
-        )
-        return clean, changed
+        # A placeholder may be longer than the credential.
+        context, outcome = context[:LONGEST_CONTEXT], outcome[:LONGEST_OUTCOME]
+        values = cast("dict[str, Json]", metadata)
+        return replace(experience, context=context, outcome=outcome, metadata=values, tags=tags), changed
 
     def _scrub_values(self, value: Json) -> Json:
         """What is not seen by the names of its keys, and the marks of what was."""
@@ -224,13 +220,9 @@ class SecureMemoryBackend(Closing):
     """
 
     def __init__(
-        self,
-        agent: str | ExperienceStore,
-        capabilities: AgentCapabilities,
-        *,
-        session: str = "",
+        self, agent: str | ExperienceStore, capabilities: AgentCapabilities, *, session: str = "",
         storage_path: Path | str | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         name, place = (check_agent_name(agent), storage_path) if isinstance(agent, str) else reopen_location(agent)
         self.agent_name = name
         self.capabilities = capabilities
@@ -251,12 +243,9 @@ class SecureMemoryBackend(Closing):
         return self.store.add(clean)
 
     def search(
-        self,
-        query: str = "",
-        experience_type: ExperienceType | str | None = None,
-        min_confidence: float = 0.0,
+        self, query: str = "", experience_type: ExperienceType | str | None = None, min_confidence: float = 0.0,
         limit: int = 10,
-    ) -> list[Experience]:
+    ) -> list[Experience]:  # fmt: skip
         """Raises `AccessDenied`, `QueryCostExceeded`."""
         if experience_type is not None and not self.capabilities.can_retrieve_experience_type(experience_type):
             raise AccessDenied(self._refusal("retrieve", experience_type))

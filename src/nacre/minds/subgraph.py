@@ -22,23 +22,6 @@ TRANSITION = "TRANSITIONED_TO"
 OTHER_SECTIONS = (TRANSITION, "SUPERSEDES")
 
 
-def render_context(subgraph: KnowledgeSubgraph, *, chronological: bool) -> str:
-    if not subgraph.nodes:
-        return NOTHING
-    nodes = sorted(subgraph.nodes, key=node_time) if chronological else subgraph.nodes
-    numbers = {node.node_id: place for place, node in enumerate(nodes, start=1)}
-    asked = one_line(subgraph.query)
-    order = " (oldest first)" if chronological else ""
-    parts = [
-        [f"Known facts{order} about: {asked}" if asked else f"Known facts{order}:"],
-        [fact_line(place, node, numbers) for place, node in enumerate(nodes, start=1)],
-        list(warning_lines(subgraph.edges, numbers)),
-        with_title("Changes:", change_lines(subgraph.edges, numbers)),
-        with_title("Relationships:", relationship_lines(subgraph.edges, numbers)),
-    ]
-    return "\n".join(line for part in parts for line in part)
-
-
 def node_time(node: KnowledgeNode) -> tuple[float, str, str]:
     """What is timeless comes first."""
     index = node.metadata.get("temporal_index")
@@ -150,7 +133,18 @@ class KnowledgeSubgraph:
 
         A fact takes one line whatever it says, and secrets of older days are taken out.
         """
-        return render_context(self, chronological=chronological)
+        if not self.nodes:
+            return NOTHING
+        nodes = sorted(self.nodes, key=node_time) if chronological else self.nodes
+        numbers = {node.node_id: place for place, node in enumerate(nodes, start=1)}
+        asked, order = one_line(self.query), " (oldest first)" if chronological else ""
+        return "\n".join([
+            f"Known facts{order} about: {asked}" if asked else f"Known facts{order}:",
+            *(fact_line(place, node, numbers) for place, node in enumerate(nodes, start=1)),
+            *warning_lines(self.edges, numbers),
+            *with_title("Changes:", change_lines(self.edges, numbers)),
+            *with_title("Relationships:", relationship_lines(self.edges, numbers)),
+        ])  # fmt: skip
 
     def to_graph(self) -> Graph:
         nodes = {node.node_id: as_memory(node) for node in self.nodes}
@@ -182,9 +176,8 @@ def as_node(memory: Memory, labels: Mapping[str, str] | None = None) -> Knowledg
     """`labels` are the provenance labels of episodes, by id."""
     source = source_of(memory)
     category = str(memory.metadata.get(CATEGORY, memory.type))
-    metadata: dict[str, Json] = {
-        key: value for key, value in memory.metadata.items() if key not in (CATEGORY, SOURCE_ID)
-    }
+    known = KnowledgeCategory(category) if category in list(KnowledgeCategory) else KnowledgeCategory.SEMANTIC
+    metadata = {key: value for key, value in memory.metadata.items() if key not in (CATEGORY, SOURCE_ID)}
     if memory.entities:
         metadata.setdefault(ENTITY, memory.entities[0])
     if label := (labels or {}).get(source, ""):
@@ -192,18 +185,9 @@ def as_node(memory: Memory, labels: Mapping[str, str] | None = None) -> Knowledg
     if memory.superseded_by:
         metadata |= {SUPERSEDED: True, SUPERSEDED_BY: memory.superseded_by}
     return KnowledgeNode(
-        node_id=memory.id,
-        category=KnowledgeCategory(str(category))
-        if category in list(KnowledgeCategory)
-        else KnowledgeCategory.SEMANTIC,
-        content=memory.text,
-        concept=memory.title,
-        confidence=memory.confidence,
-        source_id=source,
-        created_at=iso(memory.created_at),
-        tags=list(memory.tags),
-        metadata=metadata,
-    )
+        memory.id, known, content=memory.text, concept=memory.title, confidence=memory.confidence, source_id=source,
+        created_at=iso(memory.created_at), tags=list(memory.tags), metadata=metadata,
+    )  # fmt: skip
 
 
 def as_edges(memories: Sequence[Memory]) -> list[KnowledgeEdge]:
@@ -219,15 +203,9 @@ def as_edges(memories: Sequence[Memory]) -> list[KnowledgeEdge]:
 
 def as_memory(node: KnowledgeNode) -> Memory:
     return Memory(
-        id=node.node_id,
-        text=node.content,
-        title=node.concept,
-        type=str(node.category),
-        confidence=node.confidence,
-        tags=tuple(node.tags),
-        metadata=node.metadata,
-        superseded_by=str(node.metadata.get(SUPERSEDED_BY, "")),
-    )
+        node.node_id, node.content, title=node.concept, type=str(node.category), confidence=node.confidence,
+        tags=tuple(node.tags), metadata=node.metadata, superseded_by=str(node.metadata.get(SUPERSEDED_BY, "")),
+    )  # fmt: skip
 
 
 def source_of(memory: Memory) -> str:

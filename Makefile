@@ -19,7 +19,6 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 demo: $(STAMP)  ## A short real story on a throw-away store
-	@$(BIN)/nacre model install
 	@$(BIN)/python examples/demo.py
 
 test: lint types-src layers unit  ## Lint, types, layers, and every test that is not slow
@@ -27,7 +26,6 @@ test: lint types-src layers unit  ## Lint, types, layers, and every test that is
 test-all: lint types layers unit-all  ## All of `make test`, the slow tests, and the property tests at length
 
 test-busy: $(STAMP)  ## The tests of `make test` three times, beside two busy loops for each core
-	@$(BIN)/nacre model install
 	@sh scripts/test_busy.sh $(MAKE) unit
 
 check: lint types layers  ## Lint, types, layers, and the tests of what changed: under a minute
@@ -47,11 +45,9 @@ layers: $(STAMP)
 	@$(BIN)/lint-imports
 
 unit: $(STAMP)
-	@$(BIN)/nacre model install
 	@$(BIN)/pytest -n auto -m "not slow" tests
 
 unit-all: $(STAMP)
-	@$(BIN)/nacre model install
 	@NACRE_TEST_PROFILE=long $(BIN)/pytest -n auto tests
 
 explore: $(STAMP)  ## The property tests with new examples, many of each: half an hour
@@ -65,14 +61,12 @@ bench: $(STAMP)  ## Speed and memory against a Chroma-based memory, in an enviro
 	@$(BENCH)/bin/python benchmarks/against_chroma.py
 
 bench-year: $(STAMP)  ## A simulated year of 20,000 memories with maintenance and without
-	@$(BIN)/nacre model install
 	@$(BIN)/python benchmarks/year.py
 
 bench-growth: $(STAMP)  ## How every operation grows from 2,000 to 1,000,000 memories: benchmarks/GROWTH.md
 	@$(BIN)/python benchmarks/growth.py $(GROWTH)
 
 mutate: $(STAMP)  ## Small faults planted in a copy of the core, and which of them the tests notice: benchmarks/MUTATION.md
-	@$(BIN)/nacre model install
 	@$(BIN)/python scripts/mutate.py $(MUTATE)
 
 docs: $(STAMP)  ## docs/cli.md from the commands, docs/captures from a terminal

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nacre import MemoryStore
-from nacre.models.minilm import provision
 from texts import memories, questions
 
 RESULTS = Path(__file__).with_name("CLI.md")
@@ -33,7 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=REPEATS)
-    parser.add_argument("--embedder", default="minilm" if provision.status().installed else "hashing")
+    parser.add_argument("--embedder", default="multilingual")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "speed.db"

@@ -14,7 +14,7 @@ from pathlib import Path
 from nacre.conflicts.judge import judge
 from nacre.model.memory import Memory
 from nacre.model.review import Verdict
-from nacre.models.minilm import MiniLM
+from nacre.models.shipped_embedder import ShippedEmbedder
 
 PAIRS = Path(__file__).parent / "conflict_pairs"
 LABELS = ("paraphrase", "contradiction", "update", "unrelated")
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--wrong", action="store_true", help="list the misjudged pairs, but for the held-out")
     parser.add_argument("--without-model", action="store_true", help="judge without the embedder's opinion on phrases")
     given = parser.parse_args()
-    embedder = MiniLM()
+    embedder = ShippedEmbedder()
     alike = None if given.without_model else phrase_similarity(embedder)
     for name in given.sets:
         pairs = read(PAIRS / f"{name}.jsonl", embedder)
@@ -62,7 +62,7 @@ def main() -> None:
             list_wrong(judged)
 
 
-def phrase_similarity(embedder: MiniLM) -> Alike:
+def phrase_similarity(embedder: ShippedEmbedder) -> Alike:
     @lru_cache(maxsize=4096)
     def alike(one: str, other: str) -> float:
         first, second = embedder.embed([one, other])
@@ -71,7 +71,7 @@ def phrase_similarity(embedder: MiniLM) -> Alike:
     return alike
 
 
-def read(file: Path, embedder: MiniLM) -> list[Pair]:
+def read(file: Path, embedder: ShippedEmbedder) -> list[Pair]:
     rows = [json.loads(line) for line in file.read_text("utf-8").splitlines() if line.strip()]
     old, new = (embedder.embed([row[key] for row in rows]) for key in ("old", "new"))
     cosines = (old * new).sum(axis=1)

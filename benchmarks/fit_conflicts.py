@@ -17,7 +17,7 @@ from nacre.conflicts.frames import frame
 from nacre.conflicts.judge import APART, SAME_TEXT, Case, by_labels, by_rules, comparable
 from nacre.conflicts.statements import statement
 from nacre.model.memory import Memory
-from nacre.models.minilm import MiniLM
+from nacre.models.shipped_embedder import ShippedEmbedder
 from texts import memories
 
 SETS = ("development", "training_1", "training_2")  # never the held-out one
@@ -55,7 +55,7 @@ def rows(pairs: Sequence[Pair], alike: Alike) -> list[Row]:
 def bystanders() -> list[Pair]:
     """Made-up memories beside their nearest of another form: a store is full of them, the sets have hardly any."""
     given = memories(BYSTANDERS, seed=1)
-    vectors = MiniLM().embed(given)
+    vectors = ShippedEmbedder().embed(given)
     cosines = vectors @ vectors.T
     opening = [" ".join(word for word in text.split() if word[0].islower())[:OPENING] for text in given]
     found = []
@@ -105,7 +105,7 @@ def lowest_point(scores: Matrix, truth: Matrix) -> float:
 
 
 def main() -> None:
-    embedder = MiniLM()
+    embedder = ShippedEmbedder()
     alike = phrase_similarity(embedder)
     whole = rows([pair for name in SETS for pair in read(PAIRS / f"{name}.jsonl", embedder)], alike)
     found = [row for row in whole if row.weighed]

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from nacre.bench.datasets import Corpus, Question, Suite
 from nacre.bench.metrics import means, score
 from nacre.bench.run import CachingEmbedder, fields, load
-from nacre.factory import open_backend
+from nacre.factory import make_embedder, open_backend
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Query
-from nacre.models.minilm import MiniLM
 from nacre.protocols import Backend, Embedder
 from nacre.recall import sessions
 from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, PlacedCandidates, gather, understand
 from nacre.recall.signals import signals
+from nacre.settings import Settings
 
 FOLDS = 5
 STEPS, RATE, DECAY = 250, 0.05, 1e-3
@@ -173,9 +173,10 @@ def main() -> None:
     for name in ("locomo", "beam", "longmemeval"):
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--stores", type=Path, required=True, help="a folder where the filled stores are kept")
+    parser.add_argument("--embedder", default="multilingual")
     given = parser.parse_args()
     given.stores.mkdir(parents=True, exist_ok=True)
-    embedder = CachingEmbedder(MiniLM())
+    embedder = CachingEmbedder(make_embedder(Settings(embedder=given.embedder)))
     turns: dict[str, Sequence[Case]] = {}
     names: list[str] = []
     for suite in ("locomo", "beam"):

@@ -47,7 +47,7 @@ Figures = dict[str, Any]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="separated by commas")
-    parser.add_argument("--embedder", choices=["words", "minilm"], default="words")
+    parser.add_argument("--embedder", choices=["words", "multilingual"], default="words")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "nacre-growth")
     parser.add_argument("--report", type=Path, default=REPORT)
     parser.add_argument("--report-only", action="store_true", help="write the report from the figures of earlier runs")
@@ -84,7 +84,7 @@ def filled_path(given: argparse.Namespace, size: int) -> Path:
 
 
 def embedder_of(given: argparse.Namespace) -> Embedder | str:
-    return SumOfWords() if given.embedder == "words" else "minilm"
+    return SumOfWords() if given.embedder == "words" else "multilingual"
 
 
 def measured(given: argparse.Namespace, size: int) -> Figures:
@@ -428,7 +428,10 @@ def written_by_hand(path: Path) -> str:
     return f"\n{REASONS}{old.partition(REASONS)[2]}" if REASONS in old else ""
 
 
-EMBEDDERS = {"words": "sums of random word directions, 384 dimensions", "minilm": "MiniLM, 384 dimensions"}
+EMBEDDERS = {
+    "words": "sums of random word directions, 384 dimensions",
+    "multilingual": "the shipped embedder, 576 dimensions",
+}
 
 
 def row(name: str, figures: Mapping[int, Figures]) -> str:

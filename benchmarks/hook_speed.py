@@ -28,7 +28,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memories", type=int, default=2_000)
     parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--embedder", default="minilm")
+    parser.add_argument("--embedder", default="multilingual")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)

@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=10_000)
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--embedder", default="minilm")
+    parser.add_argument("--embedder", default="multilingual")
     given = parser.parse_args()
     asked = questions(given.questions + WARM_UP, seed=2)
     embedder = embedder_from(given.embedder, settings())

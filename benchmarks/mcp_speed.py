@@ -241,5 +241,5 @@ def late(seconds: list[float]) -> str:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("NACRE_EMBEDDER", "minilm")
+    os.environ.setdefault("NACRE_EMBEDDER", "multilingual")
     main()

@@ -13,7 +13,7 @@ STORE = "memory.db"
 
 class Nacre:
     def __init__(self, folder: Path) -> None:
-        self._store = MemoryStore(folder / STORE, embedder="minilm")
+        self._store = MemoryStore(folder / STORE, embedder="multilingual")
 
     def remember(self, text: str) -> None:
         # As the other side does it: kept as it is, and compared with nothing. truth_speed.py has what comparing costs.

@@ -46,7 +46,7 @@ LONG_ENOUGH = 8  # letters of a word that is mistyped: shorter ones are not to b
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tags", type=int, default=5_000)
-    parser.add_argument("--embedders", default="hashing,minilm")
+    parser.add_argument("--embedders", default="hashing,multilingual")
     given = parser.parse_args()
     truth = messy(given.tags, random.Random(SEED))
     print("| embedder | tags | seconds | proposals | right | found of the mess |\n|---|---|---|---|---|---|")

@@ -22,7 +22,6 @@ from rich.console import Console
 from rich.text import Text
 
 from nacre import MemoryStore
-from nacre.models.minilm import provision
 
 FOLDER = Path(__file__).parents[1] / "docs" / "captures"
 COLUMNS, ROWS = 100, 40
@@ -53,7 +52,7 @@ SCENES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
 
 def main() -> int:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    embedder = "minilm" if provision.status().installed else "hashing"
+    embedder = "multilingual"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bakery.db"
         with MemoryStore(path, embedder=embedder) as store:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
-from platformdirs import user_cache_path
 
 from tests.command_line import nacre as nacre
 
@@ -33,9 +32,6 @@ settings.register_profile(
 # Says that an error was found without taking minutes to make it small: for trying the tests on broken code.
 settings.register_profile("unshrunk", parent=settings.get_profile("long"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("NACRE_TEST_PROFILE", "short"))
-
-# The model is costly to provision: it stays where the user's cache has it, while everything else moves to a new home.
-CACHE = os.environ.get("XDG_CACHE_HOME") or str(user_cache_path().absolute())
 
 HOME_NUMBERS = count()
 SPARE_HOMES: list[Path] = []  # in which nothing was written
@@ -80,7 +76,6 @@ def elsewhere(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
-    monkeypatch.setenv("XDG_CACHE_HOME", CACHE)
     monkeypatch.chdir(home)
     yield home
     if home.is_dir() and not any(home.iterdir()):
@@ -88,4 +83,4 @@ def elsewhere(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def keeps(name: str) -> bool:
-    return name.startswith(("NACRE_MODEL", "NACRE_TEST"))
+    return name.startswith("NACRE_TEST")

@@ -11,16 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from nacre.models.minilm.embedder import models_directory
 from nacre.models.onnx_session import TELEMETRY_SWITCH
 from nacre.settings import STORE_FILE
 
 STRACE = shutil.which("strace")
 WORK = """
 from nacre import MemoryStore
-from nacre.models.minilm import MiniLM
-with MemoryStore(embedder="minilm") as store:
-    assert isinstance(store.embedder, MiniLM)
+with MemoryStore() as store:
+    assert store.embedder.identity == "nacre-multilingual-1"
     store.remember("The staging database listens on port 5433.")
     found = store.recall("Where does the test server for data answer?")
     assert [hit.memory.text for hit in found] == ["The staging database listens on port 5433."]
@@ -45,10 +43,9 @@ HARMLESS = ("/dev/", "/proc/")
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A new user's home, with nothing in it but the model."""
+    """A new user's home, with nothing in it."""
     folder = tmp_path / "home"
-    (folder / ".cache" / "nacre").mkdir(parents=True)
-    (folder / ".cache" / "nacre" / "models").symlink_to(models_directory().absolute(), target_is_directory=True)
+    folder.mkdir()
     return folder
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import re
@@ -101,3 +102,22 @@ def sts_figures(embed: Embed, path: Path) -> dict[str, float]:
     cosines = (embed([row["a"] for row in rows]) * embed([row["b"] for row in rows])).sum(1)
     gold = np.array([row["score"] for row in rows])
     return {"sts-b (en)": float(np.corrcoef(ranks_of(cosines), ranks_of(gold))[0, 1])}
+
+
+def main() -> None:
+    """The shipped embedder, as the package runs it."""
+    from nacre.factory import make_embedder
+    from nacre.settings import Settings
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--embedder", default="multilingual")
+    parser.add_argument("--locomo", type=Path)
+    parser.add_argument("--notes", type=Path, nargs="*", default=[])
+    parser.add_argument("--sts", type=Path)
+    given = parser.parse_args()
+    embed = make_embedder(Settings(embedder=given.embedder)).embed
+    print(everything(embed, given.locomo, given.notes, given.sts))
+
+
+if __name__ == "__main__":
+    main()

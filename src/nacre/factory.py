@@ -31,7 +31,7 @@ RERANKERS = ("cross-encoder:DIRECTORY", "language-model")
 CONFLICT_JUDGES = ("language-model",)
 LANGUAGE_MODELS = ("openai:MODEL", "anthropic:MODEL")
 OPENAI = "https://api.openai.com/v1"
-EMBEDDERS = ("minilm", "hashing", "openai:MODEL", "sentence-transformers:MODEL")
+EMBEDDERS = ("multilingual", "english", "hashing", "openai:MODEL", "sentence-transformers:MODEL")
 
 
 def open_backend(path: Path | str, settings: Settings | None = None) -> Backend:
@@ -132,10 +132,10 @@ def store_file(path: Path | str) -> Path:
 
 def make_embedder(settings: Settings) -> Embedder:
     kind, _, model = settings.embedder.partition(":")
-    if kind == "minilm":
-        from nacre.models.minilm import MiniLM
+    if kind in ("multilingual", "english"):
+        from nacre.models.shipped_embedder import ENGLISH, MULTILINGUAL, ShippedEmbedder
 
-        return MiniLM()
+        return ShippedEmbedder(ENGLISH if kind == "english" else MULTILINGUAL)
     if kind == "hashing":
         from nacre.models.embedders import Hashing
 

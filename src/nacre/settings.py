@@ -48,8 +48,9 @@ class Settings:
     """`key` names where the key of an encrypted store is (file:PATH, env:VARIABLE, keyring:NAME), never the key itself.
     `embedder_key` and `language_model_key` name a place in the same way, or are the key of the service.
 
-    Models: `embedder` is minilm, hashing, openai:MODEL or sentence-transformers:MODEL. `language_model` is empty,
-    openai:MODEL or anthropic:MODEL. `reranker` is empty, cross-encoder:DIRECTORY or language-model.
+    Models: `embedder` is multilingual, english, hashing, openai:MODEL or sentence-transformers:MODEL; the first two
+    come with the package, and the second is smaller and faster. `language_model` is empty, openai:MODEL or
+    anthropic:MODEL. `reranker` is empty, cross-encoder:DIRECTORY or language-model.
 
     Writing: `on_conflict` is note, ignore, warn, supersede or raise; `conflict_judge` is empty or language-model.
     `importance` rates a text when the caller does not: rules, fixed (`default_importance`) or language-model. `emotion`
@@ -79,7 +80,7 @@ class Settings:
     store: str = ""
     key: str = ""
     space: str = "default"
-    embedder: str = "minilm"
+    embedder: str = "multilingual"
     embedder_url: str = "https://api.openai.com/v1"
     embedder_key: str = ""
     reranker: str = ""

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from nacre import MemoryStore
-from nacre.models.minilm import provision
 
 # Modules, of others and of the standard library, that take tens of milliseconds to import.
 HEAVY = frozenset(
@@ -67,7 +66,7 @@ def test_what_only_reads_or_marks_needs_no_numbers_and_no_model(store: str, comm
     with MemoryStore(store, embedder="hashing") as opened:
         (memory,) = opened.list_recent()
     named = commands.replace("NAMED", memory.id)
-    found, ours = imported(*named.split(), NACRE_STORE=store, NACRE_EMBEDDER="minilm")
+    found, ours = imported(*named.split(), NACRE_STORE=store, NACRE_EMBEDDER="multilingual")
     assert "apsw" in found
     assert found & HEAVY - allowed == set()
     assert "nacre.recall.recall" not in ours
@@ -80,11 +79,9 @@ def test_a_recall_needs_numbers_and_nothing_that_draws_or_speaks(store: str) -> 
 
 
 def test_a_recall_by_meaning_needs_the_runtime_of_the_model_beside(tmp_path: Path) -> None:
-    if not provision.status().installed:
-        pytest.skip("the model is not installed here")
-    with MemoryStore(tmp_path / "m.db", embedder="minilm") as store:
+    with MemoryStore(tmp_path / "m.db", embedder="multilingual") as store:
         store.remember("the kettle is on")
-    found, _ = imported("recall", "kettle", NACRE_STORE=str(tmp_path / "m.db"), NACRE_EMBEDDER="minilm")
+    found, _ = imported("recall", "kettle", NACRE_STORE=str(tmp_path / "m.db"), NACRE_EMBEDDER="multilingual")
     assert {"numpy", "onnxruntime"} <= found
     assert found & ALWAYS == set()
 

@@ -70,7 +70,7 @@ def test_a_type_that_the_store_has_learned_can_be_the_default(nacre: CommandLine
         ("decay_rate", "fast", "not a number"),
         ("secrets", "hide", "redact, refuse"),
         ("maintenance_decay_every", "often", "no length of time"),
-        ("embedder", "minlm", "did you mean 'minilm'"),
+        ("embedder", "multilingul", "did you mean 'multilingual'"),
         ("default_importance", "7", "from 0 to 1"),
         ("default_type", "semantc", "did you mean 'semantic'"),
         ("space", "", "space is empty"),
@@ -89,7 +89,7 @@ def test_a_wrong_key_or_value_is_reported_and_not_written(
 
 
 def test_a_setting_that_another_source_overrides_is_reported(nacre: CommandLine) -> None:
-    assert "NACRE_EMBEDDER wins" in nacre("config", "set", "embedder", "minilm").stderr
+    assert "NACRE_EMBEDDER wins" in nacre("config", "set", "embedder", "english").stderr
 
 
 def test_the_key_of_a_service_is_not_listed(nacre: CommandLine) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import apsw
 import pytest
 
 from nacre.lifecycle.doctor import Finding, judged_contents, judged_disk, judged_vectors
+from nacre.models import shipped
 from nacre.protocols import Health
 from tests.command_line import CommandLine
 
@@ -90,11 +92,17 @@ def test_little_room_on_the_disk_is_reported_in_time(free: int, level: str) -> N
     assert [each.level for each in judged_disk(Path("store.db"), free)] == [level]
 
 
-def test_the_model_that_is_not_installed_ends_with_one(
-    nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NACRE_MODEL_DIR", str(tmp_path / "models"))
-    monkeypatch.setenv("NACRE_EMBEDDER", "minilm")
-    result = nacre("model", "status")
-    assert result.exit_code == 1 and "nacre model install" in result.stderr
-    assert levels(nacre.json("doctor"))["model"] == "warning"
+def test_the_models_are_shown_with_their_licence_and_digests(nacre: CommandLine) -> None:
+    shown = nacre.ok("model")
+    assert "english: " in shown and "Apache-2.0" in shown and "english.bin  sha256 " in shown
+    names = {row["name"]: row for row in nacre.json("model")}
+    assert names["english"]["dimensions"] == 384 and names["english"]["bytes"] > 20_000_000
+
+
+def test_a_damaged_model_is_a_problem(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shipped, "faults", lambda model: [f"{model.files[0]} is damaged. Install Nacre again."])
+    monkeypatch.setenv("NACRE_EMBEDDER", "english")
+    examined = nacre("doctor", "-f", "json")
+    assert examined.exit_code == 4 and levels(json.loads(examined.stdout))["model"] == "problem"
+    result = nacre("model")
+    assert result.exit_code == 4 and "Install Nacre again" in result.stderr

@@ -63,6 +63,6 @@ def test_another_embedder_than_that_of_the_settings_is_reported(nacre: CommandLi
     with MemoryStore(nacre.store, embedder=WordBag()) as store:
         store.remember("x")
     assert "config set" not in nacre("reindex").stderr
-    nacre.ok("config", "set", "embedder", "minilm")
+    nacre.ok("config", "set", "embedder", "english")
     assert nacre("list").exit_code == 0
     assert "reindex" in nacre.ok("reindex", "--help") and "--embedder" in nacre.ok("reindex", "--help")

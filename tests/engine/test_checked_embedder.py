@@ -104,7 +104,7 @@ def test_nothing_is_loaded_only_to_compare(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as store:
         store.remember("a copper kettle", id="m1", on_conflict="ignore")
     slow = Slow()
-    with MemoryStore(tmp_path / "s.db", embedder=BackgroundEmbedder(slow, load="none")) as store:
+    with MemoryStore(tmp_path / "s.db", embedder=BackgroundEmbedder(slow, load=False)) as store:
         assert store.recall("kettle")
         store.edit("m1", tags=["kitchen"])
         assert store.get("m1")

@@ -7,22 +7,16 @@ from collections.abc import Iterator
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import ModelUnavailable
-from nacre.models.minilm import MiniLM
+from nacre.models.shipped_embedder import ShippedEmbedder
 
 
 @pytest.fixture(scope="module")
-def model() -> MiniLM:
-    made = MiniLM()
-    try:
-        made.embed(["warm"])
-    except ModelUnavailable as error:
-        pytest.skip(str(error))
-    return made
+def model() -> ShippedEmbedder:
+    return ShippedEmbedder()
 
 
 @pytest.fixture
-def store(model: MiniLM) -> Iterator[MemoryStore]:
+def store(model: ShippedEmbedder) -> Iterator[MemoryStore]:
     with MemoryStore(":memory:", embedder=model) as opened:
         yield opened
 
@@ -33,23 +27,23 @@ def found(store: MemoryStore, older: str, newer: str) -> list[tuple[str, str, tu
 
 
 def test_nine_and_ten_gold_medals_are_told_apart_by_their_numbers_and_are_no_duplicate(store: MemoryStore) -> None:
-    """Their cosine is 0.994."""
+    """Their cosine is 0.945."""
     store.remember("Klaebo has won 9 gold medals", id="nine")
     result = store.remember_result("Klaebo has won 10 gold medals", on_conflict="supersede")
     (conflict,) = result.conflicts
     assert conflict.kind in ("contradiction", "update")
     assert (conflict.reason, conflict.words) == ("numbers", ("10", "9"))
-    assert conflict.similarity > 0.95
+    assert conflict.similarity > 0.9
     assert result.action == "superseded"
     assert [(each.before, each.after) for each in store.history("nine").transitions] == [("9", "10")]
 
 
 def test_one_linter_in_the_place_of_another_is_seen_far_below_the_threshold(store: MemoryStore) -> None:
-    """Their cosine is 0.427."""
+    """Their cosine is 0.704."""
     store.remember("Use ruff for linting")
     (conflict,) = store.remember_result("Use flake8 for linting").conflicts
     assert (conflict.kind, conflict.reason, conflict.words) == ("update", "substitution", ("flake8", "ruff"))
-    assert conflict.similarity < 0.6
+    assert conflict.similarity < 0.75
 
 
 def test_a_negation_contradicts(store: MemoryStore) -> None:

@@ -43,7 +43,7 @@ def asked(store: MemoryStore, prompt: str) -> str:
 
 def test_a_memory_is_stored_and_found_by_its_words_until_the_model_is_there() -> None:
     slow = Slow()
-    with MemoryStore(":memory:", embedder=BackgroundEmbedder(slow, load="none")) as store:
+    with MemoryStore(":memory:", embedder=BackgroundEmbedder(slow, load=False)) as store:
         store.remember(PORT, on_conflict="ignore")
         assert store.stats().waiting_for_model == 1
         assert PORT in asked(store, QUESTION)
@@ -57,6 +57,6 @@ def test_a_memory_is_stored_and_found_by_its_words_until_the_model_is_there() ->
 
 @pytest.mark.parametrize("prompt", ["Which port should the ship sail to?", "the port listens"])
 def test_by_words_alone_half_of_them_must_be_found(prompt: str) -> None:
-    with MemoryStore(":memory:", embedder=BackgroundEmbedder(Slow(), load="none")) as store:
+    with MemoryStore(":memory:", embedder=BackgroundEmbedder(Slow(), load=False)) as store:
         store.remember(PORT, on_conflict="ignore")
         assert bool(asked(store, prompt)) == (prompt == "the port listens")

@@ -92,7 +92,7 @@ def call(name: str, **arguments: object) -> dict[str, object]:
 
 @pytest.mark.slow
 def test_it_ends_when_stdin_ends_even_while_the_model_loads(tmp_path: Path) -> None:
-    pipe = Pipe(tmp_path / "store.db", tmp_path, NACRE_EMBEDDER="minilm", NACRE_MODEL_DIR=str(tmp_path / "none"))
+    pipe = Pipe(tmp_path / "store.db", tmp_path, NACRE_EMBEDDER="multilingual")
     assert pipe.ask("tools/list")["result"]["tools"]
     pipe.end()
 
@@ -256,8 +256,8 @@ def test_a_store_that_cannot_be_opened_is_a_tool_error_and_not_the_end(tmp_path:
 
 @pytest.mark.slow
 def test_the_first_recall_answers_from_words_while_the_model_is_away_and_says_so(tmp_path: Path) -> None:
-    pipe = Pipe(tmp_path / "store.db", tmp_path, NACRE_EMBEDDER="minilm", NACRE_MODEL_DIR=str(tmp_path / "none"),
-                PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0")  # fmt: skip
+    pipe = Pipe(tmp_path / "store.db", tmp_path, NACRE_EMBEDDER="openai:none",
+                NACRE_EMBEDDER_URL="http://127.0.0.1:9/")  # fmt: skip
     pipe.ask("tools/call", call("remember", text="Barnacles grow on the northern hull"))
     told = pipe.ask("tools/call", call("recall", query="barnacles on the hull"))["result"]["structuredContent"]
     assert [each["text"] for each in told["memories"]] == ["Barnacles grow on the northern hull"]

@@ -3,14 +3,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from nacre.errors import EmbeddingError, ModelUnavailable
 from nacre.models.background import RETRY_SECONDS, BackgroundEmbedder
 from nacre.models.embedders import Hashing
-from nacre.models.minilm import MiniLM
 from nacre.protocols import Vectors
 
 PATIENCE_OF_TESTS = 120.0  # seconds
@@ -74,19 +72,10 @@ def test_a_failed_load_is_reported_and_tried_again_later() -> None:
 
 
 def test_an_unloaded_model_is_reported_and_keeps_its_identity() -> None:
-    waiting = BackgroundEmbedder(Slow(), load="none")
+    waiting = BackgroundEmbedder(Slow(), load=False)
     assert (waiting.identity, waiting.dimensions) == (Hashing.identity, Hashing().dimensions)
     with pytest.raises(ModelUnavailable, match="not loaded yet"):
         waiting.embed(["x"])
-
-
-def test_a_missing_model_is_not_downloaded_without_being_asked(tmp_path: Path) -> None:
-    import nacre.models.minilm.embedder as places
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(places.DIRECTORY_VARIABLE, str(tmp_path))
-        assert BackgroundEmbedder(MiniLM(), load="local").start() is None
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_loaded_model_is_not_loaded_again() -> None:

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
+from tokenizers import BertWordPieceTokenizer
 
-from nacre.models.minilm.embedder import TOKENIZER
-from nacre.models.minilm.provision import install
+from nacre.models.shipped import WEIGHTS
 from nacre.models.wordpiece import WordPiece
 
 LIMIT = 256
@@ -46,28 +45,29 @@ TEXTS = st.lists(
 
 @pytest.fixture(scope="module")
 def file() -> Path:
-    return install().path / TOKENIZER
+    return WEIGHTS / "wordpiece.txt"
 
 
 @pytest.fixture(scope="module")
 def ours(file: Path) -> WordPiece:
-    return WordPiece.from_file(file)
+    return WordPiece.from_vocabulary(file)
 
 
 @pytest.fixture(scope="module")
-def theirs(file: Path) -> Tokenizer:
-    library = Tokenizer.from_file(str(file))
-    library.no_padding()
+def theirs(file: Path) -> BertWordPieceTokenizer:
+    library = BertWordPieceTokenizer(str(file))
     library.enable_truncation(LIMIT)
     return library
 
 
 @given(text=TEXTS)
-def test_our_ids_are_the_librarys_ids(text: str, ours: WordPiece, theirs: Tokenizer) -> None:
+def test_our_ids_are_the_librarys_ids(text: str, ours: WordPiece, theirs: BertWordPieceTokenizer) -> None:
     assert ours.encode(text, LIMIT) == theirs.encode(text).ids
 
 
-def test_every_settled_character_is_read_as_the_library_reads_it(ours: WordPiece, theirs: Tokenizer) -> None:
+def test_every_settled_character_is_read_as_the_library_reads_it(
+    ours: WordPiece, theirs: BertWordPieceTokenizer
+) -> None:
     texts = [f"ab{character}Cd {character}" for character in SETTLED]
     differing = [
         text

@@ -146,6 +146,6 @@ COMMANDS: Mapping[str, Entry] = dict([
     entry(STORE, "commands.backup", "decrypt", "Remove the encryption of a store."),
     entry(STORE, "commands.backup", "rekey", "Change the key of an encrypted store."),
     entry(STORE, "commands.doctor", "doctor", "Check the store, and say how to repair what is wrong."),
-    entry(STORE, "commands.doctor", "model", "Show or install the embedding model."),
+    entry(STORE, "commands.doctor", "model", "Show the models that come with Nacre."),
     entry(STORE, "commands.bench", "bench", "Measure recall on public datasets."),
 ])  # fmt: skip

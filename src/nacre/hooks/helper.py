@@ -102,7 +102,7 @@ class Stores:
     def _embedder(self, settings: Settings) -> BackgroundEmbedder:
         name = repr((settings.embedder, settings.embedder_url, settings.embedder_key))
         if name not in self._embedders:
-            embedder = BackgroundEmbedder(make_embedder(settings), load="local", on_failure=partial(log_line, "helper"))
+            embedder = BackgroundEmbedder(make_embedder(settings), on_failure=partial(log_line, "helper"))
             embedder.start()
             self._embedders[name] = embedder
         return self._embedders[name]

@@ -11,6 +11,7 @@ from typing import Literal
 from nacre.errors import ConfigError, EmbeddingError, InvalidInput, StorageError, StoreDamaged
 from nacre.factory import IN_MEMORY, make_access, make_embedder, open_backend, repair_store, restricted, store_file
 from nacre.memory_store import MemoryStore
+from nacre.models.calibration import is_calibrated
 from nacre.protocols import Embedder, Health, Progress
 from nacre.settings import Settings
 
@@ -65,7 +66,7 @@ def remedy(error: Exception) -> Remedy:
 def examined_embedder(settings: Settings) -> tuple[Embedder | None, list[Finding]]:
     try:
         embedder = make_embedder(settings)
-        return embedder, [judged_model(settings.embedder, ready=embedder.ready)]
+        return embedder, [judged_model(settings.embedder)]
     except (EmbeddingError, InvalidInput) as error:
         return None, [Finding("model", "problem", str(error))]
 
@@ -94,7 +95,8 @@ def judged_vectors(health: Health, identity: str) -> Iterator[Finding]:
             mended_by="reindex",
         )
     elif health.embedder:
-        yield Finding("embedder", "ok", f"Vectors come from {health.embedder}.")
+        uncalibrated = "" if is_calibrated(health.embedder) else " The relevance of its hits is uncalibrated."
+        yield Finding("embedder", "ok", f"Vectors come from {health.embedder}.{uncalibrated}")
     if health.pending:
         yield Finding(
             "vectors",
@@ -107,19 +109,16 @@ def judged_vectors(health: Health, identity: str) -> Iterator[Finding]:
         yield Finding("vectors", "ok", "All memories have their vectors.")
 
 
-def judged_model(name: str, *, ready: bool) -> Finding:
-    if ready or name != "minilm":
-        return Finding("model", "ok", f"{name} is ready." if ready else f"{name} is loaded when it is needed.")
-    from nacre.models.minilm import provision
+def judged_model(name: str) -> Finding:
+    """A model of the package is read and its files compared with what was shipped; any other is left alone."""
+    if name not in ("multilingual", "english"):
+        return Finding("model", "ok", f"{name} is loaded when it is needed.")
+    from nacre.models.shipped import MODELS, faults
 
-    state = provision.status()
-    if state.installed:
-        return Finding("model", "ok", f"The model is installed in {state.path}.")
-    return Finding(
-        "model",
-        "warning",
-        "The embedding model is not installed, and recall uses keywords only. Run `nacre model install`.",
-    )
+    damage = [fault for model in MODELS if model.name in ("english", name) for fault in faults(model)]
+    if damage:
+        return Finding("model", "problem", damage[0])
+    return Finding("model", "ok", f"The files of the embedder {name} are unchanged.")
 
 
 def free_bytes(file: Path) -> int:

@@ -121,12 +121,14 @@ class SessionHit:
 class Recollection(Sequence[Hit]):
     """The hits, best first; `notes` says what a reader should know of how they were found.
 
-    `sessions` is filled when they were asked for by session; the hits are then the turns that decided.
+    `sessions` is filled when they were asked for by session; the hits are then the turns that decided. Unless
+    `calibrated`, the relevance of the hits is no probability: nobody has measured what cosines of this embedder mean.
     """
 
     hits: tuple[Hit, ...] = ()
     notes: tuple[str, ...] = ()
     sessions: tuple[SessionHit, ...] = ()
+    calibrated: bool = True
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from nacre.errors import EmbeddingError, ModelUnavailable
 from nacre.files import ThreadLock
@@ -14,7 +13,7 @@ from nacre.protocols import Embedder, Vectors
 
 log = logging.getLogger("nacre")
 
-RETRY_SECONDS = 600.0  # after which a failed load is tried again: it may have been the network
+RETRY_SECONDS = 600.0  # after which a failed load is tried again: a service may have been away
 REMEDY = "Ask again in a few seconds for an answer by meaning too."
 
 
@@ -22,14 +21,14 @@ class BackgroundEmbedder:
     """Until the model is loaded, `embed` raises at once: texts are stored and searched by their words, and get their
     vectors later.
 
-    `load` says which models are loaded: any, only those that need no download, or none (for a process that ends soon).
+    `load` is False for a process that ends soon: what is not loaded already is not loaded at all.
     """
 
     def __init__(
         self,
         inner: Embedder,
         *,
-        load: Literal["any", "local", "none"] = "any",
+        load: bool = True,
         on_failure: Callable[[str], None] = log.warning,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -66,8 +65,7 @@ class BackgroundEmbedder:
         """Begins to load and returns at once; the thread, or None where there is nothing to load now."""
         with self._lock:
             failed_recently = self._failure is not None and self._clock() - self._failure[0] < RETRY_SECONDS
-            may_load = self._loads == "any" or (self._loads == "local" and is_local(self._inner))
-            if self._inner.ready or failed_recently or not may_load:
+            if self._inner.ready or failed_recently or not self._loads:
                 return None
             if self._thread is None or not self._thread.is_alive():  # a forked child does not have the thread
                 self._thread = threading.Thread(target=self._load, name="nacre-model", daemon=True)
@@ -100,10 +98,3 @@ class BackgroundEmbedder:
             self._on_failure(f"The embedding model could not be loaded: {error}")
         with self._lock:
             self._failure, self._thread = failure, None
-
-
-def is_local(embedder: Embedder) -> bool:
-    """Whether the model can be loaded without a download."""
-    from nacre.models.minilm import MiniLM, provision
-
-    return not isinstance(embedder, MiniLM) or provision.status().installed

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 ERRORS_ONLY = 3  # onnxruntime's scale; its warnings would go to the user's terminal
 # Read once, when the library is loaded: calling its API afterwards is too late, a device id has been written by then.
 TELEMETRY_SWITCH = "ORT_DISABLE_TELEMETRY"
+BATCH_THREADS = 2
 
 
 def open_session(file: Path, *, optimize: bool = True) -> InferenceSession:
@@ -47,13 +48,13 @@ def runs(lengths: Sequence[int], tokens_a_run: int) -> Iterator[list[int]]:
 
 
 def in_parallel(execute: Callable[[list[int]], None], batches: Sequence[list[int]]) -> None:
-    """Calls `execute` for every batch, on as many threads as there are cores."""
+    """Calls `execute` for every batch: one at once, several on two threads, so that other work has cores too."""
     if len(batches) == 1:
         execute(batches[0])
     elif batches:
         from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(min(_cores(), len(batches)), "nacre-model") as pool:
+        with ThreadPoolExecutor(min(BATCH_THREADS, _cores()), "nacre-model") as pool:
             list(pool.map(execute, batches))
 
 

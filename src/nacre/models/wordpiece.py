@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 UNKNOWN, START, END = "[UNK]", "[CLS]", "[SEP]"
+MARKERS = ("[PAD]", UNKNOWN, START, END, "[MASK]")
 CONTINUED = "##"
 LONGEST_WORD = 100  # of BERT's reference; a longer run of letters is one unknown word
 CACHED_WORDS = 50_000  # some 10 MB; a language's working vocabulary is smaller
@@ -41,6 +42,12 @@ class WordPiece:
         read = json.loads(path.read_text(encoding="utf-8"))
         markers = {token["content"]: token["id"] for token in read["added_tokens"]}
         return cls(read["model"]["vocab"], markers, cased=not read["normalizer"]["lowercase"])
+
+    @classmethod
+    def from_vocabulary(cls, path: Path) -> WordPiece:
+        """Reads a list of pieces, one a line; the number of the line is its id."""
+        vocabulary = {piece: number for number, piece in enumerate(path.read_text(encoding="utf-8").split("\n")[:-1])}
+        return cls(vocabulary, {marker: vocabulary[marker] for marker in MARKERS})
 
     def encode(self, text: str, limit: int) -> list[int]:
         """The ids with the start and end markers; at most `limit` in all."""

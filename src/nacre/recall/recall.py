@@ -10,6 +10,7 @@ from dataclasses import replace
 from nacre.errors import InvalidInput, RerankingError, UnknownName
 from nacre.model import ExpandSpec, Filter, Hit, Memory, Query, Reason, Recollection, SessionHit
 from nacre.model.recollection import RECENCY_BASES
+from nacre.models.calibration import Calibration, is_calibrated
 from nacre.protocols import Embedder, Reader, Reranker
 from nacre.recall.gather import Question, understand
 from nacre.recall.sessions import ScoredSession, rank_sessions
@@ -40,7 +41,8 @@ def recall(
         # Copies of a few memories took the places of others.
         selected, notes = best_hits(question, query, sources, reranker, WIDEST)
     expanded = expand(selected, query.expand, question.where, space=space, store=store)
-    return Recollection(tuple(with_context(expanded, query, question, sources)), notes)
+    hits = tuple(with_context(expanded, query, question, sources))
+    return Recollection(hits, notes, calibrated=is_calibrated(embedder.identity))
 
 
 def check_query(query: Query) -> None:
@@ -71,10 +73,10 @@ def best_hits(
     cosines = {each.id: each.cosine for each in ranking.scored if each.relevance is None}
     hits = load_hits(ranking.scored, sources)
     if query.min_relevance:
-        hits = with_relevance(hits, cosines, question)
+        hits = with_relevance(hits, cosines, question, sources.curve)
     adjusted = adjust(hits, question, query)
     reranked, notes = rerank(adjusted, question, reranker)
-    return with_relevance(select(reranked, query), cosines, question), ranking.notes + notes
+    return with_relevance(select(reranked, query), cosines, question, sources.curve), ranking.notes + notes
 
 
 def load_hits(scored: Sequence[Scored], sources: Sources) -> list[Hit]:
@@ -84,10 +86,12 @@ def load_hits(scored: Sequence[Scored], sources: Sources) -> list[Hit]:
     ]
 
 
-def with_relevance(hits: Sequence[Hit], cosines: Mapping[str, float | None], question: Question) -> list[Hit]:
+def with_relevance(
+    hits: Sequence[Hit], cosines: Mapping[str, float | None], question: Question, curve: Calibration
+) -> list[Hit]:
     """Computes the relevance of hits whose strategy gave none; late, because it reads their texts."""
     return [
-        replace(hit, relevance=relevance_alone(hit.memory, question, cosines[hit.memory.id]))
+        replace(hit, relevance=relevance_alone(hit.memory, question, cosines[hit.memory.id], curve))
         if hit.memory.id in cosines
         else hit
         for hit in hits
@@ -231,7 +235,8 @@ def recall_sessions(question: Question, query: Query, sources: Sources) -> Recol
     memories = {memory.id: memory for memory in sources.store.get_many(sources.space, ids)}
     sessions = [session_hit(each, memories, question, query, sources) for each in ranked]
     with_hits = tuple(each for each in sessions if each.hits)
-    return Recollection(tuple(hit for session in with_hits for hit in session.hits), notes, with_hits)
+    hits = tuple(hit for session in with_hits for hit in session.hits)
+    return Recollection(hits, notes, with_hits, is_calibrated(sources.embedder.identity))
 
 
 def session_hit(
@@ -239,7 +244,8 @@ def session_hit(
 ) -> SessionHit:
     turns = [(memories[turn.id], turn.cosine) for turn in session.turns if turn.id in memories]
     hits = [
-        Hit(memory, session.score, session.why, relevance_alone(memory, question, cosine)) for memory, cosine in turns
+        Hit(memory, session.score, session.why, relevance_alone(memory, question, cosine, sources.curve))
+        for memory, cosine in turns
     ]
     relevant = [hit for hit in hits if hit.relevance >= query.min_relevance]
     return SessionHit(

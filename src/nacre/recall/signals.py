@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nacre.model import Hit, Memory, Query, Reason
 from nacre.model.instants import DAY
+from nacre.models.calibration import Calibration
 from nacre.protocols import Vectors
 from nacre.recall.gather import REACH, PlacedCandidates, Question
 from nacre.text.dates import when_weight
@@ -138,30 +139,24 @@ def best_of_session(values: Vectors, candidates: PlacedCandidates) -> Vectors:
     return best[candidates.session]
 
 
-# A logistic curve over the cosine itself and the share of the question's words that occur nearby; fitted by
-# `benchmarks/fit_recall.py` on the best hits of the development questions.
-INTERCEPT = -5.45
-BY_COSINE = 4.36
-BY_COVERAGE = 2.04
-
-
-def relevances(candidates: PlacedCandidates, signals: Mapping[str, Vectors]) -> Vectors:
+def relevances(candidates: PlacedCandidates, signals: Mapping[str, Vectors], curve: Calibration) -> Vectors:
     """The probability that each candidate answers; without vectors, the share of the question's terms."""
     import numpy as np
 
     if not candidates.cosines.any():
         return signals["coverage nearby"]
-    logit = INTERCEPT + BY_COSINE * np.maximum(candidates.cosines, 0) + BY_COVERAGE * signals["coverage nearby"]
+    by_meaning = curve.intercept + curve.by_cosine * np.maximum(candidates.cosines, 0)
+    logit = by_meaning + curve.by_coverage * signals["coverage nearby"]
     return np.asarray(1 / (1 + np.exp(-logit)), np.float32)
 
 
-def relevance_alone(memory: Memory, question: Question, cosine: float | None) -> float:
+def relevance_alone(memory: Memory, question: Question, cosine: float | None, curve: Calibration) -> float:
     """The same for one memory by itself, for strategies that do not read its neighbours."""
     held = f" {' '.join(stems(f'{memory.title} {memory.text}'))} "
     covered = sum(f" {term} " in held for term in question.terms) / max(1, len(question.terms))
     if cosine is None:
         return covered
-    return 1 / (1 + math.exp(-(INTERCEPT + BY_COSINE * max(cosine, 0.0) + BY_COVERAGE * covered)))
+    return 1 / (1 + math.exp(-(curve.intercept + curve.by_cosine * max(cosine, 0.0) + curve.by_coverage * covered)))
 
 
 HOUR = 3600.0

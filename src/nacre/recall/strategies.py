@@ -11,6 +11,7 @@ from typing import TypeAlias
 from nacre.errors import EmbeddingError, UnknownName
 from nacre.model import Link, Memory, Query, Reason
 from nacre.model.instants import DAY
+from nacre.models.calibration import Calibration, calibration
 from nacre.protocols import Embedder, Match, Reader, Vectors
 from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, PlacedCandidates, Question, gather
 from nacre.recall.signals import FULL_SCORE, WEIGHTS, relevances, signals, weighted_sum
@@ -52,6 +53,10 @@ class Sources:
     store: Reader
     embedder: Embedder
 
+    @property
+    def curve(self) -> Calibration:
+        return calibration(self.embedder.identity)
+
 
 Strategy: TypeAlias = Callable[[Question, Query, Sources], Ranking]
 
@@ -68,10 +73,10 @@ def auto(question: Question, query: Query, sources: Sources) -> Ranking:
     vector, notes = embed_question(question, sources)
     pool = max(POOL, POOL_PER_WANTED * query.k)
     candidates = gather(question, vector, space=sources.space, store=sources.store, pool=pool, reach=REACH)
-    return Ranking(tuple(score_candidates(candidates, question, wanted=query.k + EXPLAINED)), notes)
+    return Ranking(tuple(score_candidates(candidates, question, sources.curve, query.k + EXPLAINED)), notes)
 
 
-def score_candidates(candidates: PlacedCandidates, question: Question, wanted: int) -> list[Scored]:
+def score_candidates(candidates: PlacedCandidates, question: Question, curve: Calibration, wanted: int) -> list[Scored]:
     """The best `wanted` candidates that match in words or meaning, with their reasons."""
     import numpy as np
 
@@ -79,7 +84,7 @@ def score_candidates(candidates: PlacedCandidates, question: Question, wanted: i
         return []
     by_name = signals(candidates, question)
     scores = weighted_sum(by_name)
-    relevance = relevances(candidates, by_name)
+    relevance = relevances(candidates, by_name, curve)
     matching = (by_name["words"] > 0) | (candidates.cosines > 0) | (by_name["coverage nearby"] > 0)
     best = np.lexsort((-np.array([place.key for place in candidates.places]), -scores))
     best = best[matching[best]][:wanted]

@@ -90,7 +90,7 @@ def test_aliases_are_written_in_the_file_and_resolved_on_every_lesson(tmp_path: 
 @pytest.mark.accepts("L2.3", "L2.4")
 def test_the_backend_is_chosen_by_the_configuration() -> None:
     assert get_embedder(Config()) == SentenceTransformersBackend("all-MiniLM-L6-v2")
-    assert get_embedder(Config()).name == "minilm"
+    assert get_embedder(Config()).name == "english"
     named = {
         EmbeddingConfig(model="all-mpnet-base-v2").model: "sentence-transformers:all-mpnet-base-v2",
         EmbeddingConfig("openai", "text-embedding-3-small").model: "openai:text-embedding-3-small",

@@ -34,7 +34,7 @@ def test_the_users_own_settings_change_nothing(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("NACRE_STORE", str(tmp_path / "elsewhere.db"))
     monkeypatch.setenv("NACRE_EMBEDDER", "hashing")
     with CognitiveMemory("gardener", db_path=tmp_path / "mind") as mind:
-        assert (mind.store.space, mind.store.settings.embedder) == ("gardener", "minilm")
+        assert (mind.store.space, mind.store.settings.embedder) == ("gardener", "english")
     assert not (tmp_path / "elsewhere.db").exists()
 
 

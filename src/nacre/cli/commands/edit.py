@@ -70,8 +70,7 @@ def edit_command(
         name: None if name in CLEARED_BY_EMPTY and value == "" else value
         for name, value in without_none(described).items()
     }
-    reembeds = text is not None or "title" in changes or not (changes or add_tag or remove_tag)
-    with cli.open(model=reembeds) as store:
+    with cli.open() as store:
         memory = find_memories(store, [id])[0]
         if text is None and not (changes or add_tag or remove_tag):
             text = edit_text(memory.text, cli.settings().editor)
@@ -111,7 +110,7 @@ def merge_command(
 ) -> None:
     """Merge the OTHERs into KEEP, with their tags and links. They are superseded, and no longer recalled."""
     said = "" if text is None else text_argument([text], stdin=False)
-    with cli.open(model=bool(said)) as store:
+    with cli.open() as store:
         (stays,) = find_untrashed(store, [keep])
         gone = [memory for memory in find_untrashed(store, others) if memory.id != stays.id]
         if not gone:

@@ -49,7 +49,7 @@ def recall_command(
 ) -> None:
     """Find the memories that answer a question, best first."""
     question = asked_question(words)
-    with cli.open(model=True) as store:
+    with cli.open() as store:
         hits = store.recall(question, k, touch=touch, **options)
         near = "" if hits else near_tag(store, options.get("all_tags"))
     say(*hits.notes)
@@ -90,7 +90,7 @@ def pack_command(
     from nacre.recall.pack import HEADER
 
     header, question = HEADER if header is None else header, asked_question(words)
-    with cli.open(model=True) as store:
+    with cli.open() as store:
         packed = store.recall_pack(
             question, token_budget=budget, max_items=max_items, header=header, fence=fence, **options
         )

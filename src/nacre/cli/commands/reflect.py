@@ -89,7 +89,7 @@ def reflect_command(
     watched = configured_model(settings) if writer == LANGUAGE_MODEL else None
     if watched is not None:
         writer = with_language_model(watched)
-    with cli.open(model=True) as store:
+    with cli.open() as store:
         if applied:
             store.acting_as(PERSON).embedder.check()  # before anybody is asked
         size = min_cluster_size or int(settings.reflect_min_cluster)
@@ -108,7 +108,7 @@ def reflect_command(
             say(f"Condensed without the language model. {watched.fault}")
         waiting = store.stats().waiting_for_model
         if waiting:
-            say(f"{count_of(waiting)} without a vector left out; `nacre model install` gets the model.")
+            say(f"{count_of(waiting)} without a vector left out; `nacre doctor` says why.")
         if not plan:
             say(f"No {size} episodes are so similar; a lower --threshold may find some.")
         else:

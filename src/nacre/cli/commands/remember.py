@@ -61,7 +61,7 @@ def remember_command(
         raise click.UsageError("--lines reads every text from stdin, makes the ids itself, and replaces nothing.")
     known = cli.settings()
     fields = {"type": known.default_type, **without_none(described)}
-    with cli.open_or_make(model=True) as store:
+    with cli.open_or_make() as store:
         if lines:
             remember_lines(store, fields, on_conflict or "ignore")
         else:
@@ -106,7 +106,7 @@ def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -
             say(f"Stored {done:,} of {count_of(len(texts), 'line', 'lines')}.")
     waiting = store.stats().waiting_for_model
     if waiting:
-        say(f"{count_of(waiting)} found by words alone until the model is there; `nacre model install` gets it.")
+        say(f"{count_of(waiting)} found by words alone until the model can be used; `nacre doctor` says why it cannot.")
 
 
 @command("appraise")

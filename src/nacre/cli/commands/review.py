@@ -61,7 +61,7 @@ def review_command(
         return
     cli: CliContext = ctx.obj
     asks = not listed and form is None and sys.stdin.isatty() and sys.stdout.isatty()
-    with cli.open(model=asks) as store:
+    with cli.open() as store:
         items = store.review(kinds=kinds or KINDS, stale_days=stale_days, limit=limit or None)
         if asks and items:
             ask_each(store, items, cli.now())
@@ -94,7 +94,7 @@ def decide(cli: CliContext, item: str, decision: str, into: str, text: str, stal
       of a word         keep, merge (with --into)
       of two names      merge (--into says which name stays), distinct
     """
-    with cli.open(model=True) as store:
+    with cli.open() as store:
         matched = find_item(store, item, stale_days)
         done = store.decide(matched, decision.replace("-", "_"), into=into, text=text, why=why, stale_days=stale_days)
     say("Settled; `nacre undo` takes it back." if done else "Nothing was decided; it still waits.")
@@ -139,7 +139,7 @@ def conflicts_command(
 
     Pairs that were decided before are passed over.
     """
-    with cli.open(model=True) as store:
+    with cli.open() as store:
         asked = find_memories(store, [id])[0].id if id is not None else None
         with progress_line() as progress:
             matched = store.find_conflicts(asked, threshold=threshold, progress=progress)

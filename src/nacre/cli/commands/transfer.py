@@ -139,7 +139,7 @@ def import_command(
         raise click.UsageError("Only chroma has collections; leave --collection out.")
     if file == STREAM and not (yes or dry_run):
         raise click.UsageError("Stdin brings the file, and nobody can be asked; add --yes or --dry-run.")
-    with archive_file(file) as path, cli.open_if_made() if dry_run else cli.open_or_make(model=True) as store:
+    with archive_file(file) as path, cli.open_if_made() if dry_run else cli.open_or_make() as store:
         if dry_run or not yes:
             would = run_import(store, source, path, dry_run=True, **how)
             report_import(would, form, "Would import" if dry_run else ANNOUNCED, source)
@@ -293,7 +293,7 @@ def ingest_command(
     """
     files = detect_formats(paths, name)
     done = []
-    with cli.open_if_made() if dry_run else cli.open_or_make(model=True) as store, progress_line() as progress:
+    with cli.open_if_made() if dry_run else cli.open_or_make() as store, progress_line() as progress:
         from nacre.transfer.ingest.ingest import Ingest
 
         before = set(store.spaces())

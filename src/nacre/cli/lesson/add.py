@@ -69,7 +69,7 @@ def add_interactively(cli: CliContext, defaults: dict[str, object], id: str | No
 
 def learn(cli: CliContext, fields: dict[str, object], id: str | None) -> Answer[Lesson]:
     title, content = str(fields.pop("title")), str(fields.pop("content"))
-    with open_book(cli, model=True, make=True) as book:
+    with open_book(cli, make=True) as book:
         return book.learn(title, content, id=id, **cast("LessonFields", fields))
 
 
@@ -108,7 +108,7 @@ def edit_command(
         raise click.UsageError("Name what to change: --title, --content, --add-tag, --confidence, …")
     if "tags" in changes and (add_tag or remove_tag):
         raise click.UsageError("--tags replaces all tags; give it alone, or --add-tag and --remove-tag.")
-    with open_book(cli, model="title" in changes or "content" in changes) as book:
+    with open_book(cli) as book:
         before = Lesson.of(find_lesson(book, id))
         if add_tag or remove_tag:
             changes["tags"] = change_tags(book, before, add_tag or (), remove_tag or ())

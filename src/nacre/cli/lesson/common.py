@@ -38,16 +38,14 @@ UNDO = "`nacre undo` takes it back."
 
 
 @contextmanager
-def open_book(
-    cli: CliContext, *, model: bool = False, make: bool = False, dry_run: bool = False
-) -> Iterator[LessonBook]:
-    """`model` for commands that embed, `make` for those that may create the store, `dry_run` for a trial of either."""
+def open_book(cli: CliContext, *, make: bool = False, dry_run: bool = False) -> Iterator[LessonBook]:
+    """`make` for commands that may create the store, `dry_run` for a trial of them."""
     if dry_run:
         opened = cli.open_if_made()
     elif make:
-        opened = cli.open_or_make(model=model)  # type: ignore[assignment]
+        opened = cli.open_or_make()  # type: ignore[assignment]
     else:
-        opened = cli.open(model=model)
+        opened = cli.open()
     with opened as store, LessonBook(store=store) as book:
         yield book
 

@@ -81,7 +81,7 @@ def search_command(
     **filters: Unpack[LessonFilters],
 ) -> None:
     """Find the lessons that answer a question, best first."""
-    with open_book(cli, model=True) as book:
+    with open_book(cli) as book:
         results = book.recall(
             " ".join(words), limit=limit, strategy=strategy, freshness=fresh, expand=expand, **filters
         )

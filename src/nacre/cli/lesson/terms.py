@@ -100,7 +100,7 @@ def tags_command(
     """
     action = one_action(review=review, know=know, **pairs)
     pair = pairs.get(action or "")
-    with open_book(cli, model=review, make=action not in (None, "review")) as book:
+    with open_book(cli, make=action not in (None, "review")) as book:
         if action is None:
             list_tags(book, form, counts=counts)
         elif know:

@@ -85,7 +85,7 @@ def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str,
     from_stdin = str(file) == "-"
     if from_stdin and sys.stdin.isatty():
         raise click.UsageError("Name a FILE, or redirect one: nacre lesson import < lessons.json")
-    with open_book(cli, model=True, make=True, dry_run=dry_run) as book:
+    with open_book(cli, make=True, dry_run=dry_run) as book:
         report = book.import_(sys.stdin.buffer if from_stdin else file, on_existing=on_existing, dry_run=dry_run)
     done = report.data
     counts = f"{done.new:,} new, {done.changed:,} changed, {done.skipped:,} unchanged"
@@ -107,7 +107,7 @@ def reembed_command(cli: CliContext, everything: bool, id: str | None, form: For
     """
     if everything and id is not None:
         raise click.UsageError("--all means every lesson, --lesson one of them; give one of the two.")
-    with open_book(cli, model=True) as book, progress_line() as progress:
+    with open_book(cli) as book, progress_line() as progress:
         done = book.reembed(None if id is None else find_lesson(book, id).id, progress=progress)
     print_answer(done, form, lambda count: say(f"Computed the vectors of {count_of(count)} again."))
 

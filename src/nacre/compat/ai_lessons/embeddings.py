@@ -47,7 +47,7 @@ class EmbeddingBackend:
 
 def SentenceTransformersBackend(model_name: str = MINILM, device: str | None = None) -> EmbeddingBackend:  # noqa: N802, ARG001
     """The default model needs no such package; `device` is ignored."""
-    return EmbeddingBackend("minilm" if model_name == MINILM else f"sentence-transformers:{model_name}")
+    return EmbeddingBackend("english" if model_name == MINILM else f"sentence-transformers:{model_name}")
 
 
 def OpenAIBackend(model_name: str = "text-embedding-3-small", api_key: str | None = None) -> EmbeddingBackend:  # noqa: N802

@@ -27,7 +27,7 @@ class OwnDatabase(Mind):
 
     def _open_store(self, path: Path | str | None) -> MemoryStore:
         name = self.agent_name
-        return MemoryStore(path, space=name, actor=name, embedder=self.embedding, settings=Settings())
+        return MemoryStore(path, space=name, actor=name, embedder=self.embedding, settings=Settings(embedder="english"))
 
 
 class Mutable:

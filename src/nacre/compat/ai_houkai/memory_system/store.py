@@ -183,7 +183,7 @@ MUTABLE = (
 
 
 MODEL = "all-MiniLM-L6-v2"
-OWN = ("minilm", "hashing", "openai", "sentence-transformers")
+OWN = ("english", "multilingual", "hashing", "openai", "sentence-transformers")
 
 
 def settings_for(path: str | Path, collection: str, model: str = MODEL) -> Settings:
@@ -210,7 +210,7 @@ def model_of_environment() -> str:
 
 def embedder_named(model: str) -> str:
     if model in (MODEL, f"sentence-transformers/{MODEL}"):
-        return "minilm"
+        return "english"
     return model if model.partition(":")[0] in OWN else f"sentence-transformers:{model}"
 
 

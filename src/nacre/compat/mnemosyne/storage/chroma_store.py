@@ -94,7 +94,7 @@ def within(figure: float, low: float) -> float:
 
 CHROMADB_AVAILABLE = TRANSFORMERS_AVAILABLE = BM25_AVAILABLE = True
 MINILM = "all-MiniLM-L6-v2"
-OUR_EMBEDDERS = ("minilm", "hashing")
+OUR_EMBEDDERS = ("english", "multilingual", "hashing")
 SHORT_TERM, LONG_TERM = ("short_term", "consolidating"), ("long_term", "archived")
 IN: dict[MemoryStatus | None, tuple[str, ...]] = {
     None: SHORT_TERM + LONG_TERM,
@@ -300,7 +300,7 @@ def distance(cosine: float) -> float:
 
 def embedder_named(text: str | Embedder | EmbedFunction) -> str | Embedder | EmbedFunction:
     if text == MINILM:
-        return "minilm"
+        return "english"
     if isinstance(text, str) and text not in OUR_EMBEDDERS and ":" not in text:
         return f"sentence-transformers:{text}"
     return text

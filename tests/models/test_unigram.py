@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from nacre.models.unigram import CACHED_LENGTH, CACHED_WORDS, END, START, UNKNOWN, Unigram
+
+PIECES = ["<unk>", "<s>", "</s>", "▁", "▁new", "▁news", "paper", "s", "p", "a", "per", "▁a"]
+SCORES = [0.0, 0.0, 0.0, -4.0, -3.0, -6.0, -3.0, -2.0, -5.0, -5.0, -4.0, -2.0]
+
+
+def unigram() -> Unigram:
+    return Unigram(PIECES, SCORES)
+
+
+def pieces(text: str, limit: int = 100) -> list[str]:
+    return [PIECES[id] for id in unigram().encode(text, limit)]
+
+
+def test_a_word_is_split_into_the_likeliest_pieces() -> None:
+    assert pieces("newspaper") == ["<s>", "▁new", "s", "paper", "</s>"]
+
+
+def test_every_word_begins_with_a_mark_of_its_own() -> None:
+    assert pieces("  a   news ") == ["<s>", "▁a", "▁new", "s", "</s>"]
+
+
+def test_a_character_that_no_piece_has_is_unknown_and_the_rest_is_read() -> None:
+    assert pieces("newß") == ["<s>", "▁new", "<unk>", "</s>"]
+
+
+def test_an_empty_text_is_one_unknown_piece() -> None:
+    assert unigram().encode(" \n", 8) == [START, UNKNOWN, END]
+
+
+def test_ids_are_cut_between_the_markers_and_counted_without_them() -> None:
+    assert pieces("newspaper newspaper", 5) == ["<s>", "▁new", "s", "paper", "</s>"]
+    assert unigram().count("newspaper newspaper") == 6
+
+
+def test_compatible_characters_are_one() -> None:
+    assert pieces("ｎｅｗｓ\u3000ａ") == pieces("news a")
+
+
+def test_the_cache_holds_short_words_only_and_stays_bounded() -> None:
+    tokenizer = unigram()
+    tokenizer.encode("x" * (CACHED_LENGTH + 1), 8)
+    assert not tokenizer._known
+    tokenizer.count(" ".join(f"w{number}" for number in range(CACHED_WORDS + 10)))
+    assert 0 < len(tokenizer._known) <= CACHED_WORDS

@@ -127,9 +127,17 @@ def load(suite: str, file: Path, mode: str = "", unit: Unit | None = None) -> Su
 
     Raises `InvalidInput` when the file does not belong to this suite.
     """
-    check_names(suite, mode, unit)
+    for kind, name, known in (("suite", suite, SUITES), ("mode", mode, ("", *MODES)), ("unit", unit, (None, *UNITS))):
+        if name not in known:
+            raise UnknownName(kind, str(name), filter(None, known))
+    if mode == "haystack" and suite in SEPARATE:
+        raise InvalidInput(f"{suite} has one store for each conversation; the mode haystack is for longmemeval only.")
     try:
-        loaded = read(suite, file, mode, unit)
+        if suite == "longmemeval":
+            loaded = load_longmemeval(file, mode or "pooled", unit or "session")
+        else:
+            loaded = SEPARATE[suite](file)
+            loaded = by_session(loaded) if unit == "session" else loaded
     except InvalidInput:
         raise
     except (AttributeError, IndexError, KeyError, SyntaxError, TypeError, ValueError) as error:
@@ -137,21 +145,6 @@ def load(suite: str, file: Path, mode: str = "", unit: Unit | None = None) -> Su
     if not any(corpus.questions for corpus in loaded.corpora):
         raise wrong_format(suite, file, "it has no question that can be scored")
     return loaded
-
-
-def check_names(suite: str, mode: str, unit: str | None) -> None:
-    for kind, name, known in (("suite", suite, SUITES), ("mode", mode, ("", *MODES)), ("unit", unit, (None, *UNITS))):
-        if name not in known:
-            raise UnknownName(kind, str(name), filter(None, known))
-    if mode == "haystack" and suite in SEPARATE:
-        raise InvalidInput(f"{suite} has one store for each conversation; the mode haystack is for longmemeval only.")
-
-
-def read(suite: str, file: Path, mode: str, unit: Unit | None) -> Suite:
-    if suite == "longmemeval":
-        return load_longmemeval(file, mode or "pooled", unit or "session")
-    suite_read = SEPARATE[suite](file)
-    return by_session(suite_read) if unit == "session" else suite_read
 
 
 def wrong_format(suite: str, file: Path, reason: str) -> InvalidInput:

@@ -6,10 +6,11 @@ import json
 import os
 import socket
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from nacre.files import atomic_write
 
@@ -22,22 +23,26 @@ WAITING = 16  # connections that wait to be accepted
 HOST = "127.0.0.1"
 
 
-class Channel(Protocol):
+class Channel(ABC):
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @abstractmethod
     def connect(self, timeout: float) -> tuple[socket.socket, str]:
         """The connection, and the token to send. Raises `OSError` when nobody listens."""
 
+    @abstractmethod
     def listen(self) -> tuple[socket.socket, str]:
         """The listening socket, and the token that clients must send, empty where none is needed. Raises `OSError`."""
 
     def close(self) -> None:
         """Removes the address: no new client can connect."""
+        with suppress(OSError):
+            self.path.unlink()
 
 
-class UnixChannel:
+class UnixChannel(Channel):
     """Only the owner can reach the folder and the socket."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
 
     def connect(self, timeout: float) -> tuple[socket.socket, str]:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -64,16 +69,9 @@ class UnixChannel:
         unnamed.replace(self.path)
         return listening, ""
 
-    def close(self) -> None:
-        with suppress(OSError):
-            self.path.unlink()
 
-
-class LoopbackChannel:
+class LoopbackChannel(Channel):
     """Everybody on the machine can connect, but the token is in a file that only the user can read."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
 
     def connect(self, timeout: float) -> tuple[socket.socket, str]:
         try:
@@ -91,10 +89,6 @@ class LoopbackChannel:
         token = secrets.token_hex(16)
         atomic_write(self.path, f"{listening.getsockname()[1]} {token}")
         return listening, token
-
-    def close(self) -> None:
-        with suppress(OSError):
-            self.path.unlink()
 
 
 def channel_at(path: Path) -> Channel:

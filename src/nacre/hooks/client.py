@@ -138,8 +138,6 @@ def first_to_start(mark: Path) -> bool:
 
 def answer_in_process(request: Request, until: float) -> str:
     """Does not wait for a model: memories without a vector are found by their words."""
-    from dataclasses import replace
-
     from nacre.factory import make_embedder, store_file
     from nacre.hooks.capture import capture_request
     from nacre.hooks.inject import injection

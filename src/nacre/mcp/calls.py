@@ -15,17 +15,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.from_thread
 import anyio.to_thread
+import mcp_types as types
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
-from mcp_types import (
-    CallToolResult,
-    CreateMessageRequest,
-    CreateMessageRequestParams,
-    CreateMessageResult,
-    SamplingMessage,
-    TextContent,
-)
 from pydantic import ValidationError
 
 from nacre.errors import LanguageModelError, NacreError, UnknownName
@@ -69,21 +62,21 @@ class ClientModel:
             message = anyio.from_thread.run(self._sample, prompt, system, max_tokens)
         except (MCPError, TimeoutError) as error:
             raise LanguageModelError(self.identity, str(error), SAMPLING_REMEDY) from error
-        text = message.content.text.strip() if isinstance(message.content, TextContent) else ""
+        text = message.content.text.strip() if isinstance(message.content, types.TextContent) else ""
         if not text:
             raise LanguageModelError(self.identity, "it returned no text", SAMPLING_REMEDY)
         return text
 
-    async def _sample(self, prompt: str, system: str, max_tokens: int) -> CreateMessageResult:
+    async def _sample(self, prompt: str, system: str, max_tokens: int) -> types.CreateMessageResult:
         # Not `create_message`, which warns that sampling is deprecated; today's clients have it.
-        params = CreateMessageRequestParams(
-            messages=[SamplingMessage(role="user", content=TextContent(text=prompt))],
+        params = types.CreateMessageRequestParams(
+            messages=[types.SamplingMessage(role="user", content=types.TextContent(text=prompt))],
             system_prompt=system or None,
             max_tokens=max_tokens,
         )
         return await self.context.session.send_request(
-            CreateMessageRequest(params=params),
-            CreateMessageResult,
+            types.CreateMessageRequest(params=params),
+            types.CreateMessageResult,
             SAMPLING_SECONDS,
             ServerMessageMetadata(related_request_id=self.context.request_id),
         )
@@ -105,7 +98,7 @@ def workers() -> anyio.CapacityLimiter:
 
 async def call(
     profile: Profile, provider: StoreProvider, context: Context, name: str, values: Mapping[str, Any]
-) -> CallToolResult:
+) -> types.CallToolResult:
     try:
         tool = tool_named(profile, name)
         arguments = check_arguments(tool, values)
@@ -172,18 +165,18 @@ def progress_reporter(context: Context) -> Progress:
     return report
 
 
-def tool_result(result: ToolResult) -> CallToolResult:
+def tool_result(result: ToolResult) -> types.CallToolResult:
     if isinstance(result, Answer):
-        return CallToolResult(content=[TextContent(text=result.text)], structured_content=dict(result.data))
+        return types.CallToolResult(content=[types.TextContent(text=result.text)], structured_content=dict(result.data))
     data: dict[str, Json] = {RESULT: result} if isinstance(result, list) else dict(result)
-    return CallToolResult(content=[TextContent(text=as_json(result))], structured_content=data)
+    return types.CallToolResult(content=[types.TextContent(text=as_json(result))], structured_content=data)
 
 
-def error_result(profile: Profile, sentence: str) -> CallToolResult:
+def error_result(profile: Profile, sentence: str) -> types.CallToolResult:
     if profile.refusing is None:
-        return CallToolResult(content=[TextContent(text=escaped(sentence, keep_lines=True))], is_error=True)
+        return types.CallToolResult(content=[types.TextContent(text=escaped(sentence, keep_lines=True))], is_error=True)
     data = dict(profile.refusing(sentence))
-    return CallToolResult(content=[TextContent(text=as_json(data))], structured_content=data, is_error=True)
+    return types.CallToolResult(content=[types.TextContent(text=as_json(data))], structured_content=data, is_error=True)
 
 
 def as_json(value: object) -> str:

@@ -5,40 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import anyio.to_thread
+import mcp_types as types
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    GetPromptRequestParams,
-    GetPromptResult,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    PaginatedRequestParams,
-    Prompt,
-    PromptArgument,
-    PromptMessage,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    Resource,
-    ResourceTemplate,
-    TextContent,
-    TextResourceContents,
-)
 
 from nacre.errors import MemoryNotFound, NacreError, UnknownName
 from nacre.mcp.calls import Context, as_json, client_of, workers
 from nacre.mcp.records import brief_record, listing
 from nacre.mcp.store_provider import StoreProvider
-
-if TYPE_CHECKING:
-    from nacre.memory_store import MemoryStore
-
-if TYPE_CHECKING:
-    pass
 
 BUDGET = 800
 START, END = "start_session", "end_session"
@@ -61,17 +37,17 @@ class Prompts:
     def __init__(self, provider: StoreProvider) -> None:
         self._provider = provider
 
-    async def list(self, context: Context, params: PaginatedRequestParams | None) -> ListPromptsResult:  # noqa: ARG002
-        task = PromptArgument(name="task", description="What the session is about.", required=True)
-        about = PromptArgument(name="about", description="What to mind in particular.", required=False)
-        return ListPromptsResult(
+    async def list(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:  # noqa: ARG002
+        task = types.PromptArgument(name="task", description="What the session is about.", required=True)
+        about = types.PromptArgument(name="about", description="What to mind in particular.", required=False)
+        return types.ListPromptsResult(
             prompts=[
-                Prompt(name=START, description="Begin with what is remembered of a task.", arguments=[task]),
-                Prompt(name=END, description="Keep what was learned before the session ends.", arguments=[about]),
+                types.Prompt(name=START, description="Begin with what is remembered of a task.", arguments=[task]),
+                types.Prompt(name=END, description="Keep what was learned before the session ends.", arguments=[about]),
             ]
         )
 
-    async def get(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult:
+    async def get(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         arguments = params.arguments or {}
         try:
             if params.name == END:
@@ -83,12 +59,12 @@ class Prompts:
                 lambda: store().recall_pack(task, token_budget=BUDGET, fence=True), limiter=workers()
             )
         except NacreError as error:
-            raise MCPError(INVALID_PARAMS, str(error)) from error
+            raise MCPError(types.INVALID_PARAMS, str(error)) from error
         return user_message(START_TEXT.format(task=task, known=packed.text or NOTHING_YET))
 
 
-def user_message(text: str) -> GetPromptResult:
-    return GetPromptResult(messages=[PromptMessage(role="user", content=TextContent(text=text))])
+def user_message(text: str) -> types.GetPromptResult:
+    return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=types.TextContent(text=text))])
 
 
 PLAIN, JSON = "text/plain", "application/json"
@@ -103,31 +79,31 @@ class Resources:
     def __init__(self, provider: StoreProvider) -> None:
         self._provider = provider
 
-    async def list(self, context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:  # noqa: ARG002
-        return ListResourcesResult(
+    async def list(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:  # noqa: ARG002
+        return types.ListResourcesResult(
             resources=[
-                Resource(uri=RECENT, name="recent", description="The newest memories.", mime_type=PLAIN),
-                Resource(uri=STATS, name="stats", description="What is remembered, counted.", mime_type=JSON),
+                types.Resource(uri=RECENT, name="recent", description="The newest memories.", mime_type=PLAIN),
+                types.Resource(uri=STATS, name="stats", description="What is remembered, counted.", mime_type=JSON),
             ]
         )
 
     async def templates(
         self,
         context: Context,  # noqa: ARG002
-        params: PaginatedRequestParams | None,  # noqa: ARG002
-    ) -> ListResourceTemplatesResult:
-        one = ResourceTemplate(
+        params: types.PaginatedRequestParams | None,  # noqa: ARG002
+    ) -> types.ListResourceTemplatesResult:
+        one = types.ResourceTemplate(
             uri_template="nacre://memory/{id}", name="memory", description="One memory by its id.", mime_type=JSON
         )
-        return ListResourceTemplatesResult(resource_templates=[one])
+        return types.ListResourceTemplatesResult(resource_templates=[one])
 
-    async def read(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read(self, context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
             kind, text = await anyio.to_thread.run_sync(partial(self._read, uri, client_of(context)), limiter=workers())
         except NacreError as error:
-            raise MCPError(INVALID_PARAMS, str(error), {"uri": uri}) from error
-        return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type=kind)])
+            raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from error
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=text, mime_type=kind)])
 
     def _read(self, uri: str, client: str) -> tuple[str, str]:
         """The type of the content, and the content."""
@@ -139,9 +115,5 @@ class Resources:
             (stored,) = store.get_many([store.resolve_id(unquote(one[1]))])
             return JSON, as_json(brief_record(store.clean(stored)))
         if uri == RECENT:
-            return PLAIN, recent(store)
+            return PLAIN, listing(map(store.clean, store.list_recent(NEWEST)), EMPTY)
         return JSON, as_json(asdict(store.stats()))
-
-
-def recent(store: MemoryStore) -> str:
-    return listing(map(store.clean, store.list_recent(NEWEST)), EMPTY)

@@ -19,17 +19,9 @@ from typing import Any, TypeAlias
 
 import anyio
 import anyio.to_thread
+import mcp_types as types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_REQUEST,
-    JSONRPCError,
-    JSONRPCNotification,
-    JSONRPCRequest,
-    JSONRPCResponse,
-    jsonrpc_message_adapter,
-)
 from pydantic import ValidationError
 
 log = logging.getLogger("nacre")
@@ -71,13 +63,13 @@ class PendingRequests:
 
     def read(self, message: object) -> None:
         self._progressed_at = time.monotonic()
-        if isinstance(message, JSONRPCRequest):
+        if isinstance(message, types.JSONRPCRequest):
             self._open.add(repr(message.id))
         elif (cancelled := cancelled_id(message)) is not None:
             self._close(cancelled)  # the client does not wait for it, and it may get no answer
 
     def written(self, message: object) -> None:
-        if isinstance(message, JSONRPCResponse | JSONRPCError):
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             self._close(message.id)
 
     async def drain(self) -> None:
@@ -95,7 +87,7 @@ class PendingRequests:
 
 
 def cancelled_id(message: object) -> object:
-    if isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+    if isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
         return (message.params or {}).get("requestId")
     return None
 
@@ -122,9 +114,9 @@ class Batches:
 
     def outgoing(self, message: object, line: bytes) -> bytes | None:
         """What to send for a message of the server: the message, a whole batch, or nothing yet."""
-        if isinstance(message, JSONRPCResponse) and "protocolVersion" in message.result:
+        if isinstance(message, types.JSONRPCResponse) and "protocolVersion" in message.result:
             self.version = str(message.result["protocolVersion"])
-        if not isinstance(message, JSONRPCResponse | JSONRPCError):
+        if not isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             return line
         return self.close(message.id, line) if repr(message.id) in self._by_id else line
 
@@ -263,7 +255,7 @@ class Receiver:
                 batch.answers.append(error_line(*(outline(item) or (NO_ID, b"")), reason(item, message)))
             else:
                 messages.append(message)
-        batch.waiting = {repr(each.id) for each in messages if isinstance(each, JSONRPCRequest)}
+        batch.waiting = {repr(each.id) for each in messages if isinstance(each, types.JSONRPCRequest)}
         self.batches.open(batch)
         await self._pipes.send(batch.line())
         for message in messages:
@@ -281,11 +273,11 @@ class Receiver:
 def parsed(line: bytes) -> Any:
     """The message, or a text that says what is wrong with it."""
     try:
-        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError as error:
         return error.errors(include_url=False, include_context=False, include_input=False)[0]["msg"]
     # A request whose id is neither a text nor a whole number passes as a notification, and would get no answer.
-    if isinstance(message, JSONRPCNotification) and b'"id"' in line and outline(line) is not None:
+    if isinstance(message, types.JSONRPCNotification) and b'"id"' in line and outline(line) is not None:
         return "its id is neither a string nor an integer"
     return message
 
@@ -295,7 +287,7 @@ def error_line(id: bytes, method: bytes, fault: str) -> bytes:
     if method == CALL:  # as the tool's own error, which the model sees
         answer: dict[str, object] = {"result": {"content": [{"type": "text", "text": sentence}], "isError": True}}
     else:
-        answer = {"error": {"code": INVALID_REQUEST, "message": sentence}}
+        answer = {"error": {"code": types.INVALID_REQUEST, "message": sentence}}
     return b'{"jsonrpc":"2.0","id":' + id + b"," + json.dumps(answer).encode()[1:]
 
 
@@ -346,5 +338,5 @@ def encoded(message: Any) -> bytes:
         return text.encode()
     except ValueError as error:  # half of a surrogate pair in an answer, for one
         log.error("An answer could not be written: %s", error)
-        failed = {"code": INTERNAL_ERROR, "message": "The answer could not be written; see the server's log."}
+        failed = {"code": types.INTERNAL_ERROR, "message": "The answer could not be written; see the server's log."}
         return json.dumps({"jsonrpc": "2.0", "id": getattr(message, "id", None), "error": failed}).encode()

@@ -43,16 +43,9 @@ def list_memories(
 
 
 def edit(
-    session: ToolSession,
-    id: str,
-    text: str | None = None,
-    tags: list[str] | None = None,
-    type: str | None = None,
-    importance: float | None = None,
-    confidence: float | None = None,
-    source: str | None = None,
-    why: str = "",
-) -> dict[str, Json]:
+    session: ToolSession, id: str, text: str | None = None, tags: list[str] | None = None, type: str | None = None,
+    importance: float | None = None, confidence: float | None = None, source: str | None = None, why: str = "",
+) -> dict[str, Json]:  # fmt: skip
     fields = core.without_none(tags=tags, type=type, importance=importance, confidence=confidence, source=source)
     return brief_record(session.store.clean(session.store.edit(session.id(id), text=text, why=why, **fields)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from nacre.errors import ConflictError, NacreError
 from nacre.mcp.profiles.maintenance import ARCHIVE_TOOLS, tick
@@ -22,39 +22,20 @@ ACCESSED = "accessed"  # there recency counts from the last use, natively from t
 DECIMALS = 4
 
 
-class Filters(TypedDict):
-    type: str | None
-    tag: str | None
-    min_importance: float | None
-    include_superseded: bool
-
-
 def remember(
-    session: ToolSession,
-    text: str,
-    type: str = "semantic",
-    tags: list[str] | None = None,
-    importance: float = 0.5,
-    source: str | None = None,
-    on_conflict: Literal["ignore", "warn", "supersede", "raise"] = "ignore",
+    session: ToolSession, text: str, type: str = "semantic", tags: list[str] | None = None, importance: float = 0.5,
+    source: str | None = None, on_conflict: Literal["ignore", "warn", "supersede", "raise"] = "ignore",
     polarity: int = 0,
-) -> dict[str, Json]:
-    policy = "note" if on_conflict == "warn" else on_conflict
+) -> dict[str, Json]:  # fmt: skip
+    policy, importance = "note" if on_conflict == "warn" else on_conflict, min(1.0, max(0.0, importance))
     try:
         stored = session.store.remember_result(
-            text,
-            type=type,
-            tags=tags or [],
-            importance=min(1.0, max(0.0, importance)),
-            source=source or "",
-            polarity=polarity,
+            text, type=type, tags=tags or [], importance=importance, source=source or "", polarity=polarity,
             on_conflict=policy,
-        )
+        )  # fmt: skip
     except ConflictError as error:
-        return {
-            "stored": False,
-            "conflicts": [conflict_record(session.clean(cast("Conflict", each))) for each in error.conflicts],
-        }
+        conflicts = [cast("Conflict", each) for each in error.conflicts]
+        return {"stored": False, "conflicts": [conflict_record(session.clean(each)) for each in conflicts]}
     answer: dict[str, Json] = {"id": stored.memory.id, "stored": True}
     if stored.conflicts:
         answer["conflicts"] = [conflict_record(session.clean(each)) for each in stored.conflicts]
@@ -62,36 +43,23 @@ def remember(
 
 
 def recall(
-    session: ToolSession,
-    query: str,
-    k: int = 5,
-    type: str | None = None,
-    tag: str | None = None,
-    min_importance: float | None = None,
-    mode: Mode = "semantic",
-    overfetch: int = 4,
-    include_superseded: bool = False,
-) -> list[Json]:
-    among = filters(type, tag, min_importance, include_superseded)
-    hits = session.store.recall(query, k, strategy=mode, overfetch=overfetch, recency_basis=ACCESSED, **among)
+    session: ToolSession, query: str, k: int = 5, type: str | None = None, tag: str | None = None,
+    min_importance: float | None = None, mode: Mode = "semantic", overfetch: int = 4, include_superseded: bool = False,
+) -> list[Json]:  # fmt: skip
+    hits = session.store.recall(
+        query, k, strategy=mode, overfetch=overfetch, recency_basis=ACCESSED, type=type, tag=tag,
+        min_importance=min_importance, include_superseded=include_superseded,
+    )  # fmt: skip
     return [{**dated(hit.memory), "score": round(hit.score, DECIMALS)} for hit in hits]
 
 
 def recall_pack(
-    session: ToolSession,
-    query: str,
-    token_budget: int = 800,
-    type: str | None = None,
-    tag: str | None = None,
-    min_importance: float | None = None,
-    mode: Mode = "hybrid",
-    max_items: int = 50,
-    include_superseded: bool = False,
-) -> dict[str, Json]:
-    among = filters(type, tag, min_importance, include_superseded)
+    session: ToolSession, query: str, token_budget: int = 800, type: str | None = None, tag: str | None = None,
+    min_importance: float | None = None, mode: Mode = "hybrid", max_items: int = 50, include_superseded: bool = False,
+) -> dict[str, Json]:  # fmt: skip
     packed = session.store.recall_pack(
         query, token_budget=token_budget, max_items=max_items, fence=True, strategy=mode, recency_basis=ACCESSED,
-        **among,
+        type=type, tag=tag, min_importance=min_importance, include_superseded=include_superseded,
     )  # fmt: skip
     return {
         "text": packed.text,
@@ -171,10 +139,6 @@ def journal_tail(
         }
         for each in session.store.journal(operation=op, since=since, limit=max(0, n))
     ]
-
-
-def filters(type: str | None, tag: str | None, least: float | None, superseded: bool) -> Filters:
-    return {"type": type, "tag": tag, "min_importance": least, "include_superseded": superseded}
 
 
 def plain(memory: Memory) -> dict[str, Json]:

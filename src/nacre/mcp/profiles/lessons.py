@@ -42,14 +42,9 @@ def learn(
 
 
 def recall(
-    session: ToolSession,
-    query: str,
-    tags: list[str] | None = None,
-    contexts: list[str] | None = None,
-    confidence_min: CONFIDENCE = None,
-    source: str | None = None,
-    limit: int | None = None,
-) -> dict[str, Json]:
+    session: ToolSession, query: str, tags: list[str] | None = None, contexts: list[str] | None = None,
+    confidence_min: CONFIDENCE = None, source: str | None = None, limit: int | None = None,
+) -> dict[str, Json]:  # fmt: skip
     narrowed = without_none(tags=tags, contexts=contexts, confidence_min=confidence_min, source=source, limit=limit)
     return session.lessons().recall(query, **narrowed).to_dict()
 
@@ -62,17 +57,10 @@ def get(session: ToolSession, lesson_id: str) -> dict[str, Json]:
 
 
 def update(
-    session: ToolSession,
-    lesson_id: str,
-    title: str | None = None,
-    content: str | None = None,
-    tags: list[str] | None = None,
-    contexts: list[str] | None = None,
-    anti_contexts: list[str] | None = None,
-    confidence: CONFIDENCE = None,
-    source: str | None = None,
-    source_notes: str | None = None,
-) -> dict[str, Json]:
+    session: ToolSession, lesson_id: str, title: str | None = None, content: str | None = None,
+    tags: list[str] | None = None, contexts: list[str] | None = None, anti_contexts: list[str] | None = None,
+    confidence: CONFIDENCE = None, source: str | None = None, source_notes: str | None = None,
+) -> dict[str, Json]:  # fmt: skip
     changes = without_none(
         title=title, content=content, tags=tags, contexts=contexts, anti_contexts=anti_contexts,
         confidence=confidence, source=source, source_notes=source_notes,

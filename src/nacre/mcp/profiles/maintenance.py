@@ -25,14 +25,9 @@ SUFFIXES = (".nacre", ".ahkai")
 
 
 def export(
-    session: ToolSession,
-    path: str,
-    include_vectors: bool = True,
-    include_superseded: bool = False,
-    type: str | None = None,
-    tag: str | None = None,
-    since: float | None = None,
-) -> dict[str, Json]:
+    session: ToolSession, path: str, include_vectors: bool = True, include_superseded: bool = False,
+    type: str | None = None, tag: str | None = None, since: float | None = None,
+) -> dict[str, Json]:  # fmt: skip
     from nacre.transfer.export import Choice, export_archive
 
     choice = Choice(

@@ -60,17 +60,11 @@ class Interrupted(CliError):
     exit_code = 130  # what a shell reports for a program that Ctrl-C ended
 
 
-EXIT_CODES: tuple[tuple[type[NacreError], type[CliError]], ...] = (
-    (MemoryNotFound, NotFound),
-    (HistoryLost, NotFound),
-    (SpaceNotFound, NotFound),
-    (InvalidInput, UsageProblem),
-    (AccessDenied, Refused),
-    (SupersedeCycle, Refused),
-    (LinkRefused, Refused),
-    (ConflictError, Refused),
-    (UndoRefused, Refused),
-    (NacreError, StoreProblem),
+EXIT_CODES: tuple[tuple[type[CliError], tuple[type[NacreError], ...]], ...] = (  # the first match wins
+    (NotFound, (MemoryNotFound, HistoryLost, SpaceNotFound)),
+    (UsageProblem, (InvalidInput,)),
+    (Refused, (AccessDenied, SupersedeCycle, LinkRefused, ConflictError, UndoRefused)),
+    (StoreProblem, (NacreError,)),
 )
 
 
@@ -80,7 +74,7 @@ def errors_as_exit_codes(ctx: click.Context) -> Iterator[None]:
         yield
         sys.stdout.flush()
     except NacreError as error:
-        kind = next(kind for raised, kind in EXIT_CODES if isinstance(error, raised))
+        kind = next(kind for kind, raised in EXIT_CODES if isinstance(error, raised))
         raise with_debug(ctx, kind(str(error))) from error
     except KeyboardInterrupt as error:
         raise with_debug(ctx, Interrupted(" ".join(["stopped.", *getattr(error, "__notes__", ())]))) from error

@@ -135,9 +135,7 @@ def field_options(command: F) -> F:
         click.option("--agent", metavar="NAME", help="The agent it belongs to."),
         click.option("--occurred-at", metavar="TIME", help="When it took place: 2026-03-31T09:00:00Z."),
         click.option("--expires-at", metavar="TIME", help="When it stops being recalled."),
-        click.option(
-            "--polarity", type=click.Choice(["-1", "0", "1"]), help="Against, neither, or for.", callback=as_integer
-        ),
+        click.option("--polarity", type=click.Choice([-1, 0, 1]), help="Against, neither, or for."),
         click.option("--metadata", metavar="JSON", callback=as_json, help="A JSON object to keep with it."),
     )(command)
 
@@ -221,10 +219,6 @@ def combine(*options: Callable[[F], F]) -> Callable[[F], F]:
         return command
 
     return decorate
-
-
-def as_integer(_ctx: click.Context, _option: click.Parameter, value: str | None) -> int | None:
-    return None if value is None else int(value)
 
 
 def as_json(_ctx: click.Context, _option: click.Parameter, value: str | None) -> Json:

@@ -44,14 +44,9 @@ PROFILES = ("core", "full", "houkai", "mnemosyne", "lessons")
 @click.option("--list", "listing", is_flag=True, help="Print the tools and what they cost an agent, and end.")
 @form_option()
 def mcp_command(
-    cli: CliContext,
-    profile: str,
-    http: str | None,
-    token_file: Path | None,
-    names: tuple[str, ...],
-    listing: bool,
+    cli: CliContext, profile: str, http: str | None, token_file: Path | None, names: tuple[str, ...], listing: bool,
     form: Form,
-) -> None:
+) -> None:  # fmt: skip
     """Serve this memory to agents over the Model Context Protocol.
 
     \b
@@ -286,7 +281,11 @@ def install_command(
     if guidance:
         put(installer.guidance().rstrip("\n"))
     elif printing:
-        show_settings(installer, hooks=hooks)
+        say(f"For {installer.path}:")
+        put(installer.config_text())
+        if hooks:
+            say(f"For {require_hooks(installer).hooks_path}:")
+            put(require_hooks(installer).hooks_text())
     else:
         write_settings(installer, hooks=hooks, write_guidance=write_guidance, force=force, yes=yes)
         if verify:
@@ -335,14 +334,6 @@ def report_written(done: FileChange, what: str) -> None:
         say(f"Wrote {what} to {done.file}.{backup}")
 
 
-def show_settings(installer: Installer, *, hooks: bool) -> None:
-    say(f"For {installer.path}:")
-    put(installer.config_text())
-    if hooks:
-        say(f"For {require_hooks(installer).hooks_path}:")
-        put(require_hooks(installer).hooks_text())
-
-
 def require_hooks(installer: Installer) -> ClaudeCodeInstaller:
     from nacre.clients.claude_code import ClaudeCodeInstaller
 
@@ -361,7 +352,12 @@ def list_clients(cli: CliContext, server_name: str, form: Form) -> None:
         Column("set up", set_up),
         Column("file", lambda each: str(each.path), wide=True, wraps=True),
     ]
-    print_items(installers, columns, client_record, form)
+
+    def record(each: Installer) -> dict[str, object]:
+        facts = {"client": each.client, "title": each.title, "found": each.is_present()}
+        return {**facts, "installed": set_up(each), "file": str(each.path)}
+
+    print_items(installers, columns, record, form)
 
 
 def set_up(installer: Installer) -> str:
@@ -369,16 +365,6 @@ def set_up(installer: Installer) -> str:
         return "yes" if installer.entry() is not None else "no"
     except ConfigError:
         return "unreadable"
-
-
-def client_record(installer: Installer) -> dict[str, object]:
-    return {
-        "client": installer.client,
-        "title": installer.title,
-        "found": installer.is_present(),
-        "installed": set_up(installer),
-        "file": str(installer.path),
-    }
 
 
 @command("uninstall")

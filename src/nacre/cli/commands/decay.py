@@ -5,11 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter, deque
-from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -44,7 +42,6 @@ from nacre.model.instants import iso
 
 if TYPE_CHECKING:
     from nacre.lifecycle.decay import DecayEngine, FadedConfidence
-    from nacre.lifecycle.decay_curves import Curve
     from nacre.lifecycle.retention import Bounds, Leaving, Retention
     from nacre.memory_store import MemoryStore
     from nacre.settings import Settings
@@ -77,29 +74,34 @@ protect_option = click.option(
 )  # fmt: skip
 
 
-def engine_of(
-    store: MemoryStore,
-    settings: Settings,
-    model: str | None,
-    decay_rate: float | None,
-    min_score: float | None = None,
-    protected: tuple[str, ...] = (),
-) -> DecayEngine:
+class DecayOptions(TypedDict, total=False):
     """What is not given, the settings say."""
+
+    model: str | None
+    decay_rate: float | None
+    min_score: float | None
+    protected: tuple[str, ...]
+
+
+class PruneOptions(DecayOptions, PlanOptions): ...
+
+
+def engine_of(store: MemoryStore, options: DecayOptions) -> DecayEngine:
     from nacre.lifecycle.decay import DecayEngine
 
+    settings, rate, least = store.settings, options.get("decay_rate"), options.get("min_score")
     return DecayEngine(
         store,
-        settings.decay_rate if decay_rate is None else decay_rate,
-        settings.decay_min_score if min_score is None else min_score,
-        protected_types(store, settings, protected),
-        model or settings.decay_model,
+        settings.decay_rate if rate is None else rate,
+        settings.decay_min_score if least is None else least,
+        protected_types(store, options.get("protected", ())),
+        options.get("model") or settings.decay_model,
     )
 
 
-def protected_types(store: MemoryStore, settings: Settings, names: tuple[str, ...]) -> tuple[str, ...]:
+def protected_types(store: MemoryStore, names: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
-        return listed(settings.decay_protect)
+        return listed(store.settings.decay_protect)
     return known_types(store, tuple(name for name in names if name))
 
 
@@ -133,14 +135,7 @@ def score_record(each: Scored) -> dict[str, object]:
 @min_score_option
 @protect_option
 @plan_options
-def prune_command(
-    cli: CliContext,
-    model: str | None,
-    decay_rate: float | None,
-    min_score: float | None,
-    protected: tuple[str, ...],
-    **asked: Unpack[PlanOptions],
-) -> None:
+def prune_command(cli: CliContext, **asked: Unpack[PruneOptions]) -> None:
     """List what has decayed, the weakest first, and with --apply move it to the trash.
 
     Pinned memories, those of protected types and those that links lead to always stay. `nacre decay plot` shows how
@@ -148,7 +143,7 @@ def prune_command(
     """
     now = cli.now()
     with cli.open() as store:
-        engine = engine_of(store, store.settings, model, decay_rate, min_score, protected)
+        engine = engine_of(store, asked)
         plan = engine.plan(now)
         scores = {each.memory.id: each.score for each in plan}
         scored = [(memory, scores[memory.id]) for memory in store.get_many(list(scores))]
@@ -165,6 +160,13 @@ def report_moved(moved: int, planned: int, where: str = "") -> None:
         say(f"{count_of(planned - moved)} changed meanwhile, and stayed.")
 
 
+class RetainOptions(PlanOptions):
+    max_days: float | None
+    max_count: int | None
+    max_mb: float | None
+    outcome: str | None
+
+
 @command("retain")
 @click.option(
     "--max-days", type=Number(min=0), metavar="N", help="Keep none that is older. The setting retain_max_days."
@@ -179,39 +181,29 @@ def report_moved(moved: int, planned: int, where: str = "") -> None:
     "--outcome", type=click.Choice(["archive", "trash"]), help="Where the rest goes. The setting retain_outcome."
 )
 @click.option(
-    "--compress-older-than",
-    callback=days_option,
-    metavar="LENGTH",
+    "--compress-older-than", callback=days_option, metavar="LENGTH",
     help="Also compress long texts unused so long: 90d.",
-)
+)  # fmt: skip
 @plan_options
 def retain_command(
-    cli: CliContext,
-    max_days: float | None,
-    max_count: int | None,
-    max_mb: float | None,
-    types: tuple[str, ...],
-    protected: tuple[str, ...],
-    outcome: str | None,
-    compress_older_than: float | None,
-    **asked: Unpack[PlanOptions],
-) -> None:
+    cli: CliContext, types: tuple[str, ...], protected: tuple[str, ...], compress_older_than: float | None,
+    **asked: Unpack[RetainOptions],
+) -> None:  # fmt: skip
     """List what exceeds the limits or has expired, and with --apply move it to the archive or the trash.
 
     A bound of 0 is none. Of what is too many or too much the least used goes first; what has expired goes to the trash.
     Pinned memories and protected types count, and stay.
     """
-    from nacre.lifecycle.retention import Retention, RetentionPolicy
+    from nacre.lifecycle.retention import Retention, RetentionPolicy, compress_old
 
-    settings, now = cli.space_settings(), cli.now()
+    now = cli.now()
     with cli.open() as store:
-        shielded = protected_types(store, settings, protected)
+        shielded = protected_types(store, protected)
         for name in known_types(store, types):
             if name in shielded:
                 raise UsageProblem(f"{name!r} is protected and never put away; --protect-type '' protects none.")
-        bounds = bounds_of(settings, max_days, max_count, max_mb, outcome)
-        each_type = dict.fromkeys(types, bounds)
-        policy = RetentionPolicy(types=each_type, protect_types=shielded)
+        bounds = bounds_of(store.settings, asked)
+        policy = RetentionPolicy(types=dict.fromkeys(types, bounds), protect_types=shielded)
         retention = Retention(store, policy if types else RetentionPolicy(bounds, protect_types=shielded))
         plan = retention.plan(now)
         columns: list[Column[Leaving]] = [
@@ -228,19 +220,21 @@ def retain_command(
 
         show_plan(plan, columns, record, asked)
         apply_retention(retention, plan, bounds, asked)
-        if compress_older_than is not None:
-            compress(store, compress_older_than, now, applied=asked["applied"])
+        if compress_older_than is not None and asked["applied"]:
+            packed = compress_old(store, compress_older_than, now)
+            say(f"Compressed {count_of(packed, 'long text', 'long texts')}; not a word of them changed.")
+        elif compress_older_than is not None:
+            say(f"Long texts unused for {compress_older_than:g} days would be compressed, not changed.")
 
 
-def bounds_of(
-    settings: Settings, max_days: float | None, max_count: int | None, max_mb: float | None, outcome: str | None
-) -> Bounds:
+def bounds_of(settings: Settings, asked: RetainOptions) -> Bounds:
+    """What is not given, the settings say; 0 is no bound."""
     from nacre.lifecycle.retention import Bounds
 
-    age_days = settings.retain_max_days if max_days is None else max_days
-    count = int(settings.retain_max_count if max_count is None else max_count)
-    megabytes = settings.retain_max_mb if max_mb is None else max_mb
-    return Bounds(age_days or None, count or None, megabytes or None, outcome or settings.retain_outcome)
+    age_days = settings.retain_max_days if asked["max_days"] is None else asked["max_days"]
+    count = int(settings.retain_max_count if asked["max_count"] is None else asked["max_count"])
+    megabytes = settings.retain_max_mb if asked["max_mb"] is None else asked["max_mb"]
+    return Bounds(age_days or None, count or None, megabytes or None, asked["outcome"] or settings.retain_outcome)
 
 
 def apply_retention(retention: Retention, plan: tuple[Leaving, ...], bounds: Bounds, asked: PlanOptions) -> None:
@@ -255,26 +249,7 @@ def apply_retention(retention: Retention, plan: tuple[Leaving, ...], bounds: Bou
         report_moved(len(retention.apply(plan, why=asked["why"])), len(plan))
 
 
-def compress(store: MemoryStore, unused: float, now: float, *, applied: bool) -> None:
-    from nacre.lifecycle.retention import compress_old
-
-    if applied:
-        packed = compress_old(store, unused, now)
-        say(f"Compressed {count_of(packed, 'long text', 'long texts')}; not a word of them changed.")
-    else:
-        say(f"Long texts unused for {unused:g} days would be compressed, not changed.")
-
-
 EXAMPLES = (0.9, 0.5, 0.1)
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """`fates` say of each curve why it may fall as low as it likes; empty where it may not."""
-
-    engine: DecayEngine
-    curves: list[Curve]
-    fates: list[str]
 
 
 @click.group("decay")
@@ -293,11 +268,11 @@ def decay_command() -> None:
 @click.option("--weakest", is_flag=True, help="The weakest first.")
 @model_options
 @form_option()
-def scores(cli: CliContext, limit: int, weakest: bool, model: str | None, decay_rate: float | None, form: Form) -> None:
+def scores(cli: CliContext, limit: int, weakest: bool, form: Form, **options: Unpack[DecayOptions]) -> None:
     """List the decay scores of memories, the strongest first."""
     now = cli.now()
     with cli.open() as store:
-        ranked = engine_of(store, store.settings, model, decay_rate).score_all(now)
+        ranked = engine_of(store, options).score_all(now)
         most = limit or None
         rows = list(reversed(deque(ranked, maxlen=most)) if weakest else islice(ranked, most))
         total = store.count()
@@ -314,68 +289,60 @@ def scores(cli: CliContext, limit: int, weakest: bool, model: str | None, decay_
     "--days", type=Number(0, min_open=True), metavar="N", default=90.0, show_default=True, help="How far ahead."
 )
 @click.option(
-    "--importance",
-    multiple=True,
-    callback=shares_option,
-    metavar="0-1[,0-1]",
+    "--importance", multiple=True, callback=shares_option, metavar="0-1[,0-1]",
     help="Without an ID: examples of this importance. 0.9,0.5,0.1, unless given.",
-)
+)  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an .svg or .png."
 )
 @form_option("text", "json")
 def plot(
-    cli: CliContext,
-    ids: tuple[str, ...],
-    model: str | None,
-    decay_rate: float | None,
-    min_score: float | None,
-    days: float,
-    importance: tuple[float, ...],
-    output: Path | None,
-    form: Form,
-) -> None:
+    cli: CliContext, ids: tuple[str, ...], days: float, importance: tuple[float, ...], output: Path | None, form: Form,
+    **options: Unpack[DecayOptions],
+) -> None:  # fmt: skip
     """Plot how memories will fade if nobody uses them: those with these IDs, or examples."""
+    from nacre.cli.ui.charts import plain_plot, plot_legend, plot_lines
+    from nacre.lifecycle.decay import NO_SUPPORT
+    from nacre.lifecycle.decay_curves import curve, write
+
     if ids and importance:
         raise click.UsageError("--importance is for examples, without an ID; several are written 0.9,0.5,0.1.")
     now = cli.now()
     with cli.open() as store:
-        engine = engine_of(store, store.settings, model, decay_rate, min_score)
+        engine = engine_of(store, options)
         memories = find_memories(store, ids) if ids else [
             Memory("", f"importance {share:g}", importance=share, created_at=now, last_accessed=now)
             for share in importance or EXAMPLES
         ]  # fmt: skip
-        rows = make_plot(engine, memories, now, days)
-    if output is not None:
-        from nacre.lifecycle.decay_curves import write
-
-        write(rows.curves, output, floor=engine.min_score)
-        say(f"Drew {count_of(len(rows.curves), 'curve', 'curves')} to {output}.")
-    elif form in DATA:
-        print_data(plot_record(rows, days), form)
-    else:
-        draw_plot(rows)
-
-
-def make_plot(engine: DecayEngine, memories: list[Memory], now: float, days: float) -> Plot:
-    from nacre.lifecycle.decay import NO_SUPPORT
-    from nacre.lifecycle.decay_curves import curve
-
-    edges = engine.store.edges(into=[memory.id for memory in memories])
-    support = Counter(edge.target for edge in edges if edge.rel not in NO_SUPPORT)
+        supported = Counter(
+            edge.target for edge in store.edges(into=[memory.id for memory in memories]) if edge.rel not in NO_SUPPORT
+        )
     curves = [
         curve(
-            memory,
-            now,
-            days=days,
-            model=engine.model,
-            decay_rate=engine.decay_rate,
-            support=support[memory.id],
+            memory, now, days=days, model=engine.model, decay_rate=engine.decay_rate, support=supported[memory.id],
             label=f"{short(memory.id)} {excerpt(memory)}".strip(),
         )
         for memory in memories
-    ]
-    return Plot(engine, curves, [protection(engine, memory, memory.id in support) for memory in memories])
+    ]  # fmt: skip
+    # Why a curve may fall as low as it likes; empty where it may not.
+    fates = [protection(engine, memory, memory.id in supported) for memory in memories]
+    if output is not None:
+        write(curves, output, floor=engine.min_score)
+        say(f"Drew {count_of(len(curves), 'curve', 'curves')} to {output}.")
+    elif form in DATA:
+        drawn = [
+            {"label": each.label, "stays": fate, "points": [[round(day, 3), round(at, 6)] for day, at in each.points]}
+            for each, fate in zip(curves, fates, strict=True)
+        ]
+        known = {"model": engine.model, "decay_rate": engine.decay_rate, "min_score": engine.min_score}
+        print_data({**known, "days": days, "curves": drawn}, form)
+    else:
+        size, floor = shutil.get_terminal_size(), engine.min_score
+        lines = [
+            *plot_lines(curves, floor, columns=size.columns, rows=size.lines),
+            *plot_legend(curves, fates, floor, columns=size.columns),
+        ]
+        put("\n".join(lines if writes_unicode() else map(plain_plot, lines)))
 
 
 def protection(engine: DecayEngine, memory: Memory, linked: bool) -> str:
@@ -386,111 +353,56 @@ def protection(engine: DecayEngine, memory: Memory, linked: bool) -> str:
     return "linked to: stays" if linked and engine.protect_linked else ""
 
 
-def draw_plot(rows: Plot) -> None:
-    from nacre.cli.ui.charts import plain_plot, plot_legend, plot_lines
-
-    size, floor = shutil.get_terminal_size(), rows.engine.min_score
-    lines = [
-        *plot_lines(rows.curves, floor, columns=size.columns, rows=size.lines),
-        *plot_legend(rows.curves, rows.fates, floor, columns=size.columns),
-    ]
-    put("\n".join(lines if writes_unicode() else map(plain_plot, lines)))
-
-
-def plot_record(rows: Plot, days: float) -> dict[str, object]:
-    return {
-        "model": rows.engine.model,
-        "decay_rate": rows.engine.decay_rate,
-        "min_score": rows.engine.min_score,
-        "days": days,
-        "curves": [
-            {
-                "label": each.label,
-                "stays": fate,
-                "points": [[round(day, 3), round(score, 6)] for day, score in each.points],
-            }
-            for each, fate in zip(rows.curves, rows.fates, strict=True)
-        ],
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class AuditRow:
-    """`worth` is what its confidence has faded to; None where nobody asked."""
-
-    memory: Memory
-    worth: float | None
-
-
 @command("audit")
 @click.option(
-    "--confidence",
-    callback=confidence_range,
-    default="0-1",
-    metavar="RANGE",
+    "--confidence", callback=confidence_range, default="0-1", metavar="RANGE",
     help="How firmly it is held: very-low … very-high, high- for that and more, or 0.2-0.6.",
-)
+)  # fmt: skip
 @click.option("--source", metavar="NAME", help="On this evidence: inferred, hearsay, …")
 @click.option("--unvalidated", is_flag=True, help="What nobody ever confirmed.")
 @click.option("--fade", is_flag=True, help="Also what each confidence has faded to since anybody confirmed it.")
 @limit_option(20)
 @form_option()
 def audit_command(
-    cli: CliContext,
-    confidence: tuple[float, float],
-    source: str | None,
-    unvalidated: bool,
-    fade: bool,
-    limit: int,
+    cli: CliContext, confidence: tuple[float, float], source: str | None, unvalidated: bool, fade: bool, limit: int,
     form: Form,
-) -> None:
+) -> None:  # fmt: skip
     """List memories by confidence and source, the oldest first.
 
     \b
       nacre audit --confidence high --source inferred
       nacre audit --confidence low --unvalidated
     """
-    from nacre.lifecycle.decay import audit
+    from nacre.lifecycle.decay import BELIEF_TYPES, ConfidenceDecay, audit
 
+    now, (least, most) = cli.now(), confidence
     with cli.open() as store:
-        least, most = confidence
-        validated = False if unvalidated else None
-        memories = audit(store, min_confidence=least, max_confidence=most, source=source, validated=validated)
+        validated_only = False if unvalidated else None
+        memories = audit(store, min_confidence=least, max_confidence=most, source=source, validated=validated_only)
         first = list(islice(memories, limit + 1 if limit else None))
-        rows = list(audit_rows(store, first[: limit or None], cli.now(), fade=fade))
+        decay = ConfidenceDecay(store)
 
-    def record(row: AuditRow) -> dict[str, object]:
-        return {**memory_record(row.memory), "faded_to": row.worth}
+        def faded(memory: Memory) -> float:
+            lasting = memory.pinned or memory.type not in BELIEF_TYPES
+            return memory.confidence if lasting else decay.current_confidence(memory, now)
 
-    print_items(rows, audit_columns(cli.now()), record, form, "No memory matches.")
+        rows = [(memory, faded(memory) if fade else None) for memory in first[: limit or None]]
+    columns: list[Column[tuple[Memory, float | None]]] = [
+        Column("id", lambda row: row[0].id, lambda row: short(row[0].id), style="cyan"),
+        Column("type", lambda row: row[0].type, style="magenta", least_width=ROOMY),
+        Column("confidence", lambda row: f"{row[0].confidence:g}", lambda row: confidence_text(*row), right=True),
+        Column("faded to", lambda row: "" if row[1] is None else f"{row[1]:.4f}", only="tsv"),
+        Column("source", lambda row: row[0].source, lambda row: row[0].source or "(none)"),
+        Column("validated", lambda row: validated(row[0]), lambda row: validated(row[0], now)),
+        Column("text", lambda row: row[0].text, lambda row: headline(row[0]), wide=True),
+    ]
+    print_items(rows, columns, lambda row: {**memory_record(row[0]), "faded_to": row[1]}, form, "No memory matches.")
     if len(rows) < len(first):
         say("There are more; -n 0 lists them all.")
 
 
-def audit_rows(store: MemoryStore, memories: list[Memory], now: float, *, fade: bool) -> Iterator[AuditRow]:
-    from nacre.lifecycle.decay import BELIEF_TYPES, ConfidenceDecay
-
-    decay = ConfidenceDecay(store)
-    for memory in memories:
-        lasting = memory.pinned or memory.type not in BELIEF_TYPES
-        worth = memory.confidence if lasting else decay.current_confidence(memory, now)
-        yield AuditRow(memory, worth if fade else None)
-
-
-def audit_columns(now: float) -> list[Column[AuditRow]]:
-    return [
-        Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
-        Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
-        Column("confidence", lambda each: f"{each.memory.confidence:g}", confidence_text, right=True),
-        Column("faded to", lambda each: "" if each.worth is None else f"{each.worth:.4f}", only="tsv"),
-        Column("source", lambda each: each.memory.source, lambda each: each.memory.source or "(none)"),
-        Column("validated", lambda each: validated(each.memory), lambda each: validated(each.memory, now)),
-        Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
-    ]
-
-
-def confidence_text(each: AuditRow) -> str:
-    return f"{each.memory.confidence:.2f}" + ("" if each.worth is None else f" → {each.worth:.2f}")
+def confidence_text(memory: Memory, worth: float | None) -> str:
+    return f"{memory.confidence:.2f}" + ("" if worth is None else f" → {worth:.2f}")
 
 
 def validated(memory: Memory, now: float | None = None) -> str:
@@ -503,13 +415,9 @@ def validated(memory: Memory, now: float | None = None) -> str:
 
 @command("fade")
 @click.option(
-    "--half-life",
-    callback=positive_days_option,
-    default="365d",
-    show_default=True,
-    metavar="LENGTH",
+    "--half-life", callback=positive_days_option, default="365d", show_default=True, metavar="LENGTH",
     help="The time in which confidence that nobody renews is halved.",
-)
+)  # fmt: skip
 @plan_options
 def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]) -> None:
     """List memories that nobody confirmed for long, and with --apply lower their confidence.
@@ -524,24 +432,20 @@ def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]
         decay = ConfidenceDecay(store, half_life)
         plan = sorted(decay.plan(now), key=lambda each: each.confidence)
 
+        columns: list[Column[FadedConfidence]] = [
+            Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
+            Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
+            Column("confidence", lambda each: f"{each.memory.confidence:g}", only="tsv"),
+            Column("faded to", lambda each: f"{each.confidence:.4f}", only="tsv"),
+            Column("confidence", lambda each: confidence_text(each.memory, each.confidence), right=True, only="table"),
+            Column("confirmed", lambda each: validated(each.memory), lambda each: validated(each.memory, now)),
+            Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
+        ]
+
         def record(each: FadedConfidence) -> dict[str, object]:
             return {**memory_record(each.memory), "faded_to": round(each.confidence, 4)}
 
-        show_plan(plan, fade_columns(now), record, asked, "Nothing is noticeably less certain.")
+        show_plan(plan, columns, record, asked, "Nothing is noticeably less certain.")
         if plan and confirm_plan(asked, f"{count_of(len(plan), 'memory is', 'memories are')} less certain now"):
             done = decay.apply(plan, now, why=asked["why"])
             say(f"Lowered the confidence of {count_of(done)}; `nacre undo` takes it back.")
-
-
-def fade_columns(now: float) -> list[Column[FadedConfidence]]:
-    return [
-        Column("id", lambda each: each.memory.id, lambda each: short(each.memory.id), style="cyan"),
-        Column("type", lambda each: each.memory.type, style="magenta", least_width=ROOMY),
-        Column("confidence", lambda each: f"{each.memory.confidence:g}", only="tsv"),
-        Column("faded to", lambda each: f"{each.confidence:.4f}", only="tsv"),
-        Column(
-            "confidence", lambda each: f"{each.memory.confidence:.2f} → {each.confidence:.2f}", right=True, only="table"
-        ),
-        Column("confirmed", lambda each: validated(each.memory), lambda each: validated(each.memory, now)),
-        Column("text", lambda each: each.memory.text, lambda each: headline(each.memory), wide=True),
-    ]

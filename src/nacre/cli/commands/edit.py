@@ -50,15 +50,9 @@ CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
 @click.option("--pin/--unpin", "pinned", default=None, help="Protect it from decay, or no longer.")
 @why_option
 def edit_command(
-    cli: CliContext,
-    /,
-    id: str,
-    text: str | None,
-    add_tag: tuple[str, ...],
-    remove_tag: tuple[str, ...],
-    why: str,
+    cli: CliContext, /, id: str, text: str | None, add_tag: tuple[str, ...], remove_tag: tuple[str, ...], why: str,
     **described: object,
-) -> None:
+) -> None:  # fmt: skip
     """Change a memory; without options, its text in your editor. An empty value clears a field.
 
     The editor is the setting `editor`, $VISUAL, $EDITOR, or what is there.

@@ -61,7 +61,7 @@ from nacre.engine.undo import undone_batches
 from nacre.errors import MemoryNotFound, UndoRefused
 from nacre.files import atomic_writer
 from nacre.memory_store import MemoryStore
-from nacre.model import Difference, History, JournalEntry, Memory, Transition
+from nacre.model import Difference, JournalEntry, Memory, Transition
 from nacre.model.instants import iso
 
 
@@ -111,14 +111,9 @@ def journal_command() -> None:
 @entry_options
 @form_option()
 def tail(
-    cli: CliContext,
-    id: str | None,
-    limit: int,
-    everything: bool,
-    about: str | None,
-    form: Form,
+    cli: CliContext, id: str | None, limit: int, everything: bool, about: str | None, form: Form,
     **chosen: Unpack[EntryFilter],
-) -> None:
+) -> None:  # fmt: skip
     """Show the last operations, newest first, of all memories or of the one with this ID."""
     if id is not None and about is not None:
         raise click.UsageError("Name the memory once, as ID or with --id.")
@@ -129,7 +124,16 @@ def tail(
         if about and not entries and not any(chosen.values()):
             raise MemoryNotFound(about, store.space)
     empty = "Nothing in the journal fits." if about or any(chosen.values()) else "Nothing was done here yet."
-    print_items(entries, entry_columns(cli.now()), entry_record, form, empty)
+    now = cli.now()
+    columns: list[Column[JournalEntry]] = [
+        Column("batch", lambda entry: entry.operation.batch, lambda entry: short(entry.operation.batch), style="cyan"),
+        Column("when", lambda entry: iso(entry.operation.at), lambda entry: age(entry.operation.at, now)),
+        Column("actor", lambda entry: entry.operation.actor),
+        Column("operation", lambda entry: entry.operation.name, style="magenta"),
+        Column("memory", lambda entry: entry.memory_id, entry_subject),
+        Column("what", entry_summary, lambda entry: one_line(entry_summary(entry)), wide=True),
+    ]
+    print_items(entries, columns, entry_record, form, empty)
 
 
 journal_command.add_command(tail, "list")
@@ -213,17 +217,6 @@ def write_entries(entries: Iterable[JournalEntry], out: IO[bytes], *, packed: bo
     return count
 
 
-def entry_columns(now: float) -> list[Column[JournalEntry]]:
-    return [
-        Column("batch", lambda entry: entry.operation.batch, lambda entry: short(entry.operation.batch), style="cyan"),
-        Column("when", lambda entry: iso(entry.operation.at), lambda entry: age(entry.operation.at, now)),
-        Column("actor", lambda entry: entry.operation.actor),
-        Column("operation", lambda entry: entry.operation.name, style="magenta"),
-        Column("memory", lambda entry: entry.memory_id, entry_subject),
-        Column("what", entry_summary, lambda entry: one_line(entry_summary(entry)), wide=True),
-    ]
-
-
 def operation_lines(entries: list[JournalEntry], now: float) -> Iterator[str]:
     operation = entries[0].operation
     yield one_line(
@@ -297,7 +290,12 @@ def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOp
         changes = [transition_record(change) for change in history.transitions]
         print_data({"head": history.head.id, "versions": versions, "changes": changes}, chosen)
     elif chosen == "tsv":
-        print_rows(history_rows(history))
+        # Versions and changes in the same columns: what, id, from, until, value before, value after, operation, why.
+        for each in history.versions:
+            print_rows([["version", each.id, iso(valid_from(each)), iso(each.valid_until), "", each.text, "", ""]])
+        for change in history.transitions:
+            moved = [change.before, change.after, change.operation, change.why]
+            print_rows([["change", change.new, iso(change.at), "", *moved]])
     else:
         versions_columns: list[Column[Memory]] = [
             Column("id", lambda each: short(each.id), style="cyan"),
@@ -320,19 +318,6 @@ def history_command(cli: CliContext, id: str, form: Form, **times: Unpack[TimeOp
 def transition_record(change: Transition) -> dict[str, object]:
     fields = {**asdict(change), "at": iso(change.at)}
     return {("act" if name == "operation" else name): value for name, value in fields.items()}
-
-
-def history_rows(history: History) -> list[list[str]]:
-    """Versions and changes in the same columns: what, id, from, until, value before, value after, operation, why."""
-    versions = [
-        ["version", each.id, iso(valid_from(each)), iso(each.valid_until), "", each.text, "", ""]
-        for each in history.versions
-    ]
-    changes = [
-        ["change", each.new, iso(each.at), "", each.before, each.after, each.operation, each.why]
-        for each in history.transitions
-    ]
-    return versions + changes
 
 
 def valid_from(version: Memory) -> float:
@@ -380,7 +365,19 @@ def diff_command(cli: CliContext, earlier: str, later: str | None, form: Form) -
     begin, end = since(earlier, now), now if later is None else known_by(later, now)
     with cli.open() as store:
         difference = store.diff(begin, end)
-    print_table(list(diff_lines(difference)), diff_columns(), diff_record(difference), form)
+
+    def what(line: DiffLine) -> str:
+        before, after = shortened(line.before, LONGEST_VALUE), shortened(line.after, LONGEST_VALUE)
+        return f"{before} → {after}" if line.sign == "~" else before or after
+
+    columns: list[Column[DiffLine]] = [
+        Column("", lambda line: line.sign, style="magenta"),
+        Column("id", lambda line: line.id, lambda line: short(line.id), style="cyan"),
+        Column("field", lambda line: line.field, lambda line: line.field.replace("_", " ")),
+        Column("before", lambda line: line.before, only="tsv"),
+        Column("what", lambda line: line.after, what, wide=True, wraps=True),
+    ]
+    print_table(list(diff_lines(difference)), columns, diff_record(difference), form)
     came, went, changed = len(difference.added), len(difference.removed), len(difference.changed)
     counts = f"{count_of(came)} came, {went:,} went, {changed:,} changed"
     say(f"{counts} between {iso(begin)} and {iso(end)}.")
@@ -394,21 +391,6 @@ def diff_lines(difference: Difference) -> Iterator[DiffLine]:
     for change in difference.changed:
         for name, (before, after) in change.fields.items():
             yield DiffLine("~", change.after.id, name, field_text(name, before), field_text(name, after))
-
-
-def diff_columns() -> list[Column[DiffLine]]:
-    return [
-        Column("", lambda line: line.sign, style="magenta"),
-        Column("id", lambda line: line.id, lambda line: short(line.id), style="cyan"),
-        Column("field", lambda line: line.field, lambda line: line.field.replace("_", " ")),
-        Column("before", lambda line: line.before, only="tsv"),
-        Column("what", lambda line: line.after, diff_text, wide=True, wraps=True),
-    ]
-
-
-def diff_text(line: DiffLine) -> str:
-    before, after = shortened(line.before, LONGEST_VALUE), shortened(line.after, LONGEST_VALUE)
-    return f"{before} → {after}" if line.sign == "~" else before or after
 
 
 def diff_record(difference: Difference) -> dict[str, object]:

@@ -120,17 +120,17 @@ def relations_command(cli: CliContext, add: str | None, description: str, form: 
             say(f"The store knows the relation {add!r} now; `nacre undo` takes it back.")
             return
         waiting = {item.word for item in store.review(kinds="word", limit=None)}
-        known = [Relation(name, meaning, name in waiting) for name, meaning in store.relations().items()]
+        known = [Relation(name, about, name in waiting) for name, about in store.relations().items()]
+
+    def meaning(known: Relation) -> str:
+        return known.description + (" (new; `nacre review` confirms it)" if known.waits_for_review else "")
+
     columns: list[Column[Relation]] = [
         Column("relation", lambda each: each.relation, style="cyan"),
         Column("waits", lambda each: "waits" if each.waits_for_review else "", only="tsv"),
-        Column("meaning", lambda each: each.description, relation_meaning, wide=True, wraps=True),
+        Column("meaning", lambda each: each.description, meaning, wide=True, wraps=True),
     ]
     print_items(known, columns, asdict, form)
-
-
-def relation_meaning(known: Relation) -> str:
-    return known.description + (" (new; `nacre review` confirms it)" if known.waits_for_review else "")
 
 
 @command("prune-links")
@@ -151,28 +151,26 @@ def prune_links_command(
     """
     with cli.open() as store:
         edges = store.weak_links(below=below, walks=walks)
-        print_items(edges, weak_link_columns(store), Edge._asdict, form, "No link is that weak.")
+
+        def text(id: str) -> str:
+            memory = store.get(id)
+            return excerpt(memory) if memory else "(not here)"
+
+        columns: list[Column[Edge]] = [
+            Column("source", lambda edge: edge.source, lambda edge: short(edge.source), style="cyan"),
+            Column("link", lambda edge: edge.rel, lambda edge: f"{edge.rel} →", style="magenta"),
+            Column("target", lambda edge: edge.target, lambda edge: short(edge.target), style="cyan"),
+            Column("weight", lambda edge: f"{edge.weight:g}", right=True),
+            Column("walks", lambda edge: str(edge.walks), right=True),
+            Column("between", lambda edge: f"{text(edge.source)} → {text(edge.target)}", wide=True, only="table"),
+        ]
+        print_items(edges, columns, Edge._asdict, form, "No link is that weak.")
         if edges and not applied:
             say(f"{count_of(len(edges), 'link', 'links')} would be removed; --apply does it.")
         elif edges:
             confirm(f"Remove {count_of(len(edges), 'link', 'links')}? `nacre undo` can bring them back.", yes=yes)
             gone = store.prune_links(edges, why=why)
             say(f"Removed {count_of(gone, 'link', 'links')}; `nacre undo` brings them back.")
-
-
-def weak_link_columns(store: MemoryStore) -> list[Column[Edge]]:
-    def text(id: str) -> str:
-        memory = store.get(id)
-        return excerpt(memory) if memory else "(not here)"
-
-    return [
-        Column("source", lambda edge: edge.source, lambda edge: short(edge.source), style="cyan"),
-        Column("link", lambda edge: edge.rel, lambda edge: f"{edge.rel} →", style="magenta"),
-        Column("target", lambda edge: edge.target, lambda edge: short(edge.target), style="cyan"),
-        Column("weight", lambda edge: f"{edge.weight:g}", right=True),
-        Column("walks", lambda edge: str(edge.walks), right=True),
-        Column("between", lambda edge: f"{text(edge.source)} → {text(edge.target)}", wide=True, only="table"),
-    ]
 
 
 MOST_LINKED = 20  # seeds of a drawing that names none: more than a screen holds
@@ -337,6 +335,11 @@ def neighbors_command(
     """List the memories that links lead to from the one with this ID, nearest first."""
     with cli.open() as store:
         result = store.neighbors(resolve_id(store, id), depth=depth, include_hidden=include_hidden, **walk)
+
+    def record(near: Neighbor) -> dict[str, object]:
+        walked = {"rel": near.rel, "direction": near.direction, "depth": near.depth, "weight": near.weight}
+        return {**memory_record(near.memory), **walked}
+
     columns: list[Column[Neighbor]] = [
         Column("id", lambda near: near.memory.id, lambda near: short(near.memory.id), style="cyan"),
         Column("depth", lambda near: str(near.depth), right=True),
@@ -347,18 +350,13 @@ def neighbors_command(
         Column("text", lambda near: near.memory.text, lambda near: headline(near.memory), wide=True),
     ]
     empty = "No links lead to another memory; `nacre link` makes one."
-    print_items(list(result), columns, neighbor_record, form, empty)
+    print_items(list(result), columns, record, form, empty)
     report_dangling(result.dangling)
 
 
 def report_dangling(ids: tuple[str, ...]) -> None:
     if ids:
         say("Links also name what is not here: " + ", ".join(map(short, ids)) + ".")
-
-
-def neighbor_record(near: Neighbor) -> dict[str, object]:
-    walked = {"rel": near.rel, "direction": near.direction, "depth": near.depth, "weight": near.weight}
-    return {**memory_record(near.memory), **walked}
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,23 +390,20 @@ def path_command(
         result = store.path(*ends, include_hidden=include_hidden, **walk)
     edges = (None, *result.edges) if result else ()
     steps = [PathStep(memory, edge) for memory, edge in zip(result.memories if result else (), edges, strict=True)]
+    arrows = {"": "", "out": "{} →", "in": "← {}"}
     columns: list[Column[PathStep]] = [
         Column("direction", lambda step: step.direction, only="tsv"),
-        Column("link", lambda step: step.rel, step_link, style="magenta"),
+        Column("link", lambda step: step.rel, lambda step: arrows[step.direction].format(step.rel), style="magenta"),
         Column("id", lambda step: step.memory.id, lambda step: short(step.memory.id), style="cyan"),
         Column("text", lambda step: step.memory.text, lambda step: headline(step.memory), wide=True),
     ]
-    print_items(steps, columns, step_record, form)
+
+    def record(step: PathStep) -> dict[str, object]:
+        return {"memory": memory_record(step.memory), "tie": step.edge and step.edge._asdict()}
+
+    print_items(steps, columns, record, form)
     if result is None:
         raise NotFound(f"no links lead from {short(ends[0])} to {short(ends[1])}.")
-
-
-def step_link(step: PathStep) -> str:
-    return {"": "", "out": f"{step.rel} →", "in": f"← {step.rel}"}[step.direction]
-
-
-def step_record(step: PathStep) -> dict[str, object]:
-    return {"memory": memory_record(step.memory), "tie": step.edge and step.edge._asdict()}
 
 
 ALL = 2**53

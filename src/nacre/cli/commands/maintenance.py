@@ -16,7 +16,7 @@ import click
 from nacre.cli.cli_context import CliContext
 from nacre.cli.errors import NotFound, Refused, StoreProblem
 from nacre.cli.options import command, form_option
-from nacre.cli.ui.output import DATA, Column, Form, print_data, print_items, put, say
+from nacre.cli.ui.output import DATA, Column, Form, print_items, print_table, put, say
 from nacre.cli.ui.records import count_column
 from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput
@@ -110,13 +110,9 @@ def start(cli: CliContext) -> None:
 
 @command("stop", maintenance_command)
 @click.option(
-    "--timeout",
-    type=click.FloatRange(min=0),
-    default=daemon.STOPPING_SECONDS,
-    show_default=True,
-    metavar="SECONDS",
+    "--timeout", type=click.FloatRange(min=0), default=daemon.STOPPING_SECONDS, show_default=True, metavar="SECONDS",
     help="How long to wait for the job that it is at.",
-)
+)  # fmt: skip
 def stop(cli: CliContext, timeout: float) -> None:
     """End the maintenance in the background; the job under way is finished."""
     places = places_of(cli)
@@ -144,16 +140,21 @@ def status(cli: CliContext, form: Form) -> None:
             JobLine(job.name, space, scheduler.every.get(job.name), history)
             for job, space, history in scheduler.histories()
         ]
+    lease = holder and {"pid": holder.process.pid, "host": holder.process.host, "until": iso(holder.until)}
+    record = {"pid": process and process.pid, "lease": lease, "jobs": [job_record(line, now) for line in lines]}
+    columns: list[Column[JobLine]] = [
+        Column("job", lambda line: line.job, style="cyan"),
+        Column("space", lambda line: line.space, lambda line: line.space or "(all)"),
+        Column("every", lambda line: "off" if line.every is None else format_duration(line.every)),
+        Column("last run", lambda line: iso_or_empty(line.history.last_at), lambda line: last_run(line, now)),
+        Column("next", lambda line: iso_or_empty(line.next_at), lambda line: next_run(line, now)),
+        Column("runs", lambda line: str(line.history.runs), only="tsv"),
+        count_column("done", lambda line: line.history.done),
+        Column("error", lambda line: line.history.error, wide=True, wraps=True),
+    ]
+    print_table(lines, columns, record, form)
     if form in DATA:
-        print_data({
-            "pid": None if process is None else process.pid,
-            "lease": None if holder is None else {
-                "pid": holder.process.pid, "host": holder.process.host, "until": iso(holder.until)
-            },
-            "jobs": [job_record(line, now) for line in lines],
-        }, form)  # fmt: skip
         return
-    print_items(lines, job_columns(now), lambda line: job_record(line, now), form)
     say(f"It runs as process {process.pid}." if process else "No maintenance runs in the background.")
     if holder is not None and (process is None or holder.process != process):
         say(f"The store is looked after by {holder}.")
@@ -229,19 +230,6 @@ class JobLine:
         if self.every is None:
             return None
         return 0.0 if self.history.last_at is None else self.history.last_at + self.every
-
-
-def job_columns(now: float) -> list[Column[JobLine]]:
-    return [
-        Column("job", lambda line: line.job, style="cyan"),
-        Column("space", lambda line: line.space, lambda line: line.space or "(all)"),
-        Column("every", lambda line: "off" if line.every is None else format_duration(line.every)),
-        Column("last run", lambda line: iso_or_empty(line.history.last_at), lambda line: last_run(line, now)),
-        Column("next", lambda line: iso_or_empty(line.next_at), lambda line: next_run(line, now)),
-        Column("runs", lambda line: str(line.history.runs), only="tsv"),
-        count_column("done", lambda line: line.history.done),
-        Column("error", lambda line: line.history.error, wide=True, wraps=True),
-    ]
 
 
 def iso_or_empty(at: float | None) -> str:

@@ -39,14 +39,9 @@ if TYPE_CHECKING:
 @click.option("--explain", is_flag=True, help="Say why each one came up.")
 @form_option()
 def recall_command(
-    cli: CliContext,
-    words: tuple[str, ...],
-    k: int,
-    touch: bool,
-    explain: bool,
-    form: Form,
+    cli: CliContext, words: tuple[str, ...], k: int, touch: bool, explain: bool, form: Form,
     **options: Unpack[RecallOptions],
-) -> None:
+) -> None:  # fmt: skip
     """Find the memories that answer a question, best first."""
     question = asked_question(words)
     with cli.open() as store:
@@ -77,15 +72,9 @@ def asked_question(words: Sequence[str]) -> str:
 @filter_options
 @form_option("text", "json")
 def pack_command(
-    cli: CliContext,
-    words: tuple[str, ...],
-    budget: int,
-    max_items: int,
-    header: str | None,
-    fence: bool,
-    form: Form,
+    cli: CliContext, words: tuple[str, ...], budget: int, max_items: int, header: str | None, fence: bool, form: Form,
     **options: Unpack[RecallOptions],
-) -> None:
+) -> None:  # fmt: skip
     """Fit the best memories into a token budget, ready for a prompt."""
     from nacre.recall.pack import HEADER
 

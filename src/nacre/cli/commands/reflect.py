@@ -52,11 +52,9 @@ class WatchedModel:
     "--threshold", type=Number(0, 1), default=0.75, show_default=True, metavar="0-1", help="How alike a group is."
 )
 @click.option(
-    "--min-cluster-size",
-    type=click.IntRange(min=2),
-    metavar="N",
+    "--min-cluster-size", type=click.IntRange(min=2), metavar="N",
     help="At least so many. The setting reflect_min_cluster.",
-)
+)  # fmt: skip
 @click.option(
     "--summarizer",
     type=click.Choice(["central", "extractive", LANGUAGE_MODEL]),
@@ -70,14 +68,9 @@ class WatchedModel:
 @moment_option("--since", moment, "Only groups with an episode created since: 7d, or a date.")
 @plan_options
 def reflect_command(
-    cli: CliContext,
-    threshold: float,
-    min_cluster_size: int | None,
-    summarizer: str | None,
-    consolidate: str | None,
-    since: float | None,
-    **asked: Unpack[PlanOptions],
-) -> None:
+    cli: CliContext, threshold: float, min_cluster_size: int | None, summarizer: str | None, consolidate: str | None,
+    since: float | None, **asked: Unpack[PlanOptions],
+) -> None:  # fmt: skip
     """List summaries of similar episodes, and with --apply store each as a semantic memory.
 
     Episodes that were condensed before are left out.
@@ -96,12 +89,16 @@ def reflect_command(
         engine = ReflectionEngine(store, threshold, size, writer)
         with progress_line() as progress:
             plan = engine.plan(cli.now(), since, progress)
+
+        def text(each: Reflection) -> str:
+            return group_text(each.summary, each.sources, SUMMARY_INDENT)
+
         columns: list[Column[Reflection]] = [
             Column("id", lambda each: each.summary.id if applied else "", only="tsv"),
             Column("of", lambda each: str(len(each.sources)), right=True),
             Column("imp", lambda each: f"{each.summary.importance:g}", lambda each: f"{each.summary.importance:.2f}"),
             Column("episodes", lambda each: ",".join(source.id for source in each.sources), only="tsv"),
-            Column("summary", lambda each: each.summary.text, reflection_text, wide=True, wraps=True),
+            Column("summary", lambda each: each.summary.text, text, wide=True, wraps=True),
         ]
         show_plan(plan, columns, lambda each: reflection_record(each, applied=applied), asked)
         if watched is not None and watched.fault is not None:
@@ -141,16 +138,22 @@ def apply_reflections(
         say(f"{count_of(len(plan) - len(saved), 'group', 'groups')} changed meanwhile, and waits for the next time.")
 
 
-def reflection_text(each: Reflection) -> str:
-    return group_text(each.summary, each.sources, SUMMARY_INDENT)
-
-
 def reflection_record(each: Reflection, *, applied: bool) -> dict[str, object]:
     summary = each.summary if applied else replace(each.summary, source="reflection/dry-run")
     return {"summary": memory_record(summary), "sources": [memory_record(source) for source in each.sources]}
 
 
 CLUSTER_INDENT = 23  # characters that the other columns take
+CLUSTER_COLUMNS: list[Column[MemoryCluster]] = [
+    Column("promoted", lambda each: each.memories[0].id, lambda each: short(each.memories[0].id), style="cyan"),
+    Column("of", lambda each: str(len(each.memories)), right=True),
+    Column("worth", lambda each: f"{each.avg_importance:.4f}", lambda each: f"{each.avg_importance:.2f}", right=True),
+    Column("others", lambda each: ",".join(memory.id for memory in each.memories[1:]), only="tsv"),
+    Column(
+        "text", lambda each: each.memories[0].text,
+        lambda each: group_text(each.memories[0], each.memories[1:], CLUSTER_INDENT), wide=True, wraps=True,
+    ),
+]  # fmt: skip
 
 
 @command("consolidate")
@@ -183,21 +186,7 @@ def consolidate_command(
         if asked["form"] in DATA:
             print_data({"due": due, "reason": reason, **asdict(report_of(plan, clusters))}, asked["form"])
         else:
-            columns: list[Column[MemoryCluster]] = [
-                Column(
-                    "promoted", lambda each: each.memories[0].id, lambda each: short(each.memories[0].id), style="cyan"
-                ),
-                Column("of", lambda each: str(len(each.memories)), right=True),
-                Column(
-                    "worth",
-                    lambda each: f"{each.avg_importance:.4f}",
-                    lambda each: f"{each.avg_importance:.2f}",
-                    right=True,
-                ),
-                Column("others", lambda each: ",".join(memory.id for memory in each.memories[1:]), only="tsv"),
-                Column("text", lambda each: each.memories[0].text, cluster_text, wide=True, wraps=True),
-            ]
-            show_plan(plan, columns, asdict, asked)
+            show_plan(plan, CLUSTER_COLUMNS, asdict, asked)
         apply_consolidation(engine, plan, clusters, asked)
 
 
@@ -225,19 +214,3 @@ def apply_consolidation(
 def consolidation_text(report: ConsolidationReport, promoted: str, ends: str) -> str:
     others = f", {report.memories_archived:,} {ends}" if report.memories_archived else ""
     return f"Of {count_of(report.total_processed)} {report.memories_promoted:,} {promoted}{others}"
-
-
-def cluster_columns() -> list[Column[MemoryCluster]]:
-    return [
-        Column("promoted", lambda each: each.memories[0].id, lambda each: short(each.memories[0].id), style="cyan"),
-        Column("of", lambda each: str(len(each.memories)), right=True),
-        Column(
-            "worth", lambda each: f"{each.avg_importance:.4f}", lambda each: f"{each.avg_importance:.2f}", right=True
-        ),
-        Column("others", lambda each: ",".join(memory.id for memory in each.memories[1:]), only="tsv"),
-        Column("text", lambda each: each.memories[0].text, cluster_text, wide=True, wraps=True),
-    ]
-
-
-def cluster_text(each: MemoryCluster) -> str:
-    return group_text(each.memories[0], each.memories[1:], CLUSTER_INDENT)

@@ -39,15 +39,9 @@ if TYPE_CHECKING:
 )
 @click.option("--replaces", metavar="ID", help="The memory whose place it takes; both in one operation.")
 def remember_command(
-    cli: CliContext,
-    /,
-    words: tuple[str, ...],
-    stdin: bool,
-    lines: bool,
-    on_conflict: str | None,
-    replaces: str | None,
+    cli: CliContext, /, words: tuple[str, ...], stdin: bool, lines: bool, on_conflict: str | None, replaces: str | None,
     **described: object,
-) -> None:
+) -> None:  # fmt: skip
     """Store a text, or what comes on stdin, and print its id.
 
     \b

@@ -169,16 +169,9 @@ ALL = 2**53
 @click.option("--superseded", is_flag=True, help="What newer memories replaced.")
 @form_option()
 def list_command(
-    cli: CliContext,
-    limit: int,
-    cursor: str | None,
-    sort: str,
-    trashed: bool,
-    archived: bool,
-    superseded: bool,
-    form: Form,
-    **scope: Unpack[Scope],
-) -> None:
+    cli: CliContext, limit: int, cursor: str | None, sort: str, trashed: bool, archived: bool, superseded: bool,
+    form: Form, **scope: Unpack[Scope],
+) -> None:  # fmt: skip
     """List the newest memories, or those you filter for."""
     if archived:
         scope["status"] = "archived"

@@ -101,12 +101,9 @@ LINE_FORMATS = ("", "server-memory")  # an archive and that are read line by lin
 @command("import")
 @click.argument("words", nargs=-1, required=True, metavar="[SOURCE] PATH|-")
 @click.option(
-    "--on-conflict",
-    type=click.Choice(POLICIES),
-    default="skip",
-    show_default=True,
+    "--on-conflict", type=click.Choice(POLICIES), default="skip", show_default=True,
     help="What becomes of ids that are here already; newer takes what was changed later.",
-)
+)  # fmt: skip
 @click.option("--regenerate-vectors", is_flag=True, help="Compute all vectors again, whatever the file has.")
 @click.option(
     "--collection", "collections", multiple=True, metavar="NAME", help="Of chroma: this collection; may be repeated."
@@ -237,21 +234,17 @@ def info_pairs(archive: ArchiveInfo, name: str) -> list[Pair]:
 
 def info_record(archive: ArchiveInfo, name: str) -> dict[str, object]:
     header = archive.header
-    source = {"space": header.space, "embedder": header.embedder, "dimensions": header.dimensions}
+    source = {each: getattr(header, each) for each in ("space", "embedder", "dimensions", "count")}
+    form = {"format": header.form, "version": header.version, "exported_at": header.exported_at}
     return {
         "path": name,
-        "format": header.form,
-        "version": header.version,
-        "exported_at": header.exported_at,
-        "source": {**source, "count": header.count},
+        **form,
+        "source": source,
         "options": dict(header.options),
-        "count": archive.count,
-        "types": dict(archive.types),
-        "vectors": archive.vectors,
-        "words": archive.words,
-        "errors": archive.errors,
-        "bytes": archive.bytes,
-        "unpacked": archive.unpacked,
+        **{
+            each: getattr(archive, each)
+            for each in ("count", "types", "vectors", "words", "errors", "bytes", "unpacked")
+        },
         "whole": archive.intact,
         "problem": archive.problem,
     }
@@ -294,16 +287,30 @@ def ingest_command(
     files = detect_formats(paths, name)
     done = []
     with cli.open_if_made() if dry_run else cli.open_or_make() as store, progress_line() as progress:
+        from nacre.memory_store import MemoryStore
         from nacre.transfer.ingest.ingest import Ingest
 
         before = set(store.spaces())
         for path, format in files:
             space = space_for(cli, format, path, store)
-            with open_in_space(cli, store, space) as there:
+            own = replace(cli.settings(), store=store.settings.store, space=space)
+            with MemoryStore(settings=own, actor=PERSON, embedder=store.embedder) as there:
                 tally = Ingest(there, format, path, dry_run).run(tools=tools, progress=progress)
             done.append(IngestedFile(path, format.name, space, tally))
         new = sorted(set(store.spaces()) - before - {store.space})
-    print_items(done, ingest_columns(), ingest_record, form)
+
+    def tally_column(name: str) -> Column[IngestedFile]:
+        return Column(name, lambda each: str(getattr(each.tally, name)), right=True)
+
+    columns: list[Column[IngestedFile]] = [
+        Column("file", lambda each: str(each.path), lambda each: each.path.name, wide=True),
+        Column("format", lambda each: each.format),
+        Column("space", lambda each: each.space),
+        *map(tally_column, COUNTS),
+        Column("skipped", lambda each: str(each.tally.skipped.total()), right=True),
+        tally_column("broken"),
+    ]
+    print_items(done, columns, ingest_record, form)
     say(*ingest_summary(done, dry_run=dry_run), *(f"Created the space {space!r}." for space in new))
 
 
@@ -334,31 +341,6 @@ def space_for(cli: CliContext, format: Format, path: Path, store: MemoryStore) -
     from nacre.settings import space_of
 
     return space_of(folder, store.spaces())
-
-
-def open_in_space(cli: CliContext, store: MemoryStore, space: str) -> MemoryStore:
-    from nacre.memory_store import MemoryStore
-
-    return MemoryStore(
-        settings=replace(cli.settings(), store=store.settings.store, space=space), actor=PERSON, embedder=store.embedder
-    )
-
-
-def ingest_columns() -> list[Column[IngestedFile]]:
-    def count(name: str) -> Column[IngestedFile]:
-        def text(each: IngestedFile) -> str:
-            return str(getattr(each.tally, name))
-
-        return Column(name, text, right=True)
-
-    return [
-        Column("file", lambda each: str(each.path), lambda each: each.path.name, wide=True),
-        Column("format", lambda each: each.format),
-        Column("space", lambda each: each.space),
-        *map(count, COUNTS),
-        Column("skipped", lambda each: str(each.tally.skipped.total()), right=True),
-        count("broken"),
-    ]
 
 
 def ingest_record(each: IngestedFile) -> dict[str, object]:

@@ -29,15 +29,9 @@ if TYPE_CHECKING:
 @click.option("--id", metavar="ID", help="Your own id for it.")
 @form_option("text", "json")
 def add_command(
-    cli: CliContext,
-    /,
-    title: str | None,
-    content: str | None,
-    interactive: bool,
-    id: str | None,
-    form: Form,
+    cli: CliContext, /, title: str | None, content: str | None, interactive: bool, id: str | None, form: Form,
     **options: object,
-) -> None:
+) -> None:  # fmt: skip
     """Store a lesson, from options or by answering questions, and print its id.
 
     Tags are written in lower case and aliases are resolved; an unknown tag is stored with a warning. Without
@@ -89,14 +83,9 @@ def suggest_contexts(learned: Answer[Lesson]) -> None:
 @terms_option("--remove-tag", "remove_tag", help="Remove these tags.")
 @form_option("text", "json")
 def edit_command(
-    cli: CliContext,
-    /,
-    id: str,
-    add_tag: tuple[str, ...] | None,
-    remove_tag: tuple[str, ...] | None,
-    form: Form,
+    cli: CliContext, /, id: str, add_tag: tuple[str, ...] | None, remove_tag: tuple[str, ...] | None, form: Form,
     **options: object,
-) -> None:
+) -> None:  # fmt: skip
     """Change the given fields of a lesson; the others stay.
 
     Tags and contexts replace the current ones; an empty value clears them.

@@ -70,16 +70,9 @@ def limit_option(default: int | None) -> Callable[[F], F]:
 @click.option("--why", is_flag=True, help="Print the reasons for each result.")
 @form_option()
 def search_command(
-    cli: CliContext,
-    words: tuple[str, ...],
-    strategy: str,
-    limit: int | None,
-    fresh: bool,
-    expand: str | None,
-    why: bool,
-    form: Form,
-    **filters: Unpack[LessonFilters],
-) -> None:
+    cli: CliContext, words: tuple[str, ...], strategy: str, limit: int | None, fresh: bool, expand: str | None,
+    why: bool, form: Form, **filters: Unpack[LessonFilters],
+) -> None:  # fmt: skip
     """Find the lessons that answer a question, best first."""
     with open_book(cli) as book:
         results = book.recall(

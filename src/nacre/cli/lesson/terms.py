@@ -82,16 +82,9 @@ def print_outcome(answer: Answer[bool], form: Form, outcome: str) -> None:
 @why_option
 @form_option()
 def tags_command(
-    cli: CliContext,
-    /,
-    counts: bool,
-    review: bool,
-    know: tuple[str, ...] | None,
-    yes: bool,
-    why: str,
-    form: Form,
+    cli: CliContext, /, counts: bool, review: bool, know: tuple[str, ...] | None, yes: bool, why: str, form: Form,
     **pairs: Pair,
-) -> None:
+) -> None:  # fmt: skip
     """List the tags; merge, relate and review them.
 
     \b
@@ -220,19 +213,9 @@ def list_contexts(book: LessonBook, form: Form) -> None:
 @why_option
 @form_option()
 def sources_command(
-    cli: CliContext,
-    review: bool,
-    add: str | None,
-    description: str | None,
-    typical: str | None,
-    confirm: str | None,
-    merged: Pair,
-    deprecate: str | None,
-    undeprecate: str | None,
-    yes: bool,
-    why: str,
-    form: Form,
-) -> None:
+    cli: CliContext, review: bool, add: str | None, description: str | None, typical: str | None, confirm: str | None,
+    merged: Pair, deprecate: str | None, undeprecate: str | None, yes: bool, why: str, form: Form,
+) -> None:  # fmt: skip
     """List where lessons come from; add, merge and review sources.
 
     \b

@@ -35,14 +35,9 @@ Row = tuple[str, str]
 @click.option("--no-archived", is_flag=True, help="Leave out archived lessons.")
 @click.option("--no-redact", is_flag=True, help="Include what looks like secrets and personal data.")
 def export_command(
-    cli: CliContext,
-    file: Path | None,
-    format: str | None,
-    tags: tuple[str, ...] | None,
-    exclude_tags: tuple[str, ...] | None,
-    no_archived: bool,
-    no_redact: bool,
-) -> None:
+    cli: CliContext, file: Path | None, format: str | None, tags: tuple[str, ...] | None,
+    exclude_tags: tuple[str, ...] | None, no_archived: bool, no_redact: bool,
+) -> None:  # fmt: skip
     """Write lessons to a file, without secrets, or to stdout; with their links and vocabulary.
 
     `nacre lesson import` reads the result. Secrets, e-mail addresses and other personal data are masked, unless
@@ -73,12 +68,9 @@ def export_command(
 @click.argument("file", default="-", metavar="[FILE|-]", type=FILE)
 @click.option("--dry-run", is_flag=True, help="Report what would change, and change nothing.")
 @click.option(
-    "--on-existing",
-    type=click.Choice(POLICIES),
-    default="skip",
-    show_default=True,
+    "--on-existing", type=click.Choice(POLICIES), default="skip", show_default=True,
     help="Skip a lesson that exists, overwrite it, refuse the file, or overwrite it if the file's is newer.",
-)
+)  # fmt: skip
 @form_option("text", "json")
 def import_command(cli: CliContext, file: Path, dry_run: bool, on_existing: str, form: Form) -> None:
     """Read lessons from a file or stdin that `nacre lesson export` wrote, in one operation."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TypeVar
 
 from nacre.cli.ui.output import Column, say, shortened
@@ -93,7 +93,7 @@ def hit_record(hit: Hit) -> dict[str, Json]:
         **memory_record(hit.memory),
         "score": hit.score,
         "relevance": hit.relevance,
-        "why": [{"signal": reason.signal, "score": reason.score, "detail": reason.detail} for reason in hit.why],
+        "why": [asdict(reason) for reason in hit.why],
         "collapsed": list(hit.collapsed),
         "context": [memory_record(memory) for memory in hit.context],
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import anyio.to_thread
@@ -15,6 +16,9 @@ from nacre.errors import MemoryNotFound, NacreError, UnknownName
 from nacre.mcp.calls import Context, as_json, client_of, workers
 from nacre.mcp.records import brief_record, listing
 from nacre.mcp.store_provider import StoreProvider
+
+if TYPE_CHECKING:
+    from nacre.memory_store import MemoryStore
 
 BUDGET = 800
 START, END = "start_session", "end_session"
@@ -115,5 +119,9 @@ class Resources:
             (stored,) = store.get_many([store.resolve_id(unquote(one[1]))])
             return JSON, as_json(brief_record(store.clean(stored)))
         if uri == RECENT:
-            return PLAIN, listing(map(store.clean, store.list_recent(NEWEST)), EMPTY)
+            return PLAIN, recent(store)
         return JSON, as_json(asdict(store.stats()))
+
+
+def recent(store: MemoryStore) -> str:
+    return listing(map(store.clean, store.list_recent(NEWEST)), EMPTY)

@@ -117,7 +117,14 @@ def abstention(answerable: Sequence[float], unanswerable: Sequence[float]) -> Ab
         "answerable": distribution(answerable),
         "unanswerable": distribution(unanswerable),
         "auc": area(answerable, unanswerable),
-        "thresholds": [threshold(least, answerable, unanswerable) for least in THRESHOLDS],
+        "thresholds": [
+            {
+                "min_relevance": least,
+                "silenced": share([value < least for value in unanswerable]),
+                "kept": share([value >= least for value in answerable]),
+            }
+            for least in THRESHOLDS
+        ],
     }
 
 
@@ -128,14 +135,6 @@ def area(above: Sequence[float], below: Sequence[float]) -> float | None:
     ranked = sorted(below)
     won = sum((bisect_left(ranked, value) + bisect_right(ranked, value)) / 2 for value in above)
     return round(won / (len(above) * len(below)), 3)
-
-
-def threshold(least: float, answerable: Sequence[float], unanswerable: Sequence[float]) -> Threshold:
-    return {
-        "min_relevance": least,
-        "silenced": share([value < least for value in unanswerable]),
-        "kept": share([value >= least for value in answerable]),
-    }
 
 
 def share(truths: Sequence[bool]) -> float | None:

@@ -163,11 +163,9 @@ def dry_run_option(command: F) -> F:
     return click.option("--dry-run", is_flag=True, help="Only say what would be done.")(command)
 
 
-def limit_option(default: int) -> Callable[[F], F]:
-    return click.option(
-        "-n", "limit", type=click.IntRange(min=0), metavar="N", default=default, show_default=True,
-        help="At most; 0 for all.",
-    )  # fmt: skip
+def limit_option(default: int, help: str = "At most; 0 for all.") -> Callable[[F], F]:
+    whole = click.IntRange(min=0)
+    return click.option("-n", "limit", type=whole, metavar="N", default=default, show_default=True, help=help)
 
 
 def command(name: str, group: click.Group | None = None, **settings: Any) -> Callable[[F], click.Command]:
@@ -321,6 +319,9 @@ class PlanOptions(RowOptions):
     why: str
 
 
+rows_option = limit_option(ROWS, "Rows of a table at most; 0 for all. TSV and JSON have them all.")
+
+
 def plan_options(command: F) -> F:
     return combine(
         click.option("--apply", "applied", is_flag=True, help="Carry the plan out; without it nothing is changed."),
@@ -329,13 +330,6 @@ def plan_options(command: F) -> F:
         rows_option,
         form_option(),
     )(command)
-
-
-def rows_option(command: F) -> F:
-    return click.option(
-        "-n", "limit", type=click.IntRange(min=0), metavar="N", default=ROWS, show_default=True,
-        help="Rows of a table at most; 0 for all. TSV and JSON have them all.",
-    )(command)  # fmt: skip
 
 
 def show_plan(

@@ -87,10 +87,6 @@ def node_at(text: str, at: int) -> Node:
     except ValueError as error:
         if text[at : at + 1] not in CLOSING:
             raise Malformed(text, at, "a value") from error
-    return container_at(text, at)
-
-
-def container_at(text: str, at: int) -> Node:
     entries = tuple(entries_at(text, at))
     end = after_gap(text, max(entries[-1].node.end, entries[-1].comma + 1) if entries else at + 1) + 1
     values = [entry.node.value for entry in entries]

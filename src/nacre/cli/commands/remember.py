@@ -117,7 +117,12 @@ def appraise_command(cli: CliContext, words: tuple[str, ...], type: str, role: s
     if not text.strip():
         raise InvalidInput("There is no text to appraise; give some, or - to read it from stdin.")
     appraisal, emotion = appraise(text, type=type, role=role), detect_emotion(text)
-    print_record(appraisal_record(appraisal, emotion), appraisal_lines(appraisal, emotion), form)
+    feeling = None if emotion is None else {
+        "quadrant": emotion.quadrant, "valence": emotion.valence, "arousal": emotion.arousal,
+        "salience": round(emotion.salience, 4), "words": list(emotion.words),
+    }  # fmt: skip
+    record = {"importance": appraisal.importance, "reasons": list(appraisal.reasons), "emotion": feeling}
+    print_record(record, appraisal_lines(appraisal, emotion), form)
 
 
 def appraisal_lines(appraisal: Appraisal, emotion: Emotion | None) -> list[str]:
@@ -132,11 +137,3 @@ def appraisal_lines(appraisal: Appraisal, emotion: Emotion | None) -> list[str]:
             ("arousal", f"{emotion.arousal:+.2f}  from calm, -1, to stirred up, +1"),
         ]
     return [click.style(f"{name:<12}", fg="cyan") + one_line(value) for name, value in lines]
-
-
-def appraisal_record(appraisal: Appraisal, emotion: Emotion | None) -> dict[str, object]:
-    feeling = None if emotion is None else {
-        "quadrant": emotion.quadrant, "valence": emotion.valence, "arousal": emotion.arousal,
-        "salience": round(emotion.salience, 4), "words": list(emotion.words),
-    }  # fmt: skip
-    return {"importance": appraisal.importance, "reasons": list(appraisal.reasons), "emotion": feeling}

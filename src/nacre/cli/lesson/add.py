@@ -103,15 +103,8 @@ def edit_command(
             changes["tags"] = change_tags(book, before, add_tag or (), remove_tag or ())
         after = book.update(before.id, **cast("LessonChanges", changes))
     unchanged = before.updated_at == after.data.updated_at
-    print_answer(
-        after,
-        form,
-        lambda lesson: say(
-            f"Nothing changed in {name_lesson(lesson)}."
-            if unchanged
-            else f"Changed {name_lesson(lesson)}; `nacre undo` takes it back."
-        ),
-    )
+    outcome = "Nothing changed in {}." if unchanged else "Changed {}; `nacre undo` takes it back."
+    print_answer(after, form, lambda lesson: say(outcome.format(name_lesson(lesson))))
 
 
 def change_tags(book: LessonBook, lesson: Lesson, add: tuple[str, ...], remove: tuple[str, ...]) -> list[str]:

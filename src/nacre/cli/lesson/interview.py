@@ -142,17 +142,15 @@ class TermCompleter(Completer):
 
 def matching(typed: str, known: Iterable[str]) -> list[str]:
     """Names that begin with the text, then those that contain it, then those with its letters in this order."""
-    ranked = [(rank, name) for name in known if (rank := match_rank(typed, name)) is not None]
-    return [name for _, name in sorted(ranked, key=lambda each: each[0])]
 
+    def rank(name: str) -> int | None:
+        if typed in name:
+            return 0 if name.startswith(typed) else 1
+        letters = iter(name)
+        return 2 if all(letter in letters for letter in typed) else None
 
-def match_rank(typed: str, name: str) -> int | None:
-    if name.startswith(typed):
-        return 0
-    if typed in name:
-        return 1
-    letters = iter(name)
-    return 2 if all(letter in letters for letter in typed) else None
+    ranks = {name: at for name in known if (at := rank(name)) is not None}
+    return sorted(ranks, key=ranks.__getitem__)
 
 
 def describe_terms(vocabulary: Vocabulary) -> Iterator[tuple[str, str]]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Unpack
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Unpack
 
 import click
 
@@ -31,7 +30,6 @@ from nacre.cli.ui.times import age
 from nacre.lessons import Answer, Lesson, LessonBook, LessonHit, Related
 from nacre.lessons.recall import EXPANSIONS, STRATEGIES, LessonFilters
 from nacre.model.instants import iso
-from nacre.model.memory import Json
 
 
 def filter_options(command: F) -> F:
@@ -111,8 +109,7 @@ def result_columns(now: float, *, why: bool) -> list[Column[LessonHit]]:
 ARROWS = {"out": "→", "in": "←"}
 
 
-@dataclass(frozen=True, slots=True)
-class LessonLink:
+class LessonLink(NamedTuple):
     """A link to or from a lesson; hidden targets are included."""
 
     relation: str
@@ -121,24 +118,16 @@ class LessonLink:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedLesson:
-    lesson: Lesson
-    links: tuple[LessonLink, ...]
-
-    def to_dict(self) -> dict[str, Json]:
-        return {**self.lesson.to_dict(), "links": [asdict(link) for link in self.links]}
-
-
 @command("show")
 @click.argument("id")
 @form_option("text", "json")
 def show_command(cli: CliContext, id: str, form: Form) -> None:
     """Show one lesson in full, with its links. The first characters of its ID suffice."""
     with open_book(cli) as book:
-        memory = find_lesson(book, id)
-        linked = Answer(LinkedLesson(Lesson.of(memory), tuple(links_of(book, memory.id))))
-    print_answer(linked, form, lambda each: put("\n".join(lesson_lines(each, cli.now()))))
+        lesson = Lesson.of(find_lesson(book, id))
+        links = list(links_of(book, lesson.id))
+    linked = Answer({**lesson.to_dict(), "links": [link._asdict() for link in links]})
+    print_answer(linked, form, lambda _: put("\n".join(lesson_lines(lesson, links, cli.now()))))
 
 
 def links_of(book: LessonBook, id: str) -> Iterator[LessonLink]:
@@ -150,34 +139,27 @@ def links_of(book: LessonBook, id: str) -> Iterator[LessonLink]:
             yield LessonLink(edge.rel, direction, other, (memory.title or shortened(memory.text)) if memory else "")
 
 
-def lesson_lines(linked: LinkedLesson, now: float) -> Iterator[str]:
-    lesson = linked.lesson
-    yield click.style(printable(lesson.title), bold=True)
-    yield ""
-    yield printable(lesson.content)
-    yield ""
-    for name, value in lesson_fields(lesson, now):
-        if value:
-            yield label_line(name, value)
-    for link in linked.links:
+def lesson_lines(lesson: Lesson, links: Sequence[LessonLink], now: float) -> Iterator[str]:
+    yield from (click.style(printable(lesson.title), bold=True), "", printable(lesson.content), "")
+    fields = {
+        "id": lesson.id,
+        "confidence": f"{lesson.confidence} ({lesson.certainty:.2f})",
+        "source": lesson.source,
+        "notes": lesson.source_notes,
+        "tags": ", ".join(lesson.tags),
+        "applies in": ", ".join(lesson.contexts),
+        "not in": ", ".join(lesson.anti_contexts),
+        "agent": lesson.agent,
+        "status": "archived" if lesson.archived else "",
+        "superseded by": short(lesson.superseded_by),
+        "created": time_text(lesson.created_at, now),
+        "updated": time_text(lesson.updated_at, now),
+        "validated": time_text(lesson.last_validated_at, now),
+    }
+    yield from (label_line(name, value) for name, value in fields.items() if value)
+    for link in links:
         title = link.title or "(not here)"
         yield label_line(f"{link.relation} {ARROWS[link.direction]}", f"{short(link.id)}  {title}")
-
-
-def lesson_fields(lesson: Lesson, now: float) -> Iterator[tuple[str, str]]:
-    yield "id", lesson.id
-    yield "confidence", f"{lesson.confidence} ({lesson.certainty:.2f})"
-    yield "source", lesson.source
-    yield "notes", lesson.source_notes
-    yield "tags", ", ".join(lesson.tags)
-    yield "applies in", ", ".join(lesson.contexts)
-    yield "not in", ", ".join(lesson.anti_contexts)
-    yield "agent", lesson.agent
-    yield "status", "archived" if lesson.archived else ""
-    yield "superseded by", short(lesson.superseded_by)
-    yield "created", time_text(lesson.created_at, now)
-    yield "updated", time_text(lesson.updated_at, now)
-    yield "validated", time_text(lesson.last_validated_at, now)
 
 
 def time_text(at: float | None, now: float) -> str:

@@ -45,21 +45,17 @@ def export_command(
     """
     buffer = io.StringIO()
     with open_book(cli) as book:
+        target = buffer if file is None else file
         exported = book.export(
-            buffer if file is None else file,
-            format=format,
-            tags=tags,
-            exclude_tags=exclude_tags,
-            include_archived=not no_archived,
+            target, format=format, tags=tags, exclude_tags=exclude_tags, include_archived=not no_archived,
             redact=not no_redact,
-        )
+        )  # fmt: skip
     if file is None:
         text = buffer.getvalue()
         # Bytes, because the file is UTF-8 whatever the encoding of the terminal.
         sys.stdout.buffer.write((escape_unsafe(text) if format != "yaml" else text).encode())
         sys.stdout.buffer.flush()
-    warnings = (each.replace("redact=False", "--no-redact") for each in exported.warnings)
-    say(*warnings)
+    say(*(each.replace("redact=False", "--no-redact") for each in exported.warnings))
     if file is not None:
         say(f"Wrote {count_of(exported.data, 'lesson', 'lessons')} to {file}.")
 

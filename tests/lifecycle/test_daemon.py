@@ -84,10 +84,11 @@ def test_another_program_that_got_the_number_is_left_alone(
     if not start_time(sleeper.pid):
         pytest.skip("this system does not tell when a process began")
     sent = list[tuple[int, int]]()
-    monkeypatch.setattr(os, "kill", lambda *given: sent.append(given))
     daemon.write_pid(pid_file, Process(sleeper.pid, this_host(), "long ago"))
-    assert daemon.running(pid_file) is None
-    assert not daemon.stop_daemon(pid_file)
+    with monkeypatch.context() as patched:  # the fixture itself ends the process with `os.kill`
+        patched.setattr(os, "kill", lambda *given: sent.append(given))
+        assert daemon.running(pid_file) is None
+        assert not daemon.stop_daemon(pid_file)
     assert [signal for _, signal in sent if signal] == []
 
 

@@ -43,7 +43,8 @@ class Backups:
     def files(self) -> list[Path]:
         """The existing copies, oldest first."""
         files = self.folder.glob(f"{self.name}-*.db") if self.folder.is_dir() else ()
-        return sorted(file for file in files if self._ours(file))
+        stamps = ((file, NAME.search(file.name)) for file in files)
+        return sorted(file for file, match in stamps if match and file.name[: match.start()] == self.name)
 
     def newest_at(self) -> float | None:
         """When the newest one was started."""
@@ -68,10 +69,6 @@ class Backups:
                 file.unlink(missing_ok=True)
             except OSError as error:
                 log.warning("The old backup %s cannot be removed: %s", file, error)
-
-    def _ours(self, file: Path) -> bool:
-        match = NAME.search(file.name)
-        return match is not None and file.name[: match.start()] == self.name
 
 
 def made_at(file: Path) -> float:

@@ -41,11 +41,6 @@ class MemoryCluster:
     centroid: Vectors | None
     avg_importance: float
 
-    @property
-    def dominant_type(self) -> str:
-        types = [memory.type for memory in self.memories]
-        return max(dict.fromkeys(types), key=types.count)
-
 
 @dataclass(slots=True)
 class ConsolidationReport:
@@ -143,33 +138,23 @@ def promote(each: MemoryCluster, transaction: Transaction, engine: Engine, *, ha
         return []
     first, *others = current
     successor = replace(first, status="long_term", salience=each.memories[0].salience, updated_at=engine.clock())
-    successor = replace(successor, links=(*successor.links, *derived_from_links(successor, others)))
+    # A reflection may be promoted together with its own sources, to which it is linked already.
+    named = {link.to for link in successor.links if link.rel == DERIVED_FROM}
+    links = (Link(memory.id, DERIVED_FROM) for memory in others if memory.id not in named)
+    successor = replace(successor, links=(*successor.links, *links))
     successor, changes = replace_members(transaction, others, successor, engine.clock(), hard=hard)
     return [Change(first, successor), *changes]
-
-
-def derived_from_links(successor: Memory, others: Sequence[Memory]) -> list[Link]:
-    """The missing links: a reflection may be promoted together with its own sources."""
-    named = {link.to for link in successor.links if link.rel == DERIVED_FROM}
-    return [Link(memory.id, DERIVED_FROM) for memory in others if memory.id not in named]
 
 
 def report_of(done: Sequence[MemoryCluster], clusters: Sequence[MemoryCluster]) -> ConsolidationReport:
     processed = sum(len(each.memories) for each in clusters)
     behind = sum(not member.pinned for each in done for member in each.memories[1:])
+    summaries: list[dict[str, Json]] = [
+        {"promoted_id": each.memories[0].id, "source_ids": [memory.id for memory in each.memories],
+         "cluster_size": len(each.memories), "avg_importance": each.avg_importance}
+        for each in done
+    ]  # fmt: skip
     return ConsolidationReport(
-        clusters_formed=len(clusters),
-        memories_promoted=len(done),
-        memories_archived=behind,
-        memories_skipped=processed - len(done) - behind,
-        total_processed=processed,
-        cluster_summaries=[
-            {
-                "promoted_id": each.memories[0].id,
-                "source_ids": [memory.id for memory in each.memories],
-                "cluster_size": len(each.memories),
-                "avg_importance": each.avg_importance,
-            }
-            for each in done
-        ],
-    )
+        clusters_formed=len(clusters), memories_promoted=len(done), memories_archived=behind,
+        memories_skipped=processed - len(done) - behind, total_processed=processed, cluster_summaries=summaries,
+    )  # fmt: skip

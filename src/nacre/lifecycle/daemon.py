@@ -134,11 +134,7 @@ PAUSE_SECONDS = 0.05
 LOG_BYTES = 1_000_000
 OLD_LOGS = 3
 LOG_FORM = "%(asctime)s %(levelname)s %(message)s"
-
-if sys.platform == "win32":
-    WITHOUT_CONSOLE = subprocess.DETACHED_PROCESS
-else:
-    WITHOUT_CONSOLE = 0
+WITHOUT_CONSOLE: int = getattr(subprocess, "DETACHED_PROCESS", 0)  # only Windows has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,14 +215,9 @@ def spawn_detached(command: Sequence[str], log: Path | str, folder: Path | str |
     private_folder(Path(log).parent)
     with open(log, "ab", opener=private_opener) as printed:
         process = subprocess.Popen(
-            list(command),
-            stdin=subprocess.DEVNULL,
-            stdout=printed,
-            stderr=printed,
-            cwd=folder,
-            start_new_session=True,
-            creationflags=WITHOUT_CONSOLE,
-        )
+            list(command), stdin=subprocess.DEVNULL, stdout=printed, stderr=printed, cwd=folder,
+            start_new_session=True, creationflags=WITHOUT_CONSOLE,
+        )  # fmt: skip
     process.returncode = 0  # it outlives this process, so nobody waits for it
     return process.pid
 
@@ -347,16 +338,10 @@ def printed(text: str) -> str:
 
 def launchd(service: Service) -> str:
     properties: Mapping[str, object] = {
-        "Label": service.name,
-        "ProgramArguments": list(service.command),
-        "WorkingDirectory": str(service.folder),
-        "RunAtLoad": True,
-        "KeepAlive": {"SuccessfulExit": False},
-        "ThrottleInterval": AGAIN_SECONDS,
-        "ExitTimeOut": UNIT_STOPPING_SECONDS,
-        "ProcessType": "Background",
-        "StandardErrorPath": str(service.log),
-    }
+        "Label": service.name, "ProgramArguments": list(service.command), "WorkingDirectory": str(service.folder),
+        "RunAtLoad": True, "KeepAlive": {"SuccessfulExit": False}, "ThrottleInterval": AGAIN_SECONDS,
+        "ExitTimeOut": UNIT_STOPPING_SECONDS, "ProcessType": "Background", "StandardErrorPath": str(service.log),
+    }  # fmt: skip
     return plistlib.dumps(properties, sort_keys=False).decode("utf-8")
 
 

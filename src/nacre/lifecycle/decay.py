@@ -137,10 +137,13 @@ class DecayEngine:
     def plan(self, now: float | None = None) -> tuple[Faded, ...]:
         """What would be trashed, the weakest first. Changes nothing."""
         at, support = self._now(now), self._support()
+
+        def is_protected(each: Fading) -> bool:
+            return each.type in self.protect_types or (self.protect_linked and support[each.id] > 0)
+
         fading = (Faded(each, self._score(each, at, support)) for each in self._live(Filter.where(pinned=False)))
-        return tuple(
-            sorted((each for each in fading if self._should_trash(each, support)), key=lambda each: each.score)
-        )
+        weak = (each for each in fading if each.score < self.min_score and not is_protected(each.memory))
+        return tuple(sorted(weak, key=lambda each: each.score))
 
     def apply(self, plan: Sequence[Faded], *, why: str = "") -> list[Memory]:
         """Trashes the planned memories in one operation, except those used, changed, pinned or linked since."""
@@ -152,8 +155,9 @@ class DecayEngine:
 
         def edit(memory: Memory) -> Memory:
             before[memory.id] = memory
-            unused = unused_since(planned[memory.id], memory) and not linked[memory.id]
-            return trashed(memory) if unused else memory
+            then, gone = planned[memory.id], memory.status == "trashed"
+            used = (memory.last_accessed, memory.updated_at) != (then.last_accessed, then.updated_at)
+            return memory if used or gone or memory.pinned or linked[memory.id] else trashed(memory)
 
         engine = self.store.acting_as(ACTOR)
         done = engine.change_present(self.store.space, list(planned), "decay", edit, why=why)
@@ -163,10 +167,6 @@ class DecayEngine:
         """What was trashed, or would be."""
         plan = self.plan(now)
         return self.store.get_many([each.memory.id for each in plan]) if dry_run else self.apply(plan)
-
-    def _should_trash(self, faded: Faded, support: Counter[str]) -> bool:
-        protected = faded.memory.type in self.protect_types or (self.protect_linked and support[faded.memory.id] > 0)
-        return faded.score < self.min_score and not protected
 
     def _live(self, where: Filter) -> Iterator[Fading]:
         reader = self.store.acting_as(ACTOR).store
@@ -182,11 +182,6 @@ class DecayEngine:
 
     def _now(self, now: float | None) -> float:
         return self.store.now() if now is None else now
-
-
-def unused_since(planned: Fading, memory: Memory) -> bool:
-    same = (memory.last_accessed, memory.updated_at) == (planned.last_accessed, planned.updated_at)
-    return same and not memory.pinned and memory.status != "trashed"
 
 
 CONFIDENCE_ACTOR = "confidence"

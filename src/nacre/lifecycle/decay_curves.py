@@ -129,9 +129,8 @@ def write(curves: Sequence[Curve], file: Path, *, floor: float | None = None) ->
     elif file.suffix == ".png":
         png(curves, file, floor)
     else:
-        raise InvalidInput(
-            f"A plot is written as .svg or .png, not as {file.suffix or 'a file without an extension'!r}."
-        )
+        ending = file.suffix or "a file without an extension"
+        raise InvalidInput(f"A plot is written as .svg or .png, not as {ending!r}.")
 
 
 def png(curves: Sequence[Curve], file: Path, floor: float | None) -> None:
@@ -143,15 +142,11 @@ def png(curves: Sequence[Curve], file: Path, floor: float | None) -> None:
     figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100))
     axes = figure.subplots()
     for each in curves:
-        axes.plot([day for day, _ in each.points], [score for _, score in each.points], label=written(each.label[:60]))
+        label = each.label[:60].replace("$", r"\$")  # text between two dollar signs would be read as a formula
+        axes.plot([day for day, _ in each.points], [score for _, score in each.points], label=label)
     if floor is not None:
         axes.axhline(floor, linestyle=":", color="gray")
     axes.set_xlabel("days")
     axes.set_ylim(0, 1)
     axes.legend(fontsize="small")
     figure.savefig(file, dpi=150)
-
-
-def written(label: str) -> str:
-    """Matplotlib reads text between two dollar signs as a formula."""
-    return label.replace("$", r"\$")

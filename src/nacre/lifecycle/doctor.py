@@ -77,34 +77,23 @@ def judged_contents(health: Health) -> Iterator[Finding]:
         yield Finding("integrity", "problem", problem, mended_by=mended_by)
     yield from (Finding("integrity", "warning", note) for note in health.notes)
     if not health.problems:
-        yield Finding(
-            "integrity",
-            "ok",
-            f"The file, its words and its vectors agree (memories: {health.memories:,}, vectors: {health.vectors:,}).",
-        )
+        counts = f"memories: {health.memories:,}, vectors: {health.vectors:,}"
+        yield Finding("integrity", "ok", f"The file, its words and its vectors agree ({counts}).")
 
 
 def judged_vectors(health: Health, identity: str) -> Iterator[Finding]:
     """`identity` is that of the embedder in use; empty where there is none."""
     if health.embedder and identity and health.embedder != identity:
-        yield Finding(
-            "embedder",
-            "problem",
-            f"The store was indexed with {health.embedder}, but {identity} is configured. "
-            "Configure the first one again, or run `nacre reindex`.",
-            mended_by="reindex",
-        )
+        says = f"The store was indexed with {health.embedder}, but {identity} is configured."
+        advice = "Configure the first one again, or run `nacre reindex`."
+        yield Finding("embedder", "problem", f"{says} {advice}", mended_by="reindex")
     elif health.embedder:
         uncalibrated = "" if is_calibrated(health.embedder) else " The relevance of its hits is uncalibrated."
         yield Finding("embedder", "ok", f"Vectors come from {health.embedder}.{uncalibrated}")
     if health.pending:
-        yield Finding(
-            "vectors",
-            "warning",
-            f"Memories without vectors, which are found by keywords only: {health.pending:,}. "
-            "Run `nacre doctor --fix` when the model is available.",
-            mended_by="catch_up",
-        )
+        says = f"Memories without vectors, which are found by keywords only: {health.pending:,}."
+        advice = "Run `nacre doctor --fix` when the model is available."
+        yield Finding("vectors", "warning", f"{says} {advice}", mended_by="catch_up")
     else:
         yield Finding("vectors", "ok", "All memories have their vectors.")
 

@@ -18,7 +18,6 @@ from nacre.settings import IN_MEMORY, Settings
 if TYPE_CHECKING:  # listing the jobs must not import the store
     from nacre.lifecycle.backups import Backups
     from nacre.lifecycle.reflection import Consolidate
-    from nacre.lifecycle.retention import RetentionPolicy
     from nacre.memory_store import MemoryStore
 
 ACTOR = "maintenance"
@@ -81,16 +80,12 @@ def reflect(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
     dry = dry_run or not settings.reflect_apply
     writer = summarizer_from(settings)
     engine = ReflectionEngine(store, min_cluster_size=int(settings.reflect_min_cluster), summarizer=writer)
-    way = consolidating(settings)
-    done = len(engine.clusters()) if dry else len(engine.apply(engine.plan(now), way, why=WHY))
-    return result_of("reflect", done, "condensed", dry, ("group of episodes", "groups of episodes"))
-
-
-def consolidating(settings: Settings) -> Consolidate:
     ways: dict[str, Consolidate] = {"none": False, "soft": "soft", "hard": "hard"}
-    if settings.reflect_consolidate not in ways:
-        raise UnknownName("way to consolidate", settings.reflect_consolidate, ways)
-    return ways[settings.reflect_consolidate]
+    way = settings.reflect_consolidate
+    if way not in ways:
+        raise UnknownName("way to consolidate", way, ways)
+    done = len(engine.clusters()) if dry else len(engine.apply(engine.plan(now), ways[way], why=WHY))
+    return result_of("reflect", done, "condensed", dry, ("group of episodes", "groups of episodes"))
 
 
 def consolidate(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:  # noqa: ARG001
@@ -103,9 +98,11 @@ def consolidate(store: MemoryStore, settings: Settings, now: float, *, dry_run: 
 
 
 def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
-    from nacre.lifecycle.retention import Retention, compress_old
+    from nacre.lifecycle.retention import Bounds, Retention, RetentionPolicy, compress_old
 
-    retention = Retention(store, retention_policy(settings))
+    count = int(settings.retain_max_count) or None
+    bounds = Bounds(settings.retain_max_days or None, count, settings.retain_max_mb or None, settings.retain_outcome)
+    retention = Retention(store, RetentionPolicy(bounds, protect_types=listed(settings.decay_protect)))
     plan = retention.plan(now)
     done = len(plan) if dry_run else len(retention.apply(plan, why=WHY))
     if settings.compress_days > 0 and not dry_run:
@@ -177,26 +174,17 @@ def listed(names: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
-def retention_policy(settings: Settings) -> RetentionPolicy:
-    from nacre.lifecycle.retention import Bounds, RetentionPolicy
-
-    count = int(settings.retain_max_count) or None
-    bounds = Bounds(settings.retain_max_days or None, count, settings.retain_max_mb or None, settings.retain_outcome)
-    return RetentionPolicy(bounds, protect_types=listed(settings.decay_protect))
-
-
 def backups_of(settings: Settings) -> Backups:
-    from nacre.lifecycle.backups import Backups
+    from nacre.lifecycle.backups import Backups, stem
 
     if settings.store in ("", IN_MEMORY) and not settings.backup_folder:
         raise InvalidInput("A store in memory has no folder for backups; set backup_folder.")
     file = store_file(settings.store or "nacre").absolute()
-    name = file.stem if file.suffix == ".db" else file.name
     if not settings.backup_folder:
-        return Backups(file.parent / BACKUPS, int(settings.backup_keep), name)
+        return Backups(file.parent / BACKUPS, int(settings.backup_keep), stem(file))
     # Several stores may use one folder, and must not remove each other's copies.
     apart = blake2b(str(file).encode(), digest_size=4).hexdigest()
-    return Backups(Path(settings.backup_folder).expanduser(), int(settings.backup_keep), f"{name}-{apart}")
+    return Backups(Path(settings.backup_folder).expanduser(), int(settings.backup_keep), f"{stem(file)}-{apart}")
 
 
 def result_of(

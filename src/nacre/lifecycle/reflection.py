@@ -18,7 +18,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.fence import json_line
 from nacre.model.instants import iso
-from nacre.protocols import Derived, LanguageModel, Progress, Transaction
+from nacre.protocols import LanguageModel, Progress, Transaction
 from nacre.remember.validate import memory_text
 from nacre.settings import Settings
 from nacre.text.tokens import STOP_WORDS, sentence_spans, stems
@@ -47,23 +47,18 @@ def extractive(memories: Sequence[Memory]) -> str:
 def central(memories: Sequence[Memory]) -> str:
     """The most representative sentences, complete and in the order of the events."""
     ordered = sorted(memories, key=lambda memory: memory.happened_at)
-    said = [sentence for memory in ordered for sentence in sentences_of(memory.text)]
-    return f"[Reflection ×{len(memories)}, {date_range(ordered)}] {' '.join(central_sentences(said))}"
-
-
-def sentences_of(text: str) -> list[str]:
-    return [text[start:end].strip() for start, end in sentence_spans(text) if text[start:end].strip()]
-
-
-def date_range(ordered: Sequence[Memory]) -> str:
+    spans = ((memory.text, span) for memory in ordered for span in sentence_spans(memory.text))
+    said = [sentence for text, (start, end) in spans if (sentence := text[start:end].strip())]
     first, last = iso(ordered[0].happened_at)[:10], iso(ordered[-1].happened_at)[:10]
-    return first if first == last else f"{first} to {last}"
+    dates = first if first == last else f"{first} to {last}"
+    return f"[Reflection ×{len(memories)}, {dates}] {' '.join(central_sentences(said))}"
 
 
 def central_sentences(said: Sequence[str]) -> list[str]:
-    words = [Counter(content_stems(sentence)) for sentence in said]
+    words = [Counter(stem for stem in stems(sentence) if stem not in STOP_WORDS) for sentence in said]
     spread = Counter(stem for each in words for stem in each)
-    weights = [centrality(each, spread) for each in words]
+    # How many of the frequent words it has, for its length.
+    weights = [sum(spread[stem] - 1 for stem in each) / math.sqrt(len(each) or 1) for each in words]
     picked: list[int] = []
     room = SUMMARY_LENGTH
     for place in sorted(range(len(said)), key=lambda at: -weights[at]):
@@ -86,15 +81,6 @@ def particulars(sentence: str) -> set[str]:
     return {word for word in words if any(sign.isdigit() for sign in word)} | {
         word for word in words[1:] if word[:1].isupper()
     }
-
-
-def content_stems(sentence: str) -> list[str]:
-    return [stem for stem in stems(sentence) if stem not in STOP_WORDS]
-
-
-def centrality(words: Counter[str], spread: Counter[str]) -> float:
-    """How many of the frequent words it has, for its length."""
-    return sum(spread[stem] - 1 for stem in words) / math.sqrt(len(words)) if words else 0.0
 
 
 def overlap(one: Counter[str], other: Counter[str]) -> float:
@@ -132,9 +118,8 @@ def summarizer_from(settings: Settings) -> Summarizer:
         return summarizer_named(settings.summarizer)
     model = make_language_model(settings)
     if model is None:
-        raise ConfigError(
-            "The summarizer 'language-model' needs a model; set language_model, for example to openai:MODEL."
-        )
+        need = "The summarizer 'language-model' needs a model"
+        raise ConfigError(f"{need}; set language_model, for example to openai:MODEL.")
     return with_language_model(model)
 
 
@@ -177,7 +162,9 @@ class ReflectionEngine:
         """Groups of episodes, the most important of each first. With `since`, only groups with a later episode."""
         import numpy as np
 
-        episodes = sorted(self._episodes(), key=lambda memory: -memory.importance)
+        condensed = set() if self.again else self._condensed()
+        waiting = (memory for memory in self.store.iterate(type="episodic") if memory.id not in condensed)
+        episodes = sorted(waiting, key=lambda memory: -memory.importance)
         vectors = self.store.vectors([memory.id for memory in episodes])
         episodes_with_vectors = [memory for memory in episodes if memory.id in vectors]
         if not episodes_with_vectors:
@@ -223,9 +210,11 @@ class ReflectionEngine:
                 known = transaction.get(each.summary.space, each.summary.id) is not None
                 sources = None if known else all_unchanged(each.sources, transaction)
                 if sources and condensed.isdisjoint(source.id for source in sources):
-                    changes += reflection_changes(
-                        each.summary, derived_one, sources, consolidate, transaction, engine.clock()
-                    )
+                    summary, replaced = each.summary, list[Change]()
+                    if consolidate:
+                        now, hard = engine.clock(), consolidate == "hard"
+                        summary, replaced = replace_members(transaction, sources, summary, now, hard=hard)
+                    changes += [Change(None, summary, derived_one), *replaced]
                     saved.append(each.summary)
             return changes
 
@@ -241,10 +230,6 @@ class ReflectionEngine:
             return [replace(each.summary, source=f"{TAG}/dry-run") for each in plan]
         return self.apply(plan, consolidate)
 
-    def _episodes(self) -> list[Memory]:
-        condensed = set() if self.again else self._condensed()
-        return [memory for memory in self.store.iterate(type="episodic") if memory.id not in condensed]
-
     def _condensed(self) -> set[str]:
         edges = self.store.edges(rel=DERIVED_FROM)
         summaries = {m.id for m in self.store.get_many([edge.source for edge in edges]) if TAG in m.tags}
@@ -253,30 +238,10 @@ class ReflectionEngine:
     def _summary(self, group: Sequence[Memory], text: str, now: float) -> Memory:
         tags = dict.fromkeys((TAG, *(tag for memory in group for tag in memory.tags)))
         return Memory(
-            id=str(uuid4()),
-            text=memory_text("summary", text if str(text).strip() else group[0].text),
-            space=self.store.space,
-            type="semantic",
-            tags=tuple(tags),
-            source=TAG,
+            id=str(uuid4()), text=memory_text("summary", text if str(text).strip() else group[0].text),
+            space=self.store.space, type="semantic", tags=tuple(tags), source=TAG,
             importance=round(sum(memory.importance for memory in group) / len(group), DECIMALS),
-            created_at=now,
-            updated_at=now,
-            last_accessed=now,
+            created_at=now, updated_at=now, last_accessed=now,
             occurred_at=max(memory.happened_at for memory in group),
             links=tuple(Link(memory.id, DERIVED_FROM) for memory in group),
-        )
-
-
-def reflection_changes(
-    summary: Memory,
-    derived: Derived,
-    sources: Sequence[Memory],
-    consolidate: Consolidate,
-    transaction: Transaction,
-    now: float,
-) -> list[AnyChange]:
-    if not consolidate:
-        return [Change(None, summary, derived)]
-    successor, changes = replace_members(transaction, sources, summary, now, hard=consolidate == "hard")
-    return [Change(None, successor, derived), *changes]
+        )  # fmt: skip

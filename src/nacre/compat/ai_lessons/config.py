@@ -107,14 +107,10 @@ def settings_of(config: Config) -> Settings:
 
     chosen = backend_of(config.embedding)
     return Settings(
-        store=str(config.db_path),
-        embedder=chosen.name,
-        embedder_url=chosen.url,
-        embedder_key=chosen.key,
-        lesson_limit=config.search.default_limit,
-        lesson_semantic=config.search.hybrid_weight_semantic,
+        store=str(config.db_path), embedder=chosen.name, embedder_url=chosen.url, embedder_key=chosen.key,
+        lesson_limit=config.search.default_limit, lesson_semantic=config.search.hybrid_weight_semantic,
         lesson_keyword=config.search.hybrid_weight_keyword,
-    )
+    )  # fmt: skip
 
 
 _config: Config | None = None

@@ -71,12 +71,11 @@ def from_book(lesson: BookLesson) -> Lesson:
 
 
 def ensure_initialized(config: Config | None = None) -> None:
-    init_db(config)
-
-
-def _run_migrations(config: Config | None = None) -> None:
     """Opening upgrades a store, and imports the database of an older ai-lessons."""
     init_db(config)
+
+
+_run_migrations = ensure_initialized
 
 
 def _generate_id() -> str:

@@ -166,15 +166,10 @@ def table_rows(book: LessonBook) -> Iterator[tuple[str, Iterable[Row]]]:
         for each in lessons
     ]  # fmt: skip
     yield "lesson_tags", [(each.id, tag) for each in lessons for tag in each.tags]
-    yield (
-        "lesson_contexts",
-        [
-            (each.id, context, applies)
-            for each in lessons
-            for applies, contexts in ((True, each.contexts), (False, each.anti_contexts))
-            for context in contexts
-        ],
-    )
+    yield "lesson_contexts", [
+        (each.id, context, applies) for each in lessons
+        for applies, contexts in ((True, each.contexts), (False, each.anti_contexts)) for context in contexts
+    ]  # fmt: skip
     ids = [each.id for each in lessons]
     yield "edges", [(edge.source, edge.target, edge.rel) for edge in book.store.edges(out_of=ids)]
     yield "tag_relations", tag_relations(book)

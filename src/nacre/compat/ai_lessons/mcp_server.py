@@ -69,11 +69,10 @@ async def call_tool(name: str, arguments: Mapping[str, Any]) -> list[TextContent
         session = ToolSession(book_of().store, lambda done, total, what: None)  # noqa: ARG005 (nobody watches)
         return [TextContent(text=as_json(tool.run(session, **check_arguments(tool, arguments))))]
     except NacreError as error:
-        return [each for each in error_result(SERVED, str(error)).content if isinstance(each, TextContent)]
+        message = str(error)
     except ValidationError as error:
-        return [
-            each for each in error_result(SERVED, argument_errors(name, error)).content if isinstance(each, TextContent)
-        ]
+        message = argument_errors(name, error)
+    return [each for each in error_result(SERVED, message).content if isinstance(each, TextContent)]
 
 
 def provider() -> StoreProvider:

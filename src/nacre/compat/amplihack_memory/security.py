@@ -7,8 +7,7 @@ from typing import ClassVar
 from nacre.access import capabilities as access
 from nacre.access.capabilities import ScopeLevel as ScopeLevel
 from nacre.compat.amplihack_memory._base import Mutable
-from nacre.minds import security as guarded
-from nacre.minds import security as queries
+from nacre.minds import security
 from nacre.minds.security import PLAIN_PLACEHOLDER
 
 from .connector import MemoryConnector
@@ -45,7 +44,7 @@ class AgentCapabilities(Mutable, access.AgentCapabilities):
         return seen and access.AgentCapabilities.can_store_experience(self, experience_type)
 
 
-class CredentialScrubber(guarded.CredentialScrubber):
+class CredentialScrubber(security.CredentialScrubber):
     """Beyond what the native one finds, everything with the form or the name of a credential: also
     published examples and placeholders."""
 
@@ -76,7 +75,7 @@ class CredentialScrubber(guarded.CredentialScrubber):
         return clean, clean != text
 
 
-class QueryValidator(queries.QueryValidator):
+class QueryValidator(security.QueryValidator):
     def validate_query(self, sql: str, max_cost: float) -> int:
         """Returns the cost; whether the query only reads is for `is_safe_query` to say."""
         cost = self.estimate_cost(sql)

@@ -96,13 +96,9 @@ def recency(days: float) -> float:
 
 
 def retrieve_relevant_experiences(
-    experiences: Iterable[Experience],
-    current_context: str,
-    top_k: int = 10,
-    min_similarity: float = 0.0,
-    *,
+    experiences: Iterable[Experience], current_context: str, top_k: int = 10, min_similarity: float = 0.0, *,
     now: datetime | None = None,
-) -> list[Experience]:
+) -> list[Experience]:  # fmt: skip
     """The most relevant first; of equals, in the order given."""
     similarity = TFIDFSimilarity()
     scored = [(calculate_relevance(each, current_context, now=now, similarity=similarity), each)

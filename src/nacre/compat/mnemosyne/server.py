@@ -63,13 +63,9 @@ def _felt(fields: Mapping[str, Any] | None) -> EmotionalContext | None:
 
 
 def store_memory(
-    session: ToolSession,  # noqa: ARG001
-    content: str,
-    summary: str | None = None,
-    memory_type: str = "episodic",
-    tags: list[str] | None = None,
-    emotional_context: dict[str, Any] | None = None,
-) -> dict[str, Json]:
+    session: ToolSession, content: str, summary: str | None = None, memory_type: str = "episodic",  # noqa: ARG001
+    tags: list[str] | None = None, emotional_context: dict[str, Any] | None = None,
+) -> dict[str, Json]:  # fmt: skip
     if memory_type not in KINDS:
         raise UnknownName("memory type", memory_type, KINDS)
     memory = Memory(content=content, summary=summary or content[:MEMORY_SUMMARY_LENGTH], tags=tags or [])
@@ -80,13 +76,9 @@ def store_memory(
 
 
 def search_memories(
-    session: ToolSession,  # noqa: ARG001
-    query: str,
-    n_results: int = 10,
-    use_hybrid: bool = True,
-    emotional_context: dict[str, Any] | None = None,
-    emotion_weight: float = 0.3,
-) -> dict[str, Json]:
+    session: ToolSession, query: str, n_results: int = 10, use_hybrid: bool = True,  # noqa: ARG001
+    emotional_context: dict[str, Any] | None = None, emotion_weight: float = 0.3,
+) -> dict[str, Json]:  # fmt: skip
     store, felt = _ensure_initialized(), _felt(emotional_context)
     if use_hybrid:
         result = store.search_memories_hybrid(query, n_results, emotional_context=felt, emotion_weight=emotion_weight)
@@ -102,10 +94,9 @@ def _result(memory: Memory) -> dict[str, Json]:
 
 
 def consolidate_memories(
-    session: ToolSession,  # noqa: ARG001
-    importance_threshold: float | None = None,
+    session: ToolSession, importance_threshold: float | None = None,  # noqa: ARG001
     similarity_threshold: float | None = None,
-) -> dict[str, Json]:
+) -> dict[str, Json]:  # fmt: skip
     config = _config(importance_threshold=importance_threshold, similarity_threshold=similarity_threshold)
     return MemoryConsolidator(_ensure_initialized(), config).consolidate().to_dict()
 
@@ -119,11 +110,8 @@ def should_consolidate(session: ToolSession) -> dict[str, Json]:
 
 def get_memory_stats(session: ToolSession) -> dict[str, Json]:  # noqa: ARG001
     store = _ensure_initialized()
-    return {
-        "total_memories": store.count_memories(),
-        "short_term": store.short_term.count(),
-        "long_term": store.long_term.count(),
-    }
+    terms = {"short_term": store.short_term.count(), "long_term": store.long_term.count()}
+    return {"total_memories": store.count_memories(), **terms}
 
 
 def delete_memory(session: ToolSession, memory_id: str) -> dict[str, Json]:  # noqa: ARG001
@@ -131,10 +119,8 @@ def delete_memory(session: ToolSession, memory_id: str) -> dict[str, Json]:  # n
 
 
 OVERRIDES = {
-    each.__name__: each
-    for each in (
-        store_memory, search_memories, consolidate_memories, should_consolidate, get_memory_stats, delete_memory,
-    )
+    each.__name__: each for each in
+    (store_memory, search_memories, consolidate_memories, should_consolidate, get_memory_stats, delete_memory)
 }  # fmt: skip
 PROFILE = replace(
     profile.PROFILE, tools=tuple(replace(tool, run=OVERRIDES.get(tool.name, tool.run)) for tool in profile.TOOLS)

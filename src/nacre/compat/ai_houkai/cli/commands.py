@@ -61,6 +61,14 @@ def store_of(ctx: typer.Context) -> MemoryStore:
     return cast(MemoryStore, ctx.obj["store"])
 
 
+def memory_of(ctx: typer.Context, prefix: str) -> Memory:
+    return store_of(ctx)._existing(id_of(ctx, prefix))
+
+
+def id_of(ctx: typer.Context, prefix: str) -> str:
+    return resolve_id_prefix(store_of(ctx), prefix)
+
+
 def confirm(question: str, yes: bool) -> None:
     """Ends the command if the answer is no."""
     if not yes and not typer.confirm(question):
@@ -107,16 +115,13 @@ def open_store(
 
 @app.command()
 def remember(
-    ctx: typer.Context,
-    text: Annotated[str, typer.Argument()] = "-",
-    stdin: Annotated[bool, typer.Option("--stdin")] = False,
-    type: Kind = None,
-    tag: Tags = None,
+    ctx: typer.Context, text: Annotated[str, typer.Argument()] = "-",
+    stdin: Annotated[bool, typer.Option("--stdin")] = False, type: Kind = None, tag: Tags = None,
     importance: Annotated[float | None, typer.Option("--importance", "-i")] = None,
     source: Annotated[str | None, typer.Option("--source", "-s")] = None,
     on_conflict: Annotated[str | None, typer.Option("--on-conflict")] = None,
     polarity: Annotated[int, typer.Option("--polarity")] = 0,
-) -> None:
+) -> None:  # fmt: skip
     """Store a text, given or from stdin, and print its id."""
     known = ctx.obj["config"]
     said = sys.stdin.read() if stdin or text == "-" else text
@@ -127,16 +132,9 @@ def remember(
 
 @app.command()
 def recall(
-    ctx: typer.Context,
-    query: str,
-    k: Annotated[int, typer.Option("-k")] = 5,
-    type: Kind = None,
-    tag: Tag = None,
-    min_importance: Least = None,
-    mode: str = "semantic",
-    include_superseded: Hidden = False,
-    format: Fmt = "auto",
-) -> None:
+    ctx: typer.Context, query: str, k: Annotated[int, typer.Option("-k")] = 5, type: Kind = None, tag: Tag = None,
+    min_importance: Least = None, mode: str = "semantic", include_superseded: Hidden = False, format: Fmt = "auto",
+) -> None:  # fmt: skip
     """Find memories."""
     hits = store_of(ctx).recall(query, k, type, tag, min_importance, mode=mode, include_superseded=include_superseded)
     show_memories([memory for memory, _ in hits], format, [score for _, score in hits])
@@ -144,17 +142,10 @@ def recall(
 
 @app.command()
 def pack(
-    ctx: typer.Context,
-    query: str,
-    budget: Annotated[int, typer.Option("--budget", "-b")] = 800,
-    type: Kind = None,
-    tag: Tag = None,
-    min_importance: Least = None,
-    mode: str = "hybrid",
-    max_items: int = 50,
-    header: str = HEADER,
+    ctx: typer.Context, query: str, budget: Annotated[int, typer.Option("--budget", "-b")] = 800, type: Kind = None,
+    tag: Tag = None, min_importance: Least = None, mode: str = "hybrid", max_items: int = 50, header: str = HEADER,
     format: Fmt = "text",
-) -> None:
+) -> None:  # fmt: skip
     """Print the best memories that fit a token budget."""
     scope: dict[str, Any] = {"type": type, "tag": tag, "min_importance": min_importance, "mode": mode}
     packed = store_of(ctx).recall_pack(query, token_budget=budget, max_items=max_items, header=header, **scope)
@@ -169,15 +160,9 @@ def pack(
 
 @app.command("list")
 def list_(
-    ctx: typer.Context,
-    limit: Annotated[int, typer.Option("-n")] = 20,
-    type: Kind = None,
-    tag: Tag = None,
-    since: str | None = None,
-    sort: str = "created",
-    include_superseded: Hidden = False,
-    format: Fmt = "auto",
-) -> None:
+    ctx: typer.Context, limit: Annotated[int, typer.Option("-n")] = 20, type: Kind = None, tag: Tag = None,
+    since: str | None = None, sort: str = "created", include_superseded: Hidden = False, format: Fmt = "auto",
+) -> None:  # fmt: skip
     """List the newest memories."""
     store, first = store_of(ctx), 0.0 if since is None else moment(since)
     every = store.list_recent(store.count(), include_superseded)
@@ -198,8 +183,7 @@ def moment(text: str) -> float:
 @app.command()
 def show(ctx: typer.Context, id: str, format: Fmt = "auto") -> None:
     """Show a memory and its successors."""
-    store = store_of(ctx)
-    memory = memory_by_prefix(store, id)
+    store, memory = store_of(ctx), memory_of(ctx, id)
     if format == "json":
         show_json(memory.to_dict())
         return
@@ -210,25 +194,20 @@ def show(ctx: typer.Context, id: str, format: Fmt = "auto") -> None:
         memory = successor
 
 
-def memory_by_prefix(store: MemoryStore, prefix: str) -> Memory:
-    return store._existing(resolve_id_prefix(store, prefix))
-
-
 @app.command()
 def forget(ctx: typer.Context, ids: Ids, yes: Yes = False) -> None:
     """Delete memories."""
-    store = store_of(ctx)
-    records = [resolve_id_prefix(store, id) for id in ids]
+    records = [id_of(ctx, id) for id in ids]
     confirm(f"Delete {len(records)} memories?", yes)
     for id in records:
-        store.forget(id)
+        store_of(ctx).forget(id)
         print(f"Deleted {id[:SHORT]}")
 
 
 @app.command()
 def edit(ctx: typer.Context, id: str) -> None:
     """Open a memory in the editor."""
-    store, memory = store_of(ctx), memory_by_prefix(store_of(ctx), id)
+    memory = memory_of(ctx, id)
     head = f"type: {memory.type}\nimportance: {memory.importance}\ntags: {','.join(memory.tags)}\n"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "memory.txt"
@@ -240,7 +219,7 @@ def edit(ctx: typer.Context, id: str) -> None:
     changed: dict[str, Any] = {"type": fields["type"].strip(), "importance": float(fields["importance"]), "tags": tags}
     if text.strip() != memory.text:
         changed["text"] = text.strip()
-    store.edit(memory.id, **changed)
+    store_of(ctx).edit(memory.id, **changed)
     print(f"Saved {memory.id[:SHORT]}")
 
 
@@ -252,7 +231,7 @@ def tag(
     remove: Annotated[list[str] | None, typer.Option("--remove")] = None,
 ) -> None:
     """Add and remove tags."""
-    memory = memory_by_prefix(store_of(ctx), id)
+    memory = memory_of(ctx, id)
     tags = [each for each in dict.fromkeys([*memory.tags, *(add or ())]) if each not in (remove or ())]
     store_of(ctx).edit(memory.id, tags=tags)
     print(f"{memory.id[:SHORT]}: {','.join(tags)}")
@@ -261,7 +240,7 @@ def tag(
 @app.command(context_settings=NEGATIVE)
 def bump(ctx: typer.Context, id: str, delta: str) -> None:
     """Change the importance: +0.2, -0.1, =0.9."""
-    memory = memory_by_prefix(store_of(ctx), id)
+    memory = memory_of(ctx, id)
     wanted = float(delta[1:]) if delta.startswith("=") else memory.importance + float(delta)
     after = store_of(ctx).edit(memory.id, importance=wanted)
     print(f"{memory.id[:SHORT]}: {memory.importance:.2f} → {after.importance:.2f}")
@@ -270,7 +249,7 @@ def bump(ctx: typer.Context, id: str, delta: str) -> None:
 @app.command()
 def link(ctx: typer.Context, src: str, dst: str, rel: Annotated[str, typer.Option("--rel")] = "related") -> None:
     """Link a memory to another."""
-    source, target = (resolve_id_prefix(store_of(ctx), id) for id in (src, dst))
+    source, target = id_of(ctx, src), id_of(ctx, dst)
     store_of(ctx).link(source, target, rel)
     print(f"{source[:SHORT]} -{rel}-> {target[:SHORT]}")
 
@@ -278,7 +257,7 @@ def link(ctx: typer.Context, src: str, dst: str, rel: Annotated[str, typer.Optio
 @app.command()
 def unlink(ctx: typer.Context, src: str, dst: str, rel: Rel = None) -> None:
     """Remove links."""
-    source, target = (resolve_id_prefix(store_of(ctx), id) for id in (src, dst))
+    source, target = id_of(ctx, src), id_of(ctx, dst)
     print(f"Removed {store_of(ctx).unlink(source, target, rel)} links")
 
 
@@ -287,7 +266,7 @@ def neighbors(
     ctx: typer.Context, id: str, rel: Rel = None, direction: str = "both", depth: int = 1, format: Fmt = "auto"
 ) -> None:
     """List linked memories."""
-    result = store_of(ctx).neighbors(resolve_id_prefix(store_of(ctx), id), rel, cast(Direction, direction), depth)
+    result = store_of(ctx).neighbors(id_of(ctx, id), rel, cast(Direction, direction), depth)
     if chosen(format) == "json":
         show_json([{**memory.to_dict(), "rel": rel} for memory, rel in result])
     else:
@@ -297,8 +276,7 @@ def neighbors(
 @app.command()
 def graph(ctx: typer.Context, ids: Ids, depth: int = 1, format: Fmt = "ascii") -> None:
     """Print the links around memories: ascii, dot or json."""
-    store = store_of(ctx)
-    result = store.subgraph([resolve_id_prefix(store, id) for id in ids], depth)
+    result = store_of(ctx).subgraph([id_of(ctx, id) for id in ids], depth)
     if format == "json":
         show_json({"nodes": [node.to_dict() for node in result.nodes.values()], "edges": result.edges})
         return
@@ -311,34 +289,30 @@ def graph(ctx: typer.Context, ids: Ids, depth: int = 1, format: Fmt = "ascii") -
 
 @app.command()
 def conflicts(
-    ctx: typer.Context,
-    id: Annotated[str | None, typer.Option("--id")] = None,
-    threshold: float | None = None,
+    ctx: typer.Context, id: Annotated[str | None, typer.Option("--id")] = None, threshold: float | None = None,
     resolve: Annotated[str | None, typer.Option("--resolve")] = None,
-) -> None:
+) -> None:  # fmt: skip
     """List memories that repeat or contradict each other; `--resolve interactive` asks about each pair."""
     store = store_of(ctx)
-    for each in store.find_conflicts(id and resolve_id_prefix(store, id), threshold):
+    for each in store.find_conflicts(id and id_of(ctx, id), threshold):
         if store.get(each.a.id) is None or store.get(each.b.id) is None:
             continue  # an earlier answer removed one of them
         print(f"{each.kind} ({each.reason}, {each.similarity:.2f})")
         print(f"  A {each.a.id[:SHORT]} {each.a.text}\n  B {each.b.id[:SHORT]} {each.b.text}")
         if resolve == "interactive":
-            said = typer.prompt("[k]eep, [a] supersede A, [b] supersede B, [da] delete A, [db] delete B, [s]kip", "s")
-            resolve_conflict(store, each.a.id, each.b.id, said.strip().lower())
-
-
-def resolve_conflict(store: MemoryStore, a: str, b: str, said: str) -> None:
-    if said in ("a", "b"):
-        store.supersede(*((a, b) if said == "a" else (b, a)))
-    elif said in ("da", "db"):
-        store.forget(a if said == "da" else b)
+            ways = "[k]eep, [a] supersede A, [b] supersede B, [da] delete A, [db] delete B, [s]kip"
+            said = typer.prompt(ways, "s").strip().lower()
+            a, b = (each.a.id, each.b.id) if said in ("a", "da") else (each.b.id, each.a.id)
+            if said in ("a", "b"):
+                store.supersede(a, b)
+            elif said in ("da", "db"):
+                store.forget(a)
 
 
 @app.command()
 def supersede(ctx: typer.Context, old: str, new: str) -> None:
     """Replace a memory with another."""
-    gone, successor = (resolve_id_prefix(store_of(ctx), id) for id in (old, new))
+    gone, successor = id_of(ctx, old), id_of(ctx, new)
     store_of(ctx).supersede(gone, successor)
     print(f"{gone[:SHORT]} superseded by {successor[:SHORT]}")
 
@@ -346,19 +320,16 @@ def supersede(ctx: typer.Context, old: str, new: str) -> None:
 @app.command()
 def restore(ctx: typer.Context, id: str) -> None:
     """Undo a supersede."""
-    full = resolve_id_prefix(store_of(ctx), id)
+    full = id_of(ctx, id)
     print(f"{full[:SHORT]} {'restored' if store_of(ctx).restore(full) else 'was not superseded'}")
 
 
 @app.command()
 def prune(
-    ctx: typer.Context,
-    decay_rate: float = 0.1,
-    min_score: float = 0.05,
-    protect_type: Annotated[list[str] | None, typer.Option("--protect-type")] = None,
-    apply: Apply = False,
+    ctx: typer.Context, decay_rate: float = 0.1, min_score: float = 0.05,
+    protect_type: Annotated[list[str] | None, typer.Option("--protect-type")] = None, apply: Apply = False,
     yes: Yes = False,
-) -> None:
+) -> None:  # fmt: skip
     """Delete faded memories; only lists them unless --apply."""
     engine = DecayEngine(store_of(ctx), decay_rate, min_score, tuple(protect_type or ("procedural",)))
     faded = engine.prune(dry_run=True)
@@ -370,13 +341,9 @@ def prune(
 
 @app.command()
 def reflect(
-    ctx: typer.Context,
-    threshold: float = 0.75,
-    min_cluster_size: int = 3,
-    consolidate: str = "none",
-    apply: Apply = False,
-    yes: Yes = False,
-) -> None:
+    ctx: typer.Context, threshold: float = 0.75, min_cluster_size: int = 3, consolidate: str = "none",
+    apply: Apply = False, yes: Yes = False,
+) -> None:  # fmt: skip
     """Summarize similar episodes; only lists the summaries unless --apply."""
     if consolidate not in ("none", "soft", "hard"):
         raise ValueError(f"Unknown mode {consolidate!r}; use none, soft or hard.")
@@ -389,13 +356,10 @@ def reflect(
 
 @app.command()
 def export(
-    ctx: typer.Context,
-    path: str,
-    type: Annotated[list[str] | None, typer.Option("--type", "-t")] = None,
-    tag: Tags = None,
-    include_superseded: Hidden = False,
+    ctx: typer.Context, path: str, type: Annotated[list[str] | None, typer.Option("--type", "-t")] = None,
+    tag: Tags = None, include_superseded: Hidden = False,
     no_vectors: Annotated[bool, typer.Option("--no-vectors")] = False,
-) -> None:
+) -> None:  # fmt: skip
     """Write memories to an archive."""
     data = store_of(ctx).export(path, not no_vectors, include_superseded, type, tag)
     print(f"Exported {data.count} memories to {data.path} ({data.bytes} bytes)")
@@ -403,13 +367,10 @@ def export(
 
 @app.command("import")
 def import_(
-    ctx: typer.Context,
-    path: str,
-    on_conflict: str = "skip",
+    ctx: typer.Context, path: str, on_conflict: str = "skip",
     regenerate_vectors: Annotated[bool, typer.Option("--regenerate-vectors")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
-    yes: Yes = False,
-) -> None:
+    dry_run: Annotated[bool, typer.Option("--dry-run")] = False, yes: Yes = False,
+) -> None:  # fmt: skip
     """Import memories from an archive."""
     confirm(f"Import {path}?", yes or dry_run)
     done = store_of(ctx).import_(path, on_conflict, regenerate_vectors, dry_run)
@@ -447,13 +408,9 @@ def stats(ctx: typer.Context, format: Fmt = "auto") -> None:
 
 @journal.command()
 def tail(
-    ctx: typer.Context,
-    n: Annotated[int, typer.Option("-n")] = 20,
-    op: str | None = None,
-    actor: str | None = None,
-    id: Annotated[str | None, typer.Option("--id")] = None,
-    all: Annotated[bool, typer.Option("--all")] = False,
-) -> None:
+    ctx: typer.Context, n: Annotated[int, typer.Option("-n")] = 20, op: str | None = None, actor: str | None = None,
+    id: Annotated[str | None, typer.Option("--id")] = None, all: Annotated[bool, typer.Option("--all")] = False,
+) -> None:  # fmt: skip
     """List the latest entries; with --all from the archives too."""
     matches = list(store_of(ctx).journal.read(op=op, actor=actor, memory_id=id, include_archives=all))
     latest = matches[-n:] if n > 0 else []
@@ -468,7 +425,7 @@ def show_entry(ctx: typer.Context, ts: float) -> None:
 
 
 @journal.command()
-def undo(ctx: typer.Context, ts: float, yes: Annotated[bool, typer.Option("--yes", "-y")] = False) -> None:
+def undo(ctx: typer.Context, ts: float, yes: Yes = False) -> None:
     """Undo one entry."""
     entry = entry_at(store_of(ctx), ts)
     confirm(f"Undo {entry.summary()}?", yes)

@@ -67,19 +67,15 @@ def load_maintenance() -> MaintenanceConfig:
     value = read().get("maintenance", {})
     decay, reflect = value.get("decay", {}), value.get("reflect", {})
     return MaintenanceConfig(
-        enabled=bool(value.get("enabled", False)),
-        decay_every=interval(value.get("decay_every", "24h")),
+        enabled=bool(value.get("enabled", False)), decay_every=interval(value.get("decay_every", "24h")),
         reflect_every=interval(value.get("reflect_every", "7d")),
         tick_interval=interval(value.get("tick_interval", "5m")) or 300,
         log_path=place(value, "log_path", "maintenance.log"),
         state_path=place(value, "state_path", "maintenance.state.json"),
-        pid_path=place(value, "pid_path", "maintenance.pid"),
-        decay_rate=float(decay.get("decay_rate", 0.1)),
-        min_score=float(decay.get("min_score", 0.05)),
-        protect_types=tuple(decay.get("protect_types", ["procedural"])),
-        min_cluster_size=int(reflect.get("min_cluster_size", 3)),
-        reflect_apply=bool(reflect.get("apply", False)),
-    )
+        pid_path=place(value, "pid_path", "maintenance.pid"), decay_rate=float(decay.get("decay_rate", 0.1)),
+        min_score=float(decay.get("min_score", 0.05)), protect_types=tuple(decay.get("protect_types", ["procedural"])),
+        min_cluster_size=int(reflect.get("min_cluster_size", 3)), reflect_apply=bool(reflect.get("apply", False)),
+    )  # fmt: skip
 
 
 def interval(value: object) -> int | None:

@@ -34,14 +34,9 @@ class TickResult:
     reflect_error: str | None = None
 
     def summary(self) -> str:
-        entries = []
-        if self.ran_decay:
-            entries.append(
-                f"decay: FAILED ({self.decay_error})" if self.decay_error else f"decay: {self.decayed} pruned"
-            )
-        if self.ran_reflect:
-            failed = f"reflect: FAILED ({self.reflect_error})"
-            entries.append(failed if self.reflect_error else f"reflect: {self.reflected} summaries")
+        jobs = (("decay", self.ran_decay, self.decay_error, f"{self.decayed} pruned"),
+                ("reflect", self.ran_reflect, self.reflect_error, f"{self.reflected} summaries"))  # fmt: skip
+        entries = [f"{job}: {f'FAILED ({error})' if error else done}" for job, ran, error, done in jobs if ran]
         return ", ".join(entries) or "nothing to do"
 
 

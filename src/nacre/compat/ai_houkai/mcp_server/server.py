@@ -126,12 +126,8 @@ def _import(
         data = _store_of(session).import_(path, on_conflict, regenerate_vectors, dry_run)
     except (ImportError, ImportConflictError) as error:
         raise InvalidInput(str(error)) from error
-    return {
-        "ok": True,
-        **asdict(data),
-        "errors": len(data.errors),
-        "vectors_regenerated": int(data.vectors_regenerated),
-    }
+    counts = {"errors": len(data.errors), "vectors_regenerated": int(data.vectors_regenerated)}
+    return {"ok": True, **asdict(data), **counts}
 
 
 def _conflict_records(session: ToolSession, matches: list[Conflict]) -> list[Json]:

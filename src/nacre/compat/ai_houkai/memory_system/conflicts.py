@@ -60,11 +60,8 @@ def conflicts_of(
 def all_conflicts(store: NativeStore, threshold: float, contradicts: ConflictFn | None) -> list[Conflict]:
     """Every pair, the newer of each first."""
     current = [Memory.of(each) for each in store.list_recent(store.count())]
-    return [
-        judge(a, b, similarity, contradicts)
-        for a, b, similarity in pairs(store, current, threshold)
-        if comparable(a, b)
-    ]
+    alike = pairs(store, current, threshold)
+    return [judge(a, b, similarity, contradicts) for a, b, similarity in alike if comparable(a, b)]
 
 
 def pairs(store: NativeStore, memories: Sequence[Memory], threshold: float) -> Iterator[tuple[Memory, Memory, float]]:

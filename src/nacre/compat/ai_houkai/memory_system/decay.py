@@ -28,11 +28,8 @@ class DecayEngine:
 
     def prune(self, dry_run: bool = False, now: float | None = None) -> list[Memory]:
         """What was deleted, or would be."""
-        faded = [
-            memory
-            for memory, score in self.score_all(now)
-            if score < self.min_score and memory.type not in self.protect_types
-        ]
+        weak = (memory for memory, score in self.score_all(now) if score < self.min_score)
+        faded = [memory for memory in weak if memory.type not in self.protect_types]
         if faded and not dry_run:
             with self.store.as_actor("decay"):
                 self.store.native.purge(*(memory.id for memory in faded))

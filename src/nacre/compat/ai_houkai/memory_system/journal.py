@@ -101,10 +101,8 @@ class Journal:
     def _archives(self) -> list[Path]:
         """A file that is not compressed yet is used instead of its archive, which may be incomplete."""
         plain = list(self.path.parent.glob(f"{self.path.stem}-*.log"))
-        packed = [
-            file for file in self.path.parent.glob(f"{self.path.stem}-*.log.gz") if file.with_suffix("") not in plain
-        ]
-        return sorted([*plain, *packed])
+        packed = self.path.parent.glob(f"{self.path.stem}-*.log.gz")
+        return sorted([*plain, *(file for file in packed if file.with_suffix("") not in plain)])
 
     def _rotate(self) -> None:
         aside = self.path.with_name(f"{self.path.stem}-{time.strftime(STAMP)}-{uuid4().hex[:4]}.log")

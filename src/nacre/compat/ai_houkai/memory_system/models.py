@@ -58,12 +58,10 @@ class Memory:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Memory:
         known = {name: values[name] for name in NAMES if values.get(name) is not None}
-        links = [
-            Link(str(each["to"]), str(each.get("rel", "related"))) for each in known.get("links", ()) if "to" in each
-        ]
-        return cls(
-            **{**known, "tags": list(known.get("tags", ())), "links": links, "source": known.get("source") or None}
-        )
+        listed = (each for each in known.get("links", ()) if "to" in each)
+        links = [Link(str(each["to"]), str(each.get("rel", "related"))) for each in listed]
+        known |= {"tags": list(known.get("tags", ())), "links": links, "source": known.get("source") or None}
+        return cls(**known)
 
     @classmethod
     def of(cls, memory: NativeMemory) -> Memory:

@@ -96,10 +96,9 @@ class Collection:
     ) -> None:  # fmt: skip
         """Ignores unknown ids."""
         known = {memory.id for memory in self.native.get_many(ids)}
-        metas = metadatas or [{}] * len(ids)
         texts: Sequence[str | None] = documents or [None] * len(ids)
-        value = zip(ids, metas, texts, strict=True)
-        edits = {id: edit_from(meta, text) for id, meta, text in value if id in known}
+        rows = zip(ids, metadatas or [{}] * len(ids), texts, strict=True)
+        edits = {id: edit_from(meta, text) for id, meta, text in rows if id in known}
         if edits:
             self.native.write("edit", edits=edits)
 
@@ -118,38 +117,32 @@ class Collection:
         admits = set(self.get(where=where, include=())["ids"]) if where else None
         store, full = self.native.acting_as("query").store, dict[str, list[Any]]()
         for vector in asked:
-            near = store.by_vector(
-                self.native.space,
-                np.asarray(vector, np.float32),
-                Filter.where(status__ne="trashed"),
-                n_results if admits is None else self.count(),
-            )
+            row, most = np.asarray(vector, np.float32), n_results if admits is None else self.count()
+            near = store.by_vector(self.native.space, row, Filter.where(status__ne="trashed"), most)
             best = [match for match in near if admits is None or match.id in admits][:n_results]
-            row = self._rows(self._chosen([match.id for match in best]), include)
-            row["distances"] = [1.0 - match.score for match in best] if "distances" in include else None
-            for key, value in row.items():
+            columns = self._rows(self._chosen([match.id for match in best]), include)
+            columns["distances"] = [1.0 - match.score for match in best] if "distances" in include else None
+            for key, value in columns.items():
                 full.setdefault(key, []).append(value)
         return {key: None if values[0] is None else values for key, values in full.items()}
 
     def _chosen(self, ids: Sequence[str] | str | None) -> list[Memory]:
-        if ids is not None:
-            wanted = [ids] if isinstance(ids, str) else list(ids)
-            return [
-                Memory.of(self.native.clean(each)) for each in self.native.get_many(wanted) if each.status != "trashed"
-            ]
-        every = self.native.iterate(include_superseded=True, include_archived=True, include_expired=True)
-        return [Memory.of(self.native.clean(each)) for each in every]
+        every: Iterable[NativeMemory]
+        if ids is None:
+            every = self.native.iterate(include_superseded=True, include_archived=True, include_expired=True)
+        else:
+            every = self.native.get_many([ids] if isinstance(ids, str) else list(ids))
+        return [Memory.of(self.native.clean(each)) for each in every if each.status != "trashed"]
 
     def _rows(self, matches: Sequence[Memory], include: Sequence[str]) -> Rows:
         ids = [memory.id for memory in matches]
         vectors = self.native.vectors(ids) if "embeddings" in include else {}
+        embeddings = [vectors[id][0] if id in vectors else None for id in ids]
         return {
             "ids": ids,
             "documents": [memory.text for memory in matches] if "documents" in include else None,
             "metadatas": [memory.to_metadata() for memory in matches] if "metadatas" in include else None,
-            "embeddings": [vectors[id][0] if id in vectors else None for id in ids]
-            if "embeddings" in include
-            else None,
+            "embeddings": embeddings if "embeddings" in include else None,
         }
 
 
@@ -190,17 +183,12 @@ def settings_for(path: str | Path, collection: str, model: str = MODEL) -> Setti
     """Creates the directory for the file."""
     folder = str(path)
     if folder != IN_MEMORY:
-        place = Path(path).expanduser()
-        private_folder(place)
-        folder = str(place)
+        folder = str(Path(path).expanduser())
+        private_folder(Path(folder))
     return Settings(
-        store=folder,
-        space=collection,
-        embedder=embedder_named(model),
-        on_conflict="ignore",
-        importance="fixed",
+        store=folder, space=collection, embedder=embedder_named(model), on_conflict="ignore", importance="fixed",
         emotion="off",
-    )
+    )  # fmt: skip
 
 
 def model_of_environment() -> str:
@@ -338,20 +326,10 @@ class MemoryStore:
         if k <= 0:
             return []
         hits = self.native.recall(
-            query,
-            k,
-            touch=touch,
-            strategy=mode,
-            weights=weights or self.hybrid_weights,
-            overfetch=overfetch,
-            expand=expand,
-            recency_basis=ACCESSED,
-            collapse=False,
-            type=type,
-            tag=tag,
-            min_importance=min_importance,
+            query, k, touch=touch, strategy=mode, weights=weights or self.hybrid_weights, overfetch=overfetch,
+            expand=expand, recency_basis=ACCESSED, collapse=False, type=type, tag=tag, min_importance=min_importance,
             include_superseded=include_superseded,
-        )
+        )  # fmt: skip
         stored = {memory.id: memory for memory in self.native.get_many([hit.memory.id for hit in hits])}
         results = [(Memory.of(hit.memory), hit.score) for hit in hits]
         for memory, _ in results:  # with the access that the recall itself counted
@@ -367,9 +345,8 @@ class MemoryStore:
         token_counter: Callable[[str], int] | None = None, header: str = HEADER,
     ) -> PackResult:  # fmt: skip
         asked: dict[str, Any] = {"mode": mode, "weights": weights, "expand": expand}
-        ranked = self.recall(
-            query, max_items, type, tag, min_importance, include_superseded=include_superseded, **asked
-        )
+        asked["include_superseded"] = include_superseded
+        ranked = self.recall(query, max_items, type, tag, min_importance, **asked)
         # A line of the pack has only the type and the text.
         bare = [Hit(NativeMemory(id=memory.id, text=memory.text, type=memory.type), score) for memory, score in ranked]
         packed = pack(Recollection(tuple(bare)), token_budget, header=header, token_counter=token_counter)
@@ -454,12 +431,9 @@ class MemoryStore:
         types: Iterable[str] | None = None, tags: Iterable[str] | None = None, since: float | None = None,
     ) -> ExportSummary:  # fmt: skip
         choice = Choice(
-            types=tuple(types or ()),
-            tags=tuple(tags or ()),
-            since=since,
-            include_superseded=include_superseded,
+            types=tuple(types or ()), tags=tuple(tags or ()), since=since, include_superseded=include_superseded,
             vectors=include_vectors,
-        )
+        )  # fmt: skip
         data = export_archive(self.native, path, choice, form=AHKAI)
         self._log("export", meta={"path": str(path), "count": data.count})
         return data
@@ -491,15 +465,14 @@ class MemoryStore:
 
     def undo(self, entry: JournalEntry) -> bool:
         """False when it has no undo, or the memory has changed since."""
-        done = {"remember": self._unremember, "forget": self._unforget, "supersede": self._unsupersede,
-                "restore": self._unrestore, "link": self._unlink, "unlink": self._relink}  # fmt: skip
+        done: dict[str, Callable[[JournalEntry], bool]] = {
+            "remember": lambda entry: self.native.purge(entry.id) > 0, "forget": self._unforget,
+            "supersede": self._unsupersede, "restore": self._unrestore, "link": self._unlink, "unlink": self._relink,
+        }  # fmt: skip
         if entry.op not in done or not done[entry.op](entry):
             return False
         self._log("undo", entry.id, meta={"op": entry.op, "ts": entry.ts})
         return True
-
-    def _unremember(self, entry: JournalEntry) -> bool:
-        return bool(self.native.purge(entry.id))
 
     def _unforget(self, entry: JournalEntry) -> bool:
         if entry.before is None or self.get(entry.id) is not None:

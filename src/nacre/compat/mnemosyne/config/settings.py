@@ -86,12 +86,10 @@ class Settings(BaseModel):
 
     def __init__(self, **fields: Any) -> None:
         file = from_file(Path(TOML_FILE))
-        super().__init__(
-            **{
-                name: filled(data.annotation, name, file.get(name, {}), fields.get(name, {}))
-                for name, data in type(self).model_fields.items()
-            }
-        )
+        sections = type(self).model_fields.items()
+        super().__init__(**{
+            name: filled(data.annotation, name, file.get(name, {}), fields.get(name, {})) for name, data in sections
+        })  # fmt: skip
 
 
 def filled(section: Any, name: str, file: Mapping[str, Any], value: Any) -> Any:

@@ -34,19 +34,14 @@ RELATED, DERIVED_FROM = "related", "derived_from"
 
 def fields_of(memory: Memory) -> Fields:
     fields = Fields(
-        id=memory.id,
-        type=memory.memory_type.value,
-        status=memory.status.value,
-        tags=tuple(memory.tags),
-        importance=within(memory.importance_score, 0.0),
-        created_at=memory.created_at.timestamp(),
-        last_accessed=memory.last_accessed.timestamp(),
-        access_count=memory.access_count,
+        id=memory.id, type=memory.memory_type.value, status=memory.status.value, tags=tuple(memory.tags),
+        importance=within(memory.importance_score, 0.0), created_at=memory.created_at.timestamp(),
+        last_accessed=memory.last_accessed.timestamp(), access_count=memory.access_count,
         links=(
             *(Link(id, RELATED) for id in memory.related_memory_ids),
             *(Link(id, DERIVED_FROM) for id in memory.source_memory_ids),
         ),
-    )
+    )  # fmt: skip
     own: dict[str, Any] = {}
     if memory.content.startswith(memory.summary) or len(memory.summary) > LONGEST_LABEL:
         own |= {"summary": memory.summary} if memory.summary else {}  # a title that repeats the text would weigh twice
@@ -71,21 +66,14 @@ def memory_of(record: Record) -> Memory:
         arousal = record.arousal or 0.0
         felt = EmotionalContext(record.valence, arousal, own.get("quadrant") or quadrant(record.valence, arousal))
     return Memory(
-        id=record.id,
-        content=record.text,
-        summary=record.title or own.get("summary", ""),
-        memory_type=MemoryType(record.type if record.type in KINDS else "semantic"),
-        status=MemoryStatus(record.status),
+        id=record.id, content=record.text, summary=record.title or own.get("summary", ""),
+        memory_type=MemoryType(record.type if record.type in KINDS else "semantic"), status=MemoryStatus(record.status),
         created_at=datetime.fromtimestamp(record.created_at),
-        last_accessed=datetime.fromtimestamp(record.last_accessed),
-        access_count=record.access_count,
-        emotional_context=felt,
-        related_memory_ids=[link.to for link in record.links if link.rel == RELATED],
-        source_memory_ids=[link.to for link in record.links if link.rel == DERIVED_FROM],
-        tags=list(record.tags),
-        metadata=metadata,
-        importance_score=record.importance,
-    )
+        last_accessed=datetime.fromtimestamp(record.last_accessed), access_count=record.access_count,
+        emotional_context=felt, related_memory_ids=[link.to for link in record.links if link.rel == RELATED],
+        source_memory_ids=[link.to for link in record.links if link.rel == DERIVED_FROM], tags=list(record.tags),
+        metadata=metadata, importance_score=record.importance,
+    )  # fmt: skip
 
 
 def within(figure: float, low: float) -> float:
@@ -223,11 +211,10 @@ class ChromaMemoryStore:
         if use_quality_scoring:
             result = [(record, self._quality(record, score)) for record, score in result]
         if emotional_context is not None and mood > 0:
-            result = [
-                (record, (1 - mood) * score + mood * self._emotional_similarity(emotional_context, felt))
-                for record, score in result
-                for felt in (memory_of(record).emotional_context,)
-            ]
+            felt = [memory_of(record).emotional_context for record, _ in result]
+            near = [self._emotional_similarity(emotional_context, each) for each in felt]
+            scored = zip(result, near, strict=True)
+            result = [(record, (1 - mood) * score + mood * similar) for (record, score), similar in scored]
         return self._used(result, n_results, lambda score: {"relevance_score": score})
 
     def _fused(self, query: str, wanted: int, status: MemoryStatus | None, meaning: float, words: float) -> QueryResult:

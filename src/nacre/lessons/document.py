@@ -12,6 +12,7 @@ from nacre.files import open_regular
 from nacre.model.memory import Json
 from nacre.transfer.export import replacing
 from nacre.transfer.ingest.markdown import check_yaml_events
+from nacre.transfer.read_archive import no_number
 
 FORMAT, VERSION = "nacre-lessons", 1
 FORMATS = ("json", "yaml")
@@ -100,11 +101,8 @@ def text_of(source: Source) -> str:
 
 
 def from_json(text: str) -> object:
-    def refuse_constant(name: str) -> object:
-        raise ValueError(f"{name} is not a number")
-
     try:
-        return json.loads(text, parse_constant=refuse_constant)
+        return json.loads(text, parse_constant=no_number)
     except ValueError as error:
         raise import_error(f"the file is not valid JSON ({error}); correct it, or export again") from error
     except RecursionError as error:

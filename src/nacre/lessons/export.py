@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, cast
 
 from nacre.lessons.document import FORMAT, VERSION
 from nacre.lessons.lesson import Lesson
+from nacre.lessons.term_relations import terms_of
 from nacre.lessons.validate_terms import REFERENCE, TABLE_SEPARATOR
-from nacre.lessons.vocabulary import CONTEXT, FIELDS, KINDS, RELATION_KEYS, TAG, Key, Vocabulary, normalize
+from nacre.lessons.vocabulary import KINDS, RELATION_KEYS, TAG, Key, Vocabulary, normalize
 from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.filter import ancestors, is_under
@@ -77,11 +78,8 @@ def export_document(
         kind: {str(redaction.clean(name)): redaction.clean(dict(data)) for name, data in terms.items()}
         for kind, terms in exported_terms(store, memories, excluded, all_terms=all_terms).items()
     }
-    counts: dict[str, Json] = {
-        "lessons": len(lessons),
-        "links": sum(len(links_of(each)) for each in lessons),
-        "words": sum(map(len, vocabulary.values())),
-    }
+    links, terms = sum(len(links_of(each)) for each in lessons), sum(map(len, vocabulary.values()))
+    counts: dict[str, Json] = {"lessons": len(lessons), "links": links, "words": terms}
     head: dict[str, Json] = {"format": FORMAT, "version": VERSION, "exported_at": iso(store.now()), "counts": counts}
     if redaction.counts:
         head["redacted"] = dict(sorted(redaction.counts.items()))
@@ -111,7 +109,8 @@ def exported_terms(
     exported: dict[str, dict[str, Mapping[str, Json]]] = {}
     for kind in KINDS:
         stored = store.vocabulary(kind)
-        names = set(stored) if all_terms else with_relatives(Vocabulary(store, kind), terms_in(kind, memories))
+        used = {name for memory in memories for name in terms_of(kind, memory)}
+        names = set(stored) if all_terms else with_relatives(Vocabulary(store, kind), used)
         hidden = excluded if kind == TAG else frozenset()
         visible = {name for name in names if not is_under(name, set(hidden))}
         exported[kind] = {name: without_terms(data, hidden) for name, data in stored.items() if name in visible}
@@ -122,12 +121,6 @@ def exported_terms(
         if all_terms or name.partition(TABLE_SEPARATOR)[0] in tables
     }
     return {kind: terms for kind, terms in exported.items() if terms}
-
-
-def terms_in(kind: str, memories: Iterable[Memory]) -> set[str]:
-    fields = (FIELDS[kind], "anti_contexts") if kind == CONTEXT else (FIELDS[kind],)
-    values = (getattr(memory, name) for memory in memories for name in fields)
-    return {name for value in values for name in ((value,) if isinstance(value, str) else value) if name}
 
 
 def with_relatives(vocabulary: Vocabulary, names: set[str]) -> set[str]:

@@ -125,50 +125,39 @@ class ImportPlan:
 
     def _replace(self, imported: Memory) -> Edit:
         """Keeps links and a successor that the file cannot know of; access counts alone are not a change."""
-        inside = self.document.lessons
 
         def edit(current: Memory) -> Memory:
             named = {(link.to, link.rel) for link in imported.links}
-            other_links = tuple(
-                link
-                for link in current.links
-                if (link.to, link.rel) not in named
-                and (link.to not in inside or (link.rel == SUPERSEDES and self._unchanged(link.to)))
-            )
-            links = (*imported.links, *other_links)
+            others = (link for link in current.links if (link.to, link.rel) not in named)
+            links = (*imported.links, *(link for link in others if self._outside(link)))
             same = {(k.to, k.rel): k for k in links} == {(k.to, k.rel): k for k in current.links}
             after = replace(
-                imported,
-                space=current.space,
-                links=current.links if same else links,
-                last_accessed=current.last_accessed,
-                access_count=current.access_count,
-                updated_at=current.updated_at,
-                trashed_from="",
-            )
-            if current.superseded_by and not imported.superseded_by and current.superseded_by not in inside:
-                after = replace(
-                    after,
-                    superseded_by=current.superseded_by,
-                    superseded_at=current.superseded_at,
-                    valid_until=current.valid_until,
-                )
+                imported, space=current.space, links=current.links if same else links, trashed_from="",
+                last_accessed=current.last_accessed, access_count=current.access_count, updated_at=current.updated_at,
+            )  # fmt: skip
+            successor = current.superseded_by
+            if successor and not imported.superseded_by and successor not in self.document.lessons:
+                since = current.superseded_at
+                after = replace(after, superseded_by=successor, superseded_at=since, valid_until=current.valid_until)
             return current if after == current else after
 
         return edit
 
+    def _outside(self, link: Link) -> bool:
+        superseding = link.rel == SUPERSEDES and self._unchanged(link.to)
+        return superseding or link.to not in self.document.lessons
+
     def report(self) -> ImportReport:
         restored = sum(self.existing[id].status == "trashed" for id in self.replaced)
         changed = sum(edit(self.existing[id]) != self.existing[id] for id, edit in self.edits().items())
-        notes = list(self.notes)
-        if restored:
-            notes.append(f"Lessons restored from the trash: {restored}.")
-        if self.document.scrubbed:
-            notes.append(f"Lessons imported without what looked like a secret: {self.document.scrubbed}.")
-        if self.terms:
-            notes.append(f"New terms in the vocabulary: {len(self.terms)}.")
+        counts = {
+            "Lessons restored from the trash": restored,
+            "Lessons imported without what looked like a secret": self.document.scrubbed,
+            "New terms in the vocabulary": len(self.terms),
+        }
+        notes = (*self.notes, *(f"{what}: {count}." for what, count in counts.items() if count))
         skipped = len(self.document.lessons) - len(self.new) - changed
-        return ImportReport(len(self.new), changed, skipped, tuple(notes))
+        return ImportReport(len(self.new), changed, skipped, notes)
 
 
 def plan_import(store: MemoryStore, document: ParsedDocument, policy: str) -> ImportPlan:

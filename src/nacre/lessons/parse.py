@@ -89,11 +89,8 @@ def parse_lesson(validator: TermValidator, values: Values) -> Memory:
     title = storable_text("title", values.get("title"))
     tags, contexts, sources = (validator.vocabulary(kind) for kind in (TAG, CONTEXT, SOURCE))
     source = sources.resolve(label("source", values.get("source")))
-    recorded: dict[str, Any] = {
-        name: record.get(name, DEFAULTS[name]) for name in RECORD_FIELDS if record or name in record
-    }
-    fields = {
-        **recorded,
+    fields: dict[str, Any] = {
+        **({name: record.get(name, DEFAULTS[name]) for name in RECORD_FIELDS} if record else {}),
         "title": normalize_title(title) if title.strip() else "",
         "agent": values.get("agent") or "",
         "source": source,

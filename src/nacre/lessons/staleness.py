@@ -35,12 +35,8 @@ def last_checked(store: MemoryStore, memory: Memory, before: float) -> float:
     if memory.updated_at <= before:  # no change at all since then
         return at
     entries = (entry for entry in store.journal(memory.id, limit=None) if entry.operation.name != FADE)
-    times = (
-        entry.operation.at
-        for entry in entries
-        if entry.before and any(name in (entry.after or {}) for name in CHECKED_FIELDS)
-    )
-    return max(at, next(times, 0.0))
+    edits = (entry for entry in entries if entry.before and not {*CHECKED_FIELDS}.isdisjoint(entry.after or {}))
+    return max(at, next((entry.operation.at for entry in edits), 0.0))
 
 
 def contradicted_lessons(store: MemoryStore) -> Iterator[tuple[Memory, str]]:

@@ -319,9 +319,8 @@ def within_distance(
     keys = [key for key, _ in longer]
     for start in range(0, len(shorter), BLOCK):
         block = shorter[start : start + BLOCK]
-        distances = process.cdist(
-            [key for key, _ in block], keys, scorer=OSA.distance, score_cutoff=most, dtype=np.uint8
-        )
+        ours = [key for key, _ in block]
+        distances = process.cdist(ours, keys, scorer=OSA.distance, score_cutoff=most, dtype=np.uint8)
         for row, column in np.argwhere(distances <= most).tolist():
             yield block[row][1], longer[column][1]
 

@@ -14,19 +14,18 @@ from nacre.model import Memory
 from nacre.protocols import Transaction, Vectors
 
 DERIVED_FROM = "derived_from"
+PLANNED_FIELDS = ("text", "type", "status", "superseded_by")  # a change of one makes a plan outdated
 
 
 def all_unchanged(planned: Sequence[Memory], transaction: Transaction) -> list[Memory] | None:
     """The memories as they are now; None when one of them was removed or changed."""
-    now = [transaction.get(memory.space, memory.id) for memory in planned]
-    current = [memory for memory, then in zip(now, planned, strict=True) if memory is not None and same(memory, then)]
-    return current if len(current) == len(planned) else None
-
-
-def same(memory: Memory, planned: Memory) -> bool:
-    return (memory.text, memory.type, memory.status, memory.superseded_by) == (
-        planned.text, planned.type, planned.status, planned.superseded_by,
-    )  # fmt: skip
+    current = []
+    for then in planned:
+        memory = transaction.get(then.space, then.id)
+        if memory is None or any(getattr(memory, name) != getattr(then, name) for name in PLANNED_FIELDS):
+            return None
+        current.append(memory)
+    return current
 
 
 def replace_members(

@@ -185,11 +185,13 @@ class DecayEngine:
 
 
 CONFIDENCE_ACTOR = "confidence"
+FADED_AT = "confidence_faded_at"  # the key in a memory's metadata
 HALF_LIFE_DAYS = 365.0
 CONFIDENCE_FLOOR = 0.1  # old is not the same as wrong
 NOTICEABLE = 0.05  # a smaller loss is not worth an operation
 # Events do not become less certain; beliefs do.
 BELIEF_TYPES = ("semantic", "procedural", "feedback", LESSON)
+CHECKED_FIELDS = ("confidence", "last_validated_at", "status", "updated_at")  # a change of one keeps the confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,9 @@ class ConfidenceDecay:
 
     def current_confidence(self, memory: Memory, now: float) -> float:
         """Computed from the last validation, or from the last change of the confidence."""
-        since = max(memory.last_validated_at or 0.0, faded_at(memory), memory.created_at)
+        faded = memory.metadata.get(FADED_AT)
+        faded_at = float(faded) if isinstance(faded, int | float) else 0.0
+        since = max(memory.last_validated_at or 0.0, faded_at, memory.created_at)
         worth = self._faded(memory.confidence, now - since)
         if not noticeable(memory, worth):
             return worth
@@ -239,9 +243,10 @@ class ConfidenceDecay:
 
         def edit(memory: Memory) -> Memory:
             each = planned[memory.id]
-            if memory.pinned or not confidence_unchanged(memory, each.memory):
+            same = all(getattr(memory, name) == getattr(each.memory, name) for name in CHECKED_FIELDS)
+            if memory.pinned or not same:
                 return memory
-            metadata = {**memory.metadata, "confidence_faded_at": at}
+            metadata = {**memory.metadata, FADED_AT: at}
             return replace(memory, confidence=round(each.confidence, 4), metadata=metadata)
 
         engine = self.store.acting_as(CONFIDENCE_ACTOR)
@@ -250,17 +255,6 @@ class ConfidenceDecay:
 
 def noticeable(memory: Memory, worth: float) -> bool:
     return memory.confidence - worth >= NOTICEABLE
-
-
-def confidence_unchanged(memory: Memory, planned: Memory) -> bool:
-    return (memory.confidence, memory.last_validated_at, memory.status, memory.updated_at) == (
-        planned.confidence, planned.last_validated_at, planned.status, planned.updated_at,
-    )  # fmt: skip
-
-
-def faded_at(memory: Memory) -> float:
-    at = memory.metadata.get("confidence_faded_at")
-    return float(at) if isinstance(at, int | float) else 0.0
 
 
 def audit(

@@ -49,7 +49,8 @@ def terminal(curves: Sequence[Curve], *, width: int = 72, height: int = 16, floo
     if floor is not None:
         for column in range(0, columns, 4):
             mark(cells, column, floor, rows)
-    lines = [f"{label(row, height)} │{''.join(map(chr, cells[row]))}" for row in range(height)]
+    labels = {0: "1.00", height // 2: "0.50", height - 1: "0.00"}
+    lines = [f"{labels.get(row, ''):>4} │{''.join(map(chr, cells[row]))}" for row in range(height)]
     axis = f"     └{'─' * (width - 7)}"
     ends = f"      0 days{f'{days:g}'.rjust(width - 14)}"
     return "\n".join([*lines, axis, ends])
@@ -67,11 +68,6 @@ def finely(each: Curve, columns: int) -> list[tuple[float, float]]:
 def mark(cells: list[list[int]], column: int, score: float, rows: int) -> None:
     row = round((1 - min(1.0, max(0.0, score))) * (rows - 1))
     cells[row // 4][column // 2] |= DOTS[row % 4][column % 2]
-
-
-def label(row: int, height: int) -> str:
-    labels = {0: "1.00", height // 2: "0.50", height - 1: "0.00"}
-    return labels.get(row, "").rjust(4)
 
 
 def longest(curves: Sequence[Curve]) -> float:

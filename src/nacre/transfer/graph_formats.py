@@ -39,19 +39,17 @@ def mermaid(graph: Graph) -> str:
 
 def graphml(graph: Graph) -> str:
     """For Gephi, yEd, Cytoscape and NetworkX, with the full texts."""
-    return "\n".join(
-        [
-            '<?xml version="1.0" encoding="UTF-8"?>',
-            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
-            *(key("node", name, kind) for name, kind in GRAPHML_NODE.items()),
-            *(key("edge", name, kind) for name, kind in GRAPHML_EDGE.items()),
-            '  <graph id="nacre" edgedefault="directed">',
-            *(line for id, memory in graph.nodes.items() for line in graphml_node(id, memory)),
-            *(line for edge in graph.edges for line in graphml_edge(edge)),
-            "  </graph>",
-            "</graphml>",
-        ]
-    )
+    return "\n".join([
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
+        *(key("node", name, kind) for name, kind in GRAPHML_NODE.items()),
+        *(key("edge", name, kind) for name, kind in GRAPHML_EDGE.items()),
+        '  <graph id="nacre" edgedefault="directed">',
+        *(line for id, memory in graph.nodes.items() for line in graphml_node(id, memory)),
+        *(line for edge in graph.edges for line in graphml_edge(edge)),
+        "  </graph>",
+        "</graphml>",
+    ])  # fmt: skip
 
 
 def html(graph: Graph) -> str:
@@ -61,7 +59,10 @@ def html(graph: Graph) -> str:
         "nodes": [page_node(id, memory) for id, memory in graph.nodes.items()],
         "edges": [[edge.source, edge.target, edge.rel, edge.weight] for edge in graph.edges],
     }
-    return page.replace(DATA, escaped_json(json.dumps(contents)))
+    text = json.dumps(contents)
+    for sign in "<>&":  # `</script>` in a memory must not end the script
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return page.replace(DATA, text)
 
 
 def label(memory: Memory) -> str:
@@ -126,10 +127,3 @@ def page_node(id: str, memory: Memory) -> dict[str, object]:
         "tags": list(memory.tags), "state": state(memory),
         "created": iso(memory.created_at) if memory.created_at else "",
     }  # fmt: skip
-
-
-def escaped_json(text: str) -> str:
-    """JSON that is safe inside HTML: `</script>` in a memory does not end the script."""
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text

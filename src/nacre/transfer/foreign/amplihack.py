@@ -33,19 +33,15 @@ def opened(path: Path) -> Iterator[Amplihack]:
     file = path / FILE if path.is_dir() else path
     graph = file.with_name(GRAPH).exists()
     if not file.is_file():
-        raise ArchiveRefused(path, *(NO_READER if graph else (f"there is no {FILE} in it", agents_in(path))))
+        agents = sorted(each.parent.name for each in path.glob(f"*/{FILE}"))  # each is imported by itself
+        which = f"Name the folder of one agent: {', '.join(agents)}." if agents else "Name the agent's folder."
+        raise ArchiveRefused(path, *(NO_READER if graph else (f"there is no {FILE} in it", which)))
     with foreign.open_database(file) as database:
         foreign.require(database, file, TABLES, "amplihack-memory")
         source = Amplihack(path, foreign.header(NAME), database=database)
         if graph:
             source.remarks.append(f"The graph was left out: {NO_READER[0]}. {NO_READER[1]}")
         yield source
-
-
-def agents_in(path: Path) -> str:
-    """Each agent is imported by itself."""
-    names = sorted(each.parent.name for each in path.glob(f"*/{FILE}"))
-    return f"Name the folder of one agent: {', '.join(names)}." if names else "Name the agent's folder."
 
 
 @dataclass(slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from nacre.errors import ArchiveRefused, EmbeddingError, InvalidInput, UnknownName
@@ -113,12 +114,8 @@ class SafeUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> type:
         if module.startswith("chromadb.") and name == "PersistentData":
-            return Attributes
+            return SimpleNamespace
         raise pickle.UnpicklingError(f"it names {module}.{name}")
-
-
-class Attributes:
-    id_to_label: object = None
 
 
 def read_labels(raw: bytes) -> dict[str, int]:

@@ -52,7 +52,9 @@ class ServerMemory(ForeignSource):
         for number, line in Lines(self.path):
             value = parse_line(line) if line.strip() else None
             if entity(value) and isinstance(value, dict):
-                self.first.setdefault(str(value["name"]), id_of(value, first_words(value)))
+                said = enumerate(observations(value))
+                usable = (place for place, text in said if isinstance(text, str) and text.strip())
+                self.first.setdefault(str(value["name"]), id_of(value, next(usable, 0)))
             elif isinstance(value, dict) and value.get("type") == "relation":
                 relations.append((number, value))
             elif value is not None:
@@ -103,12 +105,6 @@ def observations(entity: Mapping[str, object]) -> list[object]:
     """An entity without observations becomes one memory with its name."""
     listed = entity.get("observations")
     return listed if isinstance(listed, list) and listed else [bare(entity)]
-
-
-def first_words(entity: Mapping[str, object]) -> int:
-    """The index of the first usable observation."""
-    usable = (place for place, each in enumerate(observations(entity)) if isinstance(each, str) and each.strip())
-    return next(usable, 0)
 
 
 def bare(entity: Mapping[str, object]) -> str:

@@ -203,7 +203,9 @@ def chatgpt_turns(conversation: Mapping[str, Json], at: int, *, tools: bool) -> 
 def branch(mapping: Mapping[str, Json], last: str) -> list[Mapping[str, Json]]:
     """From the first message to the last one; without a last one, to the newest leaf."""
     if last not in mapping:
-        last = newest_leaf(mapping)
+        leaves = {id: node for id, node in mapping.items() if isinstance(node, dict) and not node.get("children")}
+        times = {id: parse_time(object_in(node, "message").get("create_time")) or 0.0 for id, node in leaves.items()}
+        last = max(times, key=times.__getitem__, default="")
     nodes: dict[str, Mapping[str, Json]] = {}
     while last and last not in nodes:
         node = object_in(dict(mapping), last)
@@ -212,12 +214,6 @@ def branch(mapping: Mapping[str, Json], last: str) -> list[Mapping[str, Json]]:
         nodes[last] = node
         last = text_of(node, "parent")
     return list(reversed(nodes.values()))
-
-
-def newest_leaf(mapping: Mapping[str, Json]) -> str:
-    leaves = {id: node for id, node in mapping.items() if isinstance(node, dict) and not node.get("children")}
-    times = {id: parse_time(object_in(node, "message").get("create_time")) or 0.0 for id, node in leaves.items()}
-    return max(times, key=times.__getitem__, default="")
 
 
 def chatgpt_text(content: Mapping[str, Json]) -> tuple[str, bool]:

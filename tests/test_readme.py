@@ -21,11 +21,11 @@ def test_the_python_example_does_what_its_comments_say(
     first, second, *_ = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
     names: dict[str, object] = {}
     exec(first + second, names)
-    assert "(black / ruff)" in capsys.readouterr().out
+    assert "(ruff / flake8)" in capsys.readouterr().out
     with MemoryStore("notes.db", embedder="hashing") as store:
-        old = next(memory for memory in store.iterate(include_superseded=True) if "flake8" in memory.text)
+        old = next(memory for memory in store.iterate(include_superseded=True) if "pylint" in memory.text)
         assert [(each.before, each.after) for each in store.history(old.id).transitions] == [
+            ("pylint", "flake8"),
             ("flake8", "ruff"),
-            ("ruff", "black"),
         ]
         assert store.journal(operation="undo") and store.edges(rel="related") == []

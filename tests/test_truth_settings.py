@@ -8,7 +8,7 @@ import pytest
 
 from nacre import MemoryStore
 from nacre.errors import ConfigError, MemoryNotFound, UnknownName
-from nacre.factory import make_conflict_judge, make_journal_mirror
+from nacre.factory import make_conflict_model, make_journal_mirror, make_second_judge
 from nacre.settings import Settings, settings
 from nacre.storage.journal_mirror import JournalMirror
 from tests.embedders import WordBag
@@ -84,12 +84,18 @@ def test_an_unknown_policy_is_refused_with_those_there_are() -> None:
 
 def test_an_unknown_judge_is_refused_and_one_without_its_model_too() -> None:
     with pytest.raises(UnknownName, match="Unknown conflict judge 'oracle'"):
-        make_conflict_judge(Settings(conflict_judge="oracle"))
+        make_conflict_model(Settings(conflict_judge="oracle"))
     with pytest.raises(ConfigError, match="language_model"):
-        make_conflict_judge(Settings(conflict_judge="language-model"))
+        make_second_judge(Settings(conflict_judge="language-model"))
     with pytest.raises(UnknownName, match="conflict judge"):
         MemoryStore(":memory:", embedder=WordBag(), settings=Settings(conflict_judge="oracle"))
-    assert make_conflict_judge(Settings()) is None
+    assert make_second_judge(Settings()) is None
+
+
+def test_the_shipped_model_judges_conflicts_unless_rules_are_to_do_it_alone() -> None:
+    assert make_conflict_model(Settings()) is not None
+    assert make_conflict_model(Settings(conflict_judge="language-model")) is not None
+    assert make_conflict_model(Settings(conflict_judge="rules")) is None
 
 
 def test_a_store_does_as_its_settings_say(tmp_path: Path) -> None:

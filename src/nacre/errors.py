@@ -40,7 +40,8 @@ NacreError
 │   ├── ModelUnavailable             the model is not on this machine and could not be downloaded
 │   └── EmbeddingServiceFailed       an embedding endpoint refused or broke off
 ├── LanguageModelError (RuntimeError)
-└── RerankingError (RuntimeError)
+├── RerankingError (RuntimeError)
+└── ConflictModelError (RuntimeError)
 """
 
 from __future__ import annotations
@@ -368,3 +369,11 @@ class LanguageModelError(NacreError, RuntimeError):
 class RerankingError(NacreError, RuntimeError):
     def __init__(self, reranker: str, reason: str, remedy: str) -> None:
         super().__init__(f"The reranker {reranker} gave no scores ({reason}). {remedy}")
+
+
+class ConflictModelError(NacreError, RuntimeError):
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"The conflict model cannot be run ({reason}), so conflicts were judged by exact rules alone. "
+            "Install nacre again, or set conflict_judge to rules."
+        )

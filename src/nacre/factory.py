@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from nacre.errors import ConfigError, InvalidInput, PlainMirror, UnknownName
-from nacre.protocols import Backend, Clock, Embedder, JournalSink, LanguageModel, Reranker
+from nacre.protocols import Backend, Clock, ConflictModel, Embedder, JournalSink, LanguageModel, Reranker
 from nacre.remember.suggest import Suggester
 from nacre.remember.validate import label
 from nacre.settings import ADDRESS, STORE_FILE, Settings
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from nacre.access.capabilities import Access, AgentCapabilities
-    from nacre.conflicts.candidates import ConflictFn, Judge
+    from nacre.conflicts.judge import ConflictFn, Judge
     from nacre.engine import Engine
     from nacre.engine.engine import BackgroundCatchUp, CheckedEmbedder
     from nacre.remember.guard import Guard
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 EmbedFunction: TypeAlias = "Callable[[Sequence[str]], ArrayLike]"
 RERANKERS = ("cross-encoder:DIRECTORY", "language-model")
-CONFLICT_JUDGES = ("language-model",)
+CONFLICT_JUDGES = ("model", "rules", "language-model")
 LANGUAGE_MODELS = ("openai:MODEL", "anthropic:MODEL")
 OPENAI = "https://api.openai.com/v1"
 EMBEDDERS = ("multilingual", "english", "hashing", "openai:MODEL", "sentence-transformers:MODEL")
@@ -178,12 +178,21 @@ def make_language_model(settings: Settings) -> LanguageModel | None:
     raise UnknownName("language model", settings.language_model, LANGUAGE_MODELS)
 
 
-def make_conflict_judge(settings: Settings) -> Judge | None:
-    """A second opinion on pairs that are alike and in which the rules see no conflict."""
-    if not settings.conflict_judge:
-        return None
-    if settings.conflict_judge != "language-model":
+def make_conflict_model(settings: Settings) -> ConflictModel | None:
+    """The shipped one, which is loaded when it reads the first pair; None where exact rules are to judge alone."""
+    if settings.conflict_judge not in CONFLICT_JUDGES:
         raise UnknownName("conflict judge", settings.conflict_judge, CONFLICT_JUDGES)
+    if settings.conflict_judge == "rules":
+        return None
+    from nacre.models.conflict_model import ShippedConflictModel
+
+    return ShippedConflictModel()
+
+
+def make_second_judge(settings: Settings) -> Judge | None:
+    """A second opinion on pairs that are alike and in which the conflict model sees no conflict."""
+    if settings.conflict_judge != "language-model":
+        return None
     model = make_language_model(settings)
     if model is None:
         raise ConfigError("The conflict judge 'language-model' needs one; set language_model to openai:MODEL, say.")
@@ -308,6 +317,7 @@ class StoreParts:
     reranker: Reranker | None
     policy: str
     conflict_threshold: float
+    conflict_model: ConflictModel | None
     second_judge: Judge | None
     strict_links: bool
 
@@ -361,7 +371,8 @@ def build_parts(
         conflict_threshold=(
             settings.conflict_threshold if options.conflict_threshold is None else options.conflict_threshold
         ),
-        second_judge=make_conflict_judge(settings),
+        conflict_model=make_conflict_model(settings),
+        second_judge=make_second_judge(settings),
         strict_links=settings.strict_links if options.strict_links is None else options.strict_links,
     )
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, TextIO, Unpack, cast
 from uuid import uuid4
 
-from nacre.conflicts.candidates import Comparison, ConflictFn, alike_by
+from nacre.conflicts.candidates import Comparison
+from nacre.conflicts.judge import ConflictFn, PairJudge
 from nacre.engine import Engine, change_set, history, links, merge, removal, review, spaces, supersede, undo
 from nacre.engine import engine as indexing
 from nacre.engine import remember as remembering
@@ -325,14 +326,13 @@ class MemoryStore(Closing):
         return remembering.ConflictHandling(policy, comparison)
 
     def _comparison(self, threshold: float | None = None, contradiction_fn: ConflictFn | None = None) -> Comparison:
-        return Comparison(
-            self._store,
-            Filter.live(self._clock()),
-            alike_by(self.embedder) if self.embedder.ready else None,
+        judge = PairJudge(
+            self._parts.conflict_model,
             self._parts.conflict_threshold if threshold is None else threshold,
             contradiction_fn or self._parts.options.contradiction_fn,
             self._parts.second_judge,
         )
+        return Comparison(self._store, Filter.live(self._clock()), judge)
 
     # Changing what is stored
 

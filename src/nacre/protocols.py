@@ -433,3 +433,34 @@ class Reranker(Protocol):
 
         Raises `RerankingError` when there are no scores.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How a newer text relates to an older one: the probability of each answer; together 1."""
+
+    duplicate: float
+    contradiction: float
+    update: float
+    unrelated: float
+
+
+class ConflictModel(Protocol):
+    """Reads two memories together and says how the newer relates to the older. Safe to call from several threads."""
+
+    @property
+    def identity(self) -> str: ...
+
+    @property
+    def noted(self) -> float:
+        """The probability of a contradiction or an update from which a conflict is worth a look."""
+
+    @property
+    def sure(self) -> float:
+        """... and from which it is sure enough that something may be overwritten for its sake."""
+
+    def relations(self, pairs: Sequence[tuple[str, str]]) -> list[Relation]:
+        """One for each pair of an older and a newer text, in order; it depends on these two texts alone.
+
+        Raises `ConflictModelError` when the model cannot be run.
+        """

@@ -52,7 +52,8 @@ class Settings:
     come with the package, and the second is smaller and faster. `language_model` is empty, openai:MODEL or
     anthropic:MODEL. `reranker` is empty, cross-encoder:DIRECTORY or language-model.
 
-    Writing: `on_conflict` is note, ignore, warn, supersede or raise; `conflict_judge` is empty or language-model.
+    Writing: `on_conflict` is note, ignore, warn, supersede or raise. `conflict_judge` is model (the shipped one),
+    rules (exact ones alone) or language-model (the shipped one, and a language model for a second opinion).
     `importance` rates a text when the caller does not: rules, fixed (`default_importance`) or language-model. `emotion`
     is own, vader or off. `secrets` (redact, refuse, allow) and `personal_data` (allow, redact) say what happens to
     these in a text; `secrets_allow` lists strings that are not secrets, separated by spaces (/…/ is a pattern).
@@ -106,7 +107,7 @@ class Settings:
     editor: str = ""
     on_conflict: str = "note"
     conflict_threshold: float = 0.8
-    conflict_judge: str = ""
+    conflict_judge: str = "model"
     strict_links: bool = False
     journal_days: float = 0.0
     journal_mirror: str = ""

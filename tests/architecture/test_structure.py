@@ -48,7 +48,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.cli.ui.prompts": "cli/test_review.py",
     "nacre.cli.ui.records": "cli/test_journal.py",
     "nacre.conflicts.candidates": "engine/test_comparing_bounds.py",
-    "nacre.conflicts.quantities": "conflicts/test_statements.py",
     "nacre.engine.change_set": "engine/test_engine.py",
     "nacre.engine.removal": "engine/test_redact_and_compact.py",
     "nacre.hooks.places": "hooks/test_helper.py",

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from nacre import MemoryStore
-from nacre.conflicts.candidates import Judge
+from nacre.conflicts.judge import Judge
 from nacre.conflicts.language_model import CHARACTERS, REASON, LanguageModelJudge, ask
 from nacre.errors import LanguageModelError
 from nacre.model.review import Verdict

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from nacre import Memory, MemoryStore
-from nacre.conflicts.candidates import THRESHOLD, Comparison
-from nacre.model import Filter
+from nacre.conflicts.judge import THRESHOLD, PairJudge
 from nacre.model.review import Verdict
 from nacre.protocols import Vectors
 from tests.embedders import Moody
@@ -94,9 +93,9 @@ def test_without_the_model_the_twelve_best_by_words_are_compared() -> None:
 def test_a_model_that_fails_while_two_memories_are_compared_does_not_stop_the_new_one() -> None:
     embedder = Moody()
     with MemoryStore(":memory:", embedder=embedder) as store:
-        store.remember("Use flake8 for linting", id="old")
+        store.remember("Deploys run on Fridays", id="old")
         embedder.well = False
-        kept = store.remember_result("Use ruff for linting", id="new")
+        kept = store.remember_result("Deploys do not run on Fridays", id="new")
         assert [conflict.b.id for conflict in kept.conflicts] == ["old"]
         assert store.count() == 2
 
@@ -122,14 +121,12 @@ class Second:
 def test_the_second_judge_and_the_callers_are_not_asked_below_the_threshold(similarity: float, asked: bool) -> None:
     one, other = memory("a", NEW), memory("b", UNLIKE)
     second, own = Second(), Second()
-    with MemoryStore(":memory:", embedder=Moody()) as store:
-        backend = store._store
-    judged = Comparison(backend, Filter(), second=second)
-    assert judged.verdict(one, other, similarity) == (Verdict("contradiction", "second") if asked else None)
+    judge = PairJudge(second=second)
+    assert judge.verdicts(one, [(other, similarity)])[0] == [Verdict("contradiction", "second") if asked else None]
     assert second.asked == ([similarity] if asked else [])
-    also = Comparison(backend, Filter(), second=second, contradiction_fn=lambda a, b: own(a, b, similarity) is not None)
-    found = also.verdict(one, other, similarity)
-    assert found == (Verdict("contradiction", "custom_fn") if asked else None)
+    also = PairJudge(second=second, contradiction_fn=lambda a, b: own(a, b, similarity) is not None)
+    verdict = Verdict("contradiction", "custom_fn") if asked else None
+    assert also.verdicts(one, [(other, similarity)])[0] == [verdict]
     assert (own.asked, second.asked) == (([similarity], [similarity]) if asked else ([], []))
 
 

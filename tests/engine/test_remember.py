@@ -15,10 +15,11 @@ from nacre import Memory, MemoryStore
 from nacre.errors import ConflictError, ConflictWarning, MemoryNotFound, UnknownName
 from nacre.model import Conflict, Link
 from nacre.protocols import Vectors
+from nacre.settings import Settings
 from tests.embedders import Moody
 from tests.engine.conftest import Ticking
 
-ON, OFF = "Deploys run on Friday", "Deploys do not run on Friday"
+ON, OFF = "Kim was born in Oslo", "Kim was born in Lyon"
 OFFICE, SAME_OFFICE = "The office is in Berlin", "Berlin is where the office is"
 
 
@@ -69,12 +70,12 @@ def test_by_default_both_are_kept_and_the_conflict_is_noted_and_told(store: Memo
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = store.remember_result(OFF, id="off")
-    assert (result.action, told(result.conflicts)) == ("stored", [("on", "contradiction", "negation_diff")])
+    assert (result.action, told(result.conflicts)) == ("stored", [("on", "contradiction", "conflict_model")])
     assert result.conflicts[0].a.id == "off"
     assert result.conflicts[0].similarity == pytest.approx(0.9, abs=2e-3)
     (tie,) = result.memory.links
     assert (tie.to, tie.rel) == ("on", "conflicts")
-    assert tie.data == {"kind": "contradiction", "reason": "negation_diff", "similarity": 0.9}
+    assert tie.data == {"kind": "contradiction", "reason": "conflict_model", "similarity": 0.9}
     assert result.memory == held(store, "off")
     assert [item.id for item in store.review(kinds="conflict")] == ["off:on"]
     assert acts(store) == ["remember", "remember"]
@@ -122,7 +123,7 @@ def test_raise_stores_nothing_at_all(store: MemoryStore) -> None:
 def test_supersede_lets_the_new_one_take_the_place_in_the_same_act(store: MemoryStore) -> None:
     store.remember(ON, id="on")
     result = store.remember_result(OFF, id="off", on_conflict="supersede")
-    assert (result.action, told(result.conflicts)) == ("superseded", [("on", "contradiction", "negation_diff")])
+    assert (result.action, told(result.conflicts)) == ("superseded", [("on", "contradiction", "conflict_model")])
     assert result.memory == held(store, "off")
     assert held(store, "on").superseded_by == "off"
     assert [(link.to, link.rel) for link in result.memory.links] == [("on", "supersedes")]
@@ -159,14 +160,14 @@ def test_supersede_keeps_a_mere_likeness_beside_what_stood(
     embedder.cosines = {**embedder.cosines, SAME_OFFICE: cosine}
     store.remember(OFFICE, id="office")
     result = store.remember_result(SAME_OFFICE, on_conflict="supersede", polarity=polarity)
-    assert (result.action, told(result.conflicts)) == ("stored", [("office", "duplicate", "similarity")])
+    assert (result.action, told(result.conflicts)) == ("stored", [("office", "duplicate", "conflict_model")])
     assert store.count() == 2
     assert held(store, "office").superseded_by == ""
 
 
 @pytest.mark.accepts("H11.10")
 def test_supersede_takes_the_place_of_all_that_it_contradicts(store: MemoryStore, embedder: Likened) -> None:
-    again = "The deploys run on Friday"
+    again = "Kim was born in Graz"
     embedder.cosines = {**embedder.cosines, again: 0.99}
     store.remember(ON, id="on")
     store.remember(again, id="again", on_conflict="ignore")
@@ -203,7 +204,7 @@ def test_a_custom_function_is_asked_only_where_the_rules_see_no_contradiction(st
 
     store.remember(ON, id="on")
     result = store.remember_result(OFF, contradiction_fn=always)
-    assert told(result.conflicts) == [("on", "contradiction", "negation_diff")]
+    assert told(result.conflicts) == [("on", "contradiction", "conflict_model")]
     store.remember(OFFICE, id="office", on_conflict="ignore", tags=["place"])
     asked.clear()
     result = store.remember_result(SAME_OFFICE, contradiction_fn=always, tags=["place"])
@@ -214,7 +215,7 @@ def test_a_custom_function_is_asked_only_where_the_rules_see_no_contradiction(st
 def test_a_custom_function_that_sees_none_leaves_the_duplicate(store: MemoryStore) -> None:
     store.remember(OFFICE, id="office")
     result = store.remember_result(SAME_OFFICE, contradiction_fn=lambda _, __: False)
-    assert told(result.conflicts) == [("office", "duplicate", "similarity")]
+    assert told(result.conflicts) == [("office", "duplicate", "conflict_model")]
 
 
 def test_a_custom_function_may_be_given_with_the_store(clock: Ticking, embedder: Likened) -> None:
@@ -229,18 +230,21 @@ def test_opposite_polarity_contradicts_before_any_other_rule(store: MemoryStore)
 
 
 @pytest.mark.parametrize("cosine", [0.79, 0.5])
-def test_opposite_polarity_says_nothing_below_the_threshold(
+def test_below_the_threshold_opposite_polarity_contradicts_only_what_says_the_same(
     store: MemoryStore, embedder: Likened, cosine: float
 ) -> None:
-    embedder.cosines = {**embedder.cosines, SAME_OFFICE: cosine}
-    store.remember(OFFICE, polarity=1)
-    assert store.remember_result(SAME_OFFICE, polarity=-1).conflicts == ()
+    other = "The tram stops at the harbour"
+    embedder.cosines = {**embedder.cosines, SAME_OFFICE: cosine, other: cosine}
+    store.remember(OFFICE, id="office", polarity=1)
+    assert store.remember_result(other, polarity=-1).conflicts == ()
+    assert told(store.remember_result(SAME_OFFICE, polarity=-1).conflicts) == [("office", "contradiction", "polarity")]
 
 
-def test_the_threshold_is_the_stores(clock: Ticking, embedder: Likened) -> None:
+def test_without_a_conflict_model_the_threshold_says_what_is_the_same(clock: Ticking, embedder: Likened) -> None:
     embedder.cosines = {**embedder.cosines, SAME_OFFICE: 0.85}
     for threshold, found in ((0.8, 1), (0.9, 0)):
-        with MemoryStore(":memory:", embedder=embedder, clock=clock, conflict_threshold=threshold) as store:
+        known = Settings(store=":memory:", conflict_judge="rules")
+        with MemoryStore(embedder=embedder, clock=clock, conflict_threshold=threshold, settings=known) as store:
             kept = store.remember(OFFICE)
             assert len(store.remember_result(SAME_OFFICE).conflicts) == found
             assert len(store.find_conflicts(kept.id, threshold=0.84)) == 1
@@ -310,14 +314,14 @@ def test_without_the_model_words_alone_are_compared(store: MemoryStore, embedder
     store.remember("The port of the main server is 80", id="old")
     embedder.well = False
     result = store.remember_result("The port of the main server is 90")
-    assert told(result.conflicts) == [("old", "update", "numbers")]
+    assert told(result.conflicts) == [("old", "update", "conflict_model")]
 
 
 def test_one_memory_or_the_whole_space_is_looked_through_without_changing_anything(store: MemoryStore) -> None:
     store.remember_many([{"text": text, "id": id} for id, text in (("on", ON), ("off", OFF), ("x", "Unlike the rest"))])
     before = store.journal(limit=None)
-    assert told(store.find_conflicts("off")) == [("on", "contradiction", "negation_diff")]
-    assert told(store.find_conflicts("on")) == [("off", "contradiction", "negation_diff")]
+    assert told(store.find_conflicts("off")) == [("on", "contradiction", "conflict_model")]
+    assert told(store.find_conflicts("on")) == [("off", "contradiction", "conflict_model")]
     assert store.find_conflicts("x") == []
     (pair,) = store.find_conflicts()
     assert (pair.a.id, pair.b.id, pair.kind) == ("off", "on", "contradiction")
@@ -379,10 +383,10 @@ def test_the_scan_reports_its_progress_from_the_first_memory_on(
 
 
 def test_supersede_only_notes_what_is_not_sure(store: MemoryStore, embedder: Likened) -> None:
-    vague = "Deploys run on Friday evening"
-    embedder.cosines = {**embedder.cosines, vague: 0.97}
+    vague, new = "The office is in Berlin", "The office is in Munich"
+    embedder.cosines = {**embedder.cosines, vague: 0.97, new: 0.97}
     store.remember(vague, id="vague")
-    result = store.remember_result(OFF, id="off", on_conflict="supersede")
+    result = store.remember_result(new, id="new", on_conflict="supersede")
     assert [(conflict.b.id, conflict.sure) for conflict in result.conflicts] == [("vague", False)]
     assert result.action == "stored"
     assert held(store, "vague").superseded_by == ""

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from nacre import Memory, MemoryStore
-from nacre.conflicts.judge import judge
+from nacre.conflicts.difference import differing_words
 from nacre.engine.entities import entity_kind
 from nacre.errors import InvalidInput, MemoryNotFound, UnknownName
 from nacre.model import Link
-from nacre.model.review import DECISIONS, KINDS, Verdict
+from nacre.model.review import DECISIONS, KINDS
 from nacre.protocols import Page
 from tests.engine.conftest import Ticking
 
@@ -275,7 +275,7 @@ def test_what_was_confirmed_long_ago_is_stale_again(waiting: MemoryStore, clock:
 def crowded(store: MemoryStore) -> MemoryStore:
     """Twelve noted conflicts, the contradictions last."""
     for n in range(12):
-        kind = "contradiction" if n > 8 else "duplicate"
+        kind = "contradiction" if n > 8 else "update"
         store.remember(f"Door {n} is open", id=f"old{n}", tags=[f"t{n}"], confidence=0.2)
         link = Link(f"old{n}", "conflicts", data={"kind": kind})
         store.remember(f"Window {n} is shut", id=f"new{n}", links=[link], on_conflict="ignore")
@@ -284,20 +284,20 @@ def crowded(store: MemoryStore) -> MemoryStore:
 
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The ids of the memories that were judged."""
+    """The texts of the newer memories whose words were looked at."""
     seen: list[str] = []
 
-    def counted(a: Memory, b: Memory, similarity: float) -> Verdict | None:
-        seen.append(a.id)
-        return judge(a, b, similarity)
+    def counted(newer: str, older: str) -> tuple[str, str]:
+        seen.append(newer)
+        return differing_words(newer, older)
 
-    monkeypatch.setattr("nacre.conflicts.judge.judge", counted)
+    monkeypatch.setattr("nacre.conflicts.difference.differing_words", counted)
     return seen
 
 
 def test_only_the_conflicts_that_are_returned_are_judged(crowded: MemoryStore, judged: list[str]) -> None:
     assert [item.id for item in crowded.review(limit=3)] == ["new9:old9", "new10:old10", "new11:old11"]
-    assert judged == ["new9", "new10", "new11"]
+    assert judged == ["Window 9 is shut", "Window 10 is shut", "Window 11 is shut"]
 
 
 def test_a_first_screen_reads_only_the_memories_of_its_own_conflicts(
@@ -338,10 +338,10 @@ def test_a_decision_by_id_reads_only_the_memories_that_it_names(
     monkeypatch.setattr(backend, "page", counted_page)
     monkeypatch.setattr("nacre.engine.entities.similar_names", forbidden)
     assert crowded.decide("new5:old5", "keep_both")
-    assert (read, judged) == ({"new5", "old5"}, ["new5"])
+    assert (read, judged) == ({"new5", "old5"}, ["Window 5 is shut"])
     read.clear()
     assert crowded.decide("old7", "validate")
-    assert (read, judged) == ({"old7"}, ["new5"])
+    assert (read, judged) == ({"old7"}, ["Window 5 is shut"])
 
 
 def forbidden(*_: object) -> None:

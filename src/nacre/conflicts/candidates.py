@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Protocol, TypeAlias
 
-from nacre.errors import EmbeddingError
+from nacre.conflicts.judge import PairJudge
 from nacre.model import Conflict, Filter, Memory
-from nacre.model.review import Verdict
-from nacre.protocols import Embedder, Reader, Search, Vectors
+from nacre.protocols import Reader, Search, Vectors
 
-ConflictFn: TypeAlias = Callable[[Memory, Memory], bool]
-Alike: TypeAlias = Callable[[str, str], float]
-
-THRESHOLD = 0.80
 NEAREST = 12  # by meaning, as AI-Houkai does
 FRAMED = 12  # by words: "Use ruff for linting" is far from "Use flake8 for linting" in meaning (0.43)
 ASKED = 6  # stems that are looked for, the longest: they are the rarest, and a frame with another word in it has most
@@ -28,33 +21,37 @@ PROMISING, FRAME_SHARED = 0.45, 0.5
 SETTLED = frozenset(("supersedes", "contradicts", "distinct_from"))
 
 
-class Judge(Protocol):
-    """A second opinion where the rules find no conflict; None when it has none."""
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The conflicts, worst first, and sentences about how they were found."""
 
-    def __call__(self, a: Memory, b: Memory, similarity: float) -> Verdict | None: ...
+    conflicts: list[Conflict]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Compares with what `where` admits. `contradiction_fn` is asked only when the rules see no contradiction."""
+    """Compares with what `where` admits."""
 
     store: Reader
     where: Filter
-    alike: Alike | None = None
-    threshold: float = THRESHOLD
-    contradiction_fn: ConflictFn | None = None
-    second: Judge | None = None
+    judge: PairJudge
 
     def conflicts(
         self, memory: Memory, vector: Vectors | None, only: Callable[[Memory], bool] | None = None
     ) -> list[Conflict]:
         """Worst first: contradictions, then updates, then duplicates; the more similar before the less."""
+        return self.compare(memory, vector, only).conflicts
+
+    def compare(self, memory: Memory, vector: Vectors | None, only: Callable[[Memory], bool] | None = None) -> Compared:
+        others = [pair for pair in self.candidates(memory, vector) if only is None or only(pair[0])]
+        verdicts, notes = self.judge.verdicts(memory, others) if others else ([], ())
         conflicts = [
             Conflict(memory, other, similarity, verdict.kind, verdict.reason, verdict.words, verdict.sure)
-            for other, similarity in self.candidates(memory, vector)
-            if (only is None or only(other)) and (verdict := self.verdict(memory, other, similarity)) is not None
+            for (other, similarity), verdict in zip(others, verdicts, strict=True)
+            if verdict is not None
         ]
-        return sorted(conflicts, key=gravity)
+        return Compared(sorted(conflicts, key=gravity), notes)
 
     def candidates(self, memory: Memory, vector: Vectors | None) -> list[tuple[Memory, float]]:
         from nacre.text.tokens import content_stems
@@ -90,37 +87,6 @@ class Comparison:
         worded = dict(zip(cosines, candidates.shares.sum(axis=0).tolist(), strict=True))
         framed = [id for id in sorted(worded, key=lambda id: -worded[id])[:FRAMED] if worded[id]]
         return {id: cosines[id] for id in dict.fromkeys([*near, *framed])}
-
-    def verdict(self, a: Memory, b: Memory, similarity: float) -> Verdict | None:
-        if a.text == b.text:
-            return Verdict("duplicate", "identical text")
-        if a.type != b.type:
-            return None
-        from nacre.conflicts.judge import judge  # its tables of words cost a command 20 ms
-
-        verdict = judge(a, b, similarity, alike=self.alike, threshold=self.threshold)
-        if similarity < self.threshold or (verdict is not None and verdict.kind != "duplicate"):
-            return verdict
-        if self.contradiction_fn is not None and self.contradiction_fn(a, b):
-            return Verdict("contradiction", "custom_fn")
-        return (self.second(a, b, similarity) if self.second is not None else None) or verdict
-
-
-def alike_by(embedder: Embedder) -> Alike:
-    """Phrases count as unlike while the model fails, so that a memory can be kept without it."""
-
-    @lru_cache(maxsize=4096)
-    def cosine(one: str, other: str) -> float:
-        first, second = embedder.embed([one, other])
-        return float(first @ second)
-
-    def alike(one: str, other: str) -> float:
-        try:
-            return cosine(one, other)
-        except EmbeddingError:  # not cached: the model may be back at the next call
-            return 0.0
-
-    return alike
 
 
 def comparable(a: Memory, b: Memory) -> bool:

@@ -1,157 +1,117 @@
-"""Says of two memories whether the newer contradicts, replaces or repeats the older, and by which words."""
+"""Says of two memories whether the newer contradicts, replaces or repeats the older, and by which words.
+
+Exact rules decide what a model that reads the two texts cannot see; all else is the conflict model's. A verdict depends
+on the two memories alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
-from nacre.conflicts.evidence import BORNE_OUT, NOTED, SPEAKING_FOR, SURE, evidence, score
-from nacre.conflicts.frames import (
-    Frame,
-    adds_up,
-    bounded,
-    compared_alike,
-    denied_in_both,
-    denied_otherwise,
-    describes,
-    distinguished,
-    evenly_denied,
-    exchanged,
-    frame,
-    nouns,
-    one_place,
-    only_the_subject,
-    opposites,
-    other_head,
-    other_subjects,
-    other_topics,
-    parallel,
-    renamed,
-    rivals,
-    same_subject,
-    slot,
-    strangers,
-    swapped,
-    turned,
+from nacre.conflicts.difference import (
+    changed_value,
+    differing_words,
+    identical,
+    is_question,
+    keyed_values,
+    other_labels,
+    other_sides,
 )
-from nacre.conflicts.opposites import converse
-from nacre.conflicts.statements import Word, statement
+from nacre.errors import ConflictModelError
 from nacre.model.memory import Memory
 from nacre.model.review import Verdict
-from nacre.text.grammar import graded, verb_words
+from nacre.protocols import ConflictModel, Relation
 
-SAME_TEXT = 0.80  # cosine from which two texts that differ in nothing we can name are one (AI-Houkai's threshold)
+log = logging.getLogger("nacre")
 
-# The least cosine (MiniLM) at which each kind of evidence is believed. It only keeps other topics out: a tenth more or
-# less of any one of these moves at most 3 of the 160 conflicts of benchmarks/conflict_pairs/development.jsonl, and
-# makes at most two verdicts wrong. Shared words may stand in for some of it.
-CHANGE_TOPIC = 0.40
-SETTLING_TOPIC = 0.50
-VALUE_TOPIC = 0.60
-NAME_TOPIC = 0.60
-NEGATION_TOPIC = 0.65
-OPPOSITE_TOPIC = 0.50
-SUBJECT_ONLY = 0.60  # where nothing but the subject is shared
-WEIGHED_TOPIC = 0.30  # where no rule has decided
-SHARED_WORDS = 2
-WELL_COVERED = 0.6  # share of the poorer text's words
-EVIDENCE_OF_WORDS = 0.1  # of cosine, for each of the two
+ConflictFn: TypeAlias = Callable[[Memory, Memory], bool]
 
-# The least share of the poorer text's words that the other must have.
-SETTLING_COVERAGE = 0.2
-OPPOSITE_COVERAGE = 0.33
-OPPOSITE_CLOSE = 0.60  # or this cosine
-SYNONYMS = 0.75  # cosine of two phrases that mean the same: buy, purchase 0.88; blue, green 0.70; tea, coffee 0.62
+THRESHOLD = 0.80  # cosine from which two texts that differ in nothing we can name are one (AI-Houkai's threshold)
+READ = "conflict_model"
+SAME = 0.6  # probability from which nine of ten are one thing in other words
+APART = Verdict("apart", "subjects")  # two things; never returned to a caller
+# Pairs that the model reads for one memory, the most alike: some 10 ms each on one core, and two cores share them.
+MOST_READ = 6
 
-Alike = Callable[[str, str], float]
+
+class Judge(Protocol):
+    """A second opinion where no conflict was seen; None when it has none."""
+
+    def __call__(self, a: Memory, b: Memory, similarity: float) -> Verdict | None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    a: Memory
-    b: Memory
-    similarity: float
-    threshold: float
-    alike: Alike | None
-    frame: Frame
+class PairJudge:
+    """Without a model the exact rules judge alone. `contradiction_fn` and the second judge are asked only where nobody
+    saw a conflict and the texts are alike."""
 
-    def same_topic(self, least: float) -> bool:
-        words = (len(self.frame.shared) >= SHARED_WORDS) + (self.frame.coverage >= WELL_COVERED)
-        return bool(self.frame.shared) and self.similarity >= least - EVIDENCE_OF_WORDS * words
+    model: ConflictModel | None = None
+    threshold: float = THRESHOLD
+    contradiction_fn: ConflictFn | None = None
+    second: Judge | None = None
 
-    @property
-    def only_named(self) -> bool:
-        return only_the_subject(self.frame) and self.similarity < SUBJECT_ONLY
+    def verdicts(
+        self, memory: Memory, others: Sequence[tuple[Memory, float]]
+    ) -> tuple[list[Verdict | None], tuple[str, ...]]:
+        """What is said of each pair, and sentences about how. The model reads the most alike in one call; of the others
+        nothing is said, rather than something else for each number of neighbours."""
+        ruled = [by_rules(memory, other, similarity, self.threshold) for other, similarity in others]
+        open_ = sorted((place for place, verdict in enumerate(ruled) if verdict is None), key=lambda at: -others[at][1])
+        notes: tuple[str, ...] = ()
+        if self.model is not None and open_:
+            read = open_[:MOST_READ]
+            try:
+                relations = self.model.relations([in_order(memory, others[at][0]) for at in read])
+                for at, relation in zip(read, relations, strict=True):
+                    ruled[at] = by_reading(memory, others[at][0], relation, self.model) or APART
+                open_ = []
+            except ConflictModelError as error:
+                notes = (str(error),)
+                log.warning("%s", error)
+        for at in open_:
+            ruled[at] = without_reading(memory, *others[at], self.threshold)
+        return [
+            self.asked(memory, other, similarity, None if verdict is APART else verdict)
+            for (other, similarity), verdict in zip(others, ruled, strict=True)
+        ], notes
 
-
-CONFLICTS = ("contradiction", "update")
-APART = Verdict("apart", "subjects")  # two things; ends the search, and is never returned to a caller
-
-
-def judge(
-    a: Memory, b: Memory, similarity: float, *, threshold: float = SAME_TEXT, alike: Alike | None = None
-) -> Verdict | None:
-    """`a` is the newer memory; `similarity` is the cosine of the two texts, `alike` gives that of two short phrases."""
-    case = Case(a, b, similarity, threshold, alike, frame(statement(a.text), statement(b.text)))
-    verdict = next((verdict for rule in BEFORE_ALL if (verdict := rule(case))), None) or weighed(case)
-    return None if verdict is APART else verdict
-
-
-def weighed(case: Case) -> Verdict | None:
-    """What the rules say, as far as the evidence bears it; or a conflict that no rule saw, if enough is for it."""
-    ruled = by_rules(case)
-    rule = ruled.reason if ruled and ruled.kind in CONFLICTS else ""
-    if ruled is APART or (not rule and not comparable(case)):
-        return ruled
-    values = evidence(case.frame, case.similarity, rule)
-    worth = score(values)
-    minimal = one_place(case.frame)  # nothing but what the rule saw tells the two apart
-    if ruled and rule and (minimal or worth >= BORNE_OUT):
-        return replace(ruled, sure=minimal or worth > SURE)
-    if not rule and worth >= NOTED and any(values[name] for name in SPEAKING_FOR):
-        return unruled(case)
-    return by_similarity(case) if rule else ruled
+    def asked(self, a: Memory, b: Memory, similarity: float, verdict: Verdict | None) -> Verdict | None:
+        """The verdict, or that of the caller's own judges where they see a conflict that nobody else saw."""
+        seen = verdict is not None and (verdict.kind != "duplicate" or verdict.reason == "identical text")
+        if seen or similarity < self.threshold or a.type != b.type:
+            return verdict
+        if self.contradiction_fn is not None and self.contradiction_fn(a, b):
+            return Verdict("contradiction", "custom_fn")
+        return (self.second(a, b, similarity) if self.second is not None else None) or verdict
 
 
-def by_rules(case: Case) -> Verdict | None:
-    return next((verdict for rule in RULES if (verdict := rule(case))), None)
+def in_order(memory: Memory, other: Memory) -> tuple[str, str]:
+    """The older text and the newer."""
+    return (memory.text, other.text) if other.created_at > memory.created_at else (other.text, memory.text)
 
 
-def comparable(case: Case) -> bool:
-    """Whether evidence other than a rule's counts: near texts, of one thing, that do not agree by other means."""
-    f = case.frame
-    if not f.shared or case.similarity < WEIGHED_TOPIC or (turned(f) and parallel(f)):
-        return False  # «afraid of spiders», «not afraid of snakes»
-    opposite, changed_in_both = (
-        opposites(f),
-        f.a.cues.changed and f.b.cues.changed and case.similarity >= case.threshold,
-    )
-    if (changed_in_both and not f.values) or not (f.only_a or f.only_b or f.values or turned(f)):
-        return False
-    return all(one.sign == other.sign for one, other in opposite) and (
-        not opposite or any(excluding(f, *two) for two in opposite)
-    )
+def by_rules(a: Memory, b: Memory, similarity: float, threshold: float = THRESHOLD) -> Verdict | None:
+    """What is certain without reading; `APART` where the two cannot conflict. `a` is the newer memory."""
+    if identical(a.text, b.text):
+        return Verdict("duplicate", "identical text")
+    if a.type != b.type:
+        return APART
+    if opposed(a, b) and similarity >= threshold:
+        return Verdict("contradiction", "polarity")
+    if derived(a, b) or derived(b, a):  # a summary repeats its sources; it does not argue with them
+        return by_similarity(similarity, threshold) or APART
+    if is_question(a.text) or is_question(b.text) or other_labels(a.text, b.text) or other_sides(a.text, b.text):
+        return APART
+    values = keyed_values(a.text, b.text)
+    return Verdict("update", "value", values) if values else None
 
 
-def unruled(case: Case) -> Verdict:
-    f = case.frame
-    values = [(one.text, other.text) for one, other in f.values] or [
-        (negated_text(one), negated_text(other)) for one, other in (*opposites(f), *rivals(f), *turned(f))
-    ]
-    gone_on = f.a.cues.changed or f.a.manner.news or f.a.cues.settled or (f.values and not f.b.cues.past)
-    return Verdict("update" if gone_on else "contradiction", "weighed", values[0] if values else ("", ""), sure=False)
-
-
-def by_polarity(case: Case) -> Verdict | None:
-    opposite = case.a.polarity * case.b.polarity == -1
-    return Verdict("contradiction", "polarity") if opposite and case.similarity >= case.threshold else None
-
-
-def by_descent(case: Case) -> Verdict | None:
-    """A summary repeats its sources; it does not argue with them."""
-    if not derived(case.a, case.b) and not derived(case.b, case.a):
-        return None
-    return by_similarity(case) or APART
+def opposed(a: Memory, b: Memory) -> bool:
+    """Whether one is for a thing and the other against it: what says the same then contradicts."""
+    return a.polarity * b.polarity == -1
 
 
 def derived(product: Memory, source: Memory) -> bool:
@@ -159,128 +119,26 @@ def derived(product: Memory, source: Memory) -> bool:
     return linked or product.type == "reflection" or "reflection" in product.tags
 
 
-def by_labels(case: Case) -> Verdict | None:
-    a, b = case.frame.a, case.frame.b
-    return APART if a.labels and b.labels and not a.labels & b.labels else None
+def by_reading(a: Memory, b: Memory, relation: Relation, model: ConflictModel) -> Verdict | None:
+    conflict = relation.contradiction + relation.update
+    if conflict >= model.noted:
+        kind = "update" if relation.update >= relation.contradiction else "contradiction"
+        sure = conflict >= model.sure or changed_value(a.text, b.text) is not None
+        return Verdict(kind, READ, differing_words(a.text, b.text), sure=sure)
+    if relation.duplicate >= SAME:
+        return Verdict("contradiction", "polarity") if opposed(a, b) else Verdict("duplicate", READ)
+    return by_value(a, b)
 
 
-def by_change(case: Case) -> Verdict | None:
-    """The newer text says that something has changed, and the older has not said so already."""
-    f = case.frame
-    new = f.a.cues.changed and f.a.cues.change_verb not in f.b.keys
-    if not new or distinguished(f) or other_topics(f) or (f.b.cues.changed and not f.values and not renamed(f)):
-        return None
-    moved = f.a.cues.moved and f.b.cues.placed
-    if (case.only_named and not f.values and not moved) or not (f.only_a or f.values or turned(f)):
-        return None
-    return Verdict("update", "change", (f.a.cues.changed, "")) if case.same_topic(CHANGE_TOPIC) else None
+def by_value(a: Memory, b: Memory) -> Verdict | None:
+    values = changed_value(a.text, b.text)
+    return Verdict("update", "value", values) if values else None
 
 
-def by_settling(case: Case) -> Verdict | None:
-    """The older text tells of something open, the newer of how it came about or ended."""
-    f = case.frame
-    if not f.b.cues.open or f.a.cues.open or not case.same_topic(SETTLING_TOPIC):
-        return None
-    came_about = bool(f.b.negators) and not f.a.negators and bool(turned(f))
-    ended = f.a.cues.settled and not f.b.cues.settled and f.coverage > SETTLING_COVERAGE and not case.only_named
-    return Verdict("update", "change", (f.a.cues.settled, f.b.cues.open)) if came_about or ended else None
+def without_reading(a: Memory, b: Memory, similarity: float, threshold: float = THRESHOLD) -> Verdict | None:
+    """Where no model can be asked: a number, a date or a version that changed in an else equal text, and likeness."""
+    return by_value(a, b) or by_similarity(similarity, threshold)
 
 
-def by_subjects(case: Case) -> Verdict | None:
-    f = case.frame
-    beside = f.a.cues.exception and not f.b.cues.exception
-    return APART if beside or strangers(f) or other_topics(f) or distinguished(f) else None
-
-
-def by_values(case: Case) -> Verdict | None:
-    f = case.frame
-    if not f.values or not case.same_topic(VALUE_TOPIC):
-        return None
-    kinds = {one.kind for one, _ in f.values}
-    if "date" in kinds and kinds - {"date", "clock"}:
-        return APART  # another day and another figure: another event
-    other_event = "date" in kinds and f.only_a and f.only_b
-    other_matter = nouns(f.only_a) and nouns(f.only_b) and f.coverage < WELL_COVERED
-    if other_event or other_matter or other_head(f) or (other_subjects(f) and case.similarity < case.threshold):
-        return None
-    one, other = f.values[0]
-    return Verdict(kind_of_change(f), REASONS.get(one.kind, "dates"), (one.text, other.text))
-
-
-def kind_of_change(f: Frame) -> str:
-    """What was cannot have changed since: of two accounts of the past one is wrong."""
-    return "contradiction" if f.a.cues.past and f.b.cues.past else "update"
-
-
-def by_opposites(case: Case) -> Verdict | None:
-    f = case.frame
-    pairs = [(one, other) for one, other in opposites(f) if one.sign == other.sign and excluding(f, one, other)]
-    close = f.coverage > OPPOSITE_COVERAGE or case.similarity > OPPOSITE_CLOSE
-    if not pairs or not close or not case.same_topic(OPPOSITE_TOPIC) or other_subjects(f) or bounded(f):
-        return None
-    return Verdict("contradiction", "opposites", (pairs[0][0].text, pairs[0][1].text))
-
-
-def excluding(f: Frame, one: Word, other: Word) -> bool:
-    """«older» and «younger» exclude each other only of the same person, «bought» and «sold» only of the same thing."""
-    compared_otherwise = swapped(f) or (one.text.lower() in graded() and not same_subject(f))
-    others = [word for word in nouns(f.only_a) if word != one], [word for word in nouns(f.only_b) if word != other]
-    both_true = one.key in converse() and all(others)
-    return not compared_otherwise and not both_true and not parallel(f, one.key, other.key)
-
-
-def by_negation(case: Case) -> Verdict | None:
-    f = case.frame
-    pairs = turned(f)
-    if not pairs or not case.same_topic(NEGATION_TOPIC) or other_subjects(f) or parallel(f):
-        return None
-    agreed = any(one.sign != other.sign for one, other in opposites(f))  # «not disabled» is «enabled»
-    if agreed or evenly_denied(f) or denied_in_both(f) or denied_otherwise(f):
-        return None
-    one, other = next((pair for pair in pairs if pair[0].key in verb_words()), pairs[-1])
-    return Verdict("contradiction", "negation_diff", (negated_text(one), negated_text(other)))
-
-
-def negated_text(word: Word) -> str:
-    return f"not {word.text}" if word.sign < 0 else word.text
-
-
-def by_swap(case: Case) -> Verdict | None:
-    f = case.frame
-    words = exchanged(f) or (swapped(f) if compared_alike(f) else None)
-    return Verdict("contradiction", "opposites", words) if words and not opposites(f) and not f.values else None
-
-
-def by_substitution(case: Case) -> Verdict | None:
-    f = case.frame
-    if bool(f.a.negators) != bool(f.b.negators):
-        return None
-    words = slot(f) or (renamed(f) if case.same_topic(NAME_TOPIC) else None)
-    if not words or describes(f, words) or (case.alike and case.alike(*words) >= SYNONYMS):
-        return None
-    return Verdict(kind_of_change(f), "substitution", words)
-
-
-def by_addition(case: Case) -> Verdict | None:
-    """Who speaks French may speak German too: neither a conflict nor the same."""
-    return APART if parallel(case.frame) and adds_up(case.frame) else None
-
-
-def by_similarity(case: Case) -> Verdict | None:
-    return Verdict("duplicate", "similarity") if case.similarity >= case.threshold else None
-
-
-REASONS = {"number": "numbers", "version": "versions", "score": "numbers"}
-BEFORE_ALL = (by_polarity, by_descent, by_labels)
-RULES = (
-    by_change,
-    by_settling,
-    by_subjects,
-    by_values,
-    by_opposites,
-    by_negation,
-    by_swap,
-    by_substitution,
-    by_addition,
-    by_similarity,
-)
+def by_similarity(similarity: float, threshold: float) -> Verdict | None:
+    return Verdict("duplicate", "similarity") if similarity >= threshold else None

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nacre.conflicts.candidates import Comparison
+from nacre.conflicts.candidates import Compared, Comparison
 from nacre.engine.engine import AnyChange, Engine, insertions
 from nacre.engine.supersede import all_superseded
 from nacre.errors import ConflictError, ConflictWarning, UnknownName
@@ -49,7 +49,8 @@ def remember(engine: Engine, memory: Memory, handling: ConflictHandling, *, why:
     if handling.policy == "ignore":
         return store_all(engine, [memory], engine.operation("remember", why))[0]
     (derived,), notes = engine.derived([memory])
-    conflicts = find_conflicts(memory, derived, handling.comparison)
+    compared = find_conflicts(memory, derived, handling.comparison)
+    conflicts, notes = tuple(compared.conflicts), (*notes, *compared.notes)
     if conflicts and handling.policy == "raise":
         raise ConflictError(conflicts)
     if conflicts and handling.policy == "supersede":
@@ -69,9 +70,9 @@ def caller_level() -> int:
     return level
 
 
-def find_conflicts(memory: Memory, derived: Derived, comparison: Comparison) -> tuple[Conflict, ...]:
+def find_conflicts(memory: Memory, derived: Derived, comparison: Comparison) -> Compared:
     vector = derived.vectors[0] if derived.vectors is not None and len(derived.vectors) else None
-    return tuple(comparison.conflicts(memory, vector)) if is_statement(memory) else ()
+    return comparison.compare(memory, vector) if is_statement(memory) else Compared([])
 
 
 def is_statement(memory: Memory) -> bool:

@@ -303,15 +303,14 @@ def trashed(memory: Memory) -> Memory:
 
 def noted_conflict(newer: Memory, older: Memory) -> Conflict | None:
     """A noted conflict with the words that decided, found again; None when it was settled meanwhile."""
-    from nacre.conflicts.judge import judge  # its word tables take 20 ms to import
+    from nacre.conflicts.difference import differing_words  # most callers ask for other kinds
 
     link = conflict_link(newer, older.id)
     if link is None:
         return None
     similarity = link.data.get("similarity")
     likeness = float(similarity) if isinstance(similarity, int | float) else 0.0
-    verdict = judge(newer, older, likeness)
-    words = verdict.words if verdict is not None else ("", "")
+    words = ("", "") if link.kind == "duplicate" else differing_words(newer.text, older.text)
     return Conflict(newer, older, likeness, link.kind, str(link.data.get("reason", "")), words)
 
 

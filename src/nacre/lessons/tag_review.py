@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from nacre.conflicts.frames import rival
-from nacre.conflicts.opposites import opposed
 from nacre.errors import EmbeddingError
 from nacre.lessons.lesson import AGENT_TAG
 from nacre.lessons.vocabulary import Vocabulary
@@ -49,6 +47,28 @@ js javascript | ts typescript | py python | k8s kubernetes | db database | dbs d
 | oop object-oriented-programming | sre site-reliability-engineering
 | tdd test-driven-development | rds relational-database-service | deploy deployment
 | ops operations | i18n internationalization | l10n localization | a11y accessibility | o11y observability
+"""
+# Words of one kind: near in meaning, and never the same. A word may be of several kinds.
+KINDS = """
+mysql postgres sqlite oracle mariadb mongodb cassandra dynamodb redis cockroachdb clickhouse couchdb duckdb | kafka
+rabbitmq nats sqs pulsar | aws azure gcp hetzner digitalocean heroku vercel netlify fly cloudflare | docker podman
+containerd | kubernetes nomad swarm ecs openshift | ansible puppet chef salt terraform pulumi | nginx apache caddy
+traefik haproxy envoy | jenkins github gitlab bitbucket circleci travis buildkite teamcity | webpack vite rollup esbuild
+parcel gulp grunt | npm yarn pnpm bun deno | pip poetry uv conda pipenv pdm | make bazel cmake meson gradle maven sbt |
+pytest unittest nose | jest vitest mocha jasmine | cypress playwright selenium puppeteer | eslint biome tslint | ruff
+flake8 pylint | black yapf autopep8 prettier | react vue angular svelte solid ember | django flask fastapi | express koa
+fastify nestjs | python java go rust kotlin swift ruby php typescript javascript scala elixir haskell perl | linux
+windows macos ubuntu debian fedora arch alpine centos | android ios | vim emacs vscode neovim pycharm intellij | bash
+zsh fish powershell | git mercurial svn | jira linear trello asana notion | slack teams discord mattermost | json xml
+yaml toml csv protobuf avro parquet | rest graphql grpc soap | oauth saml ldap | tcp udp | staging production
+development test canary | unit integration e2e | client server | frontend backend | internal external | public private |
+inbound outbound | ingress egress | input output | import export | upload download | read write | encode decode |
+encrypt decrypt | compress decompress | lock unlock | mount unmount | attach detach | connect disconnect | sync async |
+synchronous asynchronous | stateful stateless | mutable immutable | static dynamic | local remote global | primary
+replica secondary | leader follower | eager lazy | strict lenient | valid invalid | safe unsafe | enabled disabled |
+start stop | create delete | add remove | install uninstall | upgrade downgrade | merge split | push pull | allow deny |
+before after | first last | old new | fast slow | high low | success failure | pass fail | open closed | daily weekly
+monthly yearly | light dark | left right | men women | morning evening
 """
 # The fewest letters of the shorter word at which each kind of typing error is assumed: swapped letters, a missing
 # letter, a wrong letter, two errors. Measured on the labelled pairs of the tests: "polling" and "pooling", "linter" and
@@ -165,10 +185,20 @@ def are_different(one: str, other: str) -> bool:
     if all(len(word) == 1 for word in ones | others):
         return True  # team-a and team-b
     return any(
-        opposed(base(a), base(b)) or rival(base(a), base(b)) or is_derived(a, b) or is_derived(b, a)
+        kinds().get(base(a), set()) & kinds().get(base(b), set()) or is_derived(a, b) or is_derived(b, a)
         for a in ones
         for b in others
     )
+
+
+@lru_cache(maxsize=1)
+def kinds() -> Mapping[str, set[int]]:
+    """The numbers of the kinds of each word, in its base form."""
+    numbers: defaultdict[str, set[int]] = defaultdict(set)
+    for number, kind in enumerate(KINDS.split("|")):
+        for word in kind.split():
+            numbers[base(word)].add(number)
+    return dict(numbers)
 
 
 def is_derived(one: str, other: str) -> bool:

@@ -142,7 +142,8 @@ class ToolSession:
 
     def clean(self, conflict: Conflict) -> Conflict:
         """Without secrets that were stored before there was a guard; the results of a recall are clean already."""
-        return replace(conflict, a=self.store.clean(conflict.a), b=self.store.clean(conflict.b))
+        newer, older = map(self.clean_text, conflict.words)
+        return replace(conflict, a=self.store.clean(conflict.a), b=self.store.clean(conflict.b), words=(newer, older))
 
     def clean_all(self, memories: Iterable[Memory]) -> list[Memory]:
         return [self.store.clean(each) for each in memories]

@@ -48,6 +48,13 @@ MODELS = (
             "combination.npz",
         ),
     ),
+    ShippedModel(
+        "cross-encoder",
+        "reads two texts together: how a newer memory relates to an older one; twelve layers, trained for memories",
+        "Apache-2.0; begun from gte-small (MIT)",
+        0,
+        ("cross_encoder.onnx", "cross_encoder.bin", "cross_encoder.json", "wordpiece.txt"),
+    ),
 )
 
 

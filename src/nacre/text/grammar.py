@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from nacre.text.tokens import STOP_WORDS, folded, stem, words
@@ -28,30 +26,6 @@ FUNCTION_WORDS = STOP_WORDS | frozenset(
 CLAUSE_WORDS = frozenset(
     "but because so while although though if unless until when which who whereas however since".split()
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """`amount` is that of a number in its dimension's own unit, and of an hour in minutes."""
-
-    kind: str  # word, number, version, date, clock, score, label, border
-    text: str
-    lower: str
-    amount: float = 0.0
-    dimension: str = ""
-
-    @property
-    def has_content(self) -> bool:
-        return self.kind == "label" or (self.kind == "word" and self.lower not in FUNCTION_WORDS)
-
-
-def lower(pieces: Sequence[Piece], place: int) -> str:
-    """Empty beyond the ends."""
-    return pieces[place].lower if 0 <= place < len(pieces) else ""
-
-
-def kind(pieces: Sequence[Piece], place: int) -> str:
-    return pieces[place].kind if 0 <= place < len(pieces) else ""
 
 
 # The forms that no stemmer brings together: base, then its irregular forms.
@@ -178,50 +152,6 @@ NEGATION_WORDS = frozenset(
     "not never no dont doesnt didnt wont wouldnt shouldnt cant cannot couldnt mustnt neednt isnt arent wasnt"
     " werent hasnt havent hadnt aint mightnt shant without avoid neither nor nothing nobody nowhere none".split()
 )
-# They deny their whole clause: these words as they are, and the verbs below in every form.
-DENYING_WORDS = frozenset(
-    "never cannot nobody nothing none nowhere neither hardly barely rarely seldom scarcely".split()
-)
-DENYING_VERBS = (
-    "forbid avoid refuse refrain impossible false untrue unable incorrect wrong deny unacceptable exclude".split()
-)
-# They deny what follows at once.
-NEAR_NEGATORS = frozenset("no non without nor lacks lack lacking except minus absent".split())
-# «no» before one of these denies nothing.
-NO_DENIAL = frozenset("later more less fewer matter doubt problem other sooner earlier".split())
-WHOLE_CLAUSE = frozenset(("longer", "need"))  # «no longer» denies all that is said with it
-NOT_BUT_MORE = frozenset(("only", "just"))  # «not only» affirms
-# They can say by themselves what the other text says by denying: «not longer than eight» is «eight at most».
-COMPENSATING = (
-    "only exceed until till unless maximum minimum less least fewer longer than other otherwise except off out"
-    " away down against beyond besides fail break skip slow interrupt miss lose hate dislike postpone cancel"
-    " free vegetarian vegan rather instead ignore hide prevent empty absent exempt unavailable restrict sole"
-    " abstain omit forget fear guard spare expire cap limit delay late defective dead locked dry sober stop"
-    " quit drop few seldom bad poor illegal dangerous bother trouble worry problem difficult quiet silent short"
-    " brief small low weak single alone last disable forbid prohibit block exclude untouched lock remove close"
-    " manual automatic".split()
-)
-# Of these, those that reverse a denial: «not exceed», «none other».
-LIMITS = "exceed until till unless less fewer longer than other only skip forget fail miss lose ignore prevent".split()
-
-
-@cache
-def denying_verbs() -> frozenset[str]:
-    return frozenset(map(base, DENYING_VERBS))
-
-
-def denies_clause(word: str) -> bool:
-    return word in DENYING_WORDS or base(word) in denying_verbs()
-
-
-@cache
-def limits() -> frozenset[str]:
-    return frozenset(map(base, LIMITS))
-
-
-@cache
-def compensating() -> frozenset[str]:
-    return frozenset(map(base, COMPENSATING))
 
 
 def negation_diff(a: str, b: str) -> bool:
@@ -233,24 +163,6 @@ def count(text: str) -> int:
     return sum(word in NEGATION_WORDS for word in words(text))
 
 
-# With these a second value replaces the first.
-EXCLUSIVE = """
-live reside work report weigh cost name call title base locate host store keep run deploy default set configure
-schedule start begin end finish expire close open hold take lead manage head own maintain chair direct use rely
-prefer favorite favourite primary main current deadline due version port limit timeout password address phone
-email birthday age height weight salary budget price rent size capacity owner manager lead boss employer company
-team role title position location headquarters capital color colour language framework library tool database
-editor provider vendor platform region branch format style engine backend frontend host drive sit stay move
-relocate switch migrate marry date study major attend graduate born indent order sort return respond default
-encode serialize authenticate cache log build compile package route expose listen bind point target cap total
-average measure last go become remain equal choose pick decide select meet happen occur
-""".split()
-# With these values add up.
-MULTIPLE = """
-have there like love hate dislike enjoy adore know speak visit see watch read play own contain include support
-buy order eat drink try learn teach write create make collect attend meet help add install test fix mention
-discuss talk tell say ask recommend suggest invite join follow need want consist offer provide sell share
-""".split()
 VERBS = """
 accept add agree allow answer appear apply approve arrive ask assign attach attend authenticate avoid base
 become begin believe belong bind block book break bring build bump buy cache call cancel cap carry change charge
@@ -273,71 +185,8 @@ suffer suggest supersede supply support switch take talk target teach tell test 
 train transfer translate travel trigger try turn update upgrade upload use validate vary verify visit vote wait
 wake walk want watch wear weigh win wish work wrap write yield
 """.split()
-# At the beginning of a text these give an instruction: «Use mutable defaults» has no subject.
-INSTRUCTIONS = frozenset(
-    "use avoid keep put give write prefer ask tell add make leave send don't dont do run never always please ensure"
-    " remember explain reply respond answer address store save delete remove install include exclude skip wear bring"
-    " follow treat drain merge rebase squash commit deploy translate sort return wrap cover bake fry boil cook water"
-    " sow prune feed call email wait let stick go take serve choose pick turn switch enable disable allow"
-    " forbid".split()
-)
-# After one of these a noun follows, whatever it looks like.
-BEFORE_NOUNS = ARTICLES | frozenset("to of in on at for with by from and or every each all no some any new".split())
-PLAIN_VERBS = frozenset("get go come put take make need want went came took made got wrote ran".split())
-LIKE_A_PAST = frozenset("left read lost bound felt found thought written driven taken known grown hidden".split())
-LONGEST_ED_NOUN = 4  # letters; «seed» and «red» are not a past tense
-SINGULAR_VERBS = frozenset("is was has does took leads owns manages works lives joined founded wrote runs".split())
-
-
-@cache
-def exclusive_words() -> frozenset[str]:
-    return frozenset(map(base, EXCLUSIVE))
-
-
-@cache
-def multiple_words() -> frozenset[str]:
-    return frozenset(map(base, MULTIPLE))
 
 
 @cache
 def verb_words() -> frozenset[str]:
     return frozenset(map(base, VERBS))
-
-
-def verb_place(pieces: Sequence[Piece]) -> int:
-    """The place of the first verb, as far as word lists can find it; 0 in an instruction."""
-    if pieces and pieces[0].lower in INSTRUCTIONS and lower(pieces, 1) not in AUXILIARIES:
-        return 0
-    inflected = (place for place in range(len(pieces)) if is_finite(pieces, place))
-    plain = (place for place in range(1, len(pieces)) if is_plain_verb(pieces, place))
-    return next(inflected, next(plain, 0))
-
-
-def is_finite(pieces: Sequence[Piece], place: int) -> bool:
-    """An auxiliary, a past tense, a known verb with its ending; or a colon for «is»: «Port: 80»."""
-    word = pieces[place].lower
-    if word in AUXILIARIES or word == ":":
-        return True
-    if (
-        place == 0
-        or pieces[place].kind != "word"
-        or kind(pieces, place - 1) == "number"
-        or after_a_determiner(pieces, place)
-    ):
-        return False
-    past = word.endswith("ed") and len(word) > LONGEST_ED_NOUN
-    phrase = " " in pieces[place].text and base(word) in verb_words()  # «can't stand», read as «hate»
-    irregular_past = word in irregular() and word not in LIKE_A_PAST and base(word) in verb_words()
-    return past or phrase or irregular_past or (word.endswith("s") and base(word) in verb_words())
-
-
-def is_plain_verb(pieces: Sequence[Piece], place: int) -> bool:
-    """«Customers on the plan get a reply»: a verb without an ending has an object or a preposition after it."""
-    word = pieces[place].lower
-    object_follows = lower(pieces, place + 1) in STOP_WORDS or kind(pieces, place + 1) not in ("", "word")
-    known = word in PLAIN_VERBS or base(word) in verb_words()
-    return known and object_follows and not after_a_determiner(pieces, place)
-
-
-def after_a_determiner(pieces: Sequence[Piece], place: int) -> bool:
-    return lower(pieces, place - 1) in BEFORE_NOUNS

@@ -133,7 +133,7 @@ def test_link_unlink_and_neighbors(agent: Agent) -> None:
 
 @pytest.mark.accepts("H17.11", "H17.12")
 def test_find_conflicts_and_supersede(agent: Agent) -> None:
-    old, new = keep(agent, "Visitors enter by gate 2"), keep(agent, "Visitors enter by gate 6")
+    old, new = keep(agent, "The deadline is Friday"), keep(agent, "The deadline is Monday")
     (found, *_) = agent.ok("find_conflicts", memory_id=new)
     assert set(found) == {"kind", "reason", "similarity", "a", "b"} and {found["a"]["id"], found["b"]["id"]} == {
         old,

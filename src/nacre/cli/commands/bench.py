@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 @click.group("bench")
 def bench_command() -> None:
-    """Measure recall on public datasets, with no language model in the loop. Your own store is not touched."""
+    """Measure recall on public datasets, and the judge of conflicts on labelled pairs; no language model is asked. Your
+    own store is not touched."""
 
 
 @command("recall", bench_command)
@@ -63,6 +64,61 @@ def recall(
     if out is not None:
         out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     print_report(report, form)
+
+
+@command("conflicts", bench_command)
+@click.option(
+    "--data",
+    "file",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Pairs, one JSON object a line: old, new, label.",
+)
+@click.option(
+    "--json",
+    "out",
+    type=click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path),
+    help="Write the whole report here; - prints it, and nothing else.",
+)
+@form_option()
+def conflicts(cli: CliContext, file: Path, out: Path | None, form: Form) -> None:
+    """Measure how well the judge tells memories that contradict or update each other from those that look alike.
+
+    \b
+      nacre bench conflicts --data pairs.jsonl --json -
+
+    A label is duplicate, contradiction, update or unrelated. Precision and recall are of "these two conflict"; sure
+    verdicts are those that may overwrite.
+    """
+    from nacre.bench.conflicts import LABELS, judge_pairs, read_pairs
+    from nacre.conflicts.judge import PairJudge
+    from nacre.factory import make_conflict_model
+
+    pairs = read_pairs(file)
+    with progress_line() as progress:
+        report = judge_pairs(pairs, PairJudge(make_conflict_model(cli.settings())), progress)
+    text = json.dumps(report, indent=2)
+    if out is not None and str(out) == "-":
+        click.echo(text)
+        return
+    if out is not None:
+        out.write_text(text + "\n", encoding="utf-8")
+    rows = [(label, report["confusion"][label]) for label in LABELS]
+    columns: list[Column[tuple[str, dict[str, int]]]] = [Column("label", lambda row: row[0], style="cyan")]
+    columns += [verdict_column(kind) for kind in LABELS]
+    print_table(rows, columns, report, form)
+    if form in DATA:
+        return
+    for name, figures in (("noted", report["noted"]), ("sure", report["sure"])):
+        say(
+            f"{name}: precision {figures['precision']:.3f}, recall {figures['recall']:.3f}, "
+            f"kind right {figures['kind_right']:.3f}"
+        )
+    say(f"{report['pairs']} pairs, {report['ms_a_pair']:.1f} ms each, judged by {report['judge']}.")
+
+
+def verdict_column(kind: str) -> Column[tuple[str, dict[str, int]]]:
+    return count_column(f"as {kind}", lambda row: row[1][kind])
 
 
 def print_report(report: Report, form: Form) -> None:

@@ -47,7 +47,7 @@ CHOICES: Mapping[str, Sequence[str]] = {
     "suspicious": ("mark", "refuse", "allow"),
     "importance": ("rules", "fixed", "language-model"),
     "emotion": ("own", "vader", "off"),
-    "conflict_judge": ("", "language-model"),
+    "conflict_judge": ("model", "rules", "language-model"),
     "decay_model": ("strength", "simple"),
     "reflect_consolidate": ("soft", "none", "hard"),
     "summarizer": ("central", "extractive", "language-model"),

@@ -127,7 +127,10 @@ def describe_item(item: ReviewItem) -> str:
 @command("conflicts")
 @click.argument("id", required=False)
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1), metavar="0-1", help="How alike two texts are that say the same."
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    metavar="0-1",
+    help="How alike two texts are that say the same, if unread.",
 )
 @click.option("--note", is_flag=True, help="Put them into the review queue.")
 @why_option

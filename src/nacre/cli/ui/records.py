@@ -221,15 +221,9 @@ def undo_outcome(entry: JournalEntry) -> str:
 # The judge's names for its reasons, as sentences; one that is missing here is printed as it is.
 REASONS = {
     "polarity": "one is for it, the other against",
-    "negation_diff": "one denies the other",
-    "opposites": "the words are opposites",
-    "substitution": "another word is in its place",
-    "numbers": "the numbers differ",
-    "versions": "the versions differ",
-    "dates": "the dates differ",
-    "change": "it says that something changed",
+    "value": "the value differs",
+    "conflict_model": "read together",
     "similarity": "they are much alike",
-    "weighed": "they seem to speak of the same, otherwise",
     "custom_fn": "your own rule says so",
     "language_model": "the language model says so",
 }

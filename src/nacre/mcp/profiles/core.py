@@ -139,7 +139,10 @@ def review(
 
 def cleaned(session: ToolSession, item: ReviewItem) -> ReviewItem:
     memory = None if item.memory is None else session.store.clean(item.memory)
-    return replace(item, memory=memory, conflict=None if item.conflict is None else session.clean(item.conflict))
+    if item.conflict is None:
+        return replace(item, memory=memory)
+    conflict = session.clean(item.conflict)
+    return replace(item, memory=memory, conflict=conflict, why=str(conflict))  # which quotes the words that differ
 
 
 def history(

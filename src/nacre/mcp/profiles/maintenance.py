@@ -15,7 +15,7 @@ from nacre.model.fence import fenced
 from nacre.model.memory import Json
 
 if TYPE_CHECKING:
-    from nacre.conflicts.candidates import ConflictFn
+    from nacre.conflicts.judge import ConflictFn
     from nacre.lifecycle.jobs import JobResult
     from nacre.lifecycle.scheduler import TickResult
     from nacre.model import Memory

@@ -1,0 +1,151 @@
+"""In which words two texts differ, and whether these show that they speak of two things; in any language."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+# A word with what belongs to it (3.12, 8:05, don't, feature/x, #412, 20 %); an ideograph stands by itself.
+WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[#@$€£]?\w+(?:[.,:'’/_-]\w+)*\+*%?")
+LABEL = re.compile(r"#\d+|\b[A-Z][A-Z]+-\d+\b|\b\d+/(?:19|20)\d\d\b")  # of a ticket, a pull request, an invoice
+KEYED = re.compile(r"\s*([A-Za-z][\w./-]*)\s*(?:=|:(?!\S))\s*(\S+|\d\S* \w+)\s*", re.ASCII)  # one word, or an amount
+NO_KEYS = frozenset("note todo idea reminder fixme warning update info fact re fyi see tip question answer ps".split())
+VALUE = re.compile(r"\d")
+YEAR = re.compile(r"(?:19|20)\d\d")
+ASSIGNING = re.compile(r"(?:[:=]|\b(?:is|are|ist|sind|est|sont|es|son|è|é|jest))\s*$", re.IGNORECASE)
+# What has a number for a name.
+NUMBERED = frozenset(
+    "room floor bus line track gate platform phase sprint ticket issue step chapter page layer lane unit team group day"
+    " week question task door window seat table level episode season lesson round lap stage building apartment flat"
+    " house exit tram route flight order invoice file case item option part section volume no nr raum linie bus gleis"
+    " phase schritt kapitel seite etage zimmer haus rechnung salle ligne étape chapitre page étage facture sala línea"
+    " paso capítulo página piso factura".split()
+)
+LONGEST_WORDS = 6  # that are shown of each text
+LONGEST = 400  # words; beyond them a text is a document, and its head says what it is about
+# What exists side by side: what is said of one is not said of the other. Of the labelled pairs in which each text has a
+# word of one group, 46 are unrelated and 2 are not; weekdays, colours and ordinals are values as often.
+SIDES = """
+staging production development test canary preview sandbox ci | prod dev stage qa uat | north south east west
+| upstairs downstairs | front rear | spring summer autumn winter | mum dad | mother father | internal external
+| inbound outbound | incoming outgoing | client server | frontend backend | ios android | debug release
+| get post put patch
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    key: str
+    start: int
+    end: int
+
+
+@lru_cache(maxsize=256)
+def tokens(text: str) -> tuple[Token, ...]:
+    matches = list(WORD.finditer(text))[:LONGEST]
+    return tuple(Token(folded(match.group()), match.start(), match.end()) for match in matches)
+
+
+def folded(text: str) -> str:
+    """Without what does not change the meaning: capitals, forms of one character, space, the full stop."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).rstrip(".!;, ")
+
+
+def differing_words(newer: str, older: str) -> tuple[str, str]:
+    """What stands in one text and not in the other: the place that differs, or else the first words of each alone."""
+    a, b = tokens(newer), tokens(older)
+    begin, end = common_ends(a, b)
+    if begin + end == min(len(a), len(b)) < max(len(a), len(b)):  # one has words more: «not allowed», «allowed»
+        begin, end = (begin, end - 1) if end else (max(0, begin - 1), 0)
+    elif 1 < begin < min(len(a), len(b)) and all(is_name(newer, each) for each in a[begin - 1 : begin + 1]):
+        begin -= 1  # «New York», «New Jersey»
+    mine, theirs = a[begin : len(a) - end], b[begin : len(b) - end]
+    if max(len(mine), len(theirs)) <= LONGEST_WORDS:
+        return piece(newer, mine), piece(older, theirs)
+    return alone(newer, a, b), alone(older, b, a)
+
+
+def common_ends(a: tuple[Token, ...], b: tuple[Token, ...]) -> tuple[int, int]:
+    """How many words both begin with, and how many of the rest they end with."""
+    least = min(len(a), len(b))
+    begin = next((at for at in range(least) if a[at].key != b[at].key), least)
+    end = next((at for at in range(least - begin) if a[-1 - at].key != b[-1 - at].key), least - begin)
+    return begin, end
+
+
+def piece(text: str, words: tuple[Token, ...]) -> str:
+    return text[words[0].start : words[-1].end] if words else ""
+
+
+def alone(text: str, own: tuple[Token, ...], others: tuple[Token, ...]) -> str:
+    """The words that the other text lacks, without the small ones as far as they can be told."""
+    known = {token.key for token in others}
+    lacking = [token for token in own if token.key not in known]
+    clear = [token for token in lacking if len(token.key) > 3 or VALUE.search(token.key)] or lacking
+    return " ".join(text[token.start : token.end] for token in clear[:LONGEST_WORDS])
+
+
+def is_name(text: str, token: Token) -> bool:
+    return text[token.start].isupper()
+
+
+def identical(newer: str, older: str) -> bool:
+    return folded(newer) == folded(older)
+
+
+def is_question(text: str) -> bool:
+    """A question states nothing."""
+    return text.rstrip().endswith(("?", "？"))
+
+
+def other_labels(newer: str, older: str) -> bool:
+    """Two tickets, two pull requests, two invoices."""
+    mine, theirs = set(LABEL.findall(newer)), set(LABEL.findall(older))
+    return bool(mine and theirs) and not mine & theirs
+
+
+def other_sides(newer: str, older: str) -> bool:
+    """«The staging database» and «the production database»; but where nothing else differs and the word ends the
+    text, it is the value: «Deploy to staging», «Deploy to production»."""
+    a, b = tokens(newer), tokens(older)
+    here, there = {token.key for token in a}, {token.key for token in b}
+    for key in here - there:
+        rivals = (sides().get(key, frozenset()) & there) - here
+        if rivals and not (a[-1].key == key and b[-1].key in rivals and len(here - there) == len(there - here) == 1):
+            return True
+    return False
+
+
+@lru_cache(maxsize=1)
+def sides() -> dict[str, frozenset[str]]:
+    known: dict[str, frozenset[str]] = {}
+    for group in SIDES.split("|"):
+        words = frozenset(group.split())
+        known |= {word: known.get(word, frozenset()) | words - {word} for word in words}
+    return known
+
+
+def keyed_values(newer: str, older: str) -> tuple[str, str] | None:
+    """The two values of one key: `timeout: 30`, `timeout = 60`."""
+    mine, theirs = KEYED.fullmatch(newer), KEYED.fullmatch(older)
+    if not mine or not theirs or mine[1] != theirs[1] or mine[1].lower() in NO_KEYS:
+        return None
+    return (mine[2], theirs[2]) if folded(mine[2]) != folded(theirs[2]) else None
+
+
+def changed_value(newer: str, older: str) -> tuple[str, str] | None:
+    """The two numbers, dates or versions of texts that are else the same, where they are not what tells two things
+    apart («Bus 12», «on floor 3») or two years («in 2019», «in 2021»)."""
+    a, b = tokens(newer), tokens(older)
+    changed = [at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one.key != other.key]
+    if len(a) != len(b) or len(changed) != 1:
+        return None
+    at = changed[0]
+    mine, theirs = newer[a[at].start : a[at].end], older[b[at].start : b[at].end]
+    if not VALUE.search(mine) or not VALUE.search(theirs) or (at < 2 and at + 1 < len(a)):
+        return None
+    assigned = at + 1 == len(a) and bool(ASSIGNING.search(newer[: a[at].start]))
+    named = a[at - 1].key in NUMBERED or (YEAR.fullmatch(mine) and YEAR.fullmatch(theirs))
+    return (mine, theirs) if assigned or not named else None

@@ -1,0 +1,130 @@
+"""In which words two texts differ, and whether these show that they speak of two things."""
+
+from __future__ import annotations
+
+import pytest
+
+from nacre.conflicts.difference import (
+    changed_value,
+    differing_words,
+    identical,
+    is_question,
+    keyed_values,
+    other_labels,
+    other_sides,
+)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "words"),
+    [
+        ("Norway has 9 gold medals", "Norway has 10 gold medals", ("10", "9")),
+        ("We use Python 3.10.", "We use Python 3.12.", ("3.12", "3.10")),
+        ("Dogs are allowed.", "Dogs are not allowed.", ("not allowed", "allowed")),
+        ("We live in New Jersey.", "We live in New York.", ("New York", "New Jersey")),
+        ("Bob lives in Paris.", "Bob moved to Berlin.", ("moved to Berlin", "lives in Paris")),
+        ("Peter can swim.", "Peter can't swim.", ("can't", "can")),
+        ("显微镜是2019年买的。", "显微镜是2020年买的。", ("2020年买的", "2019年买的")),
+        ("", "New", ("New", "")),
+        ("same", "Same.", ("", "")),
+    ],
+)
+def test_the_words_that_differ_are_those_of_the_place_that_differs(
+    older: str, newer: str, words: tuple[str, str]
+) -> None:
+    assert differing_words(newer, older) == words
+
+
+def test_of_texts_that_differ_everywhere_a_few_telling_words_are_shown() -> None:
+    newer = "Since the new year we shut the doors at 17:30 every day, no evening appointments any more."
+    older = "The practice keeps a late clinic on Thursdays until half past seven in the old building."
+    mine, theirs = differing_words(newer, older)
+    assert mine == "Since year shut doors 17:30 every"
+    assert theirs == "practice keeps late clinic Thursdays until"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Use ruff.", "use  RUFF", True),
+        ("Café", "Café", True),
+        ("Use C", "Use C++", False),
+        ("Use ruff", "Use ruff?", False),
+    ],
+)
+def test_capitals_spaces_and_the_full_stop_do_not_make_another_text(one: str, other: str, same: bool) -> None:
+    assert identical(one, other) is same
+
+
+def test_a_question_states_nothing() -> None:
+    assert is_question("Can Olga come? ")
+    assert is_question("他来吗？")
+    assert not is_question("Olga asked 'why?' and left.")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "other"),
+    [
+        ("PR #412 fixes the upload", "PR #418 fixes the upload", True),
+        ("ABC-12 is open", "ABC-13 is closed", True),
+        ("Faktura 14/2023 jest zapłacona", "Faktura 15/2023 czeka", True),
+        ("PR #412 is open", "PR #412 is merged", False),
+        ("PR #412 is open", "The upload is fixed", False),
+    ],
+)
+def test_two_labels_are_two_things(older: str, newer: str, other: bool) -> None:
+    assert other_labels(newer, older) is other
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "other"),
+    [
+        ("The staging database runs Postgres 15.", "The production database runs Postgres 14.", True),
+        ("The frontend tests are slow.", "The backend tests are fast.", True),
+        ("Timeout on staging: 30", "Timeout on production: 60", True),
+        ("We deploy to staging", "We deploy to production", False),  # the one value that changed
+        ("The staging database runs Postgres 15.", "The staging database runs Postgres 16.", False),
+        ("Production was copied to staging.", "Staging was copied from production.", False),
+    ],
+)
+def test_what_is_said_of_staging_is_not_said_of_production(older: str, newer: str, other: bool) -> None:
+    assert other_sides(newer, older) is other
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "values"),
+    [
+        ("timeout: 30", "timeout = 60", ("60", "30")),
+        ("db.pool_size=5", "db.pool_size=10", ("10", "5")),
+        ("Editor: Vim", "Editor: Zed", ("Zed", "Vim")),
+        ("timeout: 30", "timeout: 30", None),
+        ("timeout: 30", "retries: 3", None),
+        ("Note: buy milk", "Note: call Ann", None),
+        ("Todo: milk", "todo: bread", None),
+        ("Waffles: six eggs", "Waffles: 400 g flour", None),
+        ("cache_ttl: 30 s", "cache_ttl: 60 s", ("60 s", "30 s")),
+        ("http://a.example", "http://b.example", None),
+    ],
+)
+def test_one_key_has_one_value(older: str, newer: str, values: tuple[str, str] | None) -> None:
+    assert keyed_values(newer, older) == values
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "values"),
+    [
+        ("The port of the server is 80", "The port of the server is 90", ("90", "80")),
+        ("Klaebo has won 9 gold medals", "Klaebo has won 10 gold medals", ("10", "9")),
+        ("The call is on 8 May.", "The call is on 15 May.", ("15", "8")),
+        ("The release year is 2019", "The release year is 2021", ("2021", "2019")),
+        ("Bus 12 leaves early", "Bus 14 leaves early", None),
+        ("The printer on floor 2 is broken", "The printer on floor 3 is broken", None),
+        ("I ran a marathon in 2019", "I ran a marathon in 2021", None),
+        ("The port is 80 or 90", "The port is 81 or 91", None),
+        ("The port is 80", "The port is closed", None),
+    ],
+)
+def test_a_number_that_changed_in_an_else_equal_text_is_its_value(
+    older: str, newer: str, values: tuple[str, str] | None
+) -> None:
+    assert changed_value(newer, older) == values

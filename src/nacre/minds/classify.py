@@ -82,38 +82,26 @@ class Will(Cue):
 
 # In the order in which they decide.
 CUES = (
-    make_cue(
-        "procedural",
-        r"steps?",
-        not_after=r"\bout of",
-        not_before=r"with|down|aside|away|forward|outside|(?:mother|father|brother|sister|son|daughter)s?",
-    ),
+    make_cue("procedural", r"steps?", not_after=r"\bout of",
+             not_before=r"with|down|aside|away|forward|outside|(?:mother|father|brother|sister|son|daughter)s?"),
     make_cue("procedural", r"procedures?", not_after=r"\bstored"),
     make_cue("procedural", r"how[ -]tos?|step-by-step|instructions?|recipes?|tutorials?"),
-    make_cue(
-        "prospective",
-        r"plans?",
-        # A plan that one pays for, lives in or runs a query by is not an intention.
-        not_after=r"\b(?:floor|seating|health|insurance|pension|data|phone|mobile|pricing|payment|subscription|free|pro"
-        r"|premium|basic|starter|enterprise|family|query|execution)",
-    ),
+    # A plan that one pays for, lives in or runs a query by is not an intention.
+    make_cue("prospective", r"plans?",
+             not_after=r"\b(?:floor|seating|health|insurance|pension|data|phone|mobile|pricing|payment|subscription|free"
+             r"|pro|premium|basic|starter|enterprise|family|query|execution)"),
     make_cue("prospective", r"goals?", not_after=r"\bscor(?:e|ed|es|ing)\b[^.!?\n]*|\bown"),
     make_cue("prospective", r"remind", not_before=r"\w+\s+of"),
-    make_cue(
-        "prospective",
-        r"future|to-?dos?|to do lists?|tomorrow|upcoming|reminders?|remember to|deadlines?|intends? to"
-        r"|(?:is|are|am) (?:planned|scheduled|planning to|going to)",
-    ),
+    make_cue("prospective", r"future|to-?dos?|to do lists?|tomorrow|upcoming|reminders?|remember to|deadlines?"
+             r"|intends? to|(?:is|are|am) (?:planned|scheduled|planning to|going to)"),
     Will("prospective", WILL, re.compile(NEVER), re.compile(NEVER)),
-    make_cue(
-        "episodic",
-        r"events?",
-        # Those of a program, and «in the event of».
-        not_after=r"\bin the|\bin any|\b(?:click|mouse|keyboard|key|touch|dom|change|input|webhook|domain)",
-        not_before=r"loops?|handlers?|handling|listeners?|bus|queues?|sourcing|stores?|emitters?|streams?|types?|names?",
-    ),
+    # But not those of a program, and «in the event of».
+    make_cue("episodic", r"events?",
+             not_after=r"\bin the|\bin any|\b(?:click|mouse|keyboard|key|touch|dom|change|input|webhook|domain)",
+             not_before=r"loops?|handlers?|handling|listeners?|bus|queues?|sourcing|stores?|emitters?|streams?|types?"
+             r"|names?"),
     make_cue("episodic", r"happened|occurred|observed|witnessed|took place|incidents?|yesterday"),
-)
+)  # fmt: skip
 
 
 def classify(text: str, concept: str = "") -> Classification:

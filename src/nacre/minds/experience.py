@@ -161,16 +161,12 @@ def memory_fields(experience: Experience, agent: str) -> Fields:
 def experience_of(memory: Memory) -> Experience:
     metadata, exact = memory.metadata.get(CALLER_METADATA), memory.metadata.get(EXACT)
     written = exact if isinstance(exact, dict) else {}
+    at = datetime.fromtimestamp(memory.created_at, UTC if memory.metadata.get(AWARE) else None)
     experience = Experience(
-        parse_type(memory.metadata[TYPE]),
-        memory.title[:LONGEST_CONTEXT] or memory.text[:LONGEST_CONTEXT],
-        memory.text[:LONGEST_OUTCOME],
-        memory.confidence,
-        datetime.fromtimestamp(memory.created_at, UTC if memory.metadata.get(AWARE) else None),
-        memory.id,
-        dict(metadata) if isinstance(metadata, dict) else {},
-        list(memory.tags),
-    )
+        parse_type(memory.metadata[TYPE]), memory.title[:LONGEST_CONTEXT] or memory.text[:LONGEST_CONTEXT],
+        memory.text[:LONGEST_OUTCOME], memory.confidence, at, memory.id,
+        dict(metadata) if isinstance(metadata, dict) else {}, list(memory.tags),
+    )  # fmt: skip
     # A placeholder may be longer than the secret it replaced, and an edit longer still: neither is cut.
     experience.context = original_text(memory.title, written.get("context")) or experience.context
     experience.outcome = original_text(memory.text, written.get("outcome"))

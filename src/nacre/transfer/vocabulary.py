@@ -42,13 +42,9 @@ class ExportedVocabulary:
 
     def note(self, memory: Memory) -> None:
         used = {
-            TYPE: [memory.type],
-            RELATION: [link.rel for link in memory.links],
-            "tag": memory.tags,
-            "context": (*memory.contexts, *memory.anti_contexts),
-            "source": [memory.source],
-            "entity": memory.entities,
-        }
+            TYPE: [memory.type], RELATION: [link.rel for link in memory.links], "tag": memory.tags,
+            "context": (*memory.contexts, *memory.anti_contexts), "source": [memory.source], "entity": memory.entities,
+        }  # fmt: skip
         for kind, names in used.items():
             known = self.known[kind]
             self.used.setdefault(kind, set()).update(name for name in names if name in known)

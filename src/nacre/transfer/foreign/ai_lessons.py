@@ -43,7 +43,11 @@ def opened(path: Path) -> Iterator[AiLessons]:
     with foreign.open_database(file) as database:
         foreign.require(database, file, TABLES, "ai-lessons")
         source = AiLessons(file, foreign.header(NAME), database=database)
-        source.note_others()
+        for table, what in OTHERS.items():
+            present = foreign.columns(database, table)
+            count = database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] if present else 0
+            if count:
+                source.remarks.append(f"{count:,} {what} are not lessons and were left out.")
         yield source
 
 
@@ -72,14 +76,6 @@ class AiLessons(ForeignSource):
                 yield MemoryRow(number, self._fields(lesson, edges), name=printable(lesson["id"]))
         except sqlite3.Error as error:
             yield BadRow(number + 1, f"the rest cannot be read ({error})")
-
-    def note_others(self) -> None:
-        for table, what in OTHERS.items():
-            if not foreign.columns(self.database, table):
-                continue
-            count = self.database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-            if count:
-                self.remarks.append(f"{count:,} {what} are not lessons and were left out.")
 
     def _fields(self, lesson: Record, edges: Edges) -> dict[str, object]:
         id = str(lesson["id"])

@@ -67,15 +67,11 @@ class Amplihack(ForeignSource):
             if value is None:
                 self.lacks(id, what)
         fields: dict[str, object] = {
-            "id": id,
-            "agent": record["agent_name"],
-            "title": record["context"],
-            "text": record["outcome"],
-            "type": TYPES[kind],
-            "tags": tags or [],
+            "id": id, "agent": record["agent_name"], "title": record["context"], "text": record["outcome"],
+            "type": TYPES[kind], "tags": tags or [],
             "metadata": metadata(kind, own, compressed=bool(record.get("compressed"))),
             **dict.fromkeys(("created_at", "updated_at", "last_accessed"), record["timestamp"]),
-        }
+        }  # fmt: skip
         if record.get("confidence") is not None:
             fields["confidence"] = record["confidence"]
         return MemoryRow(number, fields, name=printable(id))

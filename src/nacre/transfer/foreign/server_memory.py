@@ -83,14 +83,10 @@ class ServerMemory(ForeignSource):
         for place, text in enumerate(observations(entity)):
             id = id_of(entity, place)
             fields = {
-                "id": id,
-                "text": text,
-                "title": name if text != bare(entity) else "",
-                "entities": [name],
-                "tags": [kind.lower()] if kind else [],
-                "links": list(self.links.get(id, {}).values()),
+                "id": id, "text": text, "title": name if text != bare(entity) else "", "entities": [name],
+                "tags": [kind.lower()] if kind else [], "links": list(self.links.get(id, {}).values()),
                 **dict.fromkeys(("created_at", "updated_at", "last_accessed"), self.at),
-            }
+            }  # fmt: skip
             yield MemoryRow(number, fields, name=printable(name))
 
 

@@ -149,11 +149,8 @@ TOOLS = {tool.name: tool.run for tool in PROFILE.tools}
 
 
 def _run(name: str, *values: Any, **arguments: Any) -> Any:
-    return TOOLS[name](ToolSession(_get_store().native, ignore_progress), *values, **arguments)
-
-
-def ignore_progress(done: int, total: int, what: str) -> None:
-    """Progress is not reported."""
+    session = ToolSession(_get_store().native, lambda *_: None)  # progress is not reported
+    return TOOLS[name](session, *values, **arguments)
 
 
 remember, recall, recall_pack, forget, list_recent, stats, link, unlink, neighbors, find_conflicts, supersede = (

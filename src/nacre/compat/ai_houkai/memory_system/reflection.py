@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from nacre.compat.ai_houkai.memory_system.models import Memory
 from nacre.compat.ai_houkai.memory_system.store import MemoryStore
 from nacre.lifecycle.reflection import ReflectionEngine as NativeEngine
-from nacre.model import Memory as NativeMemory
 
 ACTOR = "reflection"
 
@@ -39,11 +38,7 @@ class ReflectionEngine:
         return written
 
     def _native(self) -> NativeEngine:
-        writer = "extractive" if self.summarizer is None else self._summarized
+        summarize = self.summarizer
+        writer = "extractive" if summarize is None else lambda group: summarize([Memory.of(each) for each in group])
         # Every call uses all episodes, also those that were summarized before.
         return NativeEngine(self.store.native, self.similarity_threshold, self.min_cluster_size, writer, again=True)
-
-    def _summarized(self, memories: Sequence[NativeMemory]) -> str:
-        if self.summarizer is None:
-            raise TypeError("There is no summarizer; give one.")
-        return self.summarizer([Memory.of(each) for each in memories])

@@ -54,10 +54,6 @@ def fields_of(memory: Memory) -> Fields:
     return fields
 
 
-def record_of(memory: Memory) -> Record:
-    return Record(text=memory.content, **fields_of(memory))  # type: ignore[arg-type, misc]
-
-
 def memory_of(record: Record) -> Memory:
     metadata: dict[str, Any] = dict(record.metadata)
     own = metadata.pop(OWN, {})
@@ -260,7 +256,8 @@ class ChromaMemoryStore:
         return sorted(fused.items(), key=lambda each: -each[1])
 
     def _compute_quality_score(self, memory: Memory, base_score: float) -> float:
-        return self._quality(record_of(memory), base_score)
+        record = Record(text=memory.content, **fields_of(memory))  # type: ignore[arg-type, misc]
+        return self._quality(record, base_score)
 
     def _quality(self, record: Record, relevance: float) -> float:
         r = self.retrieval_settings

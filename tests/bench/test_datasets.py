@@ -10,7 +10,7 @@ import pytest
 
 from nacre.bench import datasets as longmemeval
 from nacre.bench.datasets import Corpus, sample
-from nacre.bench.run import CachingEmbedder, EmbeddingRate, load, store_of
+from nacre.bench.run import CachingEmbedder, RunProgress, load, store_of
 from nacre.errors import InvalidInput, UnknownName
 from tests.datasets import BEAM, LOCOMO, LONGMEMEVAL, Json, written
 from tests.embedders import WordBag
@@ -132,7 +132,7 @@ def test_no_id_of_the_dataset_reaches_the_store(tmp_path: Path, monkeypatch: pyt
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     embedder = CachingEmbedder(WordBag())
-    with store_of(corpus, embedder, EmbeddingRate(embedder)) as store:
+    with store_of(corpus, embedder, RunProgress(embedder)) as store:
         assert store.count() == len(corpus.turns)
         raw = b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
     assert b"I tune my harp" in raw

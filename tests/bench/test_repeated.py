@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from nacre.bench.run import CachingEmbedder, EmbeddingRate
+from nacre.bench.run import CachingEmbedder, RunProgress
 from tests.embedders import WordBag
 
 
@@ -48,7 +48,7 @@ def test_the_pace_counts_only_batches_that_were_embedded(monkeypatch: pytest.Mon
     now = iter([0.0, 2.0, 2.0, 9.0, 9.0, 10.0])
     monkeypatch.setattr(time, "perf_counter", lambda: next(now))
     once = CachingEmbedder(WordBag())
-    pace = EmbeddingRate(once)
+    pace = RunProgress(once)
     once.embed(["a", "b"])
     pace(6, 20, "")  # six turns in two seconds, all new
     once.embed(["a", "b"])
@@ -57,4 +57,4 @@ def test_the_pace_counts_only_batches_that_were_embedded(monkeypatch: pytest.Mon
 
 
 def test_a_pace_without_work_is_nothing() -> None:
-    assert EmbeddingRate(CachingEmbedder(WordBag())).per_second == 0
+    assert RunProgress(CachingEmbedder(WordBag())).per_second == 0

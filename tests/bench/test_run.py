@@ -11,7 +11,7 @@ from nacre.bench.datasets import Corpus, Question, Turn, sample
 from nacre.bench.metrics import DEPTHS
 from nacre.bench.rankers import DEPTH, RANKERS, Stored, grep
 from nacre.bench.report import Report, rows
-from nacre.bench.run import CachingEmbedder, EmbeddingRate, load, run, store_of
+from nacre.bench.run import CachingEmbedder, RunProgress, load, run, store_of
 from nacre.errors import EmbeddingError, UnknownName
 from nacre.memory_store import MemoryStore
 from tests.datasets import BEAM, LOCOMO, LONGMEMEVAL, written
@@ -126,7 +126,7 @@ def test_grep_ranks_by_how_many_words_a_turn_contains_and_the_later_first(locomo
 def test_a_plain_way_reads_as_deep_as_twenty_sessions_lie() -> None:
     turns = [Turn(f"s{n}-{m}", f"tea number {n} {m}", "user", f"s{n}", m, None) for n in range(25) for m in range(8)]
     corpus, embedder = Corpus(tuple(turns), ()), CachingEmbedder(WordBag())
-    with store_of(corpus, embedder, EmbeddingRate(embedder)) as store:
+    with store_of(corpus, embedder, RunProgress(embedder)) as store:
         stored, question = Stored(corpus, store, "session"), Question("tea", frozenset(), "")
         found = RANKERS["bm25"](stored, question).keys
         deep = [hit.memory.session for hit in store.recall("tea", 200, strategy="keyword")]

@@ -19,19 +19,19 @@ from nacre.settings import Settings
 FRESH = 0.95  # share of new texts in a batch; a repeated "thank you" does not make the batch a cached one
 
 
-class EmbeddingRate:
-    """Turns per second over the batches that were really embedded, not read from the cache.
+class RunProgress:
+    """The `progress` of every store's `remember_many`; all stores make one progress of turns and questions.
 
-    It is the `progress` of `remember_many`.
+    `turns` and `seconds` cover the batches that were really embedded, not read from the cache.
     """
 
-    def __init__(self, embedder: CachingEmbedder) -> None:
-        self._embedder = embedder
-        self.turns = 0
+    def __init__(self, embedder: CachingEmbedder, total: int = 0, report: Progress | None = None) -> None:
+        self._embedder, self._total, self._report = embedder, total, report
+        self._steps = self.turns = 0
         self.seconds = 0.0
-        self.start()
+        self.begin()
 
-    def start(self, done: int = 0) -> None:
+    def begin(self, done: int = 0) -> None:
         self._done, self._at = done, time.perf_counter()
         self._asked, self._embedded = self._embedder.asked, self._embedder.embedded
 
@@ -40,7 +40,13 @@ class EmbeddingRate:
         if asked and embedded >= FRESH * asked:
             self.turns += done - self._done
             self.seconds += time.perf_counter() - self._at
-        self.start(done)
+        self.advance(done - self._done)
+        self.begin(done)
+
+    def advance(self, steps: int) -> None:
+        self._steps += steps
+        if self._report is not None:
+            self._report(self._steps, self._total, "remembering and asking")
 
     @property
     def per_second(self) -> float:
@@ -158,14 +164,14 @@ def run(
     once = CachingEmbedder(embedder)
     # Loads the model before anything is timed, and fails here when there is none.
     once.embed([WARM_UP])
-    pace, rankers = EmbeddingRate(once), selected_rankers(only)
-    steps = Steps(suite, pace, progress)
+    total = sum(len(corpus.turns) + len(corpus.questions) for corpus in suite.corpora)
+    steps, rankers = RunProgress(once, total, progress), selected_rankers(only)
     asked = [
         each
         for number, corpus in enumerate(suite.corpora)
         for each in measure(number, corpus, suite.unit, once, steps, rankers)
     ]
-    return report(suite, once.identity, asked, pace.per_second)
+    return report(suite, once.identity, asked, steps.per_second)
 
 
 def selected_rankers(only: Collection[str] | None) -> dict[str, Ranker]:
@@ -175,41 +181,15 @@ def selected_rankers(only: Collection[str] | None) -> dict[str, Ranker]:
     return {name: rank for name, rank in RANKERS.items() if only is None or name == DEFAULT or name in only}
 
 
-class Steps:
-    """One progress for all stores: a step is a stored turn or an answered question."""
-
-    def __init__(self, suite: Suite, pace: EmbeddingRate, progress: Progress | None) -> None:
-        self._total = sum(len(corpus.turns) + len(corpus.questions) for corpus in suite.corpora)
-        self._done = self._kept = 0
-        self._pace, self._progress = pace, progress
-
-    def begin(self) -> None:
-        self._kept = 0
-        self._pace.start()
-
-    def remembered(self, done: int, total: int, what: str) -> None:
-        self._pace(done, total, what)
-        self._add(done - self._kept)
-        self._kept = done
-
-    def asked(self) -> None:
-        self._add(1)
-
-    def _add(self, steps: int) -> None:
-        self._done += steps
-        if self._progress is not None:
-            self._progress(self._done, self._total, "remembering and asking")
-
-
 def measure(
-    number: int, corpus: Corpus, unit: Unit, embedder: Embedder, steps: Steps, rankers: Mapping[str, Ranker]
+    number: int, corpus: Corpus, unit: Unit, embedder: Embedder, steps: RunProgress, rankers: Mapping[str, Ranker]
 ) -> Iterator[Asked]:
     steps.begin()
-    with store_of(corpus, embedder, steps.remembered) as store:
+    with store_of(corpus, embedder, steps) as store:
         stored = Stored(corpus, store, unit)
         store.recall(WARM_UP, DEPTH, touch=False)  # loads the vectors of the store before anything is timed
         for question in corpus.questions:
             # Only the default gets questions without an answer, because only it reports a relevance.
             asked = rankers if question.gold else {DEFAULT: rankers[DEFAULT]}
             yield Asked(number, question, {name: rank(stored, question) for name, rank in asked.items()})
-            steps.asked()
+            steps.advance(1)

@@ -18,12 +18,12 @@ from nacre.cli.ui.output import DATA, FORMS, Column, Form, chosen_form, print_it
 from nacre.cli.ui.prompts import confirm
 from nacre.cli.ui.times import held_on, known_by, since, until
 from nacre.errors import InvalidInput
-from nacre.model.instants import DAY, iso
+from nacre.model.instants import DAY, iso, parse_duration
 from nacre.model.levels import LEVELS
+from nacre.model.memory import Json
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
-    from nacre.model.memory import Json
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -164,8 +164,8 @@ def dry_run_option(command: F) -> F:
 
 
 def limit_option(default: int, help: str = "At most; 0 for all.") -> Callable[[F], F]:
-    whole = click.IntRange(min=0)
-    return click.option("-n", "limit", type=whole, metavar="N", default=default, show_default=True, help=help)
+    rows = click.IntRange(min=0)
+    return click.option("-n", "limit", type=rows, metavar="N", default=default, show_default=True, help=help)
 
 
 def command(name: str, group: click.Group | None = None, **settings: Any) -> Callable[[F], click.Command]:
@@ -252,8 +252,6 @@ def days_option(_ctx: click.Context, _option: click.Parameter, value: str | None
     """A length of time, as days. It needs a unit: a bare 30, meant as days, must not be taken for seconds."""
     if value is None:
         return None
-    from nacre.model.instants import parse_duration
-
     if not UNIT.search(value):
         raise click.BadParameter(f"{value!r} is no length of time; write 12h, 30d or 8w.")
     try:

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -139,8 +139,6 @@ def store_exists(known: Settings) -> bool:
 
 def empty_store(known: Settings) -> MemoryStore:
     """In memory, so that no file is made."""
-    from dataclasses import replace
-
     from nacre.memory_store import MemoryStore
     from nacre.model.journal import PERSON
     from nacre.settings import IN_MEMORY

@@ -13,7 +13,9 @@ from nacre.cli.catalogue import COMMANDS
 from nacre.cli.cli_context import CliContext
 from nacre.cli.options import global_options
 from nacre.cli.ui.output import put, say
+from nacre.cli.ui.records import excerpt
 from nacre.errors import NacreError
+from nacre.model import Filter
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -74,9 +76,6 @@ def tags(store: MemoryStore, _incomplete: str) -> list[CompletionItem]:
 
 
 def ids(store: MemoryStore, incomplete: str) -> list[CompletionItem]:
-    from nacre.cli.ui.records import excerpt
-    from nacre.model import Filter
-
     begins = Filter.where(id__ge=incomplete, id__lt=incomplete + "\U0010ffff") if incomplete else None
     return [CompletionItem(memory.id, help=excerpt(memory)) for memory in store.list_recent(MOST, where=begins)]
 

@@ -16,11 +16,11 @@ from nacre.files import create_private, private_folder
 from nacre.hooks.channel import ask, channel_at
 from nacre.hooks.places import HelperFiles, log_file, log_line
 from nacre.hooks.request import Request
+from nacre.settings import ADDRESS, IN_MEMORY, STORE_FILE, Settings
 
 if TYPE_CHECKING:
     from nacre.hooks.capture import ReadPosition
     from nacre.model.memory import Json
-    from nacre.settings import Settings
 
 LIMIT_SECONDS = 2.0  # a person waits while the client waits
 LIMIT_VARIABLE = "NACRE_HOOK_LIMIT"  # seconds; for slow machines and for tests
@@ -83,8 +83,6 @@ def answer(request: Request, until: float) -> str:
 
 
 def store_path(setting: str) -> Path:
-    from nacre.settings import ADDRESS, IN_MEMORY, STORE_FILE
-
     if ADDRESS.match(setting):
         raise ValueError("hooks need a local store; name a file or a folder with NACRE_STORE")
     if setting == IN_MEMORY:

@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nacre.settings import ENVIRONMENT, Settings, settings
+from nacre.project import project_of
+from nacre.settings import ENVIRONMENT, Settings, chosen_space, settings
 
 if TYPE_CHECKING:
     from nacre.model.memory import Json
@@ -85,9 +86,6 @@ class Request:
 
         Raises `ConfigError`.
         """
-        from nacre.project import project_of
-        from nacre.settings import chosen_space
-
         folder = Path(self.folder)
         chosen = self.flags.get("space") or chosen_space(folder, self.environment)
         return chosen or project_of(folder).space(spaces())

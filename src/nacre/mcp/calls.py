@@ -26,12 +26,10 @@ from nacre.mcp.store_provider import StoreProvider
 from nacre.mcp.tool import Answer, Profile, Tool, ToolResult, ToolSession
 from nacre.model.fence import escaped, json_line
 from nacre.model.memory import Json
-from nacre.protocols import LanguageModel
+from nacre.protocols import LanguageModel, Progress
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
-
-    from nacre.protocols import Progress
 
 SAMPLING_SECONDS = 120.0  # a person may have to allow it
 SAMPLING_REMEDY = "Repeat without ask_model."

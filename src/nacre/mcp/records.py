@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from nacre.mcp.tool import Answer
+from nacre.model import Conflict, Hit, JournalEntry, Memory
 from nacre.model.fence import escaped, fenced
 from nacre.model.instants import iso
-from nacre.model.memory import SUSPICION
-
-if TYPE_CHECKING:
-    from nacre.model import Conflict, Hit, JournalEntry, Memory
-    from nacre.model.memory import Json
-    from nacre.model.review import ReviewItem
+from nacre.model.memory import SUSPICION, Json
+from nacre.model.review import ReviewItem
 
 LONGEST_TEXT = 4_000  # characters, about a thousand tokens: one long memory must not fill a context
 SHORT_ID = 8  # characters of an id that an agent sees and may use

@@ -13,12 +13,12 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 from nacre.errors import InvalidInput
+from nacre.model import Conflict
 from nacre.model.memory import Json, Memory
 
 if TYPE_CHECKING:
     from nacre.lessons.book import LessonBook
     from nacre.memory_store import MemoryStore
-    from nacre.model import Conflict
     from nacre.protocols import LanguageModel, Progress
 
 Schema: TypeAlias = dict[str, Json]

@@ -20,6 +20,7 @@ from nacre.cli.ui.output import DATA, Column, Form, print_items, print_record, p
 from nacre.cli.ui.prompts import confirm
 from nacre.cli.ui.records import count_column
 from nacre.errors import ConfigError, InvalidInput, MissingExtra
+from nacre.model.instants import iso
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -173,8 +174,6 @@ def end(cli: CliContext) -> None:
 
 
 def status_lines(state: HookStatus) -> list[str]:
-    from nacre.model.instants import iso
-
     model = "model loaded" if state.ready else "model not loaded"
     helper = f"process {state.helper}, {model}" if state.helper else "not running"
     injected = f"at most {state.budget:g} tokens, of relevance {state.min_relevance:g} and more"

@@ -102,7 +102,6 @@ def restore_command(cli: CliContext, file: str, key: str | None, dry_run: bool, 
     The copy is checked first, and nothing is changed while another process has the store open. An encrypted store stays
     encrypted with its own key, whatever the copy was.
     """
-    from nacre.factory import store_file
     from nacre.lifecycle.backups import restore
 
     configure_logging(debug=cli.debug)

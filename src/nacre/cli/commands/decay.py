@@ -35,16 +35,15 @@ from nacre.cli.ui.prompts import count_of
 from nacre.cli.ui.records import ROOMY, excerpt, headline, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.errors import UnknownName
-from nacre.lifecycle.decay import MODELS
+from nacre.lifecycle.decay import BELIEF_TYPES, MODELS, NO_SUPPORT, ConfidenceDecay, DecayEngine, FadedConfidence, audit
 from nacre.lifecycle.jobs import listed
+from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import iso
+from nacre.settings import Settings
 
 if TYPE_CHECKING:
-    from nacre.lifecycle.decay import DecayEngine, FadedConfidence
     from nacre.lifecycle.retention import Bounds, Leaving, Retention
-    from nacre.memory_store import MemoryStore
-    from nacre.settings import Settings
 
 Scored = tuple[Memory, float]
 
@@ -87,8 +86,6 @@ class PruneOptions(DecayOptions, PlanOptions): ...
 
 
 def engine_of(store: MemoryStore, options: DecayOptions) -> DecayEngine:
-    from nacre.lifecycle.decay import DecayEngine
-
     settings, rate, least = store.settings, options.get("decay_rate"), options.get("min_score")
     return DecayEngine(
         store,
@@ -302,7 +299,6 @@ def plot(
 ) -> None:  # fmt: skip
     """Plot how memories will fade if nobody uses them: those with these IDs, or examples."""
     from nacre.cli.ui.charts import plain_plot, plot_legend, plot_lines
-    from nacre.lifecycle.decay import NO_SUPPORT
     from nacre.lifecycle.decay_curves import curve, write
 
     if ids and importance:
@@ -373,8 +369,6 @@ def audit_command(
       nacre audit --confidence high --source inferred
       nacre audit --confidence low --unvalidated
     """
-    from nacre.lifecycle.decay import BELIEF_TYPES, ConfidenceDecay, audit
-
     now, (least, most) = cli.now(), confidence
     with cli.open() as store:
         validated_only = False if unvalidated else None
@@ -425,8 +419,6 @@ def fade_command(cli: CliContext, half_life: float, **asked: Unpack[PlanOptions]
     Only what is held to be true fades so: semantic, procedural and feedback memories that are not pinned. `nacre
     validate` renews one.
     """
-    from nacre.lifecycle.decay import ConfidenceDecay
-
     now = cli.now()
     with cli.open() as store:
         decay = ConfidenceDecay(store, half_life)

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import Unpack, cast
 
 import click
 
@@ -31,12 +31,12 @@ from nacre.cli.ui.prompts import confirm_memories, count_of, text_argument
 from nacre.cli.ui.records import excerpt, expired_note, headline, memory_record, short
 from nacre.cli.ui.times import age
 from nacre.engine.supersede import is_redacted
+from nacre.factory import make_guard
+from nacre.memory_store import MemoryStore
 from nacre.model import Memory
 from nacre.model.instants import DAY, iso
-
-if TYPE_CHECKING:
-    from nacre.memory_store import MemoryStore
-    from nacre.remember.validate import Editable
+from nacre.remember.guard import guard_notes
+from nacre.remember.validate import Editable
 
 CLEARED_BY_EMPTY = ("occurred_at", "expires_at")
 
@@ -57,9 +57,6 @@ def edit_command(
 
     The editor is the setting `editor`, $VISUAL, $EDITOR, or what is there.
     """
-    from nacre.factory import make_guard
-    from nacre.remember.guard import guard_notes
-
     changes = {
         name: None if name in CLEARED_BY_EMPTY and value == "" else value
         for name, value in without_none(described).items()

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 
 import click
 
@@ -40,12 +40,9 @@ from nacre.cli.ui.output import (
 )
 from nacre.cli.ui.prompts import confirm, count_of
 from nacre.cli.ui.records import excerpt, headline, memory_columns, memory_record, short
-from nacre.model import Edge, Graph, Memory, Neighbor
-
-if TYPE_CHECKING:
-    from nacre.memory_store import MemoryStore
-    from nacre.model import Direction
-    from nacre.model.graph import Entity, EntityPair
+from nacre.memory_store import MemoryStore
+from nacre.model import Direction, Edge, Graph, Memory, Neighbor
+from nacre.model.graph import Entity, EntityPair
 
 
 @command("link")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import click
 
@@ -13,13 +13,12 @@ from nacre.cli.lookup import resolve_id
 from nacre.cli.options import command, field_options, form_option, without_none
 from nacre.cli.ui.output import Form, one_line, print_record, put, say
 from nacre.cli.ui.prompts import count_of, progress_line, read_stdin, text_argument
+from nacre.cli.ui.records import expired_note, report_conflicts, report_refused
 from nacre.errors import ConflictError, ConflictWarning, InvalidInput
-
-if TYPE_CHECKING:
-    from nacre.memory_store import MemoryStore
-    from nacre.remember.suggest import Appraisal
-    from nacre.remember.validate import Fields
-    from nacre.text.emotion import Emotion
+from nacre.memory_store import MemoryStore
+from nacre.remember.suggest import Appraisal, appraise
+from nacre.remember.validate import Fields
+from nacre.text.emotion import Emotion, detect_emotion
 
 
 @command("remember")
@@ -66,8 +65,6 @@ def remember_command(
 def remember_text(
     store: MemoryStore, text: str, fields: dict[str, object], policy: str, replaces: str | None = None
 ) -> None:
-    from nacre.cli.ui.records import expired_note, report_conflicts, report_refused
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConflictWarning)  # reported below in plain sentences
@@ -81,8 +78,6 @@ def remember_text(
 
 
 def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -> None:
-    from nacre.cli.ui.records import expired_note
-
     texts = [line for line in read_stdin().split("\n") if line.strip()]
     if policy == "ignore":
         with progress_line() as progress:
@@ -110,9 +105,6 @@ def remember_lines(store: MemoryStore, fields: dict[str, object], policy: str) -
 @form_option("text", "json")
 def appraise_command(cli: CliContext, words: tuple[str, ...], type: str, role: str, form: Form) -> None:  # noqa: ARG001
     """Rate how important a text is, why, and which emotion it shows. Nothing is stored."""
-    from nacre.remember.suggest import appraise
-    from nacre.text.emotion import detect_emotion
-
     text = text_argument(words, stdin=False)
     if not text.strip():
         raise InvalidInput("There is no text to appraise; give some, or - to read it from stdin.")

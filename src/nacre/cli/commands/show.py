@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import click
 
@@ -46,14 +46,12 @@ from nacre.cli.ui.records import (
 )
 from nacre.cli.ui.times import age
 from nacre.engine.remember import CONFLICTS
+from nacre.engine.spaces import Stats
 from nacre.memory_store import MemoryStore
 from nacre.model import Edge, Filter, JournalEntry, Memory
 from nacre.model.instants import iso
-
-if TYPE_CHECKING:
-    from nacre.engine.spaces import Stats
-    from nacre.protocols import Order
-    from nacre.recall_options import Scope
+from nacre.protocols import Order
+from nacre.recall_options import Scope
 
 LAST_ENTRIES = 5
 MOST_LINKS = 10  # of one direction; `nacre neighbors` lists them all

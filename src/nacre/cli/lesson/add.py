@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import click
 
@@ -15,10 +15,9 @@ from nacre.cli.ui.output import DATA, Form, put, say
 from nacre.cli.ui.prompts import text_argument
 from nacre.cli.ui.records import short
 from nacre.lessons import Answer, Lesson, LessonBook
+from nacre.lessons.book import LessonChanges, LessonFields
 from nacre.lessons.lesson import AGENT_TAG
-
-if TYPE_CHECKING:
-    from nacre.lessons.book import LessonChanges, LessonFields
+from nacre.lessons.vocabulary import TAG, Vocabulary
 
 
 @command("add")
@@ -108,8 +107,6 @@ def edit_command(
 
 
 def change_tags(book: LessonBook, lesson: Lesson, add: tuple[str, ...], remove: tuple[str, ...]) -> list[str]:
-    from nacre.lessons.vocabulary import TAG, Vocabulary
-
     removed = Vocabulary(book.store, TAG).resolve_all(remove)
     for tag in removed:
         if tag not in lesson.tags:

@@ -6,7 +6,6 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,9 +16,7 @@ from nacre.cli.ui.output import Column, Form, escape_unsafe, print_items, say
 from nacre.cli.ui.prompts import count_of, progress_line
 from nacre.lessons.document import FORMATS
 from nacre.lessons.import_plan import POLICIES
-
-if TYPE_CHECKING:
-    from nacre.lessons.lesson import LessonStats
+from nacre.lessons.lesson import LessonStats
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 Row = tuple[str, str]

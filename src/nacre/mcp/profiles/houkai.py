@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 from nacre.errors import ConflictError, NacreError
 from nacre.mcp.profiles.maintenance import ARCHIVE_TOOLS, tick
 from nacre.mcp.tool import BOOLEAN, INTEGER, RECORDS, TEXT, Profile, Tool, ToolSession, record
+from nacre.model import Conflict
 from nacre.model.memory import Json, Memory
-
-if TYPE_CHECKING:
-    from nacre.model import Conflict
 
 INSTRUCTIONS = (
     "Long-term memory across sessions. Recall before a task; remember conventions, decisions and corrections; forget "

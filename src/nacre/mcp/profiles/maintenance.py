@@ -11,6 +11,7 @@ from nacre.errors import InvalidInput
 from nacre.mcp.profiles.core import bounded
 from nacre.mcp.records import brief_record, conflict_record, line, listing
 from nacre.mcp.tool import BOOLEAN, INTEGER, NUMBER, RECORDS, TEXT, Answer, Tool, ToolSession, record
+from nacre.model import Memory
 from nacre.model.fence import fenced
 from nacre.model.memory import Json
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from nacre.conflicts.judge import ConflictFn
     from nacre.lifecycle.jobs import JobResult
     from nacre.lifecycle.scheduler import TickResult
-    from nacre.model import Memory
     from nacre.protocols import LanguageModel
 
 SUFFIXES = (".nacre", ".ahkai")

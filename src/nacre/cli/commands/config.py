@@ -78,7 +78,7 @@ def check_value(key: str, value: str) -> None:
         from nacre.factory import EMBEDDERS
 
         kind, _, model = value.partition(":")
-        if value not in EMBEDDERS[:2] and not (kind in ("openai", "sentence-transformers") and model):
+        if (value not in EMBEDDERS or ":" in value) and not (kind in ("openai", "sentence-transformers") and model):
             raise UnknownName("embedder", value, EMBEDDERS)
     if key in SHARES:
         from nacre.remember.validate import fraction

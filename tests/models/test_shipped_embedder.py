@@ -64,6 +64,14 @@ def test_a_question_in_english_finds_the_answer_in_other_languages(multilingual:
     assert min(asked @ row for row in rows[:3]) > max(asked @ row for row in rows[3:]) + 0.1
 
 
+def test_a_text_in_another_language_is_placed_where_its_english_translation_lies(
+    english: ShippedEmbedder, multilingual: ShippedEmbedder
+) -> None:
+    translation, bread = english.embed(["The train to Munich leaves at 17:42 from platform 3.", TEXTS[2]])
+    for placed in multilingual.embed(TRAINS)[:, : english.dimensions]:
+        assert translation @ placed / np.linalg.norm(placed) > 0.5 > 0.3 > bread @ placed / np.linalg.norm(placed)
+
+
 @pytest.mark.parametrize(
     "asked", ["Wann fährt der Zug nach München?", "¿Cuándo sale el tren a Múnich?", "去慕尼黑的火车几点开？"]
 )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
 import apsw
 import numpy as np
 
-from nacre.engine.engine import Change
 from nacre.model import Filter, JournalEntry, Memory, Operation
+from nacre.model.memory import images
 from nacre.protocols import ALL, Backend, Chunk, Derived, Order, Reader, Vectors, Words
+from nacre.storage.commit import Transaction, TransactionalBackend
 from nacre.storage.sqlite.rows import only_row
 from nacre.storage.sqlite.search import STAND, Mirror, Stand, VectorIndex
 
@@ -52,8 +54,17 @@ def entry(memory_id: str = "m1", *, batch: str = "b1", space: str = SPACE, **fie
     )
 
 
+def writing(store: Backend) -> AbstractContextManager[Transaction]:
+    """What the backend's `commit` writes with."""
+    return cast("TransactionalBackend", store).transaction()
+
+
+def present(transaction: Transaction, space: str, id: str) -> Memory | None:
+    return next(iter(transaction.get_many(space, [id])), None)
+
+
 def put(store: Backend, *pairs: tuple[Memory, Derived | None] | Memory) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         for pair in pairs:
             kept, found = pair if isinstance(pair, tuple) else (pair, None)
             transaction.put(kept, found)
@@ -67,26 +78,28 @@ def listed(
 
 def written(store: Backend, *pairs: tuple[Memory, Derived | None] | Memory, at: float = 1.0) -> int:
     """Puts them with a journal entry each, as an operation does; returns the number of the last entry."""
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         for pair in pairs:
             kept, found = pair if isinstance(pair, tuple) else (pair, None)
-            before = transaction.get(kept.space, kept.id)
+            before = present(transaction, kept.space, kept.id)
             transaction.put(kept, found)
             transaction.append([change_entry(before, kept, at)])
     return store.seq_at(kept.space, float("inf"))
 
 
 def removed(store: Backend, *ids: str, space: str = SPACE, at: float = 1.0) -> int:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         for id in ids:
-            before = transaction.get(space, id)
+            before = present(transaction, space, id)
             transaction.remove(space, id)
             transaction.append([change_entry(before, None, at)])
     return store.seq_at(space, float("inf"))
 
 
 def change_entry(before: Memory | None, after: Memory | None, at: float) -> JournalEntry:
-    return Change(before, after).entry(Operation("write", "tester", at, f"b{at:g}"))
+    subject, operation = after or before, Operation("write", "tester", at, f"b{at:g}")
+    assert subject is not None
+    return JournalEntry(0, operation, subject.space, subject.id, *images(before, after))
 
 
 def ids(found: Sequence[Any]) -> list[str]:

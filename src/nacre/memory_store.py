@@ -16,7 +16,7 @@ from nacre.engine import Engine, change_set, history, links, merge, removal, rev
 from nacre.engine import engine as indexing
 from nacre.engine import remember as remembering
 from nacre.engine.change_set import ChangeSet, TermEdit
-from nacre.engine.engine import PART, RELATION, SPACE_NAME, Edit
+from nacre.engine.engine import PART, RELATION, Edit
 from nacre.engine.review import STALE_DAYS
 from nacre.engine.spaces import SpaceNote, Stats
 from nacre.errors import AccessDenied, AmbiguousId, InvalidInput, MemoryNotFound, StorageError
@@ -46,10 +46,11 @@ from nacre.model import Path as LinkPath
 from nacre.model.arguments import checks_arguments
 from nacre.model.graph import Entity, EntityPair
 from nacre.model.instants import DAY, Instant, seconds, stamp
-from nacre.model.journal import PERSON
+from nacre.model.journal import PERSON, SPACE_NAME
 from nacre.model.memory import Json
 from nacre.model.review import KINDS, ReviewItem
 from nacre.protocols import (
+    Backend,
     Clock,
     Embedder,
     Health,
@@ -175,6 +176,11 @@ class MemoryStore(Closing):
         view = type(self).__new__(type(self))
         view._bind(parts)
         return view
+
+    def reading(self, reader: Reader) -> Self:
+        """The same store for a plan: all that it is asked is read from there, and nothing can be written."""
+        backend = cast("Backend", reader)
+        return self._view(replace(self._parts, backend=backend, engine=replace(self._engine, store=backend)))
 
     def acting_as(self, actor: str) -> Engine:
         """The engine with another name in the journal: for maintenance and for the APIs above this one. A restricted
@@ -376,8 +382,7 @@ class MemoryStore(Closing):
 
     def forget(self, *ids: str, why: str = "") -> bool:
         """Moves to the trash, from which `restore` brings it back; False when nothing was moved."""
-        present = [memory.id for memory in self._store.get_many(self.space, ids) if memory.status != "trashed"]
-        return bool(present and self._engine.change_present(self.space, present, "forget", review.trashed, why=why))
+        return bool(self._engine.change_present(self.space, ids, "forget", review.trashed, why=why))
 
     def purge(self, *ids: str, why: str = "") -> int:
         """Deletes for good, from the journal too; returns how many. Of a memory that is no longer here but was, what is
@@ -689,7 +694,9 @@ class MemoryStore(Closing):
         def mark(memory: Memory) -> Memory:
             return memory if memory.status == "trashed" else edit(memory)
 
-        changing = [memory.id for memory in self._engine.existing(self.space, ids) if mark(memory) != memory]
+        changing = [
+            memory.id for memory in self._engine.existing(self._store, self.space, ids) if mark(memory) != memory
+        ]
         marked = self._engine.change(self.space, changing, operation, mark, why=why) if changing else []
         return [memory for memory in marked if memory.status != "trashed"]
 

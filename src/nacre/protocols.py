@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
+from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
 
@@ -184,76 +184,164 @@ class Health:
     notes: tuple[str, ...] = ()  # sentences about what passes by itself
 
 
-class Transaction(Protocol):
-    """Reads its own writes; nobody else sees them before the transaction ends."""
+Key: TypeAlias = tuple[str, str]  # the space and id of a memory, or the kind and name of a term
+Data: TypeAlias = Mapping[str, Json]  # of a term in the vocabulary
 
-    def get(self, space: str, id: str) -> Memory | None: ...
 
-    def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
-        """As `Reader.get_many`."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """No `before`: the memory is new. No `after`: it is removed. Without `derived`, words and vectors stay.
 
-    def put(self, memory: Memory, derived: Derived | None = None) -> None:
-        """Inserts or replaces the record; its derived data stays when `derived` is None.
+    The memory must still be as in `before` when it is written. Uses that were counted in between are kept. Without a
+    journal entry the present state is changed in place, and so are its words and vectors.
+    """
 
-        The state that it writes begins with the number that `append` gives to the memory's next entry in this
-        transaction, and the state before it stays readable by `Backend.at`; of several states that are written before
-        that entry, the last one counts. Without an entry the present state is changed in place, and so are its words
-        and vectors. A link that stays keeps its count of walks.
-        """
+    before: Memory | None
+    after: Memory | None
+    derived: Derived | None = None
+    journaled: bool = True
+    optional: bool = False  # left out where the writer may not change this memory
 
-    def replaced_by(self, space: str, id: str) -> list[Memory]:
-        """The memories that this one superseded, oldest first."""
+    @property
+    def subject(self) -> Memory:
+        return self.after or self.before  # type: ignore[return-value]
 
-    def compress(self, space: str, ids: Sequence[str]) -> int:
-        """Compresses long texts, where the backend can; they read as before. Returns how many."""
+    @property
+    def key(self) -> Key:
+        return self.subject.space, self.subject.id
 
-    def remove(self, space: str, id: str) -> bool:
-        """Removes the record with its words, chunks, vectors and outgoing links from the present.
 
-        Its earlier states stay readable if an entry of it follows in this transaction and it is not scrubbed.
-        """
+@dataclass(frozen=True, slots=True)
+class TermChange:
+    """A term of the vocabulary; None where it does not exist. `space` is the one whose journal records it."""
 
-    def embedder(self) -> EmbedderIdentity:
-        """As `Backend.embedder`."""
+    space: str
+    kind: str
+    name: str
+    before: Data | None
+    after: Data | None
+    written: bool = True  # False: recorded in the journal only
 
-    def bind_embedder(self, identity: EmbedderIdentity) -> None:
-        """Says of which vector space the store's vectors are; whether they can be is asked before, by the engine."""
 
-    def change_embedder(self, identity: EmbedderIdentity) -> None:
-        """Removes every vector and binds the store to another vector space; all memories become pending."""
+@dataclass(frozen=True, slots=True)
+class TermSet:
+    """The data of a term that no journal records; None removes the term."""
 
-    def rebuild_indexes(self) -> None:
-        """Rebuilds the backend's own indexes, if it has any; no record changes."""
+    kind: str
+    name: str
+    data: Data | None
 
-    def append(self, entries: Sequence[JournalEntry]) -> None:
-        """Numbers the entries, whose own `seq` is ignored: each space counts its own from 1, without a gap, in the
-        order of commits. The version of each memory that was changed and that an entry names increases by one; that of
-        a new one is 1."""
 
-    def last_at(self, space: str) -> float:
-        """The time of the last entry that the space's journal ever had; 0.0 when there was none."""
+@dataclass(frozen=True, slots=True)
+class Scrubbed:
+    """Removes a memory's content from the journal and from its earlier states; operations and times stay.
 
-    def scrub_journal(self, space: str, id: str) -> int:
-        """Removes the memory's content from the journal and from its earlier states; operations and times stay.
+    In the past a removed memory is absent then; one that exists reads as it is now, from when it first existed.
+    """
 
-        In the past a removed memory is absent then; one that exists reads as it is now, from when it first existed.
-        """
+    space: str
+    id: str
 
-    def forget_journal(self, space: str, upto: int) -> int:
-        """Drops the space's entries up to this one with the states that ended by then; records where the journal
-        begins now."""
 
-    def rename_space(self, old: str, new: str) -> None:
-        """Moves everything of `old` to `new`, which must be empty: records, derived data, journal, the terms of the
-        space's kinds (`KIND/old`), and its own term of the kind `space`, in the journal too."""
+@dataclass(frozen=True, slots=True)
+class SpacePurged:
+    """Removes all that a space has by then: its memories, journal and terms. Their ids are recorded."""
 
-    def forget_terms(self, space: str) -> None:
-        """Removes the terms of the space's kinds (`KIND/space`) and its own term of the kind `space`."""
+    space: str
 
-    def term(self, kind: str, name: str) -> Mapping[str, Json] | None: ...
 
-    def put_term(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
-        """Sets the data of a term of the vocabulary (`kind` is "type", "relation", …); None removes the term."""
+@dataclass(frozen=True, slots=True)
+class SpaceRenamed:
+    """Moves everything of `old` to `new`, which must be empty: records, derived data, journal, the terms of the space's
+    kinds (`KIND/old`), and its own term of the kind `space`, in the journal too. That term gets the old name as well.
+    """
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class JournalDropped:
+    """Drops the space's entries up to this one, with the states that ended by then; how many is recorded."""
+
+    space: str
+    upto: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compressed:
+    """Compresses long texts, where the backend can; they read as before."""
+
+    space: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderBound:
+    """Says of which vector space the vectors are; `anew` removes every vector, and all memories become pending."""
+
+    identity: EmbedderIdentity
+    anew: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IndexesRebuilt:
+    """Rebuilds the backend's own indexes, if it has any; no record changes."""
+
+
+AnyChange: TypeAlias = (
+    Change | TermChange | TermSet | Scrubbed | SpacePurged | SpaceRenamed | JournalDropped | Compressed | EmbedderBound
+    | IndexesRebuilt
+)  # fmt: skip
+
+
+class Question(NamedTuple):
+    """A call of a `Reader`; equal calls have equal `words`."""
+
+    method: str
+    words: str
+    args: tuple[Any, ...]
+    options: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Expected:
+    """What was read to plan a change set, and must still be so when it is written.
+
+    `answers` are by the words of each question. `known` is what an earlier attempt read, with what its conflict said:
+    a plan is made on that, without reading it again.
+    """
+
+    memories: dict[Key, Memory | None] = field(default_factory=dict)
+    terms: dict[Key, Data | None] = field(default_factory=dict)
+    answers: dict[str, tuple[Question, Any]] = field(default_factory=dict)
+    embedder: EmbedderIdentity | None = None
+    known: Expected | None = None
+
+    def __len__(self) -> int:
+        return len(self.memories) + len(self.terms) + len(self.answers) + (self.embedder is not None)
+
+    @property
+    def several(self) -> bool:
+        """Whether its parts may have been read at different times."""
+        return len(self) > 1 or self.embedder is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """`entries` have their numbers and the operation's time; `versions` are those of the memories that were written;
+    `dropped` counts the journal entries, or the texts that were compressed."""
+
+    entries: tuple[JournalEntry, ...] = ()
+    versions: Mapping[Key, int] = field(default_factory=dict)
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """Nothing was written: `actual` holds what is not as expected, as it is now."""
+
+    actual: Expected
 
 
 class Reader(Protocol):
@@ -261,6 +349,8 @@ class Reader(Protocol):
 
     Each call reads one snapshot, and never waits for a writer.
     """
+
+    def get(self, space: str, id: str) -> Memory | None: ...
 
     def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
         """In the order of `ids`, each once; unknown ids are left out."""
@@ -323,8 +413,10 @@ class Reader(Protocol):
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
         """The vectors of each memory that has any: a row for each chunk, in order."""
 
-    def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
-        """The terms of a kind in the vocabulary, each with its data; always those of the present."""
+    def term(self, kind: str, name: str) -> Data | None: ...
+
+    def terms(self, kind: str) -> dict[str, Data]:
+        """Those of a kind ("type", "relation", …), each with its data; always those of the present."""
 
     def journal(
         self, space: str, where: JournalFilter = EVERYTHING, *, newest_first: bool = True, limit: int | None = None
@@ -370,8 +462,25 @@ class Backend(Reader, Protocol):
         may only be asked for this space. States before `journal_begins` are not kept.
         """
 
-    def transaction(self) -> AbstractContextManager[Transaction]:
-        """All or nothing. Transactions run one after the other."""
+    def observed(self, expected: Expected) -> Reader:
+        """A reader for a plan, which adds every answer to what is expected. A question that was asked gets the same
+        answer again. What cannot be compared (a search, the health) cannot be asked."""
+
+    def commit(
+        self,
+        changes: Sequence[AnyChange],
+        expected: Expected | None = None,
+        operation: Operation | None = None,
+        clock: Clock = time.time,
+    ) -> Committed | Outdated:
+        """Writes all of them in one transaction, or nothing where something is not as expected. Commits run one after
+        the other. Errors write nothing either.
+
+        With an operation, the journal records them. Each space numbers its entries from 1, without a gap, in the order
+        of commits. The operation's time is taken inside the transaction, and is never below that of an earlier entry.
+        The version of a changed memory increases by one with its entry; that of a new one is 1. The state that a change
+        writes begins with its entry, and the one before stays readable by `at`. A link that stays keeps its walks.
+        """
 
     def changes_since(self, space: str, seq: int) -> list[str]:
         """The ids of the memories that have a journal entry after this one, in the order of their last one."""

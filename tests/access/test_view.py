@@ -26,6 +26,7 @@ UNTOLD = {
     "now",
     "embedder",
     "acting_as",
+    "reading",
     "as_actor",
     "in_space",
     "check_records",

@@ -32,7 +32,7 @@ OLD_PHRASES = (
 PUBLISHED = frozenset({("nacre.mcp.profiles.full", "act")})
 # Modules whose behaviour is shown by tests of another name, with the folder or file that shows it.
 EXERCISED_ELSEWHERE = {
-    "nacre.access.transaction": "engine/test_restricted_terms.py",
+    "nacre.access.permission": "engine/test_restricted_terms.py",
     "nacre.bench.rankers": "bench/test_run.py",
     "nacre.bench.report": "bench/test_run.py",
     "nacre.cli.catalogue": "cli/test_main.py",
@@ -71,6 +71,7 @@ EXERCISED_ELSEWHERE = {
     "nacre.recall_options": "recall/test_recall_options.py",
     "nacre.safety.injection_rules": "safety/test_injection.py",
     "nacre.storage.candidates": "contract/store/test_candidates.py",
+    "nacre.storage.commit": "contract/store/test_commit.py",
     "nacre.storage.in_memory": "contract",
     "nacre.storage.pages": "contract/store/test_pages.py",
     "nacre.storage.sqlite.damage": "storage/sqlite/test_repair.py",

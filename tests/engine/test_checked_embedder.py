@@ -13,7 +13,7 @@ from nacre.engine.engine import PROBE, CheckedEmbedder, check_same, checked
 from nacre.errors import EmbeddingError, EmbeddingMismatch
 from nacre.models.background import BackgroundEmbedder
 from nacre.models.embedders import Hashing
-from nacre.protocols import EmbedderIdentity, Vectors
+from nacre.protocols import EmbedderIdentity, Expected, Vectors
 from nacre.storage.in_memory import InMemoryBackend
 from tests.embedders import Moody, WordBag
 
@@ -153,16 +153,14 @@ def probe(*numbers: float) -> bytes:
 
 def test_the_first_claim_binds_the_store_and_another_embedder_is_refused() -> None:
     store, bag = InMemoryBackend(), WordBag(2)
-    with store.transaction() as transaction:
-        CheckedEmbedder(bag, store).claim(transaction)
+    store.commit(CheckedEmbedder(bag, store).claim(Expected()))
     assert store.embedder() == EmbedderIdentity(bag.identity, 2)
-    with store.transaction() as transaction:
-        CheckedEmbedder(bag, store, probe(1, 0)).claim(transaction)
-        CheckedEmbedder(bag, store).claim(transaction)
+    store.commit(CheckedEmbedder(bag, store, probe(1, 0)).claim(Expected()))
+    assert CheckedEmbedder(bag, store).claim(Expected()) == []
     assert store.embedder() == EmbedderIdentity(bag.identity, 2, probe(1, 0))
     for other in (CheckedEmbedder(bag, store, probe(0, 1)), CheckedEmbedder(WordBag(3), store)):
-        with pytest.raises(EmbeddingMismatch, match="nacre reindex"), store.transaction() as transaction:
-            other.claim(transaction)
+        with pytest.raises(EmbeddingMismatch, match="nacre reindex"):
+            other.claim(Expected())
     assert store.embedder() == EmbedderIdentity(bag.identity, 2, probe(1, 0))
 
 

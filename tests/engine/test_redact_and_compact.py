@@ -13,9 +13,9 @@ import pytest
 
 from nacre import Link, Memory, MemoryStore
 from nacre.engine import removal, undo
-from nacre.engine.engine import Change
 from nacre.errors import HistoryLost, InvalidInput, MemoryNotFound, UndoRefused
 from nacre.model import Operation
+from nacre.protocols import Change
 from nacre.settings import Settings
 from nacre.storage import journal_mirror
 from nacre.storage.journal_mirror import JournalMirror

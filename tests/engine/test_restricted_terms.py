@@ -12,9 +12,10 @@ from nacre.access.capabilities import AgentCapabilities, ScopeLevel
 from nacre.errors import AccessDenied
 from nacre.model import Link
 from nacre.model.graph import RELATIONS
+from nacre.protocols import Data, TermSet
 from tests.embedders import Moody
 
-REVIEW = {"review": True}
+REVIEW: Data = {"review": True}
 
 
 @pytest.fixture
@@ -26,11 +27,14 @@ def owner(tmp_path: Path) -> Iterator[MemoryStore]:
 @pytest.fixture
 def agent(owner: MemoryStore, tmp_path: Path) -> Iterator[MemoryStore]:
     """Sees and changes its own memories alone."""
-    with owner._store.transaction() as transaction:
-        transaction.put_term("relation", "taught", {"meaning": "known to all"})
-        transaction.put_term("relation", "waiting", REVIEW)
-        transaction.put_term("source/default", "handbook", {"meaning": "a book"})
-        transaction.put_term("type", "recipe", {"meaning": "how to cook"})
+    owner._store.commit(
+        [
+            TermSet("relation", "taught", {"meaning": "known to all"}),
+            TermSet("relation", "waiting", REVIEW),
+            TermSet("source/default", "handbook", {"meaning": "a book"}),
+            TermSet("type", "recipe", {"meaning": "how to cook"}),
+        ]
+    )
     can = AgentCapabilities(ScopeLevel.CROSS_SESSION_WRITE)
     with MemoryStore(tmp_path / "s.db", embedder=Moody(), agent="ann", capabilities=can) as opened:
         yield opened
@@ -48,24 +52,20 @@ def agent(owner: MemoryStore, tmp_path: Path) -> Iterator[MemoryStore]:
 def test_a_restricted_agent_is_shown_types_and_no_terms_of_others(
     agent: MemoryStore, kind: str, name: str, shown: bool
 ) -> None:
-    with agent._store.transaction() as transaction:
-        assert (transaction.term(kind, name) is not None) is shown
+    assert (agent._store.term(kind, name) is not None) is shown
 
 
 def test_a_relation_may_come_up_by_itself_and_go_again(owner: MemoryStore, agent: MemoryStore) -> None:
-    with agent._store.transaction() as transaction:
-        transaction.put_term("relation", "foretells", REVIEW)
+    agent._store.commit([TermSet("relation", "foretells", REVIEW)])
     assert owner._store.terms("relation")["foretells"] == REVIEW
-    with agent._store.transaction() as transaction:
-        transaction.put_term("relation", "foretells", None)
+    agent._store.commit([TermSet("relation", "foretells", None)])
     assert "foretells" not in owner._store.terms("relation")
 
 
 def test_a_relation_that_still_ties_something_does_not_go(owner: MemoryStore, agent: MemoryStore) -> None:
     barn = agent.remember("The barn stores hay").id
     agent.remember("The cat sleeps", links=[Link(barn, "guards")], on_conflict="ignore")
-    with agent._store.transaction() as transaction:
-        transaction.put_term("relation", "guards", None)
+    agent._store.commit([TermSet("relation", "guards", None)])
     assert "guards" in owner._store.terms("relation")
 
 
@@ -80,11 +80,11 @@ def test_a_relation_that_still_ties_something_does_not_go(owner: MemoryStore, ag
     ],
 )
 def test_a_restricted_agent_does_not_change_what_is_everybodys(
-    owner: MemoryStore, agent: MemoryStore, kind: str, name: str, data: dict[str, object] | None
+    owner: MemoryStore, agent: MemoryStore, kind: str, name: str, data: Data | None
 ) -> None:
     before = owner._store.terms(kind)
-    with pytest.raises(AccessDenied, match="vocabulary"), agent._store.transaction() as transaction:
-        transaction.put_term(kind, name, data)  # type: ignore[arg-type]
+    with pytest.raises(AccessDenied, match="vocabulary"):
+        agent._store.commit([TermSet(kind, name, data)])
     assert owner._store.terms(kind) == before
 
 

@@ -10,10 +10,9 @@ import pytest
 
 from nacre import Memory, MemoryStore
 from nacre.engine import undo
-from nacre.engine.engine import AnyChange, Change, TermChange
 from nacre.errors import InvalidInput, UndoBlocked, UndoRefused
 from nacre.model import JournalEntry, Link, Operation
-from nacre.protocols import Transaction
+from nacre.protocols import AnyChange, Change, Reader, TermChange
 
 
 def content(store: MemoryStore) -> list[Memory]:
@@ -692,7 +691,7 @@ def test_a_type_is_unregistered_with_the_operation_that_gave_it_and_not_with_one
 def many_with_a_type(store: MemoryStore) -> JournalEntry:
     """One operation that registers a type and a relation, and then writes ten memories that have them."""
 
-    def plan(transaction: Transaction) -> list[AnyChange]:  # noqa: ARG001
+    def plan(_: Reader) -> list[AnyChange]:
         drafts = [store.draft(f"text {n}", id=f"n{n}", links=[Link("m0", "foretells")]) for n in range(10)]
         terms = [
             TermChange("default", "type", "recipe", None, {}),

@@ -17,6 +17,7 @@ from nacre import MemoryStore
 from nacre.lifecycle.daemon import Process, is_alive, start_time, this_host, this_process
 from nacre.lifecycle.scheduler import LEASE_KIND, LEASE_SECONDS, Lease, holder_of
 from nacre.model.memory import Json
+from nacre.protocols import TermSet
 from tests.lifecycle.aged import Turned, opened
 
 
@@ -34,8 +35,7 @@ def clock() -> Turned:
 def write(store: MemoryStore, clock: Turned, **given: Json) -> None:
     me = this_process()
     told: dict[str, Json] = {"owner": "x", "pid": me.pid, "host": me.host, "born": me.born, "until": clock.at + 60}
-    with store.acting_as("test").store.transaction() as transaction:
-        transaction.put_term(LEASE_KIND, "maintenance", {**told, **given})
+    store.acting_as("test").store.commit([TermSet(LEASE_KIND, "maintenance", {**told, **given})])
 
 
 def dead() -> int:
@@ -132,8 +132,7 @@ def test_while_it_is_held_it_is_renewed_and_then_free(store: MemoryStore, clock:
 def test_who_loses_it_is_told(store: MemoryStore) -> None:
     lease, other = Lease(store, seconds=0.2), Lease(store)
     with lease.held():
-        with store.acting_as("test").store.transaction() as transaction:
-            transaction.put_term(LEASE_KIND, "maintenance", None)
+        store.acting_as("test").store.commit([TermSet(LEASE_KIND, "maintenance", None)])
         assert other.acquire()
         assert lease.lost.wait(60)
     assert other.holder() is not None  # what another holds is not released

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from nacre import MemoryStore
-from nacre.errors import InvalidInput
-from nacre.protocols import Backend, Transaction
+from nacre.engine import engine
+from nacre.errors import InvalidInput, StorageError, UndoBlocked
+from nacre.model import Memory, Operation
+from nacre.protocols import AnyChange, Backend, Clock, Committed, Expected, Outdated, Reader
 
 
 class Overtaken:
-    """A backend to which somebody else writes just before its next transaction."""
+    """A backend to which somebody else writes just before its next commit."""
 
     def __init__(self, below: Backend, meanwhile: Callable[[], object]) -> None:
         self._below = below
         self._meanwhile: list[Callable[[], object]] = [meanwhile]
 
-    def transaction(self) -> AbstractContextManager[Transaction]:
+    def commit(
+        self,
+        changes: Sequence[AnyChange],
+        expected: Expected | None = None,
+        operation: Operation | None = None,
+        clock: Clock = time.time,
+    ) -> Committed | Outdated:
         if self._meanwhile:
             self._meanwhile.pop()()
-        return self._below.transaction()
+        return self._below.commit(changes, expected, operation, clock)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._below, name)
@@ -103,3 +113,131 @@ def test_a_clock_that_runs_backwards_does_not_change_what_was_known_at_a_moment(
         store.purge("a")
         assert {entry.operation.at for entry in store.journal()} == {2_000.0}
         assert store.list_recent(as_of=1_500.0) == []
+
+
+def test_an_edit_of_what_somebody_else_edits_meanwhile_keeps_both(store: MemoryStore) -> None:
+    slow = overtaken(store, lambda other: other.edit("a", text="The kettle is red", tags=["theirs"]))
+    edited = slow.edit("a", importance=0.9)
+    (memory,) = store.get_many(["a"])
+    assert (memory.text, memory.tags, memory.importance) == ("The kettle is red", ("theirs",), 0.9)
+    assert (edited, edited.version) == (memory, memory.version) and memory.version == 3
+    assert store.recall("red kettle", strategy="keyword", touch=False)[0].memory.id == "a"
+
+
+def test_an_edit_of_a_memory_that_is_replaced_by_another_with_its_id_changes_the_new_one(store: MemoryStore) -> None:
+    def replaced(other: MemoryStore) -> None:
+        other.purge("a")
+        other.remember("The kettle is new", id="a", on_conflict="ignore")
+
+    overtaken(store, replaced).edit("a", importance=0.9)
+    (memory,) = store.get_many(["a"])
+    assert (memory.text, memory.importance, memory.version) == ("The kettle is new", 0.9, 2)
+
+
+def test_an_id_that_somebody_else_takes_meanwhile_is_refused(store: MemoryStore) -> None:
+    slow = overtaken(store, lambda other: other.remember("Tom likes tea", id="b", on_conflict="ignore"))
+    with pytest.raises(InvalidInput, match="'b' exists already"):
+        slow.remember("Tom likes coffee", id="b", on_conflict="ignore")
+    assert [memory.text for memory in store.get_many(["b"])] == ["Tom likes tea"]
+
+
+def test_a_relation_that_is_registered_meanwhile_keeps_what_was_said_of_it(store: MemoryStore) -> None:
+    store.remember("Tom likes tea", id="b", on_conflict="ignore")
+    overtaken(store, lambda other: other.register_relation("warms", "makes hot")).link("a", "b", "warms")
+    assert store.relations()["warms"] == "makes hot"
+    assert [entry.kind for entry in store.journal(limit=2)] == ["memory", "relation"]
+
+
+def test_a_purge_removes_the_link_that_somebody_makes_meanwhile(store: MemoryStore) -> None:
+    store.remember("Tom likes tea", id="b", on_conflict="ignore")
+    assert overtaken(store, lambda other: other.link("b", "a")).purge("a") == 1
+    assert [memory.links for memory in store.get_many(["b"])] == [()]
+
+
+def test_an_undo_is_refused_where_somebody_builds_on_its_operation_meanwhile(store: MemoryStore) -> None:
+    slow = overtaken(store, lambda other: other.edit("a", text="The kettle is red"))
+    with pytest.raises(UndoBlocked):
+        slow.undo(store.journal()[0].operation.batch)
+    assert [memory.text for memory in store.get_many(["a"])] == ["The kettle is red"]
+
+
+def test_a_use_that_is_counted_meanwhile_is_kept(store: MemoryStore) -> None:
+    overtaken(store, lambda other: other.recall("kettle")).edit("a", importance=0.9)
+    assert [(memory.access_count, memory.importance) for memory in store.get_many(["a"])] == [(1, 0.9)]
+
+
+class TornReads(Overtaken):
+    """Somebody writes after a plan has read its first memories."""
+
+    def observed(self, expected: Expected) -> Reader:
+        reader = self._below.observed(expected)
+        read = reader.get_many
+
+        def torn(space: str, ids: Sequence[str]) -> list[Memory]:
+            memories = read(space, ids)
+            if self._meanwhile:
+                self._meanwhile.pop()()
+            return memories
+
+        reader.get_many = torn  # type: ignore[method-assign]
+        return reader
+
+    def commit(
+        self,
+        changes: Sequence[AnyChange],
+        expected: Expected | None = None,
+        operation: Operation | None = None,
+        clock: Clock = time.time,
+    ) -> Committed | Outdated:
+        return self._below.commit(changes, expected, operation, clock)
+
+
+def test_an_error_that_rests_on_what_was_never_so_at_one_time_is_not_raised(store: MemoryStore) -> None:
+    """The plan reads that `b` replaced `a`, and then that `c` replaced `b`, which was so only after `a` was free."""
+    for id in ("b", "c"):
+        store.remember(f"Tom likes {id}", id=id, on_conflict="ignore")
+    store.supersede("a", "b")
+
+    def meanwhile() -> None:
+        store.restore("a")
+        store.supersede("b", "c")
+
+    view = store.as_actor("slow")
+    view._engine = replace(view._engine, store=TornReads(store._store, meanwhile))  # type: ignore[arg-type]
+    view.supersede("c", "a")
+    assert [memory.superseded_by for memory in store.get_many(["a", "b", "c"])] == ["", "c", "a"]
+
+
+def test_a_write_that_is_overtaken_again_and_again_gives_up_with_a_clear_error(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "ATTEMPTS", 3)
+    monkeypatch.setattr(engine, "PATIENCE_SECONDS", 0.0)
+    numbers = iter(range(1_000))
+    slow = overtaken(store, lambda other: other.edit("a", tags=[f"t{next(numbers)}"]))
+    slow._engine.store._meanwhile *= 100  # type: ignore[attr-defined]
+    with pytest.raises(StorageError, match=r"3 times .* nothing was written"):
+        slow.edit("a", importance=0.9)
+    assert [memory.tags for memory in store.get_many(["a"])] == [("t2",)]
+
+
+def test_many_threads_that_edit_one_memory_lose_nothing(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "s.db", embedder="hashing") as store:
+        store.remember("The kettle is blue", id="a")
+
+        def tagged(tag: str, memory: Memory) -> Memory:
+            return replace(memory, tags=(*memory.tags, tag))
+
+        def add(name: int) -> None:
+            with MemoryStore(tmp_path / "s.db", embedder="hashing") as own:
+                for number in range(10):
+                    own.write("tag", edits={"a": partial(tagged, f"{name}-{number}")})
+
+        threads = [threading.Thread(target=add, args=(name,)) for name in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        (memory,) = store.get_many(["a"])
+        assert len(set(memory.tags)) == 40 and memory.version == 41
+        assert [entry.seq for entry in store.journal(limit=None)] == list(range(41, 0, -1))

@@ -17,7 +17,7 @@ from nacre.model import Filter, Link, Memory
 from nacre.protocols import ALL, Backend, Chunk, Derived, Order, Reader, Search, Words
 from nacre.storage.in_memory import InMemoryBackend
 from nacre.storage.sqlite import SQLiteBackend
-from tests.samples import change_entry, digest_of, entry, ids, listed, unit
+from tests.samples import change_entry, digest_of, entry, ids, listed, present, unit, writing
 
 SPACES = ("one", "two")
 IDS = ("a", "b", "c", "d")
@@ -53,14 +53,14 @@ def take(store: Backend, kind: str, memories: Sequence[Memory]) -> None:
     if kind == "touch":
         store.touch(memory.space, [memory.id], 9.0)
         return
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         if kind in ("write", "several"):
             for each in memories:
-                before = transaction.get(each.space, each.id)
+                before = present(transaction, each.space, each.id)
                 transaction.put(each, derived(each))
                 transaction.append([change_entry(before, each, 1.0)])
             return
-        before = transaction.get(memory.space, memory.id)
+        before = present(transaction, memory.space, memory.id)
         if before is None:
             return
         if kind == "reindex":

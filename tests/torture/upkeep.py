@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nacre import MemoryStore
 from nacre.lifecycle.scheduler import MaintenanceScheduler, TickResult
-from nacre.protocols import EmbedderIdentity
+from nacre.protocols import EmbedderBound, EmbedderIdentity
 from nacre.settings import Settings
 from tests.torture.acts import WORDS
 from tests.torture.workers import EMBEDDER
@@ -58,8 +58,8 @@ def forget_long_ago(store: MemoryStore) -> None:
 
 def forget_vectors(store: MemoryStore) -> None:
     remember_old(store)
-    with store.acting_as("test").store.transaction() as transaction:
-        transaction.change_embedder(EmbedderIdentity(store.embedder.identity, store.embedder.dimensions))
+    bound = EmbedderIdentity(store.embedder.identity, store.embedder.dimensions)
+    store.acting_as("test").store.commit([EmbedderBound(bound, anew=True)])
 
 
 CHORES: Mapping[str, Chore] = {

@@ -5,34 +5,39 @@ Costs are in the published units: a full scan is ten times a look-up, an unbound
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nacre.access.capabilities import Access, ScopeLevel
-from nacre.access.transaction import Quota, RestrictedTransaction
+from nacre.access.permission import Permission, Quota, growth
 from nacre.engine.engine import FOR_REVIEW, RELATION, SPACE
 from nacre.errors import QueryCostExceeded
-from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
+from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.journal import EVERYTHING, MEMORY, UNDO_UNDER_WAY
-from nacre.model.memory import Json, set_back
+from nacre.model.memory import set_back
 from nacre.protocols import (
     ALL,
+    AnyChange,
     Backend,
     Candidates,
+    Clock,
+    Committed,
+    Data,
     EmbedderIdentity,
+    Expected,
     FileFeatures,
     Health,
     Listed,
     Match,
     Order,
+    Outdated,
     Page,
     Reader,
     Search,
     Tallied,
-    Transaction,
     Vectors,
 )
 
@@ -115,6 +120,9 @@ class RestrictedReader:
         self._access = access
         self._seen = SeenJournal(below, access)
 
+    def get(self, space: str, id: str) -> Memory | None:
+        return next(iter(self.get_many(space, [id])), None)
+
     def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
         if space != self._access.space:
             return []
@@ -190,7 +198,18 @@ class RestrictedReader:
     def vectors(self, space: str, ids: Sequence[str]) -> dict[str, Vectors]:
         return self._reader.vectors(space, [memory.id for memory in self.get_many(space, ids)])
 
-    def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
+    def term(self, kind: str, name: str) -> Data | None:
+        """A relation that its own links have, as if the agent had come up with it itself."""
+        data, space = self._reader.term(kind, name), self._access.space
+        if data is None or self._access.sees_terms(kind) or self._access.is_own_undo(kind, data):
+            return data
+        linked = kind == RELATION and any(
+            self.get(space, edge.source) for edge in self._reader.edges(space, rels=[name])
+        )
+        own_space = kind == SPACE and name == space and self._access.sees_all
+        return {FOR_REVIEW: True} if linked else data if own_space else None
+
+    def terms(self, kind: str) -> dict[str, Data]:
         """Of relations, those that the links it sees have; what others wrote about them is not shown."""
         known = self._reader.terms(kind)
         if self._access.sees_terms(kind):
@@ -243,14 +262,32 @@ class RestrictedView(RestrictedReader):
         super().__init__(below, access)
         self._below = below
         self._quota = Quota(below, access)
+        self._permission = Permission(access, below)
 
     def at(self, space: str, seq: int) -> RestrictedReader:
         return RestrictedReader(self._below.at(space, seq), self._access)
 
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
-        with self._below.transaction() as transaction:
-            yield RestrictedTransaction(transaction, self._access, self._quota, self._below)
+    def observed(self, expected: Expected) -> RestrictedReader:
+        return RestrictedReader(self._below.observed(expected), self._access)
+
+    def commit(
+        self,
+        changes: Sequence[AnyChange],
+        expected: Expected | None = None,
+        operation: Operation | None = None,
+        clock: Clock = time.time,
+    ) -> Committed | Outdated:
+        """Raises `AccessDenied` for what is not the agent's, and `QuotaExceeded`."""
+        relied_on = expected or Expected()
+        permission = Permission(self._access, self._below.observed(relied_on))
+        permitted = permission.permitted(changes)
+        more = growth(permitted)
+        self._quota.take(more)
+        result = self._below.commit(permitted, relied_on, operation, clock)
+        if isinstance(result, Outdated):
+            self._quota.take(-more)
+            permission.refuse_hidden(permitted, result)
+        return result
 
     def changes_since(self, space: str, seq: int) -> list[str]:
         ids = self._below.changes_since(space, seq)
@@ -274,7 +311,7 @@ class RestrictedView(RestrictedReader):
         asked = limit
         while True:  # others' memories may wait before its own
             waiting = self._below.pending(asked)
-            own = [memory for memory in waiting if self._writes(memory)][:limit]
+            own = [memory for memory in waiting if self._permission.writes(memory)][:limit]
             if len(own) >= limit or len(waiting) < asked:
                 return own
             asked *= 4
@@ -283,7 +320,9 @@ class RestrictedView(RestrictedReader):
         health = super().health(thorough=thorough)
         if self._access.unrestricted:
             return health
-        return replace(health, pending=sum(map(self._writes, self._below.pending(self._below.health().pending))))
+        return replace(
+            health, pending=sum(map(self._permission.writes, self._below.pending(self._below.health().pending)))
+        )
 
     def embedder(self) -> EmbedderIdentity:
         return self._below.embedder()
@@ -294,9 +333,6 @@ class RestrictedView(RestrictedReader):
 
     def close(self) -> None:
         self._below.close()
-
-    def _writes(self, memory: Memory) -> bool:
-        return memory.space == self._access.space and self._access.writable.admits(memory)
 
 
 class RestrictedFiles:

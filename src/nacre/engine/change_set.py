@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
-from nacre.engine.engine import Change, Edit, Engine, PendingChanges, Preparations, TermChange, insertions
+from nacre.engine.engine import Edit, Engine, PendingChanges, insertions
 from nacre.engine.supersede import superseded
 from nacre.model import Memory
 from nacre.model.memory import Json
-from nacre.protocols import Derived, Transaction
+from nacre.protocols import AnyChange, Change, Derived, Reader, TermChange
 from nacre.remember.guard import Guard, is_suspicious, restore_trust
 
 Term: TypeAlias = Mapping[str, Json] | None
@@ -60,37 +60,26 @@ def with_fields(memory: Memory, fields: Mapping[str, object]) -> Memory:
 def apply(engine: Engine, space: str, operation: str, change_set: ChangeSet, *, why: str = "") -> list[Memory]:
     """All or nothing; returns the memories that are new or changed. Raises `MemoryNotFound`."""
     derived, _ = engine.derived(change_set.new) if change_set.new else ([], ())
-    memories: list[Change] = []
-
-    def plan(transaction: Transaction, prepared: Preparations) -> list[Change | TermChange]:
-        memories[:] = memory_changes(engine, space, change_set, derived, transaction, prepared)
-        return [*memories, *term_changes(space, change_set, transaction)]
-
-    engine.commit_prepared(operation, lambda: engine.prepare_edits(space, change_set.edits), plan, why)
-    return [change.subject for change in memories]
+    return apply_decided(engine, space, operation, derived, lambda _: change_set, why=why)
 
 
 def apply_decided(
     engine: Engine,
     space: str,
     operation: str,
-    drafts: Sequence[Memory],
-    decide: Callable[[], ChangeSet | None],
+    derived: Sequence[Derived],
+    decide: Callable[[Reader], ChangeSet | None],
     *,
     why: str = "",
 ) -> list[Memory]:
-    """As `apply`, decided inside the transaction, when every other writer waits; None changes nothing.
-
-    The drafts are embedded before: `decide` returns them with the same text, and its edits leave texts alone.
-    """
-    derived, _ = engine.derived(drafts) if drafts else ([], ())
+    """As `apply`, with what `decide` makes of what it reads; None changes nothing. `derived` is of its new memories, as
+    many of them as it returns."""
     memories: list[Change] = []
 
-    def plan(transaction: Transaction) -> list[Change]:
-        decided = decide()
-        if decided is not None:
-            memories.extend(memory_changes(engine, space, decided, derived, transaction, {}))
-        return memories
+    def plan(reader: Reader) -> list[AnyChange]:
+        change_set = decide(reader) or ChangeSet()
+        memories[:] = memory_changes(engine, space, change_set, derived if change_set.new else (), reader)
+        return [*memories, *term_changes(space, change_set, reader)]
 
     engine.commit(operation, plan, why)
     return [change.subject for change in memories]
@@ -101,23 +90,22 @@ def memory_changes(
     space: str,
     change_set: ChangeSet,
     derived: Sequence[Derived],
-    transaction: Transaction,
-    prepared: Preparations,
+    reader: Reader,
 ) -> list[Change]:
     """Raises `SupersedeCycle`, also for a ring that the change set's own successions would close."""
-    pending = PendingChanges(transaction, insertions(change_set.new, derived, transaction))
-    edited = engine.edited(transaction, space, change_set.edits, prepared)
-    pending.add(change for change in edited.values() if change.after != change.before)
+    pending = PendingChanges(reader, insertions(change_set.new, derived))
+    edited = engine.edited(reader, space, change_set.edits)
+    pending.add(change for change in edited if change.after != change.before)
     for old, successor in change_set.successors.items():
         pair = engine.required(pending, space, old), engine.required(pending, space, successor)
         pending.add(superseded(pending, *pair, engine.clock()))
     return list(pending)
 
 
-def term_changes(space: str, change_set: ChangeSet, transaction: Transaction) -> list[TermChange]:
+def term_changes(space: str, change_set: ChangeSet, reader: Reader) -> list[TermChange]:
     changes = []
     for (kind, name), edit in change_set.terms.items():
-        before = transaction.term(kind, name)
+        before = reader.term(kind, name)
         after = edit(before)
         if after != before:
             changes.append(TermChange(space, kind, name, before, after))

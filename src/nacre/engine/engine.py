@@ -1,9 +1,10 @@
-"""Commits operations: every change of a memory or a term goes through `Engine.commit`, in one transaction."""
+"""Commits operations: whatever is written goes through `Engine.write`, which has the only retry loop."""
 
 from __future__ import annotations
 
 import logging
 import math
+import random
 import threading
 import time
 from collections import deque
@@ -17,16 +18,27 @@ from nacre.errors import EmbeddingMismatch, InvalidInput, MemoryNotFound, NacreE
 from nacre.files import ThreadLock
 from nacre.model import JournalEntry, Memory, Operation
 from nacre.model.graph import RELATIONS
-from nacre.model.memory import Json, images, json_list
+from nacre.model.memory import Json, json_list
 from nacre.protocols import (
+    AnyChange,
     Backend,
+    Change,
     Clock,
+    Committed,
     Derived,
     Embedder,
+    EmbedderBound,
     EmbedderIdentity,
+    Expected,
+    IndexesRebuilt,
     JournalSink,
+    Key,
+    Outdated,
     Progress,
-    Transaction,
+    Reader,
+    SpaceRenamed,
+    TermChange,
+    TermSet,
     Vectors,
 )
 from nacre.remember.derive import derive, derive_or_defer, same_derived_input
@@ -37,10 +49,11 @@ log = logging.getLogger("nacre")
 RELATION = "relation"  # the kind of term that names a relation
 FOR_REVIEW = "review"  # in a term's data: nobody has confirmed it yet
 SPACE = "space"  # the kind of term that describes a space
-SPACE_NAME = "space_name"  # the kind of a journal entry that renames a space
 FORMER_NAMES = "formerly"  # in a space's term: names by which copies outside of the store may know it
 UNDO = "undo"  # the name of the operation that takes others back
 PART = 256  # changes in one transaction of a long operation: some 50 ms, for which other writers wait
+ATTEMPTS, PATIENCE_SECONDS = 100, 60.0  # both pass before a write that others overtake again and again is given up
+PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.001, 0.05  # before the next attempt, at most: about as long as a write takes
 WRITTEN = 32  # operations under other names that are remembered for `undo`
 # Any text will do that no two models place alike; changed, it would make every store refuse its own model.
 PROBE = "The quick brown fox keeps 12 copper kettles in Lisbon."
@@ -48,83 +61,29 @@ HALF_BYTES = 2
 SAME_VECTORS = 0.95  # cosine of one text's vectors: the default model keeps 0.99 when its weights are rounded to 8 bits
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """No `before`: the memory is new. No `after`: it is removed. Without `derived`, words and vectors stay."""
-
-    before: Memory | None
-    after: Memory | None
-    derived: Derived | None = None
-
-    @property
-    def subject(self) -> Memory:
-        return self.after or self.before  # type: ignore[return-value]
-
-    @property
-    def embeds(self) -> bool:
-        return self.derived is not None and self.derived.vectors is not None
-
-    def apply(self, transaction: Transaction) -> None:
-        if self.after is None:
-            transaction.remove(self.subject.space, self.subject.id)
-        else:
-            transaction.put(self.after, self.derived)
-
-    def entry(self, operation: Operation) -> JournalEntry:
-        before, after = images(self.before, self.after)
-        return JournalEntry(0, operation, self.subject.space, self.subject.id, before, after)
-
-
-@dataclass(frozen=True, slots=True)
-class TermChange:
-    """A term of the vocabulary; None where it does not exist. `space` is the one whose journal records it."""
-
-    space: str
-    kind: str
-    name: str
-    before: Mapping[str, Json] | None
-    after: Mapping[str, Json] | None
-    embeds: bool = False
-
-    def apply(self, transaction: Transaction) -> None:
-        transaction.put_term(self.kind, self.name, self.after)
-
-    def entry(self, operation: Operation) -> JournalEntry:
-        return JournalEntry(0, operation, self.space, self.name, self.before, self.after, self.kind)
-
-
-@dataclass(frozen=True, slots=True)
-class SpaceRenamed:
-    """Recorded in the journal of the space, all of which goes by the new name from then on."""
-
-    old: str
-    new: str
-    embeds: bool = False
-
-    def apply(self, transaction: Transaction) -> None:
-        transaction.rename_space(self.old, self.new)
-        known = transaction.term(SPACE, self.new) or {}
-        former = [name for name in (*json_list(known.get(FORMER_NAMES)), self.old) if name != self.new]
-        transaction.put_term(SPACE, self.new, {**known, FORMER_NAMES: list(dict.fromkeys(map(str, former)))})
-
-    def entry(self, operation: Operation) -> JournalEntry:
-        return JournalEntry(0, operation, self.new, self.new, {"name": self.old}, {"name": self.new}, SPACE_NAME)
-
-
-def remains_of(store: Backend, space: str) -> str:
+def remains_of(reader: Reader, space: str) -> str:
     """Says what a space without memories has, for which no other may take its name; empty when the name is free. Of a
     purged space nothing is left but what the purge wrote."""
-    last, first = (store.journal(space, newest_first=newest, limit=1) for newest in (True, False))
+    last, first = (reader.journal(space, newest_first=newest, limit=1) for newest in (True, False))
     purged = all(entry.operation.name == "purge" and entry.operation == first[0].operation for entry in last)
-    left = "was created" if space in store.terms(SPACE) else "" if purged else "has a journal"
+    left = "was created" if reader.term(SPACE, space) is not None else "" if purged else "has a journal"
     holds = f"There is a space {space!r} already, which holds no memories but {left}"
     return f"{holds}; `nacre space delete --purge` removes it." if left else ""
 
 
+def renamed(reader: Reader, old: str, new: str) -> list[AnyChange]:
+    """Gives a space another name; its term keeps those that it had."""
+    known = reader.term(SPACE, old) or {}
+    former = dict.fromkeys(str(name) for name in (*json_list(known.get(FORMER_NAMES)), old) if name != new)
+    return [SpaceRenamed(old, new), TermSet(SPACE, new, {**known, FORMER_NAMES: list(former)})]
+
+
 class Lookup(Protocol):
-    """The current state: a transaction, or one with the pending changes of a plan."""
+    """What a plan reads: the current state, or that with the changes that it has decided on."""
 
     def get(self, space: str, id: str) -> Memory | None: ...
+
+    def replaced_by(self, space: str, id: str) -> list[Memory]: ...
 
 
 class PendingChanges:
@@ -141,6 +100,11 @@ class PendingChanges:
     def get(self, space: str, id: str) -> Memory | None:
         return self._changes[id].after if id in self._changes else self._below.get(space, id)
 
+    def replaced_by(self, space: str, id: str) -> list[Memory]:
+        stored = [memory for memory in self._below.replaced_by(space, id) if memory.id not in self._changes]
+        changed = (change.after for change in self if change.after is not None and change.after.superseded_by == id)
+        return sorted([*stored, *changed], key=lambda memory: memory.created_at)
+
     def latest(self, memory: Memory) -> Memory:
         """As the plan has changed it, else as given."""
         return self._changes[memory.id].subject if memory.id in self._changes else memory
@@ -152,25 +116,9 @@ class PendingChanges:
             self._changes[change.subject.id] = merged
 
 
-AnyChange: TypeAlias = Change | TermChange | SpaceRenamed
 Edit: TypeAlias = Callable[[Memory], Memory]
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What was derived from a memory before the transaction."""
-
-    memory: Memory
-    derived: Derived
-
-
-Preparations: TypeAlias = Mapping[str, Prepared]
-Plan: TypeAlias = Callable[[Transaction], Sequence[AnyChange]]
-PreparedPlan: TypeAlias = Callable[[Transaction, Preparations], Sequence[AnyChange]]
-
-
-class OutdatedPreparation(Exception):
-    """Somebody wrote between the preparation and the transaction: it must be prepared again."""
+# A function of what it reads alone: it runs again when that has changed before its changes are written.
+Plan: TypeAlias = Callable[[Reader], Sequence[AnyChange]]
 
 
 class CheckedEmbedder:
@@ -184,6 +132,7 @@ class CheckedEmbedder:
         self.inner = inner
         self.store = store
         self.probe = probe
+        self._stored: EmbedderIdentity | None = None  # as it was read last
 
     @property
     def identity(self) -> str:
@@ -223,17 +172,19 @@ class CheckedEmbedder:
 
     def check(self) -> None:
         """Raises `EmbeddingMismatch`."""
-        check_same(self.store.embedder(), self.current())
+        self._stored = self.store.embedder()
+        check_same(self._stored, self.current())
 
-    def claim(self, transaction: Transaction) -> None:
+    def claim(self, expected: Expected) -> list[EmbedderBound]:
         """Binds the store to this vector space on first use; the vector of the fixed text may follow later.
 
         Raises `EmbeddingMismatch` where it is bound to another one.
         """
-        stored, claimed = transaction.embedder(), EmbedderIdentity(self.identity, self.dimensions, self.probe)
+        actual = expected.known.embedder if expected.known is not None else None
+        stored = self._stored = expected.embedder = actual or self._stored or self.store.embedder()
+        claimed = EmbedderIdentity(self.identity, self.dimensions, self.probe)
         check_same(stored, claimed)
-        if not stored.name or (claimed.probe and not stored.probe):
-            transaction.bind_embedder(claimed)
+        return [EmbedderBound(claimed)] if not stored.name or (claimed.probe and not stored.probe) else []
 
     def _keep(self, row: Vectors) -> None:
         self.probe = row.astype("<f2").tobytes()
@@ -290,51 +241,58 @@ class Engine:
     def commit_part(self, operation: Operation, plan: Plan) -> list[JournalEntry]:
         """One transaction of an operation. A long operation has several, so that others can write in between; all of
         them have one batch, and are undone together. Returns the part's journal entries."""
-        with self.store.transaction() as transaction:
-            changes = list(plan(transaction))
-            if operation.name != UNDO:
-                changes += new_relations(changes, transaction)
-            if any(change.embeds for change in changes):
-                self.embedder.claim(transaction)
-            for change in changes:
-                change.apply(transaction)
-            entries = self.append([change.entry(operation) for change in changes], transaction)
-        self.publish(entries)
-        return entries
+        return list(self.write(operation, plan).entries)
 
-    def append(self, entries: Sequence[JournalEntry], transaction: Transaction) -> list[JournalEntry]:
-        """Gives the entries of an operation the time at which they are written, and appends them to the journal.
+    def write(self, operation: Operation | None, plan: Plan, *, publish: bool = True) -> Committed:
+        """Plans outside the transaction, and again whenever something that the plan read has changed by the time at
+        which its changes are written. Without an operation nothing is journaled.
 
-        The time never runs backwards within a space: what was asked for as of a moment must stay the same answer.
+        Somebody else has written whenever this begins again: all together always get on.
         """
-        if not entries:
-            return []
-        at = max(self.clock(), *(transaction.last_at(space) for space in {entry.space for entry in entries}))
-        operation = replace(entries[0].operation, at=at)
-        dated = [replace(entry, operation=operation) for entry in entries]
-        transaction.append(dated)
-        if self.records and entries[0].operation.batch not in self.written:
-            self.written.append(entries[0].operation.batch)
-        return dated
+        expected, began, attempt = Expected(), time.monotonic(), 1
+        while isinstance(result := self._attempt(operation, plan, expected), Outdated):
+            seconds = time.monotonic() - began
+            if attempt >= ATTEMPTS and seconds > PATIENCE_SECONDS:
+                raise StorageError(
+                    f"Others changed what this operation is about {attempt:,} times within {seconds:.0f} s; nothing "
+                    "was written. Repeat it when fewer of them write."
+                )
+            expected = Expected(known=updated(expected, result.actual))
+            time.sleep(random.uniform(0, min(attempt * PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)))
+            attempt += 1
+        if operation is not None and result.entries and self.records and operation.batch not in self.written:
+            self.written.append(operation.batch)
+        if publish:
+            self.publish(result.entries)
+        return result
 
-    def commit_prepared(
-        self, name: str, prepare: Callable[[], Preparations], plan: PreparedPlan, why: str
-    ) -> list[JournalEntry]:
-        """Embeds outside the transaction and plans inside it; starts again when somebody wrote in between."""
-        while True:
-            prepared = prepare()
-            try:
-                return self.commit(name, lambda transaction, prepared=prepared: plan(transaction, prepared), why)  # type: ignore[misc]
-            except OutdatedPreparation:
-                continue
+    def _attempt(self, operation: Operation | None, plan: Plan, expected: Expected) -> Committed | Outdated:
+        try:
+            reader = self.store.observed(expected)
+            changes = list(plan(reader))
+            if operation is not None and operation.name != UNDO:
+                changes += new_relations(changes, reader)
+            if any(isinstance(each, Change) and each.derived and each.derived.vectors is not None for each in changes):
+                changes += self.embedder.claim(expected)
+        except NacreError:
+            if expected.several and isinstance(result := self.store.commit((), expected), Outdated):
+                return result  # it was decided on what was never so at one time
+            raise
+        if not changes and not expected.several:
+            return Committed()
+        result = self.store.commit(changes, expected, operation, self.clock)
+        if isinstance(result, Outdated):
+            blind = [each for each in changes if isinstance(each, Change) and each.key not in expected.memories]
+            refuse_taken(*(each for each in blind if each.before is None and result.actual.memories.get(each.key)))
+        return result
 
     def register(
         self, kind: str, name: str, data: Mapping[str, Json], space: str, *, replace_known: bool = True
     ) -> None:
         """Adds a term to the vocabulary; the journal of `space` records it."""
 
-        def plan(transaction: Transaction) -> list[TermChange]:
-            known = transaction.term(kind, name)
+        def plan(reader: Reader) -> list[TermChange]:
+            known = reader.term(kind, name)
             unchanged = known == data if replace_known else known is not None
             return [] if unchanged else [TermChange(space, kind, name, known, data)]
 
@@ -342,46 +300,39 @@ class Engine:
 
     def change(self, space: str, ids: Sequence[str], name: str, edit: Edit, *, why: str = "") -> list[Memory]:
         """Edits memories that exist and returns all of them; an edit that changes nothing is not journaled."""
-        edits = dict.fromkeys(ids, edit)
-        edited: dict[str, Change] = {}
+        edited: list[Change] = []
 
-        def plan(transaction: Transaction, prepared: Preparations) -> list[Change]:
-            edited.update(self.edited(transaction, space, edits, prepared))
-            return [change for change in edited.values() if change.after != change.before]
+        def plan(reader: Reader) -> list[Change]:
+            edited[:] = self.edited(reader, space, dict.fromkeys(ids, edit))
+            return [change for change in edited if change.after != change.before]
 
-        self.commit_prepared(name, lambda: self.prepare_edits(space, edits), plan, why)
-        return [change.subject for change in edited.values()]
+        versions = self.write(self.operation(name, why), plan).versions
+        return [replace(each.subject, version=versions.get(each.key, each.subject.version)) for each in edited]
 
     def change_present(self, space: str, ids: Sequence[str], name: str, edit: Edit, *, why: str = "") -> list[Memory]:
         """Edits those that still exist, with an edit that leaves their text as it is; returns those that changed.
 
         For plans made earlier: a memory that was removed since is not an error.
         """
-        changed: list[Memory] = []
+        changes: list[Change] = []
 
-        def plan(transaction: Transaction) -> list[Change]:
-            current = (transaction.get(space, id) for id in dict.fromkeys(ids))
-            pairs = [(before, edit(before)) for before in current if before is not None]
+        def plan(reader: Reader) -> list[Change]:
+            pairs = [(before, edit(before)) for before in reader.get_many(space, ids)]
             now = self.clock()
-            changes = [Change(before, replace(after, updated_at=now)) for before, after in pairs if after != before]
-            changed.extend(change.subject for change in changes)
+            changes[:] = [Change(before, replace(after, updated_at=now)) for before, after in pairs if after != before]
             return changes
 
         self.commit(name, plan, why)
-        return changed
+        return [change.subject for change in changes]
 
-    def edited(
-        self, transaction: Transaction, space: str, edits: Mapping[str, Edit], prepared: Preparations
-    ) -> dict[str, Change]:
-        """The change that each edit makes, by id; those that change nothing have equal sides."""
-        changes = {}
-        now = self.clock()
-        for id, edit in edits.items():
-            before = self.required(transaction, space, id)
-            after = edit(before)
-            derived = fitting(prepared, before, after)
-            changes[id] = Change(before, before if after == before else replace(after, updated_at=now), derived)
-        return changes
+    def edited(self, reader: Reader, space: str, edits: Mapping[str, Edit]) -> list[Change]:
+        """The change that each edit makes; those that change nothing have equal sides. Raises `MemoryNotFound`."""
+        pairs = [(before, edits[before.id](before)) for before in self.existing(reader, space, list(edits))]
+        derived, now = self.prepare(pairs), self.clock()
+        return [
+            Change(before, before if after == before else replace(after, updated_at=now), derived.get(before.id))
+            for before, after in pairs
+        ]
 
     def derived(self, memories: Sequence[Memory]) -> tuple[list[Derived], tuple[str, ...]]:
         """Words and vectors of each; when the model cannot be reached, words alone and a sentence that says so."""
@@ -392,21 +343,18 @@ class Engine:
         log.warning("Stored without vectors for now: %s", reason)
         return derived, (f"Kept, and found by its words; its vector follows when the model is there. {reason}",)
 
-    def prepare_edits(self, space: str, edits: Mapping[str, Edit]) -> dict[str, Prepared]:
-        return self.prepare([(memory, edits[memory.id](memory)) for memory in self.existing(space, list(edits))])
-
-    def prepare(self, pairs: Sequence[tuple[Memory | None, Memory]]) -> dict[str, Prepared]:
-        """Embeds, before the transaction, the memories (before, after) whose text changes."""
+    def prepare(self, pairs: Iterable[tuple[Memory | None, Memory]]) -> dict[str, Derived]:
+        """What is derived from the memories (before, after) whose text changes, by their ids."""
         stale = [after for before, after in pairs if before is None or not same_derived_input(before, after)]
         if not stale:
             return {}
         self.embedder.check()
         derived, _ = derive_or_defer(stale, self.embedder, self.store)
-        return {memory.id: Prepared(memory, each) for memory, each in zip(stale, derived, strict=True)}
+        return {memory.id: each for memory, each in zip(stale, derived, strict=True)}
 
-    def existing(self, space: str, ids: Sequence[str]) -> list[Memory]:
+    def existing(self, reader: Reader, space: str, ids: Sequence[str]) -> list[Memory]:
         """Raises `MemoryNotFound` unless all of them exist."""
-        memories = {memory.id: memory for memory in self.store.get_many(space, ids)}
+        memories = {memory.id: memory for memory in reader.get_many(space, ids)}
         for id in ids:
             if id not in memories:
                 raise MemoryNotFound(id, space)
@@ -427,28 +375,30 @@ class Engine:
             self.sink(entries)
 
 
-def fitting(prepared: Preparations, before: Memory, after: Memory) -> Derived | None:
-    """What was derived for this edit; None when it needs nothing. Raises `OutdatedPreparation`."""
-    ready = prepared.get(after.id)
-    if not same_derived_input(before if ready is None else ready.memory, after):
-        raise OutdatedPreparation
-    return None if ready is None else ready.derived
+def updated(expected: Expected, actual: Expected) -> Expected:
+    """What was expected, with what it turned out to be."""
+    return Expected(
+        expected.memories | actual.memories,
+        expected.terms | actual.terms,
+        expected.answers | actual.answers,
+        actual.embedder or expected.embedder,
+    )
 
 
-def insertions(memories: Sequence[Memory], derived: Sequence[Derived], transaction: Transaction) -> list[Change]:
-    """Raises `InvalidInput` when an id is taken."""
-    taken: set[tuple[str, str]] = set()
-    for space in {memory.space for memory in memories}:
-        ids = [memory.id for memory in memories if memory.space == space]
-        taken |= {(space, memory.id) for memory in transaction.get_many(space, ids)}
-    for memory in memories:
-        if (memory.space, memory.id) in taken:
-            raise InvalidInput(f"A memory {memory.id!r} exists already; edit it, or give another id.")
-        taken.add((memory.space, memory.id))
-    return [Change(None, memory, each) for memory, each in zip(memories, derived, strict=True)]
+def insertions(memories: Sequence[Memory], derived: Sequence[Derived]) -> list[Change]:
+    """That their ids are free is not read before: it turns out when they are written. Raises `InvalidInput`."""
+    changes = [Change(None, memory, each) for memory, each in zip(memories, derived, strict=True)]
+    last = {change.key: change for change in changes}
+    refuse_taken(*(change for change in changes if last[change.key] is not change))
+    return changes
 
 
-def new_relations(changes: Sequence[AnyChange], transaction: Transaction) -> list[TermChange]:
+def refuse_taken(*changes: Change) -> None:
+    for change in changes:
+        raise InvalidInput(f"A memory {change.subject.id!r} exists already; edit it, or give another id.")
+
+
+def new_relations(changes: Sequence[AnyChange], reader: Reader) -> list[TermChange]:
     """A relation that nobody registered is learned from its first link, and waits for review."""
     terms: dict[str, TermChange] = {}
     registered = {each.name for each in changes if isinstance(each, TermChange) and each.kind == RELATION}
@@ -456,7 +406,7 @@ def new_relations(changes: Sequence[AnyChange], transaction: Transaction) -> lis
         if isinstance(change, Change) and change.after is not None and change.after.links:
             had = {link.rel for link in change.before.links} if change.before is not None else set()
             for rel in {link.rel for link in change.after.links} - had - registered - RELATIONS.keys() - terms.keys():
-                if transaction.term(RELATION, rel) is None:
+                if reader.term(RELATION, rel) is None:
                     terms[rel] = TermChange(change.subject.space, RELATION, rel, None, {FOR_REVIEW: True})
     return list(terms.values())
 
@@ -483,16 +433,19 @@ def embed_waiting(engine: Engine, waiting: Sequence[Memory]) -> int:
     """Returns how many of them were embedded; those that changed meanwhile are not."""
     if not waiting:
         return 0
-    done = 0
-    derived = derive(waiting, engine.embedder, engine.store)
-    with engine.store.transaction() as transaction:
-        engine.embedder.claim(transaction)
-        for memory, each in zip(waiting, derived, strict=True):
-            current = transaction.get(memory.space, memory.id)
-            if current is not None and same_derived_input(current, memory):
-                transaction.put(current, each)
-                done += 1
-    return done
+    derived = dict(zip(map(key_of, waiting), derive(waiting, engine.embedder, engine.store), strict=True))
+
+    def plan(reader: Reader) -> list[Change]:
+        spaces = dict.fromkeys(memory.space for memory in waiting)
+        present = [m for space in spaces for m in reader.get_many(space, [m.id for m in waiting if m.space == space])]
+        then = {key_of(memory): memory for memory in waiting}
+        return [Change(m, m, derived[key_of(m)]) for m in present if same_derived_input(m, then[key_of(m)])]
+
+    return len(engine.write(None, plan).versions)
+
+
+def key_of(memory: Memory) -> Key:
+    return memory.space, memory.id
 
 
 def catch_up_all(engine: Engine, *, progress: Progress | None = None) -> int:
@@ -519,15 +472,12 @@ def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None 
     """
     engine.embedder.measure()  # a model that cannot answer must not cost the vectors of the old one
     identity = engine.embedder.identity
-    with engine.store.transaction() as transaction:
-        transaction.rebuild_indexes()
+    engine.store.commit([IndexesRebuilt()])
     if restart or interrupted(engine) != identity or not fits(engine) or not engine.store.pending(1):
-        with engine.store.transaction() as transaction:
-            transaction.change_embedder(engine.embedder.current())
-            transaction.put_term(UPKEEP, UNDER_WAY, {"embedder": identity})
+        anew = EmbedderBound(engine.embedder.current(), anew=True)
+        engine.store.commit([anew, TermSet(UPKEEP, UNDER_WAY, {"embedder": identity})])
     done = catch_up_all(engine, progress=progress)
-    with engine.store.transaction() as transaction:
-        transaction.put_term(UPKEEP, UNDER_WAY, None)
+    engine.store.commit([TermSet(UPKEEP, UNDER_WAY, None)])
     return done
 
 

@@ -10,13 +10,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nacre.engine.engine import AnyChange, Engine, TermChange
+from nacre.engine.engine import Engine
 from nacre.errors import InvalidInput
 from nacre.model import Filter
 from nacre.model.graph import Entity, EntityPair
 from nacre.model.memory import Json
 from nacre.model.review import ReviewItem
-from nacre.protocols import Reader, Transaction
+from nacre.protocols import AnyChange, Reader, TermChange
 from nacre.remember.validate import label
 from nacre.text.names import normalized_name, similar_names
 
@@ -136,8 +136,8 @@ def merge(engine: Engine, space: str, into: str, others: Iterable[str], *, why: 
     into = required_name(into)
     wanted = [into, *map(required_name, others)]
 
-    def plan(_: Transaction) -> list[AnyChange]:
-        index = EntityIndex.read(engine.store, space)
+    def plan(reader: Reader) -> list[AnyChange]:
+        index = EntityIndex.read(reader, space)
         names = dict.fromkeys(name for spelling in wanted for name in (*index.names(spelling), spelling))
         merged = [name for name in dict.fromkeys(map(index.name, names)) if name in index.terms]
         forms = {normalized_name(name) for name in names}
@@ -160,8 +160,8 @@ def unalias(engine: Engine, space: str, name: str, *, why: str = "") -> bool:
     """Lets an alias be a name of its own again, in all its spellings; False when it is nobody's alias."""
     form = normalized_name(required_name(name))
 
-    def plan(_: Transaction) -> list[AnyChange]:
-        index = EntityIndex.read(engine.store, space)
+    def plan(reader: Reader) -> list[AnyChange]:
+        index = EntityIndex.read(reader, space)
         entity_name = index.name(name)
         current = index.terms.get(entity_name)
         if current is None or form == normalized_name(entity_name):
@@ -176,8 +176,8 @@ def unalias(engine: Engine, space: str, name: str, *, why: str = "") -> bool:
 def judge_distinct(engine: Engine, space: str, a: str, b: str, *, why: str = "") -> bool:
     """Notes that the two are not one, so that nobody is asked again. Raises `InvalidInput` where they are merged."""
 
-    def plan(_: Transaction) -> list[AnyChange]:
-        index = EntityIndex.read(engine.store, space)
+    def plan(reader: Reader) -> list[AnyChange]:
+        index = EntityIndex.read(reader, space)
         if index.form(a) == index.form(b):
             raise InvalidInput(f"{a!r} and {b!r} are one entity; `nacre entities unalias` separates them.")
         if frozenset((index.form(a), index.form(b))) in index.distinct_pairs():

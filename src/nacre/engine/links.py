@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from nacre.engine.engine import RELATION, AnyChange, Change, Engine
+from nacre.engine.engine import RELATION, Engine
 from nacre.engine.supersede import SUPERSEDES, released, superseded
 from nacre.errors import LinkRefused, MemoryNotFound, UnknownName
 from nacre.model import Edge, Link, Linked, Memory
 from nacre.model.graph import RELATIONS
-from nacre.protocols import Backend, Transaction
+from nacre.protocols import AnyChange, Backend, Change, Reader
 from nacre.remember.validate import link_tuple
 
 WEAK = 0.3  # a link with less weight that was never followed may be pruned
@@ -30,15 +30,15 @@ def link(engine: Engine, space: str, source: str, wanted: Link, *, strict: bool,
     check_links(engine.store, space, source, [wanted], strict=strict)
     new = False
 
-    def plan(transaction: Transaction) -> list[AnyChange]:
+    def plan(reader: Reader) -> list[AnyChange]:
         nonlocal new
-        memory = engine.required(transaction, space, source)
+        memory = engine.required(reader, space, source)
         if wanted.rel == SUPERSEDES:  # the link alone would disagree with the record
-            changes = superseded(transaction, engine.required(transaction, space, wanted.to), memory, engine.clock())
+            changes = superseded(reader, engine.required(reader, space, wanted.to), memory, engine.clock())
             new = bool(changes)
             return [*changes]
         if strict:
-            engine.required(transaction, space, wanted.to)
+            engine.required(reader, space, wanted.to)
         links = {(each.to, each.rel): each for each in memory.links}
         new = (wanted.to, wanted.rel) not in links
         if links.get((wanted.to, wanted.rel)) == wanted:
@@ -54,13 +54,13 @@ def unlink(engine: Engine, space: str, source: str, target: str, rel: str | None
     """Removes the link of this relation, or all between the two when `rel` is None; returns how many."""
     removed = 0
 
-    def plan(transaction: Transaction) -> list[AnyChange]:
+    def plan(reader: Reader) -> list[AnyChange]:
         nonlocal removed
-        memory = engine.required(transaction, space, source)
+        memory = engine.required(reader, space, source)
         remaining = tuple(each for each in memory.links if each.to != target or rel not in (None, each.rel))
         removed = len(memory.links) - len(remaining)
         after = replace(memory, links=remaining, updated_at=engine.clock())
-        predecessor = transaction.get(space, target)
+        predecessor = reader.get(space, target)
         if rel not in (None, SUPERSEDES) or predecessor is None or predecessor.superseded_by != source:
             return [Change(memory, after)] if removed else []
         back, successor = released(predecessor, memory, engine.clock())
@@ -118,11 +118,12 @@ def prune(engine: Engine, space: str, edges: Iterable[Edge], *, why: str = "") -
     sources = list(dict.fromkeys(edge.source for edge in planned.values()))
     removed = 0
 
-    def plan(transaction: Transaction) -> list[AnyChange]:
+    def plan(reader: Reader) -> list[AnyChange]:
         nonlocal removed
-        unused = {e[:3] for e in engine.store.edges(space, out_of=sources) if is_unused_since(e, planned.get(e[:3]))}
+        removed = 0
+        unused = {e[:3] for e in reader.edges(space, out_of=sources) if is_unused_since(e, planned.get(e[:3]))}
         changes: list[AnyChange] = []
-        for memory in filter(None, (transaction.get(space, id) for id in sources)):
+        for memory in reader.get_many(space, sources):
             remaining = tuple(each for each in memory.links if (memory.id, each.to, each.rel) not in unused)
             removed += len(memory.links) - len(remaining)
             if remaining != memory.links:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from nacre.engine.engine import AnyChange, Change, Edit, Engine, Preparations, fitting
+from nacre.engine.engine import Edit, Engine
 from nacre.engine.remember import CONFLICTS
 from nacre.engine.supersede import SUPERSEDES, all_superseded
 from nacre.errors import InvalidInput
 from nacre.model import Memory
-from nacre.protocols import Transaction
+from nacre.protocols import AnyChange, Change, Reader
 
 
 def merge(engine: Engine, space: str, keep: str, others: Sequence[str], edit: Edit, *, why: str = "") -> Memory:
@@ -24,25 +24,21 @@ def merge(engine: Engine, space: str, keep: str, others: Sequence[str], edit: Ed
     ids = [keep, *gone]
     merged: list[Memory] = []
 
-    def prepare() -> Preparations:
-        stays, *rest = engine.existing(space, ids)
-        return engine.prepare([(stays, edit(all_united(stays, rest)))])
-
-    def plan(transaction: Transaction, prepared: Preparations) -> list[AnyChange]:
-        current = {id: engine.required(transaction, space, id) for id in ids}
+    def plan(reader: Reader) -> list[AnyChange]:
+        current = {memory.id: memory for memory in engine.existing(reader, space, ids)}
         for memory in current.values():
             refuse_unmergeable(memory)
         stays, *rest = without_conflicts_between(list(current.values()))
         united_memory = edit(all_united(stays, rest))
-        derived = fitting(prepared, current[keep], united_memory)
+        derived = engine.prepare([(current[keep], united_memory)]).get(keep)
         now = engine.clock()
-        successor, changes = all_superseded(transaction, rest, united_memory, now)
-        merged.append(replace(successor, updated_at=now))
+        successor, changes = all_superseded(reader, rest, united_memory, now)
+        merged[:] = [replace(successor, updated_at=now)]
         replaced = (change.subject for change in changes)
-        return [Change(current[keep], merged[-1], derived), *(Change(current[each.id], each) for each in replaced)]
+        return [Change(current[keep], merged[0], derived), *(Change(current[each.id], each) for each in replaced)]
 
-    engine.commit_prepared("merge", prepare, plan, why)
-    return merged[-1]
+    engine.commit("merge", plan, why)
+    return merged[0]
 
 
 def refuse_unmergeable(memory: Memory) -> None:

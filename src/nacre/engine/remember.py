@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nacre.conflicts.candidates import Compared, Comparison
-from nacre.engine.engine import AnyChange, Engine, insertions
+from nacre.engine.engine import Engine, insertions
 from nacre.engine.supersede import all_superseded
 from nacre.errors import ConflictError, ConflictWarning, UnknownName
 from nacre.model import Conflict, Link, Memory, Operation, RememberResult
-from nacre.protocols import Derived, Transaction
+from nacre.protocols import AnyChange, Derived, Reader
 
 CONFLICTS = "conflicts"  # the relation of a link that waits in the review queue
 POLICIES = ("note", "ignore", "warn", "supersede", "raise")
@@ -40,7 +40,7 @@ def check_policy(name: str) -> str:
 def store_all(engine: Engine, memories: Sequence[Memory], operation: Operation) -> list[RememberResult]:
     """Stores all of them as a part of the operation, or none, without looking for conflicts."""
     derived, notes = engine.derived(memories)
-    engine.commit_part(operation, lambda transaction: insertions(memories, derived, transaction))
+    engine.commit_part(operation, lambda _: insertions(memories, derived))
     return [RememberResult(memory, notes=notes) for memory in memories]
 
 
@@ -56,7 +56,7 @@ def remember(engine: Engine, memory: Memory, handling: ConflictHandling, *, why:
     if conflicts and handling.policy == "supersede":
         return store_superseding(engine, memory, derived, conflicts, notes, why)
     stored = with_conflict_links(memory, conflicts) if handling.policy == "note" else memory
-    engine.commit("remember", lambda transaction: insertions([stored], [derived], transaction), why)
+    engine.commit("remember", lambda _: insertions([stored], [derived]), why)
     if conflicts and handling.policy == "warn":
         warnings.warn(ConflictWarning(conflicts), stacklevel=caller_level())
     return RememberResult(stored, conflicts, notes=notes)
@@ -103,11 +103,11 @@ def store_superseding(
         return RememberResult(merged, conflicts, "merged", notes)
     stored: list[Memory] = []
 
-    def plan(transaction: Transaction) -> list[AnyChange]:
-        (new,) = insertions([memory], [derived], transaction)
-        predecessors = filter(None, (transaction.get(memory.space, id) for id in replaced))
-        successor, changes = all_superseded(transaction, predecessors, memory, engine.clock())
-        stored.append(successor)
+    def plan(reader: Reader) -> list[AnyChange]:
+        (new,) = insertions([memory], [derived])
+        predecessors = reader.get_many(memory.space, replaced)
+        successor, changes = all_superseded(reader, predecessors, memory, engine.clock())
+        stored[:] = [successor]
         return [replace(new, after=successor), *changes]
 
     engine.commit("remember", plan, why)

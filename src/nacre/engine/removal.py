@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 
-from nacre.engine.engine import FORMER_NAMES, SPACE, Change, Engine, PendingChanges, Plan
+from nacre.engine.engine import FORMER_NAMES, SPACE, Engine, Lookup, PendingChanges, Plan
 from nacre.engine.supersede import REDACTED, chain_without
 from nacre.engine.undo import batches_under_way
-from nacre.errors import AccessDenied, MemoryNotFound
-from nacre.model import JournalEntry, JournalFilter, Memory
+from nacre.errors import MemoryNotFound
+from nacre.model import JournalFilter, Memory
 from nacre.model.journal import MEMORY
-from nacre.protocols import Backend, Derived, Transaction
+from nacre.protocols import AnyChange, Backend, Change, Derived, JournalDropped, Reader, Scrubbed
 from nacre.remember.derive import indexed_words
 
 
@@ -20,89 +19,74 @@ def purge(
     engine: Engine, space: str, ids: Sequence[str], *, only: Callable[[Memory], bool] | None = None, why: str = ""
 ) -> int:
     """Removes memories, the links to them and what the journal says of them, for good; closes the chains around them.
-    Of those that are gone already, what the journal says.
-
-    `only` is asked inside the transaction, where nobody can change the answer.
+    Of those that are gone already, what the journal says. Returns how many. Those that `only` does not admit stay.
     """
-    removed: list[str] = []
 
-    def plan(transaction: Transaction) -> list[Change]:
-        present = filter(None, (transaction.get(space, id) for id in dict.fromkeys(ids)))
-        chosen = [memory.id for memory in present if only is None or only(memory)]
-        rest = () if only is not None else (id for id in dict.fromkeys(ids) if id not in chosen)
-        removed[:] = [*chosen, *(id for id in rest if has_past(engine.store, space, id))]
-        pending = PendingChanges(transaction)
-        for id in chosen:
-            for change in chain_without(transaction, engine.required(transaction, space, id), engine.clock()):
-                change.apply(transaction)  # the next one of the chain may be purged as well
-                pending.add([change])
-            transaction.remove(space, id)
-        pending.add(without_links_to(engine.store, transaction, space, removed))
-        return [change for change in pending if change.subject.id not in removed]
+    def plan(reader: Reader) -> list[AnyChange]:
+        chosen = [memory for memory in reader.get_many(space, ids) if only is None or only(memory)]
+        removed = dict.fromkeys(memory.id for memory in chosen)
+        if only is None:
+            removed |= {id: None for id in ids if id not in removed and has_past(reader, space, id)}
+        pending = PendingChanges(reader)
+        for memory in chosen:  # the next one of a chain may be purged as well
+            pending.add(chain_without(pending, pending.latest(memory), engine.clock()))
+            pending.add([Change(memory, None)])
+        pending.add(without_links_to(reader, pending, space, list(removed)))
+        around = (change for change in pending if change.subject.id not in removed)
+        gone = (Change(memory, None, journaled=False) for memory in chosen)
+        return [*around, *gone, *(Scrubbed(space, id) for id in removed)]
 
-    remove(engine, "purge", space, plan, removed, why)
-    return len(removed)
+    return remove(engine, "purge", space, plan, why)
 
 
-def has_past(store: Backend, space: str, id: str) -> bool:
+def has_past(reader: Reader, space: str, id: str) -> bool:
     """Whether something is left of what a memory was."""
-    entries = store.journal(space, JournalFilter(memory_id=id))
+    entries = reader.journal(space, JournalFilter(memory_id=id))
     return any(e.kind == MEMORY and (e.damaged or (e.before, e.after) != (None, None)) for e in entries)
 
 
-def without_links_to(store: Backend, transaction: Transaction, space: str, removed: Sequence[str]) -> Iterator[Change]:
-    """Applied one by one: a memory that an agent can see and not change keeps its link."""
+def without_links_to(reader: Reader, lookup: Lookup, space: str, removed: Sequence[str]) -> Iterator[Change]:
+    """A memory that an agent can see and not change keeps its link."""
     gone = set(removed)
-    edges = store.edges(space, into=removed) if removed else []
+    edges = reader.edges(space, into=removed) if removed else []
     for source in dict.fromkeys(edge.source for edge in edges if edge.source not in gone):
-        memory = transaction.get(space, source)
+        memory = lookup.get(space, source)
         if memory is not None:
             after = replace(memory, links=tuple(link for link in memory.links if link.to not in gone))
-            change = Change(memory, after)
-            with suppress(AccessDenied):
-                change.apply(transaction)
-                yield change
+            if after != memory:
+                yield Change(memory, after, optional=True)
 
 
 def redact(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") -> int:
-    """Removes the content from the record, the indexes and the journal for good; that it existed stays."""
-    redacted: list[str] = []
+    """Removes the content from the record, the indexes and the journal for good; that it existed stays. Returns how
+    many. Raises `MemoryNotFound`."""
+    redacted = list(dict.fromkeys(ids))
 
-    def plan(transaction: Transaction) -> list[Change]:
-        for id in dict.fromkeys(ids):
-            memory = transaction.get(space, id)
-            if memory is not None:
-                empty = without_content(memory, engine.clock())
-                transaction.put(empty, Derived(indexed_words(empty)))  # its vector can wait; the old one is removed now
-            elif not has_past(engine.store, space, id):
+    def plan(reader: Reader) -> list[AnyChange]:
+        memories = reader.get_many(space, redacted)
+        present = {memory.id for memory in memories}
+        for id in redacted:
+            if id not in present and not has_past(reader, space, id):
                 raise MemoryNotFound(id, space)
-            redacted.append(id)
-        return []
+        pairs = [(memory, without_content(memory, engine.clock())) for memory in memories]
+        # The vectors can wait; the old ones are removed now.
+        emptied = (Change(memory, empty, Derived(indexed_words(empty)), journaled=False) for memory, empty in pairs)
+        return [*emptied, *(Scrubbed(space, id) for id in redacted)]
 
-    remove(engine, "redact", space, plan, redacted, why)
-    return len(redacted)
+    return remove(engine, "redact", space, plan, why)
 
 
-def remove(
-    engine: Engine, name: str, space: str, plan: Plan, removed: Sequence[str], why: str, *, everything: bool = False
-) -> None:
-    """One operation; the journal and its mirror name the removed memories and keep nothing of their content, or with
-    `everything` nothing of the space.
-
-    The plan applies its own removals and adds their ids to `removed`; it returns the changes that are journaled.
-    """
+def remove(engine: Engine, name: str, space: str, plan: Plan, why: str, *, everything: bool = False) -> int:
+    """One operation, which removes content for good; returns of how many memories. The journal and its mirror name them
+    and keep nothing of their content, or with `everything` nothing of the space."""
     known_as = (space, *former_names(engine.store, space))
-    operation = engine.operation(name, why)
-    with engine.store.transaction() as transaction:
-        entries = [change.entry(operation) for change in plan(transaction)]
-        for id in removed:
-            transaction.scrub_journal(space, id)
-        entries += [JournalEntry(0, operation, space, id, None, None) for id in removed]
-        entries = engine.append(entries, transaction)
+    entries = engine.write(engine.operation(name, why), plan, publish=False).entries
+    removed = [entry.memory_id for entry in entries if entry.before is None and entry.after is None]
     if engine.sink is not None and (removed or everything):
         for each in known_as:
             engine.sink.scrub(each, None if everything else removed)
     engine.publish(entries)
+    return len(removed)
 
 
 def former_names(store: Backend, space: str) -> list[str]:
@@ -129,23 +113,21 @@ def without_content(memory: Memory, now: float) -> Memory:
     )
 
 
-def last_to_drop(store: Backend, space: str, before: float) -> int:
-    """The last journal entry before that time up to which all can be dropped: no operation goes on after it, and no
+def last_to_drop(reader: Reader, space: str, upto: int) -> int:
+    """The last journal entry, at most this one, up to which all can be dropped: no operation goes on after it, and no
     import or undo that has not ended needs it or one before it."""
-    upto = store.seq_at(space, before)
-    for batch in batches_under_way(store, space):
-        first = store.journal(space, JournalFilter(batch=batch), newest_first=False, limit=1)
+    for batch in batches_under_way(reader, space):
+        first = reader.journal(space, JournalFilter(batch=batch), newest_first=False, limit=1)
         upto = min([upto, *(entry.seq - 1 for entry in first)])
-    return store.border(space, upto)
+    return reader.border(space, upto)
 
 
 def compact(engine: Engine, space: str, before: float, *, why: str = "") -> int:
     """Drops the journal entries before that time for good; returns how many. An operation is dropped as a whole."""
-    operation = engine.operation("compact", why)
-    with engine.store.transaction() as transaction:
-        upto = last_to_drop(engine.store, space, before)  # while nobody else writes
-        dropped = transaction.forget_journal(space, upto) if upto else 0
-        entries = [JournalEntry(0, operation, space, "", None, {"dropped": dropped}, "journal")] if dropped else []
-        entries = engine.append(entries, transaction)
-    engine.publish(entries)
-    return dropped
+    last = engine.store.seq_at(space, before)
+
+    def plan(reader: Reader) -> list[AnyChange]:
+        upto = last_to_drop(reader, space, last)
+        return [JournalDropped(space, upto)] if upto else []
+
+    return engine.write(engine.operation("compact", why), plan).dropped

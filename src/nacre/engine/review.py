@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 
 from nacre.conflicts.candidates import Comparison, gravity
-from nacre.engine.engine import FOR_REVIEW, RELATION, AnyChange, Change, Engine, Preparations, TermChange, fitting
+from nacre.engine.engine import FOR_REVIEW, RELATION, Engine, Lookup
 from nacre.engine.links import relation_hint, relations, with_relation_renamed
 from nacre.engine.merge import united, without_conflict
 from nacre.engine.remember import CONFLICTS, is_statement, with_conflict_links
@@ -19,7 +19,7 @@ from nacre.model import Conflict, Filter, Link, Memory
 from nacre.model.instants import DAY
 from nacre.model.memory import LESSON
 from nacre.model.review import DECISIONS, KINDS, ReviewItem
-from nacre.protocols import ALL, Progress, Transaction
+from nacre.protocols import ALL, AnyChange, Change, Progress, Reader, TermChange
 from nacre.remember.guard import is_suspicious, restore_trust
 
 PAGE = 256
@@ -64,16 +64,17 @@ def note_conflicts(engine: Engine, space: str, conflicts: Sequence[Conflict], *,
     """Puts conflicts into the queue in one operation; returns how many were not there yet."""
     noted = 0
 
-    def plan(transaction: Transaction) -> list[AnyChange]:
+    def plan(reader: Reader) -> list[AnyChange]:
         nonlocal noted
+        noted = 0
         by_newer: dict[str, list[Conflict]] = {}
         for conflict in conflicts:
             by_newer.setdefault(conflict.a.id, []).append(conflict)
         changes: list[AnyChange] = []
         for id, own in by_newer.items():
-            memory = engine.required(transaction, space, id)
+            memory = engine.required(reader, space, id)
             linked = {link.to for link in memory.links if link.rel == CONFLICTS}
-            new = [each for each in own if each.b.id not in linked and transaction.get(space, each.b.id) is not None]
+            new = [each for each in own if each.b.id not in linked and reader.get(space, each.b.id) is not None]
             if new:
                 noted += len(new)
                 changes.append(Change(memory, replace(with_conflict_links(memory, new), updated_at=engine.clock())))
@@ -224,28 +225,21 @@ def refuse_settled(id: str, *memories: Memory) -> None:
 
 
 def decide_conflict(engine: Engine, space: str, conflict: Conflict, decision: str, text: str, why: str) -> bool:
-    def prepare() -> Preparations:
-        newer, older = engine.existing(space, [conflict.a.id, conflict.b.id])
-        return engine.prepare([(newer, united(newer, older, text) if decision == "merge" else newer)])
-
-    def plan(transaction: Transaction, prepared: Preparations) -> list[AnyChange]:
-        current = [engine.required(transaction, space, each.id) for each in (conflict.a, conflict.b)]
+    def plan(reader: Reader) -> list[AnyChange]:
+        current = engine.existing(reader, space, [conflict.a.id, conflict.b.id])
         refuse_settled(conflict_id(conflict), *current)
         newer, older = without_conflict(current[0], current[1].id), without_conflict(current[1], current[0].id)
-        after = outcome(transaction, newer, older, decision, conflict, text, engine.clock())
+        after = outcome(reader, newer, older, decision, conflict, text, engine.clock())
         before = {each.id: each for each in current}
-        return [
-            Change(before[id], replace(each, updated_at=engine.clock()), derived)
-            for id, each in after.items()
-            for derived in (fitting(prepared, before[id], each),)
-            if each != before[id]
-        ]
+        changed = [(before[id], each) for id, each in after.items() if each != before[id]]
+        derived = engine.prepare(changed)
+        return [Change(was, replace(now, updated_at=engine.clock()), derived.get(now.id)) for was, now in changed]
 
-    return bool(engine.commit_prepared(OPERATIONS[decision], prepare, plan, why))
+    return bool(engine.commit(OPERATIONS[decision], plan, why))
 
 
 def outcome(
-    transaction: Transaction, newer: Memory, older: Memory, decision: str, conflict: Conflict, text: str, now: float
+    lookup: Lookup, newer: Memory, older: Memory, decision: str, conflict: Conflict, text: str, now: float
 ) -> dict[str, Memory]:
     """Both memories after the decision, without the link that noted the conflict."""
     after = {newer.id: newer, older.id: older}
@@ -259,7 +253,7 @@ def outcome(
         successor, predecessor = (older, newer) if decision == "older" else (newer, older)
         if decision == "merge":
             successor = united(successor, predecessor, text)
-        for change in superseded(transaction, predecessor, successor, now):
+        for change in superseded(lookup, predecessor, successor, now):
             after[change.subject.id] = change.subject
     return after
 
@@ -269,20 +263,19 @@ def decide_relation(engine: Engine, space: str, name: str, decision: str, into: 
     if decision == "merge" and (into not in known or into == name):
         raise UnknownName("relation to merge into", into, [other for other in known if other != name])
 
-    def plan(transaction: Transaction) -> list[AnyChange]:
-        current = transaction.term(RELATION, name)
+    def plan(reader: Reader) -> list[AnyChange]:
+        current = reader.term(RELATION, name)
         if current is None:
             raise InvalidInput(f"The relation {name!r} does not exist any more; `nacre review` lists what waits.")
         if decision == "keep":
             confirmed = {key: value for key, value in current.items() if key != FOR_REVIEW}
             return [TermChange(space, RELATION, name, current, confirmed)]
-        sources = dict.fromkeys(edge.source for edge in engine.store.edges(space, rels=[name]))
-        memories = filter(None, (transaction.get(space, id) for id in sources))
+        sources = dict.fromkeys(edge.source for edge in reader.edges(space, rels=[name]))
         moved: list[AnyChange] = [
             Change(memory, replace(with_relation_renamed(memory, name, into), updated_at=engine.clock()))
-            for memory in memories
+            for memory in reader.get_many(space, list(sources))
         ]
-        elsewhere = any(engine.store.edges(other, rels=[name]) for other in engine.store.spaces() if other != space)
+        elsewhere = any(reader.edges(other, rels=[name]) for other in reader.spaces() if other != space)
         return moved if elsewhere else [*moved, TermChange(space, RELATION, name, current, None)]
 
     return bool(engine.commit(f"{decision}_{RELATION}", plan, why))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from nacre.engine.engine import SPACE, AnyChange, Change, Engine, SpaceRenamed, TermChange, remains_of
+from nacre.engine.engine import SPACE, Engine, remains_of, renamed
 from nacre.engine.removal import remove
 from nacre.engine.review import trashed
 from nacre.engine.supersede import is_redacted
@@ -13,7 +13,7 @@ from nacre.errors import InvalidInput
 from nacre.model import Filter, Memory
 from nacre.model.instants import WEEK
 from nacre.model.memory import week_of
-from nacre.protocols import Backend, Transaction
+from nacre.protocols import AnyChange, Backend, Change, Reader, SpacePurged, TermChange
 
 DESCRIPTION = "description"
 TOP_TAGS = 15
@@ -86,8 +86,8 @@ def growth(store: Backend, space: str, live: Filter, now: float) -> dict[str, in
 def create(engine: Engine, space: str, description: str, *, why: str = "") -> bool:
     """Lists the space before anything is remembered in it; False when it has this description already."""
 
-    def plan(transaction: Transaction) -> list[AnyChange]:
-        before = transaction.term(SPACE, space)
+    def plan(reader: Reader) -> list[AnyChange]:
+        before = reader.term(SPACE, space)
         after = {**(before or {}), **({DESCRIPTION: description} if description else {})}
         return [] if before == after else [TermChange(space, SPACE, space, before, after)]
 
@@ -108,24 +108,25 @@ def copy(engine: Engine, space: str, target: str, *, why: str = "") -> list[Memo
     memories = to_copy(engine, space, target)
     derived, _ = engine.derived(memories) if memories else ([], ())
 
-    def plan(transaction: Transaction) -> list[AnyChange]:
+    def plan(reader: Reader) -> list[AnyChange]:
+        taken = {memory.id for memory in reader.get_many(target, [memory.id for memory in memories])}
         pairs = zip(memories, derived, strict=True)
-        return [Change(None, memory, each) for memory, each in pairs if transaction.get(target, memory.id) is None]
+        return [Change(None, memory, each) for memory, each in pairs if memory.id not in taken]
 
     engine.commit("copy_space", plan, why)
     return memories
 
 
 def rename(engine: Engine, space: str, new: str, *, why: str = "") -> None:
-    def plan(_: Transaction) -> list[AnyChange]:
-        filled = engine.store.spaces()  # asked inside the transaction, while nobody else writes
-        if space not in {*filled, *engine.store.terms(SPACE)}:
+    def plan(reader: Reader) -> list[AnyChange]:
+        filled = reader.spaces()
+        if space not in filled and reader.term(SPACE, space) is None:
             raise InvalidInput(f"There is no space {space!r}; `nacre space list` has them all.")
         if new in filled:
             raise InvalidInput(f"There is a space {new!r} already; `nacre space copy` brings one into another.")
-        if taken := remains_of(engine.store, new):
+        if taken := remains_of(reader, new):
             raise InvalidInput(taken)
-        return [SpaceRenamed(space, new)]
+        return renamed(reader, space, new)
 
     engine.commit("rename_space", plan, why)
 
@@ -139,17 +140,4 @@ def empty(engine: Engine, space: str, *, why: str = "") -> int:
 
 def purge(engine: Engine, space: str, *, why: str = "") -> int:
     """Removes all its memories, its trash, terms and journal, for good, in one operation; returns how many memories."""
-    removed: list[str] = []
-
-    def plan(transaction: Transaction) -> list[AnyChange]:
-        for memory in list(engine.store.iterate(space, Filter())):
-            transaction.remove(space, memory.id)
-            removed.append(memory.id)
-        transaction.forget_terms(space)
-        last = engine.store.journal(space, limit=1)
-        if last:
-            transaction.forget_journal(space, last[0].seq)
-        return []
-
-    remove(engine, "purge", space, plan, removed, why, everything=True)
-    return len(removed)
+    return remove(engine, "purge", space, lambda _: [SpacePurged(space)], why, everything=True)

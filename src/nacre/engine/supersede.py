@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from nacre.engine.engine import Change, Engine, Lookup, PendingChanges
+from nacre.engine.engine import Engine, Lookup, PendingChanges
 from nacre.errors import InvalidInput, SupersedeCycle
 from nacre.model import Link, Memory
-from nacre.protocols import Transaction
+from nacre.protocols import Change, Reader
 
 SUPERSEDES = "supersedes"
 SET_BY_US = "valid_from"  # in the link's data: the successor's own `valid_from` was empty before
@@ -23,9 +23,10 @@ def is_redacted(memory: Memory) -> bool:
 def supersede(engine: Engine, space: str, old: str, new: str, *, why: str = "") -> None:
     """Marks `old` as replaced by `new`; repeating it changes nothing."""
 
-    def plan(transaction: Transaction) -> list[Change]:
-        predecessor, successor = engine.required(transaction, space, old), engine.required(transaction, space, new)
-        return superseded(transaction, predecessor, successor, engine.clock())
+    def plan(reader: Reader) -> list[Change]:
+        reader.get_many(space, [old, new])
+        predecessor, successor = engine.required(reader, space, old), engine.required(reader, space, new)
+        return superseded(reader, predecessor, successor, engine.clock())
 
     engine.commit("supersede", plan, why)
 
@@ -33,10 +34,10 @@ def supersede(engine: Engine, space: str, old: str, new: str, *, why: str = "") 
 def restore(engine: Engine, space: str, ids: Sequence[str], *, why: str = "") -> bool:
     """Takes memories out of the trash, or undoes their supersession; False when there is neither."""
 
-    def plan(transaction: Transaction) -> list[Change]:
-        pending = PendingChanges(transaction)
+    def plan(reader: Reader) -> list[Change]:
+        pending = PendingChanges(reader)
         for id in dict.fromkeys(ids):
-            memory = pending.latest(engine.required(transaction, space, id))
+            memory = pending.latest(engine.required(reader, space, id))
             if is_redacted(memory):
                 raise InvalidInput(f"{id} was redacted; its content is gone for good.")
             pending.add(restored(pending, memory, engine.clock()))  # the next memory may have the same successor
@@ -58,10 +59,10 @@ def superseded(lookup: Lookup, predecessor: Memory, successor: Memory, now: floa
 
 
 def all_superseded(
-    transaction: Transaction, predecessors: Iterable[Memory], successor: Memory, now: float
+    lookup: Lookup, predecessors: Iterable[Memory], successor: Memory, now: float
 ) -> tuple[Memory, list[Change]]:
     """The successor that replaces all of them, and their changes; the successor's own change is the caller's."""
-    pending = PendingChanges(transaction)
+    pending = PendingChanges(lookup)
     for predecessor in predecessors:
         pending.add(superseded(pending, pending.latest(predecessor), pending.latest(successor), now))
     return pending.latest(successor), [change for change in pending if change.subject.id != successor.id]
@@ -140,19 +141,19 @@ def restored(lookup: Lookup, memory: Memory, now: float) -> list[Change]:
     return changes if successor is None or left is None else [*changes, Change(successor, left)]
 
 
-def chain_without(transaction: Transaction, removed: Memory, now: float) -> list[Change]:
+def chain_without(lookup: Lookup, removed: Memory, now: float) -> list[Change]:
     """Closes the chain around a memory that is removed for good: its successor replaces its predecessors.
 
     Without a successor they stay replaced: what was once corrected must not be recalled again by itself.
     """
-    successor = transaction.get(removed.space, removed.superseded_by) if removed.superseded_by else None
+    successor = lookup.get(removed.space, removed.superseded_by) if removed.superseded_by else None
     tail, marked = successor, False
     if successor is not None:
         links = without_succession(successor.links, removed.id)
         tail = successor if links == successor.links else replace(successor, links=links, updated_at=now)
         marked = any(removed.id == link.to and link.data.get(SET_BY_US) for link in successor.links)
     changes = []
-    for predecessor in transaction.replaced_by(removed.space, removed.id):
+    for predecessor in lookup.replaced_by(removed.space, removed.id):
         free, _ = released(predecessor, removed, now)
         if tail is None:
             ended_by_us = free.valid_until is None and predecessor.valid_until is not None

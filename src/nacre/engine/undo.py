@@ -15,22 +15,18 @@ from nacre.engine.engine import (
     PART,
     RELATION,
     SPACE,
-    SPACE_NAME,
     UNDO,
-    AnyChange,
-    Change,
     Engine,
-    SpaceRenamed,
-    TermChange,
     import_under_way,
     remains_of,
+    renamed,
 )
 from nacre.errors import InvalidInput, NacreError, UndoBlocked, UndoRefused
 from nacre.model import TYPES, Edge, Filter, JournalEntry, JournalFilter, Memory, Operation
 from nacre.model.graph import RELATIONS
-from nacre.model.journal import MEMORY, TOOLS, UNATTENDED, UNDO_UNDER_WAY
+from nacre.model.journal import MEMORY, SPACE_NAME, TOOLS, UNATTENDED, UNDO_UNDER_WAY
 from nacre.model.memory import Json, by_target, difference, has_values, json_list, positioned, set_back
-from nacre.protocols import Backend, Derived, Transaction
+from nacre.protocols import AnyChange, Backend, Change, Reader, TermChange, TermSet
 
 log = logging.getLogger("nacre")
 
@@ -93,7 +89,7 @@ class LongUndo:
     written: list[JournalEntry] = field(default_factory=list)
 
     @classmethod
-    def interrupted(cls, store: Backend, space: str) -> list[LongUndo]:
+    def interrupted(cls, store: Reader, space: str) -> list[LongUndo]:
         """Those that did not end. One of them may be under way in another process."""
         return [cls.read(space, batch, data) for batch, data in store.terms(f"{UNDO_UNDER_WAY}/{space}").items()]
 
@@ -144,8 +140,7 @@ class LongUndo:
             self.written += map(without_fields, done) if self.written else done
             self.upto = upto
         if self.upto is not None:  # the rest is gone from the journal
-            with engine.store.transaction() as transaction:
-                transaction.put_term(*self.term, None)
+            engine.store.commit([TermSet(*self.term, None)])
         return False
 
     def _goes_on(self, store: Backend, state: Mapping[str, Json] | None) -> bool:
@@ -164,10 +159,10 @@ class LongUndo:
         return False
 
 
-def batches_under_way(store: Backend, space: str) -> list[str]:
+def batches_under_way(store: Reader, space: str) -> list[str]:
     """Those of an import or undo that has not ended, and what the undo takes back."""
     kind, name = import_under_way(space)
-    imported = store.terms(kind).get(name, {}).get("batch")
+    imported = (store.term(kind, name) or {}).get("batch")
     undos = LongUndo.interrupted(store, space)
     batches = [*(undo.operation.batch for undo in undos), *(each for undo in undos for each in undo.batches)]
     return batches if imported is None else [str(imported), *batches]
@@ -196,31 +191,18 @@ def undo_part(
     engine: Engine, undo: LongUndo, entries: Sequence[JournalEntry], state: Mapping[str, Json] | None
 ) -> list[JournalEntry]:
     """`state` is that of the undo after this part. Raises `Overtaken`."""
-    targets = Reversal(entries, undo.batches, engine.store, stored(engine.store, entries)).memories()
-    prepared = engine.prepare([(current, after) for current, after in targets.values() if after is not None])
-    derived = {id: each.derived for id, each in prepared.items()}
 
-    def plan(transaction: Transaction) -> list[AnyChange]:
-        if undo.upto is not None and transaction.term(*undo.term) != undo.state:
+    def plan(reader: Reader) -> list[AnyChange]:
+        if undo.upto is not None and reader.term(*undo.term) != undo.state:
             raise Overtaken
-        # Read at once, while nobody else writes.
-        reversal = Reversal(entries, undo.batches, engine.store, stored(engine.store, entries))
-        changes = reversal.changes(transaction, derived)
+        changes = Reversal(entries, undo.batches, reader).changes(engine)
         if undo.state != state:
-            transaction.put_term(*undo.term, state)
+            changes.append(TermSet(*undo.term, state))
         if undo.upto is None and undo.takes_back:
-            transaction.put_term(undo.term[0], undo.takes_back, None)
-        forget_import(transaction, undo.space, undo.batches)
-        return changes
+            changes.append(TermSet(undo.term[0], undo.takes_back, None))
+        return [*changes, *forget_import(reader, undo.space, undo.batches)]
 
     return engine.commit_part(undo.operation, plan)
-
-
-def stored(store: Backend, entries: Sequence[JournalEntry]) -> Callable[[str, str], Memory | None]:
-    """Finds the memories of these entries as they are now."""
-    ids = list(dict.fromkeys(entry.memory_id for entry in entries if entry.kind == MEMORY))
-    current = {memory.id: memory for memory in store.get_many(entries[0].space, ids)}
-    return lambda _, id: current.get(id)
 
 
 class Part(NamedTuple):
@@ -268,18 +250,16 @@ def check_all(store: Backend, space: str, batches: Sequence[str]) -> None:
         if last:
             checked.update(map(hash, last))
             newest = list(last.values())[::-1]
-            reversal = Reversal(newest, batches, store, stored(store, newest))
+            reversal = Reversal(newest, batches, store)
             reversal.memories()
             reversal.refuse_dangling_links()
-    check_terms(Reversal(of_terms, batches, store, lambda _, __: None, checked), types)
+    check_terms(Reversal(of_terms, batches, store, checked), types)
 
 
 def check_terms(reversal: Reversal, types: Mapping[str, str]) -> None:
-    def current(kind: str, name: str) -> Mapping[str, Json] | None:
-        return reversal.store.terms(kind).get(name)
-
-    changes = [change for change in reversal.terms(current) if not reversal.is_needed(change)]
-    refuse_unregistered_types(types, changes, current)
+    term = reversal.store.term
+    changes = [change for change in reversal.terms(term) if not reversal.is_needed(change)]
+    refuse_unregistered_types(types, changes, term)
 
 
 def refuse_unregistered_types(types: Mapping[str, str], changes: Iterable[TermChange], term: Term) -> None:
@@ -294,11 +274,10 @@ def without_fields(entry: JournalEntry) -> JournalEntry:
     return replace(entry, before=None if entry.before is None else {}, after=None if entry.after is None else {})
 
 
-def forget_import(transaction: Transaction, space: str, batches: Sequence[str]) -> None:
+def forget_import(reader: Reader, space: str, batches: Sequence[str]) -> list[TermSet]:
     """An interrupted import that was undone cannot be resumed."""
     term = import_under_way(space)
-    if (transaction.term(*term) or {}).get("batch") in batches:
-        transaction.put_term(*term, None)
+    return [TermSet(*term, None)] if (reader.term(*term) or {}).get("batch") in batches else []
 
 
 def undone_batches(operation: Operation) -> list[str]:
@@ -431,8 +410,7 @@ class Reversal:
 
     entries: Sequence[JournalEntry]  # newest first
     batches: Sequence[str]  # of all operations that are undone; these entries may be a part of theirs
-    store: Backend
-    get: Callable[[str, str], Memory | None]
+    store: Reader
     besides: Collection[int] = ()  # hashes of the ids of memories whose types and links are not looked at
     current: dict[str, Memory | None] = field(default_factory=dict)
     after: dict[str, Memory | None] = field(default_factory=dict)
@@ -441,12 +419,13 @@ class Reversal:
     def space(self) -> str:
         return self.entries[0].space
 
-    def changes(self, transaction: Transaction, derived: Mapping[str, Derived]) -> list[AnyChange]:
+    def changes(self, engine: Engine) -> list[AnyChange]:
         pairs = {id: pair for id, pair in self.memories().items() if pair != (None, None)}
-        terms = self.terms(transaction.term)
+        terms = self.terms(self.store.term)
         self.refuse_dangling_links()
         terms = [change for change in terms if not self.is_needed(change)]
-        refuse_unregistered_types(self._types(), terms, transaction.term)
+        refuse_unregistered_types(self._types(), terms, self.store.term)
+        derived = engine.prepare((now, after) for now, after in pairs.values() if after is not None)
         memories = (
             Change(now, self._without_purged_targets(now, after), derived.get(id)) for id, (now, after) in pairs.items()
         )
@@ -532,12 +511,13 @@ class Reversal:
 
     def memories(self) -> dict[str, tuple[Memory | None, Memory | None]]:
         """Each memory as it is, and as it would be after the undo; None where it does not exist."""
-        for entry in self.entries:
-            if entry.kind == MEMORY:
-                id = entry.memory_id
-                if id not in self.after:
-                    self.current[id] = self.after[id] = self.get(entry.space, id)
-                self.after[id] = self._reversed(entry, self.after[id])
+        of_memories = [entry for entry in self.entries if entry.kind == MEMORY]
+        ids = list(dict.fromkeys(entry.memory_id for entry in of_memories))
+        present = {memory.id: memory for memory in self.store.get_many(self.space, ids)}
+        self.current = {id: present.get(id) for id in ids}
+        self.after = dict(self.current)
+        for entry in of_memories:
+            self.after[entry.memory_id] = self._reversed(entry, self.after[entry.memory_id])
         return {id: (self.current[id], after) for id, after in self.after.items()}
 
     def _reversed(self, entry: JournalEntry, current: Memory | None) -> Memory | None:
@@ -593,7 +573,7 @@ class Reversal:
             raise UndoRefused(f"There is a space {old!r} again; rename that one first.")
         if taken := remains_of(self.store, old):
             raise UndoRefused(taken)
-        return [SpaceRenamed(new, old)]
+        return renamed(self.store, new, old)
 
 
 def with_former_names(data: Mapping[str, Json] | None, current: Mapping[str, Json] | None) -> Mapping[str, Json] | None:

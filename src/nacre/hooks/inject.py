@@ -16,7 +16,7 @@ from nacre.hooks.request import EVENTS, Request
 from nacre.model import Filter, Hit, Memory, Pack, Query, Recollection
 from nacre.model.instants import DAY
 from nacre.model.memory import Json
-from nacre.protocols import Backend
+from nacre.protocols import Backend, Reader, TermSet
 from nacre.recall.gather import understand
 from nacre.recall.pack import pack
 from nacre.text.tokens import sentence_spans, stems
@@ -48,10 +48,13 @@ class Injected:
         new = {memory.id: digest(memory) for memory in memories}
         if not new or not self.session or not self.store.may_teach:
             return
-        with self._backend().transaction() as transaction:
-            ids: dict[str, Json] = {**ids_of(transaction.term(self._kind(), self.session)), **new}
+
+        def plan(reader: Reader) -> list[TermSet]:
+            ids: dict[str, Json] = {**ids_of(reader.term(self._kind(), self.session)), **new}
             newest = dict(list(ids.items())[-MOST:])
-            transaction.put_term(self._kind(), self.session, {"at": self.store.now(), "ids": newest})
+            return [TermSet(self._kind(), self.session, {"at": self.store.now(), "ids": newest})]
+
+        self.store.acting_as(ACTOR).write(None, plan)
 
     def forget(self) -> None:
         """The client has lost what it was given, by a summary or a fresh start. Removes old sessions, too."""
@@ -59,9 +62,7 @@ class Injected:
         before = self.store.now() - SESSION_DAYS * DAY
         gone = [name for name, entry in known.items() if name == self.session or at(entry) < before]
         if gone and self.store.may_teach:
-            with self._backend().transaction() as transaction:
-                for name in gone:
-                    transaction.put_term(self._kind(), name, None)
+            self._backend().commit([TermSet(self._kind(), name, None) for name in gone])
 
     def _kind(self) -> str:
         return f"{KIND}/{self.store.space}"

@@ -81,7 +81,7 @@ from nacre.model.arguments import checks_arguments
 from nacre.model.filter import is_under
 from nacre.model.levels import LEVELS, NAMES, Level, level_named, level_of
 from nacre.model.memory import LESSON, Json
-from nacre.protocols import Derived, Progress
+from nacre.protocols import Change, Derived, Progress, Reader
 from nacre.recall_options import Scope
 from nacre.remember.derive import chunk_memory, indexed_words, same_derived_input
 
@@ -757,8 +757,10 @@ def embed_again(engine: Engine, memory: Memory) -> None:
     engine.embedder.check()
     chunks, pieces = chunk_memory(memory, engine.embedder)
     derived = Derived(indexed_words(memory), chunks, engine.embedder.embed(pieces))
-    with engine.store.transaction() as transaction:
-        engine.embedder.claim(transaction)
-        current = transaction.get(memory.space, memory.id)
-        if current is not None and same_derived_input(current, memory):
-            transaction.put(current, derived)
+
+    def plan(reader: Reader) -> list[Change]:
+        current = reader.get(memory.space, memory.id)
+        fits = current is not None and same_derived_input(current, memory)
+        return [Change(current, current, derived)] if fits else []
+
+    engine.write(None, plan)

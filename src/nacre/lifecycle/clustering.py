@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nacre.engine.engine import Change
+from nacre.engine.engine import Lookup
 from nacre.engine.supersede import all_superseded
 from nacre.model import Memory
-from nacre.protocols import Transaction, Vectors
+from nacre.protocols import Change, Vectors
 
 DERIVED_FROM = "derived_from"
 PLANNED_FIELDS = ("text", "type", "status", "superseded_by")  # a change of one makes a plan outdated
 
 
-def all_unchanged(planned: Sequence[Memory], transaction: Transaction) -> list[Memory] | None:
+def all_unchanged(planned: Sequence[Memory], lookup: Lookup) -> list[Memory] | None:
     """The memories as they are now; None when one of them was removed or changed."""
     current = []
     for then in planned:
-        memory = transaction.get(then.space, then.id)
+        memory = lookup.get(then.space, then.id)
         if memory is None or any(getattr(memory, name) != getattr(then, name) for name in PLANNED_FIELDS):
             return None
         current.append(memory)
@@ -29,7 +29,7 @@ def all_unchanged(planned: Sequence[Memory], transaction: Transaction) -> list[M
 
 
 def replace_members(
-    transaction: Transaction, members: Sequence[Memory], successor: Memory, now: float, *, hard: bool
+    lookup: Lookup, members: Sequence[Memory], successor: Memory, now: float, *, hard: bool
 ) -> tuple[Memory, list[Change]]:
     """The updated successor and the changes of the members; the caller adds the change of the successor itself.
 
@@ -37,12 +37,10 @@ def replace_members(
     """
     leaving = [memory for memory in members if not memory.pinned]
     if not hard:
-        return all_superseded(transaction, leaving, successor, now)
+        return all_superseded(lookup, leaving, successor, now)
     gone = {memory.id for memory in leaving}
-    predecessors = [each for memory in leaving for each in transaction.replaced_by(memory.space, memory.id)]
-    successor, changes = all_superseded(
-        transaction, [each for each in predecessors if each.id not in gone], successor, now
-    )
+    predecessors = [each for memory in leaving for each in lookup.replaced_by(memory.space, memory.id)]
+    successor, changes = all_superseded(lookup, [each for each in predecessors if each.id not in gone], successor, now)
     remaining = [change for change in changes if change.subject.id not in gone]
     return successor, [*remaining, *(Change(memory, None) for memory in leaving)]
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
-from nacre.engine.engine import AnyChange, Change, Engine
+from nacre.engine.engine import Engine, Lookup
 from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_centroid, mean_direction, replace_members
 from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Link, Memory
 from nacre.model.instants import DAY
 from nacre.model.memory import Json
-from nacre.protocols import Transaction, Vectors
+from nacre.protocols import AnyChange, Change, Reader, Vectors
 from nacre.text.emotion import salience
 
 ACTOR = "consolidation"
@@ -112,10 +112,12 @@ class Consolidator:
         engine = self.store.acting_as(ACTOR)
         done: list[MemoryCluster] = []
 
-        def carry_out(transaction: Transaction) -> list[AnyChange]:
+        def carry_out(reader: Reader) -> list[AnyChange]:
+            done.clear()
+            reader.get_many(self.store.space, [memory.id for each in plan for memory in each.memories])
             changes: list[AnyChange] = []
             for each in plan:
-                moved = promote(each, transaction, engine, hard=self.hard)
+                moved = promote(each, reader, engine, hard=self.hard)
                 if moved:
                     changes += moved
                     done.append(each)
@@ -131,9 +133,9 @@ def cluster(memories: Sequence[Memory], centroid: Vectors | None) -> MemoryClust
     return MemoryCluster(tuple(ordered), centroid, sum(memory.salience for memory in ordered) / len(ordered))
 
 
-def promote(each: MemoryCluster, transaction: Transaction, engine: Engine, *, hard: bool) -> list[AnyChange]:
+def promote(each: MemoryCluster, lookup: Lookup, engine: Engine, *, hard: bool) -> list[AnyChange]:
     """Empty when a member has changed since the plan."""
-    current = all_unchanged(each.memories, transaction)
+    current = all_unchanged(each.memories, lookup)
     if not current:
         return []
     first, *others = current
@@ -142,7 +144,7 @@ def promote(each: MemoryCluster, transaction: Transaction, engine: Engine, *, ha
     named = {link.to for link in successor.links if link.rel == DERIVED_FROM}
     links = (Link(memory.id, DERIVED_FROM) for memory in others if memory.id not in named)
     successor = replace(successor, links=(*successor.links, *links))
-    successor, changes = replace_members(transaction, others, successor, engine.clock(), hard=hard)
+    successor, changes = replace_members(lookup, others, successor, engine.clock(), hard=hard)
     return [Change(first, successor), *changes]
 
 

@@ -141,7 +141,7 @@ def compact(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 
     engine, before = store.acting_as(ACTOR), now - settings.journal_days * DAY
     if dry_run:
-        upto = last_to_drop(engine.store, store.space, before)
+        upto = last_to_drop(engine.store, store.space, engine.store.seq_at(store.space, before))
         done = len(engine.store.journal(store.space, JournalFilter(upto=upto))) if upto else 0
     else:
         done = compact_journal(engine, store.space, before, why=WHY)

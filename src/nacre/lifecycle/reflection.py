@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 from uuid import uuid4
 
-from nacre.engine.engine import AnyChange, Change
 from nacre.errors import ConfigError, LanguageModelError, UnknownName
 from nacre.factory import make_language_model
 from nacre.lifecycle.clustering import DERIVED_FROM, all_unchanged, by_seed, mean_direction, replace_members
@@ -18,7 +17,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Link, Memory
 from nacre.model.fence import json_line
 from nacre.model.instants import iso
-from nacre.protocols import LanguageModel, Progress, Transaction
+from nacre.protocols import AnyChange, Change, LanguageModel, Progress, Reader
 from nacre.remember.validate import memory_text
 from nacre.settings import Settings
 from nacre.text.tokens import STOP_WORDS, sentence_spans, stems
@@ -162,7 +161,7 @@ class ReflectionEngine:
         """Groups of episodes, the most important of each first. With `since`, only groups with a later episode."""
         import numpy as np
 
-        condensed = set() if self.again else self._condensed()
+        condensed = set() if self.again else condensed_ids(self.store)
         waiting = (memory for memory in self.store.iterate(type="episodic") if memory.id not in condensed)
         episodes = sorted(waiting, key=lambda memory: -memory.importance)
         vectors = self.store.vectors([memory.id for memory in episodes])
@@ -203,17 +202,19 @@ class ReflectionEngine:
         derived, _ = engine.derived([each.summary for each in plan])
         saved: list[Memory] = []
 
-        def carry_out(transaction: Transaction) -> list[AnyChange]:
+        def carry_out(reader: Reader) -> list[AnyChange]:
+            saved.clear()
             changes: list[AnyChange] = []
-            condensed = set() if self.again else self._condensed()
+            condensed = set() if self.again else condensed_ids(self.store.reading(reader))
+            reader.get_many(self.store.space, [memory.id for each in plan for memory in (each.summary, *each.sources)])
             for each, derived_one in zip(plan, derived, strict=True):
-                known = transaction.get(each.summary.space, each.summary.id) is not None
-                sources = None if known else all_unchanged(each.sources, transaction)
+                known = reader.get(each.summary.space, each.summary.id) is not None
+                sources = None if known else all_unchanged(each.sources, reader)
                 if sources and condensed.isdisjoint(source.id for source in sources):
                     summary, replaced = each.summary, list[Change]()
                     if consolidate:
                         now, hard = engine.clock(), consolidate == "hard"
-                        summary, replaced = replace_members(transaction, sources, summary, now, hard=hard)
+                        summary, replaced = replace_members(reader, sources, summary, now, hard=hard)
                     changes += [Change(None, summary, derived_one), *replaced]
                     saved.append(each.summary)
             return changes
@@ -230,11 +231,6 @@ class ReflectionEngine:
             return [replace(each.summary, source=f"{TAG}/dry-run") for each in plan]
         return self.apply(plan, consolidate)
 
-    def _condensed(self) -> set[str]:
-        edges = self.store.edges(rel=DERIVED_FROM)
-        summaries = {m.id for m in self.store.get_many([edge.source for edge in edges]) if TAG in m.tags}
-        return {edge.target for edge in edges if edge.source in summaries}
-
     def _summary(self, group: Sequence[Memory], text: str, now: float) -> Memory:
         tags = dict.fromkeys((TAG, *(tag for memory in group for tag in memory.tags)))
         return Memory(
@@ -245,3 +241,9 @@ class ReflectionEngine:
             occurred_at=max(memory.happened_at for memory in group),
             links=tuple(Link(memory.id, DERIVED_FROM) for memory in group),
         )  # fmt: skip
+
+
+def condensed_ids(store: MemoryStore) -> set[str]:
+    edges = store.edges(rel=DERIVED_FROM)
+    summaries = {m.id for m in store.get_many([edge.source for edge in edges]) if TAG in m.tags}
+    return {edge.target for edge in edges if edge.source in summaries}

@@ -15,6 +15,7 @@ from nacre.memory_store import MemoryStore
 from nacre.model import Filter, Memory
 from nacre.model.instants import DAY
 from nacre.model.memory import size
+from nacre.protocols import Compressed
 
 TRASH_ACTOR = "trash"
 GRACE_DAYS = 30.0
@@ -168,6 +169,6 @@ def compress_old(store: MemoryStore, older_than_days: float = COMPRESSED_AFTER_D
     ids = [id for (id,) in engine.store.values(store.space, old, ("id",))]
     packed = 0
     for start in range(0, len(ids), BATCH):
-        with engine.store.transaction() as transaction:
-            packed += transaction.compress(store.space, ids[start : start + BATCH])
+        part = Compressed(store.space, tuple(ids[start : start + BATCH]))
+        packed += engine.write(None, lambda _, part=part: [part]).dropped  # type: ignore[misc]
     return packed

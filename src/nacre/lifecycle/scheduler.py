@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
+from nacre.engine import Engine
 from nacre.errors import NacreError, StorageError
 from nacre.lifecycle.daemon import Process, this_process
 from nacre.lifecycle.jobs import JOBS, Job, JobResult, job_named
 from nacre.lifecycle.state import FileHistories, Histories, JobHistory, StoredHistories
 from nacre.model.instants import DAY, iso, parse_duration
 from nacre.model.memory import Json
-from nacre.protocols import Backend, Clock
+from nacre.protocols import Clock, Reader, TermSet
 from nacre.settings import Settings
 
 if TYPE_CHECKING:
@@ -60,26 +61,35 @@ class Lease:
 
     def holder(self) -> Holder | None:
         """Who holds it now; None when it has expired or the process is gone."""
-        return self._holding(self._backend().terms(LEASE_KIND).get(self.name))
+        return self._holding(self._engine().store.terms(LEASE_KIND).get(self.name))
 
     def acquire(self) -> bool:
         """Takes or renews the lease; False when another process holds it."""
-        me = this_process()
-        with self._backend().transaction() as transaction:
-            other = self._holding(transaction.term(LEASE_KIND, self.name))
-            if other is not None and other.owner != self.owner:
-                return False
-            transaction.put_term(LEASE_KIND, self.name, {
-                "owner": self.owner, "pid": me.pid, "host": me.host, "born": me.born,
-                "until": self.clock() + self.seconds,
-            })  # fmt: skip
-        return True
+        me, taken = this_process(), False
+
+        def plan(reader: Reader) -> list[TermSet]:
+            nonlocal taken
+            other = self._holding(reader.term(LEASE_KIND, self.name))
+            taken = other is None or other.owner == self.owner
+            until = self.clock() + self.seconds
+            mine: dict[str, Json] = {
+                "owner": self.owner,
+                "pid": me.pid,
+                "host": me.host,
+                "born": me.born,
+                "until": until,
+            }
+            return [TermSet(LEASE_KIND, self.name, mine)] if taken else []
+
+        self._engine().write(None, plan)
+        return taken
 
     def release(self) -> None:
-        with self._backend().transaction() as transaction:
-            stored = holder_of(transaction.term(LEASE_KIND, self.name))
-            if stored is not None and stored.owner == self.owner:
-                transaction.put_term(LEASE_KIND, self.name, None)
+        def plan(reader: Reader) -> list[TermSet]:
+            stored = holder_of(reader.term(LEASE_KIND, self.name))
+            return [TermSet(LEASE_KIND, self.name, None)] if stored is not None and stored.owner == self.owner else []
+
+        self._engine().write(None, plan)
 
     @contextmanager
     def held(self) -> Iterator[bool]:
@@ -115,8 +125,8 @@ class Lease:
         holder = holder_of(stored)
         return holder if holder is not None and holder.holds(self.clock()) else None
 
-    def _backend(self) -> Backend:
-        return self.store.acting_as(LEASE_KIND).store
+    def _engine(self) -> Engine:
+        return self.store.acting_as(LEASE_KIND)
 
 
 def holder_of(stored: Mapping[str, Json] | None) -> Holder | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from nacre.errors import StorageError
 from nacre.files import atomic_write, private_folder
 from nacre.model.memory import Json
+from nacre.protocols import TermSet
 
 if TYPE_CHECKING:
     from nacre.memory_store import MemoryStore
@@ -124,8 +125,7 @@ class StoredHistories:
         return history_of(self.store.acting_as(HISTORY_KIND).store.terms(HISTORY_KIND).get(key) or {})
 
     def note(self, key: str, history: JobHistory) -> None:
-        with self.store.acting_as(HISTORY_KIND).store.transaction() as transaction:
-            transaction.put_term(HISTORY_KIND, key, asdict(history))
+        self.store.acting_as(HISTORY_KIND).store.commit([TermSet(HISTORY_KIND, key, asdict(history))])
 
 
 @dataclass(frozen=True, slots=True)

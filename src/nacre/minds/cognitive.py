@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
@@ -20,6 +21,7 @@ from nacre.model import Filter, Link, Memory
 from nacre.model.arguments import checks_arguments
 from nacre.model.journal import UNATTENDED
 from nacre.model.memory import Json
+from nacre.protocols import Reader
 from nacre.recall_options import Scope
 from nacre.remember import validate
 from nacre.text.similarity import compute_similarity
@@ -248,8 +250,8 @@ class CognitiveMemory(Mind):
             metadata={MODALITY: validate.required_label("modality", modality)},
         )  # fmt: skip
 
-        def decide() -> ChangeSet:
-            last = highest_position(self.store, SENSORY, OBSERVATIONS)
+        def decide(mind: CognitiveMemory) -> ChangeSet:
+            last = highest_position(mind.store, SENSORY, OBSERVATIONS)
             return ChangeSet(new=[with_position(draft, last, self.store.now())])
 
         return self._commit("record_sensory", [draft], decide)[0].id
@@ -272,10 +274,10 @@ class CognitiveMemory(Mind):
         def attended(memory: Memory) -> Memory:
             return replace(memory, links=(*memory.links, Link(episode.id, ATTENDED_TO)))
 
-        def decide() -> ChangeSet | None:
-            if self._live_observation(sensory_id) is None:
+        def decide(mind: CognitiveMemory) -> ChangeSet | None:
+            if mind._live_observation(sensory_id) is None:
                 return None
-            return ChangeSet(new=[self._next_episode(episode)], edits={sensory_id: attended})
+            return ChangeSet(new=[mind._next_episode(episode)], edits={sensory_id: attended})
 
         return episode.id if self._commit("attend", [episode], decide) else None
 
@@ -309,8 +311,8 @@ class CognitiveMemory(Mind):
             metadata={SLOT_TYPE: kind, RELEVANCE: float(relevance)},
         )  # fmt: skip
 
-        def decide() -> ChangeSet:
-            leaving = self._slots(task)[self.WORKING_MEMORY_CAPACITY - 1 :]
+        def decide(mind: CognitiveMemory) -> ChangeSet:
+            leaving = mind._slots(task)[self.WORKING_MEMORY_CAPACITY - 1 :]
             return ChangeSet(new=[draft], edits={memory.id: trashed for memory in leaving})
 
         self._commit("push_working", [draft], decide)
@@ -324,8 +326,8 @@ class CognitiveMemory(Mind):
         """Moves a task's slots to the trash, in one operation; returns how many."""
         task = validate.required_label("task_id", task_id)
 
-        def decide() -> ChangeSet:
-            return ChangeSet(edits={memory.id: trashed for memory in self._slots(task)})
+        def decide(mind: CognitiveMemory) -> ChangeSet:
+            return ChangeSet(edits={memory.id: trashed for memory in mind._slots(task)})
 
         return len(self._commit("clear_working", [], decide))
 
@@ -340,7 +342,11 @@ class CognitiveMemory(Mind):
         """Without an index it gets the one after the highest, whichever process wrote that."""
         wanted = None if temporal_index is None else validate.natural_number("temporal_index", temporal_index)
         draft = self._episode_draft(content, source_label, metadata)
-        return self._commit("store_episode", [draft], lambda: ChangeSet(new=[self._next_episode(draft, wanted)]))[0].id
+
+        def decide(mind: CognitiveMemory) -> ChangeSet:
+            return ChangeSet(new=[mind._next_episode(draft, wanted)])
+
+        return self._commit("store_episode", [draft], decide)[0].id
 
     def get_episodes(self, limit: int = 20, include_compressed: bool = False) -> list[EpisodicMemory]:
         """By index, highest first. `include_compressed` also returns episodes that were consolidated."""
@@ -357,7 +363,8 @@ class CognitiveMemory(Mind):
             if len(episodes) < batch_size:
                 return None
             summary = self._summary_draft(episodes, summarizer)
-            if self._commit("consolidate", [summary], lambda e=episodes, s=summary: self._consolidation(e, s)):  # type: ignore[misc]
+            decide = partial(CognitiveMemory._consolidation, episodes=episodes, summary=summary)
+            if self._commit("consolidate", [summary], decide):
                 return summary.id
             # Another process consolidated some of them first: try again with the next.
 
@@ -513,8 +520,8 @@ class CognitiveMemory(Mind):
         if not said:
             return []
 
-        def decide() -> ChangeSet:
-            due = self.store.list_recent(NO_LIMIT, where=WAITING & Filter.where(contexts__any=tuple(said)))
+        def decide(mind: CognitiveMemory) -> ChangeSet:
+            due = mind.store.list_recent(NO_LIMIT, where=WAITING & Filter.where(contexts__any=tuple(said)))
             return ChangeSet(edits={memory.id: partial(with_state, state=TRIGGERED) for memory in due})
 
         done = sorted(self._commit("trigger", [], decide), key=most_urgent)
@@ -523,8 +530,8 @@ class CognitiveMemory(Mind):
     def resolve_prospective(self, node_id: str) -> bool:
         """False when there is no such intention, or it was resolved already."""
 
-        def decide() -> ChangeSet | None:
-            memory = self.store.get(node_id)
+        def decide(mind: CognitiveMemory) -> ChangeSet | None:
+            memory = mind.store.get(node_id)
             if memory is None or memory.type != PROSPECTIVE or memory.status == "trashed":
                 return None
             return ChangeSet(edits={node_id: partial(with_state, state=RESOLVED)})
@@ -537,15 +544,25 @@ class CognitiveMemory(Mind):
         return [ProspectiveMemory.of(memory) for memory in sorted(memories, key=most_urgent)]
 
     def _commit(
-        self, name: str, drafts: Sequence[Memory], decide: Callable[[], ChangeSet | None] | None = None
+        self,
+        name: str,
+        drafts: Sequence[Memory],
+        decide: Callable[[CognitiveMemory], ChangeSet | None] | None = None,
     ) -> list[Memory]:
-        """One operation; stores the drafts, or what `decide` returns while other writers wait (None changes nothing).
-        Returns the new and changed memories.
+        """One operation; stores the drafts, or what `decide` makes of what it reads in the mind that it is given (None
+        changes nothing). Returns the new and changed memories.
 
-        The drafts are embedded before: `decide` must not change their text, nor that of the memories it edits.
+        The drafts are embedded before: `decide` must not change their text.
         """
         engine = self.store.acting_as(self.agent_name)
-        return apply_decided(engine, self.store.space, name, drafts, decide or partial(ChangeSet, new=drafts))
+        derived, _ = engine.derived(drafts) if drafts else ([], ())
+
+        def decided(reader: Reader) -> ChangeSet | None:
+            mind = copy(self)
+            mind.store = self.store.reading(reader)
+            return ChangeSet(new=drafts) if decide is None else decide(mind)
+
+        return apply_decided(engine, self.store.space, name, derived, decided)
 
 
 def find_by_words(

@@ -40,7 +40,7 @@ from nacre.model import Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.arguments import checks_arguments
 from nacre.model.journal import MEMORY
 from nacre.model.memory import Json, set_back, size
-from nacre.protocols import Backend
+from nacre.protocols import Backend, TermSet
 from nacre.remember.validate import fraction
 from nacre.settings import IN_MEMORY
 from nacre.text.tokens import content_stems, stems
@@ -376,8 +376,8 @@ class Ledger:
         self.unsaved += read
         if self.unsaved >= SAVE_EVERY:
             self.unsaved = 0
-            with suppress(StorageError, AccessDenied), self.store.transaction() as transaction:
-                transaction.put_term(self._kind(), TERM_NAME, tally.to_dict())
+            with suppress(StorageError, AccessDenied):
+                self.store.commit([TermSet(self._kind(), TERM_NAME, tally.to_dict())])
 
     def _kind(self) -> str:
         """Contains the space's name, so that the tally follows when the space is renamed."""

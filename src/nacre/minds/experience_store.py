@@ -23,6 +23,7 @@ from nacre.minds.patterns import THRESHOLD, Discover, StoredPatterns, discoverie
 from nacre.model import Filter, Memory
 from nacre.model.arguments import checks_arguments
 from nacre.model.instants import DAY
+from nacre.protocols import Compressed
 
 COMPRESSED_AFTER_DAYS = 30.0
 PROTECTED_CONFIDENCE = 0.8  # a pattern so sure outlives the bounds
@@ -157,8 +158,7 @@ class ExperienceStore(MemoryConnector):
 
     def _compress(self, ids: Iterable[str]) -> None:
         if wanted := list(ids):
-            with self._records.transaction() as transaction:
-                transaction.compress(self.store.space, wanted)
+            self._records.commit([Compressed(self.store.space, tuple(wanted))])
 
 
 def protected(memory: Memory) -> bool:

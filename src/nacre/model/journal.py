@@ -9,6 +9,8 @@ from nacre.model.instants import iso
 from nacre.model.memory import Json, Memory
 
 MEMORY = "memory"
+SPACE_NAME = "space_name"  # the kind of an entry that renames a space
+JOURNAL = "journal"  # the kind of an entry that says what the journal dropped
 # The reason of operations that nobody asked for at the time.
 UNATTENDED = "maintenance"
 # A person at the command line. What they start is theirs: no tool puts its own name in this one's place.

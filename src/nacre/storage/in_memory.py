@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,10 +14,10 @@ import numpy as np
 from nacre.files import ThreadLock
 from nacre.model import Edge, Filter, JournalEntry, JournalFilter, Memory
 from nacre.model.journal import EVERYTHING, MEMORY
-from nacre.model.memory import Json
 from nacre.protocols import (
     ALL,
     Candidates,
+    Data,
     Derived,
     EmbedderIdentity,
     Health,
@@ -34,6 +34,7 @@ from nacre.protocols import (
 )
 from nacre.storage import candidates
 from nacre.storage.candidates import COLUMN_WEIGHTS, NO_KEYS, Posting, occurrences
+from nacre.storage.commit import TransactionalBackend
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 
 SCHEMA = 1
@@ -100,7 +101,7 @@ class Space:
 @dataclass
 class State:
     spaces: dict[str, Space] = field(default_factory=dict)
-    vocabulary: dict[tuple[str, str], Mapping[str, Json]] = field(default_factory=dict)
+    vocabulary: dict[tuple[str, str], Data] = field(default_factory=dict)
     embedder: EmbedderIdentity = EmbedderIdentity()  # noqa: RUF009
 
     def copied(self) -> State:
@@ -112,18 +113,16 @@ class State:
 
 
 class InMemoryTransaction:
+    """What `storage.commit` writes with, into a copy of the state."""
+
     def __init__(self, state: State) -> None:
         self._state = state
         # What was written since the last `append`, as it was before.
         self._earlier: dict[tuple[str, str], Version | None] = {}
 
-    def get(self, space: str, id: str) -> Memory | None:
-        version = self._state.space(space).version(id)
-        return None if version is None else version.memory
-
     def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
-        memories = (self.get(space, id) for id in dict.fromkeys(ids))
-        return [memory for memory in memories if memory is not None]
+        versions = (self._state.space(space).version(id) for id in dict.fromkeys(ids))
+        return [version.memory for version in versions if version is not None]
 
     def put(self, memory: Memory, derived: Derived | None = None) -> None:
         space = self._state.spaces.setdefault(memory.space, Space())
@@ -138,9 +137,6 @@ class InMemoryTransaction:
         space.versions[memory.id] = (*(with_uses(each, new) for each in space.versions.get(memory.id, ())), new)
         earlier = self._earlier[memory.space, memory.id]
         self._earlier[memory.space, memory.id] = None if earlier is None else with_uses(earlier, new)
-
-    def replaced_by(self, space: str, id: str) -> list[Memory]:
-        return self._state.space(space).replaced_by(id)
 
     def compress(self, space: str, ids: Sequence[str]) -> int:  # noqa: ARG002
         return 0
@@ -180,14 +176,17 @@ class InMemoryTransaction:
     def rebuild_indexes(self) -> None:
         """There are none."""
 
-    def append(self, entries: Sequence[JournalEntry]) -> None:
+    def append(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
+        numbered = []
         for entry in entries:
             space = self._state.spaces.setdefault(entry.space, Space())
             space.seq += 1
             space.last_at = entry.operation.at
-            space.journal.append(replace(entry, seq=space.seq))
+            numbered.append(replace(entry, seq=space.seq))
+            space.journal.append(numbered[-1])
             if entry.kind == MEMORY:
                 self._begin_version(space, entry.space, entry.memory_id)
+        return numbered
 
     def _begin_version(self, space: Space, name: str, id: str) -> None:
         """Ends the version before what was written, and begins the present one, with the last entry."""
@@ -262,10 +261,10 @@ class InMemoryTransaction:
         own = [(k, n) for k, n in words if k.partition("/")[2] == space or (k, n) == ("space", space)]
         self._state.vocabulary = {key: data for key, data in words.items() if key not in own}
 
-    def term(self, kind: str, name: str) -> Mapping[str, Json] | None:
+    def term(self, kind: str, name: str) -> Data | None:
         return self._state.vocabulary.get((kind, name))
 
-    def put_term(self, kind: str, name: str, data: Mapping[str, Json] | None) -> None:
+    def put_term(self, kind: str, name: str, data: Data | None) -> None:
         if data is None:
             self._state.vocabulary.pop((kind, name), None)
         else:
@@ -335,6 +334,9 @@ class InMemoryReader:
     def __init__(self, state: Callable[[], State], past: tuple[str, int] | None = None) -> None:
         self._read = state
         self._past = past
+
+    def get(self, space: str, id: str) -> Memory | None:
+        return next(iter(self.get_many(space, [id])), None)
 
     def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
         kept, seq = self._read().space(space), self._seq(space)
@@ -424,7 +426,10 @@ class InMemoryReader:
         rows = {version.memory.id: version.derived.vectors for version in versions}
         return {id: of_one for id, of_one in rows.items() if of_one is not None and len(of_one)}
 
-    def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
+    def term(self, kind: str, name: str) -> Data | None:
+        return self._read().vocabulary.get((kind, name))
+
+    def terms(self, kind: str) -> dict[str, Data]:
         return {name: data for (of, name), data in sorted(self._read().vocabulary.items()) if of == kind}
 
     def journal(
@@ -476,8 +481,8 @@ class InMemoryReader:
         return [entry for entry in self._read().space(space).journal if seq is None or entry.seq <= seq]
 
 
-class InMemoryBackend(InMemoryReader):
-    """A transaction writes into a copy of the state, which takes its place at the end."""
+class InMemoryBackend(InMemoryReader, TransactionalBackend):
+    """A commit writes into a copy of the state, which takes its place at the end."""
 
     files = None
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from nacre.engine import Engine
-from nacre.engine.engine import PART, AnyChange, Change, PendingChanges, TermChange, catch_up_all, import_under_way
+from nacre.engine.engine import PART, catch_up_all, import_under_way
 from nacre.engine.undo import undo
 from nacre.errors import (
     AccessDenied,
@@ -26,12 +26,21 @@ from nacre.factory import make_guard
 from nacre.memory_store import MemoryStore
 from nacre.model import JournalFilter, Memory, Operation
 from nacre.model.memory import Json
-from nacre.protocols import Backend, Derived, Progress, Transaction
+from nacre.protocols import AnyChange, Derived, Progress, Reader, TermSet
 from nacre.remember.derive import chunk_memory, indexed_words
 from nacre.remember.guard import Guard
 from nacre.transfer.archive import AHKAI, MOST_NAMED, NACRE, ImportSummary, unpack_vectors
 from nacre.transfer.foreign import ai_lessons, amplihack, chroma, server_memory
-from nacre.transfer.import_plan import POLICIES, CheckedRow, Counts, ImportPlanner, Lookup, RowChecker, Survey, survey
+from nacre.transfer.import_plan import (
+    POLICIES,
+    CheckedRow,
+    Counts,
+    ImportPlanner,
+    PartLookup,
+    RowChecker,
+    Survey,
+    survey,
+)
 from nacre.transfer.read_archive import Archive, BadRow, MemoryRow, Source
 from nacre.transfer.vocabulary import RELATION, TYPE
 
@@ -90,45 +99,6 @@ def import_rows(
     return importing.preview(progress) if dry_run else importing.run(why, progress)
 
 
-class StoreLookup:
-    """The stored state, for a dry run, without a transaction that would block others."""
-
-    def __init__(self, store: Backend) -> None:
-        self._store = store
-        self._words: dict[str, Mapping[str, Mapping[str, Json]]] = {}
-
-    def get(self, space: str, id: str) -> Memory | None:
-        return next(iter(self._store.get_many(space, [id])), None)
-
-    def term(self, kind: str, name: str) -> Mapping[str, Json] | None:
-        if kind not in self._words:
-            self._words[kind] = self._store.terms(kind)
-        return self._words[kind].get(name)
-
-
-class PartLookup:
-    """The state on which a part of an import is planned, with the changes of the rows before."""
-
-    def __init__(self, below: Lookup) -> None:
-        self.begin(below)
-
-    def begin(self, below: Lookup) -> None:
-        self._below, self._pending = below, PendingChanges(below)
-        self._terms: dict[tuple[str, str], Mapping[str, Json] | None] = {}
-
-    def get(self, space: str, id: str) -> Memory | None:
-        return self._pending.get(space, id)
-
-    def term(self, kind: str, name: str) -> Mapping[str, Json] | None:
-        return self._terms[kind, name] if (kind, name) in self._terms else self._below.term(kind, name)
-
-    def add(self, change: AnyChange) -> None:
-        if isinstance(change, Change):
-            self._pending.add([change])
-        elif isinstance(change, TermChange):
-            self._terms[change.kind, change.name] = change.after
-
-
 @dataclass(frozen=True, slots=True)
 class Progressing:
     """How far an import has come. It is stored with each part, so that an interrupted import can be resumed."""
@@ -145,7 +115,7 @@ class Progressing:
     def read(cls, importing: Import) -> Progressing | None:
         """Of an interrupted import of the same rows in the same way."""
         kind, name = import_under_way(importing.store.space)
-        data = importing.engine.store.terms(kind).get(name)
+        data = importing.engine.store.term(kind, name)
         if data is None or (data["policy"], data["digest"]) != (importing.policy, importing.survey.digest):
             return None
         if not importing.engine.store.journal(importing.store.space, JournalFilter(batch=str(data["batch"])), limit=1):
@@ -183,16 +153,17 @@ class Import:
             self.usable = embedder.ready
 
     def preview(self, progress: Progress | None) -> ImportSummary:
-        lookup = PartLookup(StoreLookup(self.engine.store))
+        lookup = PartLookup(self.engine.store)
         planner = self._planner(lookup)
         for number, (_, rows) in enumerate(self._parts(planner, None, progress)):
+            planner.begin_part()
             self._plan(planner, lookup, rows, first=number == 0)
         return self._summary(planner, planner.counts.unembedded, ())
 
     def run(self, why: str, progress: Progress | None) -> ImportSummary:
         """Writes in parts, so that others can write in between. All parts are one operation: an error undoes those that
         were written, and after a crash the same import continues where it ended."""
-        lookup = PartLookup(StoreLookup(self.engine.store))
+        lookup = PartLookup(self.engine.store)
         planner, before = self._planner(lookup), Progressing.read(self)
         operation = self.engine.operation(ACTOR, why)
         if before is not None:
@@ -202,14 +173,19 @@ class Import:
         written = not first
         try:
             for done, rows in self._parts(planner, before, progress):
+                counts = planner.begin_part()
 
                 def plan(
-                    transaction: Transaction, first: bool = first, done: int = done, rows: Sequence[CheckedRow] = rows
-                ) -> list[AnyChange]:
-                    lookup.begin(transaction)
+                    reader: Reader, first: bool = first, done: int = done, rows: Sequence[CheckedRow] = rows,
+                    counts: Counts = counts,
+                ) -> list[AnyChange]:  # fmt: skip
+                    planner.begin_again(counts)
+                    reader.get_many(self.store.space, [row.memory.id for row in rows])
+                    lookup.begin(reader)
                     changes = self._plan(planner, lookup, rows, first=first)
                     if self.survey.rows > PART:
-                        transaction.put_term(*import_under_way(self.store.space), self._state(operation, planner, done))
+                        state = self._state(operation, planner, done)
+                        changes.append(TermSet(*import_under_way(self.store.space), state))
                     return changes
 
                 written = bool(self.engine.commit_part(operation, plan)) or written
@@ -243,7 +219,7 @@ class Import:
             f"or `nacre undo {operation.batch[:8]}` to take it back."
         )
 
-    def _planner(self, lookup: Lookup) -> ImportPlanner:
+    def _planner(self, lookup: PartLookup) -> ImportPlanner:
         taught = (word.name for word in self.survey.words if word.kind == TYPE)
         checking = RowChecker(self.store.space, self.guard, (*self.store.types(), *taught))
         incoming = ImportPlanner(self.store.space, self.policy, checking, self._derived, lookup, self.survey.ids)

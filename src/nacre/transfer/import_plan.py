@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, cast
 from uuid import UUID, uuid4
 
-from nacre.engine.engine import AnyChange, Change
+from nacre.engine.engine import PendingChanges
 from nacre.engine.supersede import SUPERSEDES, is_redacted
 from nacre.errors import ArchiveRefused, ImportConflict, InvalidInput, UnknownName
 from nacre.memory_store import MemoryStore
 from nacre.model import STATUSES, Link, Memory
 from nacre.model.memory import LISTS, NAMES, Json
-from nacre.protocols import Derived, Progress
+from nacre.protocols import AnyChange, Change, Data, Derived, Progress, Reader, TermChange
 from nacre.remember.derive import same_derived_input
 from nacre.remember.guard import Guard, mark_suspicious
 from nacre.remember.validate import CHECKS, instant, label, optional_instant, validate_fields
@@ -97,12 +97,27 @@ POLICIES = ("skip", "overwrite", "rename", "error", "newer")
 LONGEST_CHAIN = 1_000  # successors that are followed to detect a cycle
 
 
-class Lookup(Protocol):
-    """The current state: a transaction, or the store for a dry run."""
+class PartLookup:
+    """The state on which a part of an import is planned, with the changes of the rows before."""
 
-    def get(self, space: str, id: str) -> Memory | None: ...
+    def __init__(self, below: Reader) -> None:
+        self.begin(below)
 
-    def term(self, kind: str, name: str) -> Mapping[str, Json] | None: ...
+    def begin(self, below: Reader) -> None:
+        self._below, self._pending = below, PendingChanges(below)
+        self._terms: dict[tuple[str, str], Data | None] = {}
+
+    def get(self, space: str, id: str) -> Memory | None:
+        return self._pending.get(space, id)
+
+    def term(self, kind: str, name: str) -> Data | None:
+        return self._terms[kind, name] if (kind, name) in self._terms else self._below.term(kind, name)
+
+    def add(self, change: AnyChange) -> None:
+        if isinstance(change, Change):
+            self._pending.add([change])
+        elif isinstance(change, TermChange):
+            self._terms[change.kind, change.name] = change.after
 
 
 @dataclass(slots=True)
@@ -139,12 +154,13 @@ class ImportPlanner:
     policy: str
     checking: RowChecker
     derived: Callable[[Memory, MemoryRow], Derived]
-    lookup: Lookup
+    lookup: PartLookup
     ids: set[int]
     counts: Counts = field(default_factory=Counts)
     salt: bytes = field(default_factory=lambda: uuid4().bytes)
     seen: set[int] = field(default_factory=set)
     left: set[int] = field(default_factory=set)  # of those, ids under which this store has another memory
+    fresh: list[tuple[set[int], int]] = field(default_factory=list)  # what the present part added to these
     relations: frozenset[str] | None = None  # the known ones, when links are strict
 
     def term_changes(self, words: list[Term]) -> Iterator[AnyChange]:
@@ -178,6 +194,7 @@ class ImportPlanner:
         self._mark_seen(id, left=renamed or not imported(id))
         if renamed:
             self._mark_seen(other, left=False)
+        self.fresh.clear()
 
     @contextmanager
     def _counting_faults(self, row: MemoryRow) -> Iterator[None]:
@@ -209,10 +226,23 @@ class ImportPlanner:
         self._mark_seen(after.id, left=False)
         return change
 
+    def begin_part(self) -> Counts:
+        """For `begin_again`."""
+        self.fresh.clear()
+        return self.counts
+
+    def begin_again(self, counts: Counts) -> None:
+        """Forgets what was noted of the present part: it is planned again where somebody else wrote meanwhile."""
+        self.counts = replace(counts, faults=list(counts.faults))
+        for hashes, hash in self.fresh:
+            hashes.remove(hash)
+        self.fresh.clear()
+
     def _mark_seen(self, id: str, *, left: bool) -> None:
-        self.seen.add(id_hash(id))
-        if left:
-            self.left.add(id_hash(id))
+        for hashes in (self.seen, self.left) if left else (self.seen,):
+            if id_hash(id) not in hashes:
+                hashes.add(id_hash(id))
+                self.fresh.append((hashes, id_hash(id)))
 
     def _matches_archive(self, id: str) -> bool:
         """True when this store has the memory as the archive does."""

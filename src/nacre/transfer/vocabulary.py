@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from nacre.engine.engine import TermChange
 from nacre.errors import InvalidInput
 from nacre.memory_store import MemoryStore
 from nacre.model import TYPES, Memory
 from nacre.model.memory import Json
+from nacre.protocols import TermChange
 from nacre.remember.guard import Guard
 from nacre.remember.validate import json_object, required_label
 from nacre.transfer.read_archive import TermRow

@@ -9,7 +9,7 @@ import pytest
 
 from nacre.model import Filter, Memory
 from nacre.protocols import ALL, Backend, Candidates, Chunk, Derived, Place, Search, Words
-from tests.samples import SPACE, derived, digest_of, ids, memory, put, unit
+from tests.samples import SPACE, derived, digest_of, ids, memory, put, unit, writing
 
 LIVE = Filter.live(1_000.0)
 TAGGED = Filter.where(tags="a")
@@ -131,7 +131,7 @@ def test_a_phrase_is_a_term_of_its_own(store: Backend) -> None:
 def test_words_follow_edits_and_removals(store: Backend) -> None:
     put(store, (memory("a"), derived("tea")), (memory("b"), derived("tea coffee")), (memory("c"), derived("milk")))
     put(store, (memory("a", "edited"), derived("water")))
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.remove(SPACE, "b")
     found = gathered(store, "tea", "coffee", "water")
     assert found.terms == ("water",)

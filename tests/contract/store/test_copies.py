@@ -11,7 +11,7 @@ from nacre.errors import InvalidInput, StorageError
 from nacre.model import Filter
 from nacre.protocols import Backend, EmbedderIdentity, FileFeatures
 from nacre.storage.sqlite import Key, SQLiteBackend
-from tests.samples import SPACE, derived, entry, ids, listed, memory, put, unit
+from tests.samples import SPACE, derived, entry, ids, listed, memory, put, unit, writing
 
 EVERYTHING = Filter()
 PAIRS = 300
@@ -30,7 +30,7 @@ def in_file(store: Backend) -> FileFeatures:
 
 
 def test_a_copy_holds_all_that_the_store_holds(copied: Backend, key: Key | None, tmp_path: Path) -> None:
-    with copied.transaction() as transaction:
+    with writing(copied) as transaction:
         transaction.bind_embedder(EmbedderIdentity("first", 8))
         transaction.put(memory("a", tags=("x",)), derived("old word", unit(1)))
         transaction.put(memory("a", space="there"), derived("new word", unit(0, 1)))

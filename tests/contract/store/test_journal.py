@@ -8,7 +8,7 @@ from nacre.model import JournalEntry, JournalFilter, Operation
 from nacre.model.journal import EVERYTHING
 from nacre.model.memory import Json
 from nacre.protocols import Backend
-from tests.samples import SPACE, entry
+from tests.samples import SPACE, entry, writing
 
 
 def batches(store: Backend, told: JournalFilter, *, newest_first: bool = True, limit: int | None = None) -> list[str]:
@@ -24,7 +24,7 @@ def test_entries_come_back_as_they_were_written_newest_first_and_numbered_by_the
     second = entry(
         "b", batch="b2", operation="edit", at=2.5, before={"importance": 0.5}, after={"importance": 0.75}, why="so"
     )
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append([first, second])
     found = store.journal(SPACE)
     assert [e.memory_id for e in found] == ["b", "a"]
@@ -34,7 +34,7 @@ def test_entries_come_back_as_they_were_written_newest_first_and_numbered_by_the
 
 
 def test_the_journal_is_narrowed_by_memory_and_batch_and_cut_by_limit(store: Backend) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append([entry("a", batch="b1"), entry("b", batch="b1"), entry("a", batch="b2")])
     assert batches(store, JournalFilter(memory_id="a")) == ["b2", "b1"]
     assert [e.memory_id for e in store.journal(SPACE, JournalFilter(batch="b1"), newest_first=False)] == ["a", "b"]
@@ -45,7 +45,7 @@ def test_the_journal_is_narrowed_by_memory_and_batch_and_cut_by_limit(store: Bac
 
 
 def test_a_batch_is_found_by_its_first_characters(store: Backend) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append([entry(batch=batch) for batch in ("ab", "abc", "abd", "b", "a%", "a_", "A", "é1")])
     assert batches(store, JournalFilter(batch="ab")) == ["abd", "abc", "ab"]
     assert batches(store, JournalFilter(batch="abc")) == ["abc"]
@@ -57,7 +57,7 @@ def test_a_batch_is_found_by_its_first_characters(store: Backend) -> None:
 
 def test_the_journal_is_narrowed_by_act_and_actor_and_time(store: Backend) -> None:
     acts = [("remember", "lib", 1.0), ("edit", "cli", 2.0), ("edit", "lib", 3.0), ("forget", "cli", 3.0)]
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append(
             [acted(Operation(name, actor, at, f"b{number}")) for number, (name, actor, at) in enumerate(acts)]
         )
@@ -71,7 +71,7 @@ def test_the_journal_is_narrowed_by_act_and_actor_and_time(store: Backend) -> No
 
 
 def test_after_and_upto_go_by_the_order_of_writing(store: Backend) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append([entry(batch=f"b{number}", at=float(9 - number)) for number in range(4)])
     numbers = [e.seq for e in store.journal(SPACE, newest_first=False)]
     assert batches(store, JournalFilter(after=numbers[1])) == ["b3", "b2"]
@@ -82,7 +82,7 @@ def test_after_and_upto_go_by_the_order_of_writing(store: Backend) -> None:
 
 def test_an_entry_tells_what_kind_of_thing_it_is_about(store: Backend) -> None:
     about = [entry("omen"), replace(entry("omen", after={"description": "x"}), kind="relation")]
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append(about)
     assert [(e.memory_id, e.kind) for e in store.journal(SPACE, newest_first=False)] == [
         ("omen", "memory"),
@@ -93,14 +93,14 @@ def test_an_entry_tells_what_kind_of_thing_it_is_about(store: Backend) -> None:
 
 def test_numbers_rise_over_transactions(store: Backend) -> None:
     for batch in ("b1", "b2", "b3"):
-        with store.transaction() as transaction:
+        with writing(store) as transaction:
             transaction.append([entry("a", batch=batch)])
     numbers = [e.seq for e in store.journal(SPACE, newest_first=False)]
     assert numbers == sorted(set(numbers))
 
 
 def test_scrubbing_takes_the_content_and_the_reason_but_keeps_that_something_was_done(store: Backend) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append([entry("a", after={"text": "secret"}, why="secret too", at=4.0), entry("b", after={"x": 1})])
         assert transaction.scrub_journal(SPACE, "a") == 1
         assert transaction.scrub_journal(SPACE, "nobody") == 0
@@ -110,13 +110,13 @@ def test_scrubbing_takes_the_content_and_the_reason_but_keeps_that_something_was
 
 
 def test_an_empty_difference_is_not_a_missing_one(store: Backend) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append([entry("a", before={}, after={})])
     assert (store.journal(SPACE)[0].before, store.journal(SPACE)[0].after) == ({}, {})
 
 
 def test_scrubbing_a_memory_leaves_a_word_of_the_same_name_alone(store: Backend) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append(
             [entry("omen", after={"text": "x"}), replace(entry("omen", after={"y": 1}), kind="relation")]
         )
@@ -126,7 +126,7 @@ def test_scrubbing_a_memory_leaves_a_word_of_the_same_name_alone(store: Backend)
 
 def test_what_was_written_by_a_time_is_everything_up_to_the_last_entry_of_that_time(store: Backend) -> None:
     """The clock ran backwards between the second and the third: what stands before an entry was there with it."""
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append([entry(batch=f"b{at:g}", at=at) for at in (10.0, 30.0, 20.0, 40.0)])
     ten, thirty, twenty, forty = (e.seq for e in store.journal(SPACE, newest_first=False))
     assert ten < thirty < twenty < forty
@@ -139,7 +139,7 @@ def test_what_was_written_by_a_time_is_everything_up_to_the_last_entry_of_that_t
 
 def test_the_border_of_a_journal_splits_no_operation(store: Backend) -> None:
     """Three long operations overlap: 2 to 4, 3 to 7 and 9 to 10."""
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append([entry(batch=batch) for batch in "abcbdecfgg"])
         transaction.append([entry(batch="g", space="there") for _ in range(3)])
     borders = [store.border(SPACE, upto) for upto in range(12)]
@@ -149,18 +149,18 @@ def test_the_border_of_a_journal_splits_no_operation(store: Backend) -> None:
 
 def test_a_whole_journal_begins_with_nothing(store: Backend) -> None:
     assert store.journal_begins(SPACE) == (0, 0.0)
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append([entry(at=5.0)])
         assert transaction.forget_journal(SPACE, 0) == 0
     assert store.journal_begins(SPACE) == (0, 0.0)
 
 
 def test_a_forgotten_journal_says_where_it_begins_and_goes_on_counting(store: Backend) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append([entry(batch=f"b{at}", at=float(at)) for at in range(1, 5)])
         transaction.append([entry("other", space="there", batch="theirs", at=1.0)])
     numbers = [e.seq for e in store.journal(SPACE, newest_first=False)]
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         assert transaction.forget_journal(SPACE, numbers[1]) == 2
         assert transaction.forget_journal(SPACE, numbers[1]) == 0
     assert batches(store, EVERYTHING) == ["b4", "b3"]
@@ -168,7 +168,7 @@ def test_a_forgotten_journal_says_where_it_begins_and_goes_on_counting(store: Ba
     assert store.seq_at(SPACE, 0.5) == store.seq_at(SPACE, 2.5) == numbers[1]
     assert [e.operation.batch for e in store.journal("there")] == ["theirs"]
     assert store.journal_begins("there") == (0, 0.0)
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         assert transaction.forget_journal(SPACE, numbers[3] + 100) == 2
         transaction.append([entry(batch="b5", at=5.0)])
     assert store.journal_begins(SPACE) == (numbers[3], 4.0)
@@ -177,7 +177,7 @@ def test_a_forgotten_journal_says_where_it_begins_and_goes_on_counting(store: Ba
 
 
 def test_the_vocabulary_keeps_each_word_once_by_kind_with_what_is_told_of_it(store: Backend) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         assert transaction.term("type", "omen") is None
         for kind, name in (("type", "omen"), ("type", "dream"), ("type", "omen"), ("relation", "omen")):
             transaction.put_term(kind, name, {})
@@ -190,7 +190,7 @@ def test_the_vocabulary_keeps_each_word_once_by_kind_with_what_is_told_of_it(sto
 
 
 def test_a_word_that_is_put_as_none_is_gone(store: Backend) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.put_term("relation", "a", {"x": 1})
         transaction.put_term("relation", "b", {})
         transaction.put_term("relation", "a", None)
@@ -201,17 +201,17 @@ def test_a_word_that_is_put_as_none_is_gone(store: Backend) -> None:
 
 def test_a_word_is_its_own_whatever_happens_to_what_was_given(store: Backend) -> None:
     given: dict[str, Json] = {"description": "first"}
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.put_term("relation", "a", given)
     given["description"] = "changed"
     assert store.terms("relation") == {"a": {"description": "first"}}
 
 
 def test_a_transaction_knows_the_time_of_the_last_entry_of_a_space(store: Backend) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         assert transaction.last_at(SPACE) == 0.0
         transaction.append([entry(batch="b1", at=5.0), entry(batch="b2", at=3.0)])
         assert (transaction.last_at(SPACE), transaction.last_at("other")) == (3.0, 0.0)
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.forget_journal(SPACE, store.journal(SPACE)[0].seq)
         assert transaction.last_at(SPACE) == 3.0

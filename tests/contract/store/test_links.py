@@ -6,7 +6,7 @@ import pytest
 
 from nacre.model import Edge, Filter, Link
 from nacre.protocols import Backend
-from tests.samples import SPACE, derived, entry, ids, listed, memory, put, unit, written
+from tests.samples import SPACE, derived, entry, ids, listed, memory, put, unit, writing, written
 
 
 def ends(found: list[Edge]) -> list[tuple[str, str, str]]:
@@ -75,7 +75,7 @@ def test_ties_follow_what_is_put_and_go_with_what_is_removed(tied: Backend) -> N
     put(tied, memory("b", links=(Link("c", "needs", 0.9),)))
     assert tied.edges(SPACE, out_of=["b"]) == [Edge("b", "c", "needs", 0.9)]
     assert tied.edges(SPACE, into=["a"]) == []
-    with tied.transaction() as transaction:
+    with writing(tied) as transaction:
         transaction.remove(SPACE, "b")
     assert tied.edges(SPACE, out_of=["b"]) == []
     assert ends(tied.edges(SPACE, into=["b"])) == [("a", "b", "related")]
@@ -124,10 +124,10 @@ def test_a_tie_that_stays_keeps_its_walks_whatever_else_is_put(tied: Backend) ->
 def test_a_tie_with_another_weight_keeps_its_walks_in_each_of_its_states(store: Backend) -> None:
     written(store, memory("a", links=(Link("b", weight=0.2),)))
     store.walked(SPACE, store.edges(SPACE))
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         for weight in (0.4, 0.9):  # the first has no state of its own
             transaction.put(memory("a", links=(Link("b", weight=weight),)))
-            assert transaction.replaced_by(SPACE, "a") == []  # writes what waits
+            assert transaction.compress(SPACE, []) == 0  # writes what waits
         transaction.append([entry("a")])
     assert store.at(SPACE, 1).edges(SPACE) == [Edge("a", "b", "related", 0.2, 1)]
     assert store.edges(SPACE) == [Edge("a", "b", "related", 0.9, 1)]
@@ -149,7 +149,7 @@ def test_a_tie_that_was_gone_between_begins_again_at_nothing(tied: Backend) -> N
     put(tied, memory("a"))
     put(tied, memory("a", links=(Link("b"),)))
     assert walks(tied)["a", "b", "related"] == 0
-    with tied.transaction() as transaction:
+    with writing(tied) as transaction:
         transaction.remove(SPACE, "b")
     put(tied, memory("b", links=(Link("a"),)))
     assert walks(tied)["b", "a", "related"] == 0
@@ -158,7 +158,7 @@ def test_a_tie_that_was_gone_between_begins_again_at_nothing(tied: Backend) -> N
 def test_walks_within_a_transaction_that_fails_are_as_if_never_put(tied: Backend) -> None:
     tied.walked(SPACE, tied.edges(SPACE, out_of=["a"]))
     before = tied.edges(SPACE)
-    with pytest.raises(RuntimeError), tied.transaction() as transaction:
+    with pytest.raises(RuntimeError), writing(tied) as transaction:
         transaction.put(memory("a"))
         transaction.put(memory("a", links=(Link("b"), Link("nobody", "names"))))
         raise RuntimeError
@@ -178,20 +178,15 @@ def test_what_a_memory_replaced_is_told_oldest_first(store: Backend) -> None:
     assert ids(store.replaced_by(SPACE, "heir")) == ["early", "middle", "late"]
     assert ids(store.replaced_by("there", "heir")) == ["theirs"]
     assert store.replaced_by(SPACE, "late") == store.replaced_by(SPACE, "nobody") == []
-    with store.transaction() as transaction:
-        transaction.put(memory("middle", created_at=2.0))
-        transaction.put(memory("late", superseded_by="early", created_at=3.0))
-        assert ids(transaction.replaced_by(SPACE, "heir")) == ["early"]
-        assert ids(transaction.replaced_by(SPACE, "early")) == ["late"]
-        assert transaction.replaced_by("there", "early") == []
+    put(store, memory("middle", created_at=2.0), memory("late", superseded_by="early", created_at=3.0))
     assert ids(store.replaced_by(SPACE, "heir")) == ["early"]
+    assert ids(store.replaced_by(SPACE, "early")) == ["late"]
+    assert store.replaced_by("there", "early") == []
 
 
 def test_nothing_was_replaced_by_nobody(store: Backend) -> None:
     put(store, memory("a"), memory("b"))
     assert store.replaced_by(SPACE, "") == []
-    with store.transaction() as transaction:
-        assert transaction.replaced_by(SPACE, "") == []
 
 
 @pytest.mark.slow

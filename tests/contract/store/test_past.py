@@ -8,7 +8,7 @@ from typing import Any
 
 from nacre.model import Filter, Link, Memory
 from nacre.protocols import ALL, Backend, EmbedderIdentity, Reader, Search
-from tests.samples import SPACE, derived, entry, ids, listed, memory, put, removed, unit, written
+from tests.samples import SPACE, derived, entry, ids, listed, memory, present, put, removed, unit, writing, written
 
 WORDS = ("tea", "milk", "water")
 READS = 25
@@ -82,8 +82,8 @@ def test_a_memory_counts_the_journaled_writes_it_has_seen(store: Backend) -> Non
     store.touch(SPACE, ["a"], 9.0)
     assert [each.version for each in store.get_many(SPACE, ["a"])] == [2]
     assert [each.version for each in store.at(SPACE, 1).get_many(SPACE, ["a"])] == [1]
-    with store.transaction() as transaction:
-        current = transaction.get(SPACE, "a")
+    with writing(store) as transaction:
+        current = present(transaction, SPACE, "a")
         assert current is not None and current.version == 2
 
 
@@ -113,7 +113,7 @@ def test_uses_in_the_past_are_those_of_the_present(store: Backend) -> None:
 
 def test_of_several_states_written_before_one_entry_the_last_counts(store: Backend) -> None:
     written(store, memory("a", "first"))
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.put(memory("a", "passing"))
         transaction.put(memory("a", "second"))
         transaction.append([entry("a", at=2.0)])
@@ -124,7 +124,7 @@ def test_of_several_states_written_before_one_entry_the_last_counts(store: Backe
 def test_nothing_of_a_purged_memory_is_left_in_the_past(store: Backend) -> None:
     written(store, (memory("a", "secret"), derived("tea", unit(1))), memory("b", superseded_by="a"))
     written(store, (memory("a", "edited secret"), derived("milk", unit(1))))
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.remove(SPACE, "a")
         assert transaction.scrub_journal(SPACE, "a") == 2
         transaction.append([entry("a", at=5.0)])
@@ -139,7 +139,7 @@ def test_nothing_of_a_purged_memory_is_left_in_the_past(store: Backend) -> None:
 
 def test_an_id_that_is_used_again_after_a_purge_begins_anew(store: Backend) -> None:
     written(store, memory("a", "secret"))
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.remove(SPACE, "a")
         transaction.scrub_journal(SPACE, "a")
         transaction.append([entry("a")])
@@ -152,7 +152,7 @@ def test_a_redacted_memory_reads_so_since_it_first_existed_and_not_before(store:
     written(store, memory("other"))
     written(store, (memory("a", "secret", tags=("secret",)), derived("tea", unit(1))))
     written(store, (memory("a", "edited secret"), derived("milk", unit(1))))
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.put(memory("a", "[redacted]"), derived("redacted"))
         transaction.scrub_journal(SPACE, "a")
         transaction.append([entry("a", at=5.0)])
@@ -165,7 +165,7 @@ def test_a_redacted_memory_reads_so_since_it_first_existed_and_not_before(store:
 
 def test_states_that_ended_before_the_journal_begins_are_dropped_and_later_ones_stay(store: Backend) -> None:
     recorded = filled(store)
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         assert transaction.forget_journal(SPACE, 4) == 4
     for seq in range(4, 9):
         then, now = recorded[seq], answers(store.at(SPACE, seq))
@@ -176,7 +176,7 @@ def test_states_that_ended_before_the_journal_begins_are_dropped_and_later_ones_
 def test_the_past_goes_along_when_a_space_is_renamed(store: Backend) -> None:
     filled(store)
     before = [sorted(ids(listed(store.at(SPACE, seq), SPACE))) for seq in range(11)]
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.rename_space(SPACE, "new")
     assert [sorted(ids(listed(store.at("new", seq), "new"))) for seq in range(11)] == before
     assert {each.space for each in listed(store.at("new", 2), "new")} == {"new"}
@@ -194,7 +194,7 @@ def test_changes_since_an_entry_are_named_once_by_their_last(store: Backend) -> 
 def test_a_change_of_the_embedder_leaves_the_words_of_the_past(store: Backend) -> None:
     seq = written(store, (memory("a", "old"), derived("tea", unit(1))))
     written(store, (memory("a", "new"), derived("milk", unit(1))))
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.change_embedder(EmbedderIdentity("second", 8))
     then = store.at(SPACE, seq)
     assert ids(then.by_words(SPACE, ["tea"], ALL, 9)) == ["a"]

@@ -6,7 +6,7 @@ import pytest
 
 from nacre.model import Filter, Link, Memory
 from nacre.protocols import Backend, Listed, Order
-from tests.samples import SPACE, derived, digest_of, ids, listed, memory, put, unit
+from tests.samples import SPACE, derived, digest_of, ids, listed, memory, present, put, unit, writing
 
 EVERYTHING = Filter()
 WHOLE = Memory(
@@ -24,8 +24,8 @@ def test_a_record_comes_back_exactly_as_it_was_put(store: Backend) -> None:
     put(store, WHOLE)
     assert store.get_many(SPACE, ["whole"]) == [WHOLE]
     assert listed(store, SPACE, EVERYTHING) == [WHOLE]
-    with store.transaction() as transaction:
-        assert transaction.get(SPACE, "whole") == WHOLE
+    with writing(store) as transaction:
+        assert present(transaction, SPACE, "whole") == WHOLE
 
 
 def test_a_record_put_again_is_replaced_in_every_field(store: Backend) -> None:
@@ -105,7 +105,7 @@ def test_iterate_survives_writes_between_its_steps(store: Backend) -> None:
     for found in store.iterate(SPACE, EVERYTHING):
         seen.append(found.id)
         if len(seen) == 10:
-            with store.transaction() as transaction:
+            with writing(store) as transaction:
                 transaction.remove(SPACE, "m005")
                 transaction.put(memory("m002", "edited", created_at=2.0))
     assert seen == [f"m{i:03}" for i in range(600)]
@@ -187,7 +187,7 @@ def test_touching_leaves_words_and_vectors_alone(store: Backend) -> None:
 
 def test_deleting_a_memory_takes_its_words_vector_and_links(store: Backend) -> None:
     put(store, (memory("a", tags=("t",), links=(Link("b"),)), derived("word", unit(1))))
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         assert transaction.remove(SPACE, "a")
         assert not transaction.remove(SPACE, "a")
     assert store.get_many(SPACE, ["a"]) == []
@@ -202,7 +202,7 @@ def test_deleting_a_memory_takes_its_words_vector_and_links(store: Backend) -> N
 
 def test_a_deleted_id_can_be_used_again_without_inheriting_anything(store: Backend) -> None:
     put(store, (memory("a", tags=("t",), links=(Link("b"),)), derived("word", unit(1))))
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.remove(SPACE, "a")
     put(store, memory("a", "new"))
     assert store.get_many(SPACE, ["a"]) == [memory("a", "new")]

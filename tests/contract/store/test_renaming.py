@@ -8,13 +8,13 @@ import pytest
 
 from nacre.model import Filter, JournalFilter, Link
 from nacre.protocols import Backend, EmbedderIdentity
-from tests.samples import SPACE, derived, entry, ids, listed, memory, unit
+from tests.samples import SPACE, derived, entry, ids, listed, memory, unit, writing
 
 EVERYTHING = Filter()
 
 
 def filled(store: Backend) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.bind_embedder(EmbedderIdentity("first", 8))
         transaction.put(memory("a", "text", tags=("x",), links=(Link("b"),)), derived("old word", unit(1)))
         transaction.put(memory("b", "other"), derived("new word", unit(0, 1)))
@@ -28,7 +28,7 @@ def filled(store: Backend) -> None:
 def test_all_that_was_its_own_is_found_under_the_new_name(store: Backend) -> None:
     filled(store)
     store.walked(SPACE, store.edges(SPACE))
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.rename_space(SPACE, "new")
     assert store.spaces() == {"new": 2}
     assert listed(store, SPACE, EVERYTHING) == [] and store.journal(SPACE) == []
@@ -42,7 +42,7 @@ def test_all_that_was_its_own_is_found_under_the_new_name(store: Backend) -> Non
 
 def test_words_of_other_spaces_and_kinds_stay(store: Backend) -> None:
     filled(store)
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.rename_space(SPACE, "new")
     assert store.terms("tag/new") == {"x": {"told": 1}} and store.terms(f"tag/{SPACE}") == {}
     assert store.terms(f"tag/deep/{SPACE}") == {"x": {"told": 2}}
@@ -53,7 +53,7 @@ def test_words_of_other_spaces_and_kinds_stay(store: Backend) -> None:
 def test_what_the_journal_says_of_its_description_is_of_the_new_name(store: Backend) -> None:
     filled(store)
     kinds = ("space", "type", "memory")
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.append([replace(entry(SPACE), kind=kind) for kind in kinds])
         transaction.rename_space(SPACE, "new")
     assert [each.memory_id for each in store.journal("new", newest_first=False)] == ["a", "new", SPACE, SPACE]
@@ -64,7 +64,7 @@ def test_a_renaming_that_fails_leaves_the_old_name(store: Backend) -> None:
     filled(store)
 
     def fail() -> None:
-        with store.transaction() as transaction:
+        with writing(store) as transaction:
             transaction.rename_space(SPACE, "new")
             raise RuntimeError
 
@@ -76,7 +76,7 @@ def test_a_renaming_that_fails_leaves_the_old_name(store: Backend) -> None:
 
 def test_another_space_is_not_touched(store: Backend) -> None:
     filled(store)
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.put(memory("a", "elsewhere", space="third"), derived("third word", unit(1)))
         transaction.rename_space(SPACE, "new")
     assert store.spaces() == {"new": 2, "third": 1}

@@ -7,7 +7,7 @@ import pytest
 
 from nacre.model import Filter
 from nacre.protocols import Backend, Chunk, Derived, Words
-from tests.samples import DIMENSIONS, SPACE, derived, digest_of, ids, memory, put, unit
+from tests.samples import DIMENSIONS, SPACE, derived, digest_of, ids, memory, put, unit, writing
 
 EVERYTHING = Filter()
 
@@ -124,7 +124,7 @@ def test_the_limit_cuts_after_the_best(store: Backend) -> None:
 def test_a_deleted_memory_is_no_longer_near(store: Backend) -> None:
     put(store, (memory("a"), derived("a", unit(1))), (memory("b"), derived("b", unit(1, 1))))
     assert ids(store.by_vector(SPACE, unit(1), EVERYTHING, 5)) == ["a", "b"]
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.remove(SPACE, "a")
     assert ids(store.by_vector(SPACE, unit(1), EVERYTHING, 5)) == ["b"]
 
@@ -165,7 +165,7 @@ def test_vectors_are_known_again_by_the_exact_words(store: Backend) -> None:
 def test_known_vectors_survive_the_gathering_of_many_small_writes(store: Backend) -> None:
     for i in range(150):
         put(store, (memory(f"m{i}"), derived(f"t{i}", unit(1, i))))
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         for i in range(0, 150, 3):
             transaction.remove(SPACE, f"m{i}")
     for i in range(150):

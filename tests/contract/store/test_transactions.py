@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from nacre.model import Filter, Link
-from nacre.protocols import Backend, EmbedderIdentity, Transaction
-from tests.samples import SPACE, derived, digest_of, entry, ids, listed, memory, put, unit
+from nacre.protocols import Backend, EmbedderIdentity
+from nacre.storage.commit import Transaction
+from tests.samples import SPACE, derived, digest_of, entry, ids, listed, memory, present, put, unit, writing
 
 EVERYTHING = Filter()
 
@@ -58,7 +59,7 @@ def write_everything(transaction: Transaction) -> None:
 
 @pytest.fixture
 def filled(store: Backend) -> Backend:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.bind_embedder(EmbedderIdentity("first", 8))
         transaction.put(memory("a", tags=("kept",)), derived("old word", unit(1)))
         transaction.put(memory("b", links=(Link("other"),)), derived("old word", unit(0, 1)))
@@ -70,7 +71,7 @@ def filled(store: Backend) -> Backend:
 
 def test_an_exception_inside_a_transaction_changes_nothing_at_all(filled: Backend) -> None:
     before = snapshot(filled)
-    with pytest.raises(Interrupted), filled.transaction() as transaction:
+    with pytest.raises(Interrupted), writing(filled) as transaction:
         write_everything(transaction)
         raise Interrupted
     assert snapshot(filled) == before
@@ -78,13 +79,13 @@ def test_an_exception_inside_a_transaction_changes_nothing_at_all(filled: Backen
 
 def test_the_same_writes_without_an_exception_change_all_of_it(filled: Backend) -> None:
     before = snapshot(filled)
-    with filled.transaction() as transaction:
+    with writing(filled) as transaction:
         write_everything(transaction)
     assert all(was != now for was, now in zip(before[:14], snapshot(filled)[:14], strict=True))
 
 
 def test_a_store_can_be_written_after_a_transaction_that_failed(filled: Backend) -> None:
-    with pytest.raises(Interrupted), filled.transaction() as transaction:
+    with pytest.raises(Interrupted), writing(filled) as transaction:
         transaction.put(memory("lost"), derived("lost", unit(1)))
         raise Interrupted
     put(filled, (memory("kept"), derived("kept", unit(0, 0, 0, 1))))
@@ -93,7 +94,7 @@ def test_a_store_can_be_written_after_a_transaction_that_failed(filled: Backend)
 
 
 def test_vectors_looked_up_inside_a_failing_transaction_do_not_haunt_the_store(filled: Backend) -> None:
-    with pytest.raises(Interrupted), filled.transaction() as transaction:
+    with pytest.raises(Interrupted), writing(filled) as transaction:
         for _ in range(2):  # the second writes the first one's vectors out
             transaction.put(memory("ghost"), derived("ghost", unit(0, 0, 1)))
         filled.by_vector(SPACE, unit(0, 0, 1), EVERYTHING, 5)
@@ -104,19 +105,19 @@ def test_vectors_looked_up_inside_a_failing_transaction_do_not_haunt_the_store(f
 
 
 def test_a_transaction_reads_its_own_writes(store: Backend) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.put(memory("a", "first"))
-        assert transaction.get(SPACE, "a") == memory("a", "first")
+        assert present(transaction, SPACE, "a") == memory("a", "first")
         transaction.put(memory("a", "second"))
-        assert transaction.get(SPACE, "a") == memory("a", "second")
+        assert present(transaction, SPACE, "a") == memory("a", "second")
         assert transaction.remove(SPACE, "a")
-        assert transaction.get(SPACE, "a") is None
+        assert present(transaction, SPACE, "a") is None
 
 
 def test_another_thread_sees_nothing_of_an_open_transaction(filled: Backend) -> None:
     seen: list[tuple[object, ...]] = []
     before = snapshot(filled)
-    with filled.transaction() as transaction:
+    with writing(filled) as transaction:
         write_everything(transaction)
         reader = threading.Thread(target=lambda: seen.append(snapshot(filled)))
         reader.start()
@@ -129,8 +130,8 @@ def test_transactions_of_many_threads_come_one_after_the_other(store: Backend) -
 
     def count_up() -> None:
         for _ in range(10):
-            with store.transaction() as transaction:
-                found = transaction.get(SPACE, "counter")
+            with writing(store) as transaction:
+                found = present(transaction, SPACE, "counter")
                 assert found is not None
                 transaction.put(replace(found, access_count=found.access_count + 1))
 
@@ -151,7 +152,7 @@ def test_putting_a_memory_twice_in_one_transaction_keeps_the_second(store: Backe
 
 
 def test_putting_and_removing_in_one_transaction_leaves_nothing(store: Backend) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.put(memory("a", tags=("t",)), derived("word", unit(1)))
         transaction.remove(SPACE, "a")
     assert store.by_vector(SPACE, unit(1), EVERYTHING, 5) == []
@@ -162,13 +163,13 @@ def test_putting_and_removing_in_one_transaction_leaves_nothing(store: Backend) 
 def test_a_transaction_reads_and_writes_whose_vectors_the_store_has(store: Backend) -> None:
     assert store.embedder() == EmbedderIdentity()
     bound = EmbedderIdentity("first", 8, unit(1).astype("<f2").tobytes())
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.bind_embedder(EmbedderIdentity("first", 8))
         assert transaction.embedder() == EmbedderIdentity("first", 8)
         transaction.bind_embedder(bound)
     assert store.embedder() == bound
     put(store, memory("a"))
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         assert (transaction.last_at(SPACE), transaction.embedder()) == (0.0, bound)
         transaction.change_embedder(EmbedderIdentity("first", 4, bound.probe[:8]))
         assert transaction.embedder() == EmbedderIdentity("first", 4, bound.probe[:8])
@@ -177,7 +178,7 @@ def test_a_transaction_reads_and_writes_whose_vectors_the_store_has(store: Backe
 
 def test_changing_the_embedder_forgets_every_vector_and_makes_all_pending(filled: Backend) -> None:
     put(filled, (memory("elsewhere", space="there"), derived("old word", unit(1))))
-    with filled.transaction() as transaction:
+    with writing(filled) as transaction:
         transaction.change_embedder(EmbedderIdentity("second", 4))
     assert filled.embedder().name == "second"
     assert filled.by_vector(SPACE, unit(1)[:4], EVERYTHING, 5) == []
@@ -187,7 +188,7 @@ def test_changing_the_embedder_forgets_every_vector_and_makes_all_pending(filled
 
 
 def test_vectors_put_before_the_change_of_embedder_in_one_transaction_are_forgotten_too(store: Backend) -> None:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.put(memory("a"), derived("word", unit(1)))
         transaction.change_embedder(EmbedderIdentity("second", 8))
     assert store.by_vector(SPACE, unit(1), EVERYTHING, 5) == []
@@ -197,7 +198,7 @@ def test_vectors_put_before_the_change_of_embedder_in_one_transaction_are_forgot
 
 def test_after_a_change_vectors_of_the_new_size_are_found(filled: Backend) -> None:
     assert filled.by_vector(SPACE, unit(1), EVERYTHING, 5)
-    with filled.transaction() as transaction:
+    with writing(filled) as transaction:
         transaction.change_embedder(EmbedderIdentity("second", 4))
         transaction.put(memory("a"), derived("old word", unit(0, 1)[:4]))
     assert ids(filled.by_vector(SPACE, unit(0, 1)[:4], EVERYTHING, 5)) == ["a"]

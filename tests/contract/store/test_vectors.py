@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacre.protocols import Backend, EmbedderIdentity, Vectors
-from tests.samples import SPACE, derived, memory, put, unit
+from tests.samples import SPACE, derived, memory, put, unit, writing
 
 
 def rows(found: dict[str, Vectors]) -> dict[str, list[list[float]]]:
@@ -19,7 +19,7 @@ def expected(*given: Vectors) -> list[list[float]]:
 
 @pytest.fixture
 def filled(store: Backend) -> Backend:
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.bind_embedder(EmbedderIdentity("first", 8))
     put(
         store,
@@ -61,17 +61,17 @@ def test_vectors_follow_what_is_put_and_go_with_what_is_removed(filled: Backend)
     assert found["one"] == expected(unit(0, 1), unit(0, 0, 1))
     assert found["late"] == expected(unit(1))
     assert len(found["three"]) == 3
-    with filled.transaction() as transaction:
+    with writing(filled) as transaction:
         transaction.remove(SPACE, "one")
     assert sorted(filled.vectors(SPACE, ["one", "late"])) == ["late"]
-    with filled.transaction() as transaction:
+    with writing(filled) as transaction:
         transaction.change_embedder(EmbedderIdentity("second", 8))
     assert filled.vectors(SPACE, ["one", "late", "three"]) == {}
 
 
 def test_thousands_of_memories_give_theirs_at_once(store: Backend) -> None:
     names = [f"m{number}" for number in range(1200)]
-    with store.transaction() as transaction:
+    with writing(store) as transaction:
         transaction.bind_embedder(EmbedderIdentity("first", 8))
         for number, name in enumerate(names):
             transaction.put(memory(name), derived(name, unit(1, number)))

@@ -18,7 +18,7 @@ from nacre.storage.sqlite import SQLiteBackend
 from nacre.storage.sqlite import connection as connection_module
 from nacre.storage.sqlite import store as store_module
 from tests.embedders import WordBag
-from tests.samples import SPACE, derived, memory, put, unit, written
+from tests.samples import SPACE, derived, memory, put, unit, writing, written
 
 SECRET = "xyzzyplugh"
 
@@ -139,7 +139,7 @@ def test_uses_while_somebody_writes_are_counted_with_the_next_use_or_write(tmp_p
         memory = writer.remember("The kettle is blue")
         other = writer.remember("Tom likes tea")
         writer.link(memory.id, other.id)
-        with writer._store.transaction():
+        with writing(writer._store):
             for _ in range(2):
                 assert reader.recall("kettle", k=1)[0].memory.id == memory.id
             assert len(reader.neighbors(memory.id)) == 1
@@ -147,7 +147,7 @@ def test_uses_while_somebody_writes_are_counted_with_the_next_use_or_write(tmp_p
         reader.pin(other.id)
         assert [each.access_count for each in reader.get_many([memory.id])] == [2]
         assert [edge.walks for edge in reader.edges()] == [1]
-        with writer._store.transaction():
+        with writing(writer._store):
             reader.recall("kettle", k=1)
         reader.recall("kettle", k=1)
         assert [each.access_count for each in reader.get_many([memory.id])] == [4]

@@ -92,7 +92,7 @@ def test_a_read_inside_a_transaction_sees_what_it_wrote(store: SQLiteBackend) ->
         transaction.put(memory("c", superseded_by="a", tags=("x",)))
         assert store.edges(SPACE) == []
         assert store.count(SPACE, ALL) == 2 and store.tally(SPACE, "tags", ALL) == {"x": 1}
-        assert ids(transaction.replaced_by(SPACE, "a")) == ["c"]
+        assert ids(store.replaced_by(SPACE, "a")) == ["c"]
         transaction.put(memory("a", links=(Link("b"),)))
         transaction.remove(SPACE, "c")
         assert ids(listed(store, SPACE)) == ["a"]

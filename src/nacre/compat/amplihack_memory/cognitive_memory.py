@@ -53,7 +53,7 @@ class CognitiveMemory(OwnDatabase, Native):
         super().__init__(agent, self.db_path)
 
     def _commit(
-        self, name: str, drafts: Sequence[Memory], decide: Callable[[], ChangeSet | None] | None = None
+        self, name: str, drafts: Sequence[Memory], decide: Callable[[Native], ChangeSet | None] | None = None
     ) -> list[Memory]:
         done = super()._commit(name, drafts, decide)
         if given_up := [memory.id for memory in done if memory.status == "trashed"]:

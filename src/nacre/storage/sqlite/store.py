@@ -22,6 +22,7 @@ from nacre.model.memory import LISTS, Json, images
 from nacre.protocols import (
     ALL,
     Candidates,
+    Data,
     EmbedderIdentity,
     Health,
     Listed,
@@ -32,6 +33,7 @@ from nacre.protocols import (
     Tallied,
     Vectors,
 )
+from nacre.storage.commit import TransactionalBackend
 from nacre.storage.pages import ORDERS, RISING, check_page, iterate_pages, make_cursor, read_cursor
 from nacre.storage.sqlite import damage, health, rows
 from nacre.storage.sqlite.connection import Connections, Key, translated
@@ -99,6 +101,9 @@ class SQLiteReader:
         self._mirrors = mirrors  # the vectors of spaces in memory, shared by all readers of the file
         self._damaged = damaged  # the versions that were named as damaged
         self._seq = seq
+
+    def get(self, space: str, id: str) -> Memory | None:
+        return next(iter(self.get_many(space, [id])), None)
 
     @without_damaged
     def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
@@ -294,7 +299,12 @@ class SQLiteReader:
             return search.vectors_of(connection, state, ids)
 
     @without_damaged
-    def terms(self, kind: str) -> dict[str, Mapping[str, Json]]:
+    def term(self, kind: str, name: str) -> Data | None:
+        with self._connected() as connection:
+            return rows.vocabulary(connection, kind, name).get(name)
+
+    @without_damaged
+    def terms(self, kind: str) -> dict[str, Data]:
         with self._connected() as connection:
             return rows.vocabulary(connection, kind)
 
@@ -376,7 +386,7 @@ def new_mirrors() -> Mirrors:
     return Mirrors()
 
 
-class SQLiteBackend(SQLiteReader):
+class SQLiteBackend(SQLiteReader, TransactionalBackend):
     def __init__(self, path: Path, key: Key | None = None) -> None:
         super().__init__(Connections(path, key), cache(new_mirrors), set())
         self._uses: deque[tuple[str, tuple[SQLValue, ...]]] = deque(maxlen=MOST_USES)
@@ -391,6 +401,7 @@ class SQLiteBackend(SQLiteReader):
 
     @contextmanager
     def transaction(self) -> Iterator[SQLiteTransaction]:
+        """What `commit` writes with. Transactions run one after the other."""
         with self._connected() as connection:
             if not self._connections.writing:
                 self._connections.set_waiting_for_disk(connection, on=True)

@@ -160,9 +160,6 @@ class SQLiteTransaction:
 
     # What is there
 
-    def get(self, space: str, id: str) -> Memory | None:
-        return next(iter(self.get_many(space, [id])), None)
-
     def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
         self._load([(space, id) for id in ids if (space, id) not in self._drafts])
         memories = (self._current((space, id)) for id in dict.fromkeys(ids))
@@ -194,10 +191,6 @@ class SQLiteTransaction:
             for key, row, content, seq_from, stems, length, *record in result:
                 stored = Stored(key, row, content, seq_from, rows.unpacked_stems(stems, 2), length, from_row(record))
                 self._stored[space, stored.memory.id] = stored
-
-    def replaced_by(self, space: str, id: str) -> list[Memory]:
-        self.flush()
-        return replaced_by(self._connection, State(self._number(space)), id)
 
     def last_at(self, space: str) -> float:
         known = self._space(space)
@@ -248,7 +241,7 @@ class SQLiteTransaction:
             self._drafts[place] = Draft(None)
         return True
 
-    def append(self, entries: Sequence[JournalEntry]) -> None:
+    def append(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
         numbered: list[tuple[Space, int, JournalEntry]] = []
         numbers: dict[Place, int] = {}
         for entry in entries:
@@ -267,6 +260,7 @@ class SQLiteTransaction:
                 for space, seq, entry in numbered
             ]
             self._connection.executemany(INSERT_ENTRY, made)
+        return [replace(entry, seq=seq) for _, seq, entry in numbered]
 
     def _versions(self, entry: JournalEntry) -> tuple[SQLValue, SQLValue] | None:
         """The versions from which the entry's images can be made; None where they would say something else."""

@@ -1,0 +1,302 @@
+"""Commits a change set: compares what its plan read with what is there, and writes all of it or nothing."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Protocol, cast
+
+from nacre.model import JournalEntry, Memory, Operation
+from nacre.model.journal import JOURNAL, MEMORY, SPACE_NAME
+from nacre.model.memory import images
+from nacre.protocols import (
+    ALL,
+    AnyChange,
+    Change,
+    Clock,
+    Committed,
+    Compressed,
+    Data,
+    Derived,
+    EmbedderBound,
+    EmbedderIdentity,
+    Expected,
+    IndexesRebuilt,
+    JournalDropped,
+    Key,
+    Outdated,
+    Page,
+    Question,
+    Reader,
+    Scrubbed,
+    SpacePurged,
+    SpaceRenamed,
+    TermChange,
+    TermSet,
+)
+
+# The questions whose answers can be compared. Those of a search are ranks, which every other write may change.
+COMPARABLE = (
+    "ids_like", "page", "iterate", "values", "count", "tally", "spaces", "edges", "replaced_by", "terms", "journal",
+    "border", "journal_begins",
+)  # fmt: skip
+LOADED_AT_ONCE = 1_000  # memories of a space that is purged
+WHOLE_JOURNAL = 2**62  # above the number of every entry
+
+
+class Transaction(Protocol):
+    """What a change set is written with: each change by the method of its name. Reads its own writes; nobody else sees
+    them before the transaction ends.
+
+    The state that `put` writes begins with the number that `append` gives to the memory's next entry, and the one
+    before stays readable; of several states before that entry, the last one counts. The version of a memory that was
+    changed and that an entry names increases by one. What has no entry changes the present in place.
+    """
+
+    def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]: ...
+    def put(self, memory: Memory, derived: Derived | None = None) -> None: ...
+    def remove(self, space: str, id: str) -> bool: ...
+    def compress(self, space: str, ids: Sequence[str]) -> int: ...
+    def embedder(self) -> EmbedderIdentity: ...
+    def bind_embedder(self, identity: EmbedderIdentity) -> None: ...
+    def change_embedder(self, identity: EmbedderIdentity) -> None: ...
+    def rebuild_indexes(self) -> None: ...
+    def append(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]: ...  # with their numbers
+    def last_at(self, space: str) -> float: ...  # the time of the last entry that there ever was; 0.0 without one
+    def scrub_journal(self, space: str, id: str) -> int: ...
+    def forget_journal(self, space: str, upto: int) -> int: ...
+    def rename_space(self, old: str, new: str) -> None: ...
+    def forget_terms(self, space: str) -> None: ...
+    def term(self, kind: str, name: str) -> Data | None: ...
+    def put_term(self, kind: str, name: str, data: Data | None) -> None: ...
+
+
+class TransactionalBackend(ABC):
+    """A reader that writes by transactions of its own, which run one after the other, all or nothing."""
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[Transaction]: ...
+
+    def observed(self, expected: Expected) -> Reader:
+        return cast("Reader", Observed(cast("Reader", self), expected))
+
+    def commit(
+        self,
+        changes: Sequence[AnyChange],
+        expected: Expected | None = None,
+        operation: Operation | None = None,
+        clock: Clock = time.time,
+    ) -> Committed | Outdated:
+        """As `Backend.commit`."""
+        store = cast("Reader", self)
+        with self.transaction() as transaction:
+            present, actual = compared(store, transaction, changes, expected or Expected())
+            if len(actual):
+                return Outdated(actual)
+            return Writing(store, transaction, present, operation).write(changes, clock)
+
+
+class Observed:
+    """Reads for a plan: records every answer, and gives the same one again."""
+
+    def __init__(self, below: Reader, expected: Expected) -> None:
+        self._below = below
+        self._expected = expected
+        self._known = expected.known or Expected()
+
+    def get(self, space: str, id: str) -> Memory | None:
+        return next(iter(self.get_many(space, [id])), None)
+
+    def get_many(self, space: str, ids: Sequence[str]) -> list[Memory]:
+        seen, keys = self._expected.memories, [(space, id) for id in dict.fromkeys(ids)]
+        seen.update({key: self._known.memories[key] for key in keys if key in self._known.memories and key not in seen})
+        unknown = [key[1] for key in keys if key not in seen]
+        if unknown:
+            present = {memory.id: memory for memory in self._below.get_many(space, unknown)}
+            seen.update({(space, id): present.get(id) for id in unknown})
+        return [memory for key in keys if (memory := seen[key]) is not None]
+
+    def term(self, kind: str, name: str) -> Data | None:
+        key, seen, known = (kind, name), self._expected.terms, self._known.terms
+        if key not in seen:
+            seen[key] = known[key] if key in known else self._below.term(kind, name)
+        return seen[key]
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        if method not in COMPARABLE:
+            raise AttributeError(f"A plan cannot rely on {method!r}: its answers cannot be compared.")
+        return lambda *args, **options: self._answer(Question(method, f"{method} {args!r} {options!r}", args, options))
+
+    def _answer(self, question: Question) -> Any:
+        seen, known = self._expected.answers, self._known.answers
+        if question.words not in seen:
+            kept = known.get(question.words)
+            seen[question.words] = (question, ask(self._below, question)) if kept is None else kept
+        answer = seen[question.words][1]
+        return iter(answer) if question.method in ("iterate", "values") else answer
+
+
+def ask(reader: Reader, question: Question) -> Any:
+    answer = getattr(reader, question.method)(*question.args, **question.options)
+    return list(answer) if isinstance(answer, Iterator) else answer
+
+
+def compared(
+    store: Reader, transaction: Transaction, changes: Iterable[AnyChange], expected: Expected
+) -> tuple[dict[Key, Memory], Expected]:
+    """The memories that are relied on, as they are; and of all that is relied on, what is not as expected."""
+    relied_on = [*before_changes(changes).items(), *expected.memories.items()]
+    present: dict[Key, Memory] = {}
+    for space in dict.fromkeys(space for (space, _), _ in relied_on):
+        ids = dict.fromkeys(id for (of, id), _ in relied_on if of == space)
+        present.update({(space, memory.id): memory for memory in transaction.get_many(space, list(ids))})
+    actual = Expected({key: present.get(key) for key, memory in relied_on if not same(present.get(key), memory)})
+    for key, data in expected.terms.items():
+        now = transaction.term(*key)
+        if now != data:
+            actual.terms[key] = now
+    for words, (question, answer) in expected.answers.items():
+        now = ask(store, question)
+        if essence(question.method, now) != essence(question.method, answer):
+            actual.answers[words] = (question, now)
+    if expected.embedder is not None and (bound := transaction.embedder()) != expected.embedder:
+        actual.embedder = bound
+    return present, actual
+
+
+def before_changes(changes: Iterable[AnyChange]) -> dict[Key, Memory | None]:
+    """As the first change of each memory says: what an agent does not see is not there for it, whatever was read."""
+    before: dict[Key, Memory | None] = {}
+    for change in changes:
+        if isinstance(change, Change):
+            before.setdefault(change.key, change.before)
+    return before
+
+
+def same(one: Memory | None, other: Memory | None) -> bool:
+    """Uses are counted at any time, and change nothing that a plan relies on.
+
+    The records are compared and not their versions: an id that was removed and written anew begins at 1 again.
+    """
+    if one is None or other is None:
+        return one is other
+    return one == other or with_uses_of(one, other) == other
+
+
+def with_uses_of(memory: Memory, other: Memory) -> Memory:
+    return replace(memory, last_accessed=other.last_accessed, access_count=other.access_count)
+
+
+def essence(method: str, answer: Any) -> Any:
+    """What is compared of an answer: memories without their uses, and spaces without how many memories they have."""
+    if isinstance(answer, Memory):
+        return replace(answer, last_accessed=0.0, access_count=0)
+    if isinstance(answer, Page):
+        return essence(method, answer.memories)
+    if method == "spaces":
+        return set(answer)
+    return [essence(method, each) for each in answer] if isinstance(answer, list) else answer
+
+
+@dataclass(slots=True)
+class Writing:
+    """Writes one change set, whose expectations hold. `present` are the memories as they are by now."""
+
+    store: Reader
+    transaction: Transaction
+    present: dict[Key, Memory]
+    operation: Operation | None
+    entries: list[JournalEntry] = field(default_factory=list)
+    changed: list[Key] = field(default_factory=list)
+    dropped: int = 0
+
+    def write(self, changes: Iterable[AnyChange], clock: Clock) -> Committed:
+        for change in changes:
+            if isinstance(change, Change):
+                self._change(change)
+            elif isinstance(change, TermChange):
+                self._change_term(change)
+            else:
+                self._administer(change)
+        entries = self._append(clock)
+        return Committed(tuple(entries), self._versions(), self.dropped)
+
+    def _change(self, change: Change) -> None:
+        before, after = self.present.get(change.key), change.after
+        if after is None:
+            self.transaction.remove(*change.key)
+            self.present.pop(change.key, None)
+        else:
+            if before is not None and change.before is not None and with_uses_of(after, change.before) == after:
+                after = with_uses_of(after, before)
+            after = replace(after, version=0 if before is None else before.version)
+            self.transaction.put(after, change.derived)
+            self.present[change.key] = after
+        self.changed.append(change.key)
+        if change.journaled:
+            self._record(*change.key, *images(before, after))
+
+    def _change_term(self, change: TermChange) -> None:
+        if change.written:
+            self.transaction.put_term(change.kind, change.name, change.after)
+        self._record(change.space, change.name, change.before, change.after, change.kind)
+
+    def _administer(self, change: AnyChange) -> None:
+        transaction = self.transaction
+        match change:
+            case TermSet():
+                transaction.put_term(change.kind, change.name, change.data)
+            case Scrubbed():
+                transaction.scrub_journal(change.space, change.id)
+                self._record(change.space, change.id, None, None)
+            case SpacePurged():
+                self._purge(change.space)
+            case SpaceRenamed():
+                transaction.rename_space(change.old, change.new)
+                self._record(change.new, change.new, {"name": change.old}, {"name": change.new}, SPACE_NAME)
+            case JournalDropped():
+                self.dropped = transaction.forget_journal(change.space, change.upto)
+                if self.dropped:
+                    self._record(change.space, "", None, {"dropped": self.dropped}, JOURNAL)
+            case Compressed():
+                self.dropped += transaction.compress(change.space, change.ids)
+            case EmbedderBound():
+                (transaction.change_embedder if change.anew else transaction.bind_embedder)(change.identity)
+            case IndexesRebuilt():
+                transaction.rebuild_indexes()
+
+    def _purge(self, space: str) -> None:
+        ids = [id for (id,) in self.store.values(space, ALL, ("id",))]
+        left = iter(ids)
+        while part := list(islice(left, LOADED_AT_ONCE)):
+            self.transaction.get_many(space, part)
+            for id in part:
+                self.transaction.remove(space, id)
+        self.transaction.forget_terms(space)
+        self.transaction.forget_journal(space, WHOLE_JOURNAL)
+        for id in ids:
+            self._administer(Scrubbed(space, id))
+
+    def _record(self, space: str, id: str, before: Data | None, after: Data | None, kind: str = MEMORY) -> None:
+        if self.operation is not None:
+            self.entries.append(JournalEntry(0, self.operation, space, id, before, after, kind))
+
+    def _append(self, clock: Clock) -> list[JournalEntry]:
+        """The time never runs backwards within a space: what was asked for as of a moment must stay the same answer."""
+        if not self.entries or self.operation is None:
+            return []
+        at = max(clock(), *(self.transaction.last_at(space) for space in {entry.space for entry in self.entries}))
+        operation = replace(self.operation, at=at)
+        return self.transaction.append([replace(entry, operation=operation) for entry in self.entries])
+
+    def _versions(self) -> Mapping[Key, int]:
+        spaces = dict.fromkeys(space for space, _ in self.changed)
+        return {
+            (space, memory.id): memory.version
+            for space in spaces
+            for memory in self.transaction.get_many(space, [id for of, id in self.changed if of == space])
+        }

@@ -49,18 +49,7 @@ from nacre.model.instants import DAY, Instant, seconds, stamp
 from nacre.model.journal import PERSON, SPACE_NAME
 from nacre.model.memory import Json
 from nacre.model.review import KINDS, ReviewItem
-from nacre.protocols import (
-    Backend,
-    Clock,
-    Embedder,
-    Health,
-    Order,
-    Progress,
-    Reader,
-    Reranker,
-    Tallied,
-    Vectors,
-)
+from nacre.protocols import Backend, Clock, Embedder, Health, Order, Progress, Reader, Reranker, Tallied, Vectors
 from nacre.recall import walk
 from nacre.recall.pack import HEADER, TokenCounter, pack
 from nacre.recall.walk import Walk, relation_list

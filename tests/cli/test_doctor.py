@@ -100,7 +100,10 @@ def test_the_models_are_shown_with_their_licence_and_digests(nacre: CommandLine)
 
 
 def test_a_damaged_model_is_a_problem(nacre: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shipped, "faults", lambda model: [f"{model.files[0]} is damaged. Install Nacre again."])
+    def faults(model: shipped.ShippedModel) -> list[str]:
+        return ["cross_encoder.bin is damaged. Install Nacre again."] if model.name == "cross-encoder" else []
+
+    monkeypatch.setattr(shipped, "faults", faults)
     monkeypatch.setenv("NACRE_EMBEDDER", "english")
     examined = nacre("doctor", "-f", "json")
     assert examined.exit_code == 4 and levels(json.loads(examined.stdout))["model"] == "problem"

@@ -70,6 +70,8 @@ def test_a_question_states_nothing() -> None:
         ("Faktura 14/2023 jest zapłacona", "Faktura 15/2023 czeka", True),
         ("PR #412 is open", "PR #412 is merged", False),
         ("PR #412 is open", "The upload is fixed", False),
+        ("The text is in UTF-8", "The text is in UTF-16", False),
+        ("Hashed with SHA-256", "Hashed with SHA-512", False),
     ],
 )
 def test_two_labels_are_two_things(older: str, newer: str, other: bool) -> None:

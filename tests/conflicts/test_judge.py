@@ -61,6 +61,22 @@ def test_the_model_decides_by_its_own_points_and_the_words_that_differ_are_named
     assert reader.read == [("Lights are on", "Lights are out")]
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Мой рейс в Берлин вылетает в 6:45 утра.", "Мой рейс в Берлин вылетает в 9:20 утра."),
+        ("The server listens on port 8080.", "The server listens on port 9090."),
+    ],
+)
+def test_a_changed_number_is_an_update_even_where_the_model_reads_the_same(old: str, new: str) -> None:
+    verdict = said(Memory("new", new), Memory("old", old), Reader(DUPLICATE), 0.97)
+    assert verdict is not None and (verdict.kind, verdict.reason) == ("update", "value")
+
+
+def test_what_the_model_is_not_sure_to_be_the_same_is_not_called_a_repetition() -> None:
+    assert said(OFF, ON, Reader(Relation(0.85, 0.05, 0.05, 0.05)), 0.97) is None
+
+
 def test_the_older_text_is_read_before_the_newer_whichever_is_asked_about() -> None:
     reader = Reader(UNRELATED)
     said(Memory("a", "first", created_at=1.0), Memory("b", "second", created_at=2.0), reader)
@@ -92,7 +108,7 @@ def test_memories_of_two_types_do_not_conflict_unless_the_text_is_the_same() -> 
 
 def test_a_number_that_changed_in_an_else_equal_text_is_an_update_even_where_the_model_sees_two_things() -> None:
     older, newer = Memory("old", "The team has 5 people"), Memory("new", "The team has 6 people")
-    assert said(newer, older, Reader(UNRELATED)) == Verdict("update", "value", ("6", "5"))
+    assert said(newer, older, Reader(UNRELATED)) == Verdict("update", "value", ("6", "5"), sure=False)
     assert said(newer, older, Reader(CONTRADICTION)) == Verdict("contradiction", "conflict_model", ("6", "5"))
 
 
@@ -132,6 +148,13 @@ def test_a_model_that_cannot_be_run_leaves_the_exact_rules_and_it_is_said(caplog
     assert verdicts == [Verdict("duplicate", "similarity")]
     assert "no onnxruntime here" in notes[0]
     assert "exact rules alone" in caplog.text
+
+
+def test_beyond_those_that_are_read_a_changed_number_is_still_seen() -> None:
+    others = [(Memory(str(n), f"Lamp {n} is on the wall"), 0.9) for n in range(MOST_READ)]
+    others.append((Memory("old", "The balance of the account is 3"), 0.5))
+    verdicts, _ = PairJudge(Reader(UNRELATED)).verdicts(Memory("new", "The balance of the account is 98"), others)
+    assert verdicts[-1] == Verdict("update", "value", ("98", "3"))
 
 
 def test_only_the_most_alike_are_read_and_in_one_call() -> None:

@@ -75,7 +75,7 @@ def test_by_default_both_are_kept_and_the_conflict_is_noted_and_told(store: Memo
     assert result.conflicts[0].similarity == pytest.approx(0.9, abs=2e-3)
     (tie,) = result.memory.links
     assert (tie.to, tie.rel) == ("on", "conflicts")
-    assert tie.data == {"kind": "contradiction", "reason": "conflict_model", "similarity": 0.9}
+    assert tie.data == {"kind": "contradiction", "reason": "conflict_model", "similarity": 0.9, "sure": True}
     assert result.memory == held(store, "off")
     assert [item.id for item in store.review(kinds="conflict")] == ["off:on"]
     assert acts(store) == ["remember", "remember"]
@@ -140,10 +140,55 @@ def test_supersede_merges_what_says_the_same_into_what_stood(store: MemoryStore)
     assert (result.action, result.memory.id, result.memory.text) == ("merged", "office", OFFICE)
     assert result.memory.importance == pytest.approx(0.85)
     assert result.memory.tags == ("a", "b")
+    assert result.memory.metadata == {"other_wordings": [SAME_OFFICE]}  # what was told is not lost
     assert store.count() == 1
     assert acts(store) == ["merge", "remember"]
     store.undo()
     assert held(store, "office") == stood
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The meeting is at 8 am", "The meeting is at 8 pm"),
+        ("Temperature must stay > 5", "Temperature must stay < 5"),
+        ("My mood today is \U0001f622", "My mood today is \U0001f600"),
+    ],
+)
+def test_what_differs_in_a_sign_or_a_word_is_never_merged(
+    store: MemoryStore, embedder: Likened, old: str, new: str
+) -> None:
+    embedder.cosines |= {old: 1.0, new: 0.999}
+    store.remember(old)
+    assert store.remember_result(new, on_conflict="supersede").action == "stored"
+    assert {memory.text for memory in store.iterate()} == {old, new}
+
+
+@pytest.mark.parametrize("fields", [{"expires_at": 9e9}, {"valid_until": 5.0}, {"occurred_at": 5.0}])
+def test_the_same_text_of_another_time_is_not_merged(store: MemoryStore, fields: dict[str, Any]) -> None:
+    store.remember(OFFICE, **fields)
+    assert store.remember_result(OFFICE, on_conflict="supersede").action == "stored"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"pinned": True}, {}),
+        ({"trust": 1.0}, {"trust": 0.1}),
+        ({"valid_from": 200.0}, {"valid_from": 10.0, "valid_until": 100.0}),
+        ({"session": "s", "role": "user"}, {}),
+    ],
+    ids=["pinned", "of more trust", "true later", "a turn of a conversation"],
+)
+def test_what_a_person_should_look_at_first_is_noted_and_not_superseded(
+    store: MemoryStore, old: dict[str, Any], new: dict[str, Any]
+) -> None:
+    store.remember(ON, id="on", **old)
+    result = store.remember_result(OFF, on_conflict="supersede", **new)
+    assert result.action == "stored" and held(store, "on").superseded_by == ""
+    assert [item.conflict.sure for item in store.review() if item.conflict] == [
+        conflict.sure for conflict in result.conflicts
+    ]
 
 
 def test_telling_the_same_again_never_raises_importance_beyond_one(store: MemoryStore) -> None:

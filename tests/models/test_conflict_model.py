@@ -89,6 +89,39 @@ def test_texts_of_any_length_and_script_are_read(model: ShippedConflictModel) ->
         assert sum(astuple(relation)) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Übung macht den Meister, sagt meine Oma", "Ubung macht den Meister, sagt meine Oma"),
+        ("The roof is new. " * 100 + "Anna has paid.", "The roof is new. " * 100 + "Ben was fired."),
+        ("ዛሬ ዝናብ ይዘንባል", "ሱቁ ተዘግቷል ነገ"),
+    ],
+    ids=["accents", "beyond the limit", "a script that it does not know"],
+)
+def test_nothing_is_said_of_texts_that_the_model_cannot_tell_apart(
+    model: ShippedConflictModel, older: str, newer: str
+) -> None:
+    assert model.relations([(older, newer)])[0].unrelated == 1.0
+
+
+def test_a_text_that_was_read_does_not_stay_in_the_process(model: ShippedConflictModel) -> None:
+    model.relations(PAIRS)
+    assert all(isinstance(name, bytes) and len(name) == 64 for name in conflict_model._read_before)
+    assert len(conflict_model._read_before) == len(PAIRS)
+
+
+def test_damaged_constants_are_reported_as_the_model_is(
+    model: ShippedConflictModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(name: str) -> None:
+        raise ValueError(f"{name} is damaged")
+
+    monkeypatch.setattr(conflict_model, "shipped", damaged)
+    conflict_model.constants.cache_clear()
+    with pytest.raises(ConflictModelError, match="is damaged"):
+        _ = model.noted
+
+
 def test_several_threads_share_one_session(model: ShippedConflictModel) -> None:
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda _: model.relations(PAIRS), range(4)))

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from nacre.errors import ModelUnavailable
 from nacre.factory import make_embedder
 from nacre.models.onnx_session import runs
 from nacre.models.shipped_embedder import MULTILINGUAL, TOKENS_A_RUN, ShippedEmbedder
@@ -32,6 +33,14 @@ TRAINS = (
 )
 BREAD = ("Anna backt sonntags Brot.", "Anna hornea pan los domingos.", "安娜星期天烤面包。")
 ASKED = "When does the train to Munich leave, and from which platform?"
+
+
+def test_without_onnxruntime_the_model_is_unavailable_and_the_error_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    embedder = ShippedEmbedder()
+    with pytest.raises(ModelUnavailable, match="onnxruntime cannot be loaded"):
+        embedder.embed(["a text"])
+    assert embedder.count_tokens(["a text"])[0] > 0
 
 
 def test_the_setting_chooses_all_languages_or_english_alone() -> None:

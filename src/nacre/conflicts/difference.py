@@ -9,7 +9,8 @@ from functools import lru_cache
 
 # A word with what belongs to it (3.12, 8:05, don't, feature/x, #412, 20 %); an ideograph stands by itself.
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[#@$€£]?\w+(?:[.,:'’/_-]\w+)*\+*%?")
-LABEL = re.compile(r"#\d+|\b[A-Z][A-Z]+-\d+\b|\b\d+/(?:19|20)\d\d\b")  # of a ticket, a pull request, an invoice
+# Of a ticket, a pull request, an invoice; not of an encoding, a digest, a standard or a graphics card.
+LABEL = re.compile(r"#\d+|\b(?!UTF|SHA|AES|RSA|ISO|RFC|DIN|USB|RTX|GTX)[A-Z][A-Z]+-\d+\b|\b\d+/(?:19|20)\d\d\b")
 KEYED = re.compile(r"\s*([A-Za-z][\w./-]*)\s*(?:=|:(?!\S))\s*(\S+|\d\S* \w+)\s*", re.ASCII)  # one word, or an amount
 NO_KEYS = frozenset("note todo idea reminder fixme warning update info fact re fyi see tip question answer ps".split())
 VALUE = re.compile(r"\d")

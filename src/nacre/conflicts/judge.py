@@ -31,7 +31,7 @@ ConflictFn: TypeAlias = Callable[[Memory, Memory], bool]
 
 THRESHOLD = 0.80  # cosine from which two texts that differ in nothing we can name are one (AI-Houkai's threshold)
 READ = "conflict_model"
-SAME = 0.6  # probability from which nine of ten are one thing in other words
+SAME = 0.9  # probability from which more than nine of ten are one thing in other words
 APART = Verdict("apart", "subjects")  # two things; never returned to a caller
 # Pairs that the model reads for one memory, the most alike: some 10 ms each on one core, and two cores share them.
 MOST_READ = 6
@@ -56,8 +56,8 @@ class PairJudge:
     def verdicts(
         self, memory: Memory, others: Sequence[tuple[Memory, float]]
     ) -> tuple[list[Verdict | None], tuple[str, ...]]:
-        """What is said of each pair, and sentences about how. The model reads the most alike in one call; of the others
-        nothing is said, rather than something else for each number of neighbours."""
+        """What is said of each pair, and sentences about how. The model reads the most alike in one call; the
+        others are judged by the exact rules, whatever the number of neighbours."""
         ruled = [by_rules(memory, other, similarity, self.threshold) for other, similarity in others]
         open_ = sorted((place for place, verdict in enumerate(ruled) if verdict is None), key=lambda at: -others[at][1])
         notes: tuple[str, ...] = ()
@@ -67,6 +67,8 @@ class PairJudge:
                 relations = self.model.relations([in_order(memory, others[at][0]) for at in read])
                 for at, relation in zip(read, relations, strict=True):
                     ruled[at] = by_reading(memory, others[at][0], relation, self.model) or APART
+                for at in open_[MOST_READ:]:
+                    ruled[at] = by_value(memory, others[at][0])
                 open_ = []
             except ConflictModelError as error:
                 notes = (str(error),)
@@ -125,14 +127,15 @@ def by_reading(a: Memory, b: Memory, relation: Relation, model: ConflictModel) -
         kind = "update" if relation.update >= relation.contradiction else "contradiction"
         sure = conflict >= model.sure or changed_value(a.text, b.text) is not None
         return Verdict(kind, READ, differing_words(a.text, b.text), sure=sure)
-    if relation.duplicate >= SAME:
+    value = by_value(a, b, sure=False)  # before likeness: two texts that differ in one number are very much alike
+    if value is None and relation.duplicate >= SAME:
         return Verdict("contradiction", "polarity") if opposed(a, b) else Verdict("duplicate", READ)
-    return by_value(a, b)
+    return value
 
 
-def by_value(a: Memory, b: Memory) -> Verdict | None:
+def by_value(a: Memory, b: Memory, *, sure: bool = True) -> Verdict | None:
     values = changed_value(a.text, b.text)
-    return Verdict("update", "value", values) if values else None
+    return Verdict("update", "value", values, sure) if values else None
 
 
 def without_reading(a: Memory, b: Memory, similarity: float, threshold: float = THRESHOLD) -> Verdict | None:

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from nacre.conflicts.candidates import Compared, Comparison
 from nacre.engine.engine import Engine, insertions
@@ -16,7 +17,10 @@ from nacre.protocols import AnyChange, Derived, Reader
 
 CONFLICTS = "conflicts"  # the relation of a link that waits in the review queue
 POLICIES = ("note", "ignore", "warn", "supersede", "raise")
-SAME = 0.95  # texts of one polarity that are this similar say the same, and need not be stored twice
+SAME = 0.95  # texts that are this similar may say the same, and need not be stored twice
+PUNCTUATION = ".,;:!?'\"’“”«»()-–—"
+WORDINGS = "other_wordings"  # of one that was merged, in its metadata
+SAID_OF = ("polarity", "type", "occurred_at", "valid_from", "valid_until", "expires_at")
 REPEATED = 0.05  # what being told once more adds to a memory's importance
 
 
@@ -83,7 +87,11 @@ def is_statement(memory: Memory) -> bool:
 def with_conflict_links(memory: Memory, conflicts: Sequence[Conflict]) -> Memory:
     """The words that decided are not stored with the link: they can be found again, and a redaction would miss them."""
     links = [
-        Link(each.b.id, CONFLICTS, data={"kind": each.kind, "reason": each.reason, "similarity": rounded})
+        Link(
+            each.b.id,
+            CONFLICTS,
+            data={"kind": each.kind, "reason": each.reason, "similarity": rounded, "sure": each.sure},
+        )
         for each in conflicts
         for rounded in (round(each.similarity, 3),)
     ]
@@ -93,9 +101,9 @@ def with_conflict_links(memory: Memory, conflicts: Sequence[Conflict]) -> Memory
 def store_superseding(
     engine: Engine, memory: Memory, derived: Derived, conflicts: tuple[Conflict, ...], notes: tuple[str, ...], why: str
 ) -> RememberResult:
-    """Replaces what it surely contradicts or updates, notes what is uncertain, and merges into what says the same."""
-    replaced = [each.b.id for each in conflicts if each.kind != "duplicate" and each.sure]
-    uncertain = [each for each in conflicts if each.kind != "duplicate" and not each.sure]
+    """Replaces what it surely contradicts or updates, notes what is uncertain, and merges into the same text."""
+    replaced = [each.b.id for each in conflicts if each.kind != "duplicate" and may_replace(each)]
+    uncertain = [each for each in conflicts if each.kind != "duplicate" and not may_replace(each)]
     memory = with_conflict_links(memory, uncertain)
     same = next((each.b for each in conflicts if repeats(each)), None)
     if same is not None and not replaced and not uncertain:
@@ -114,11 +122,34 @@ def store_superseding(
     return RememberResult(stored[0], conflicts, "superseded" if replaced else "stored", notes)
 
 
+def may_replace(conflict: Conflict) -> bool:
+    """Whether nobody need look: neither at a pinned memory or at one of more trust, nor at what is told of earlier."""
+    new, old = conflict.a, conflict.b
+    earlier = new.created_at < old.created_at or (new.valid_until or inf) <= (old.valid_from or -inf)
+    return conflict.sure and not old.pinned and new.trust >= old.trust and is_statement(old) and not earlier
+
+
 def repeats(conflict: Conflict) -> bool:
-    same_side = conflict.a.polarity == conflict.b.polarity
-    return conflict.kind == "duplicate" and conflict.similarity >= SAME and same_side
+    """Whether the new memory adds nothing: much alike, of the same words and signs, and said of the same time."""
+    new, old = conflict.a, conflict.b
+    if conflict.kind != "duplicate" or conflict.similarity < SAME:
+        return False
+    return content(new.text) == content(old.text) and all(getattr(new, at) == getattr(old, at) for at in SAID_OF)
+
+
+def content(text: str) -> tuple[set[str], list[str]]:
+    from nacre.text.tokens import content_stems
+
+    signs = sorted(sign for sign in text if not sign.isalnum() and not sign.isspace() and sign not in PUNCTUATION)
+    return set(content_stems(text)), signs
 
 
 def repeated(old: Memory, new: Memory) -> Memory:
+    """Another wording is kept beside the first: nothing that was told is lost."""
     importance = min(1.0, max(old.importance, new.importance) + REPEATED)
-    return replace(old, importance=importance, tags=tuple(dict.fromkeys((*old.tags, *new.tags))))
+    tags = tuple(dict.fromkeys((*old.tags, *new.tags)))
+    if new.text.split() == old.text.split():
+        return replace(old, importance=importance, tags=tags)
+    wordings = old.metadata.get(WORDINGS)
+    earlier = wordings if isinstance(wordings, list) else []
+    return replace(old, importance=importance, tags=tags, metadata={**old.metadata, WORDINGS: [*earlier, new.text]})

@@ -304,7 +304,8 @@ def noted_conflict(newer: Memory, older: Memory) -> Conflict | None:
     similarity = link.data.get("similarity")
     likeness = float(similarity) if isinstance(similarity, int | float) else 0.0
     words = ("", "") if link.kind == "duplicate" else differing_words(newer.text, older.text)
-    return Conflict(newer, older, likeness, link.kind, str(link.data.get("reason", "")), words)
+    sure = link.data.get("sure") is True
+    return Conflict(newer, older, likeness, link.kind, str(link.data.get("reason", "")), words, sure)
 
 
 def conflict_link(newer: Memory, older: str) -> Link | None:

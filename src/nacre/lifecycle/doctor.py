@@ -92,22 +92,21 @@ def judged_vectors(health: Health, identity: str) -> Iterator[Finding]:
         yield Finding("embedder", "ok", f"Vectors come from {health.embedder}.{uncalibrated}")
     if health.pending:
         says = f"Memories without vectors, which are found by keywords only: {health.pending:,}."
-        advice = "Run `nacre doctor --fix` when the model is available."
+        advice = "`nacre doctor --fix` computes them."
         yield Finding("vectors", "warning", f"{says} {advice}", mended_by="catch_up")
     else:
         yield Finding("vectors", "ok", "All memories have their vectors.")
 
 
 def judged_model(name: str) -> Finding:
-    """A model of the package is read and its files compared with what was shipped; any other is left alone."""
-    if name not in ("multilingual", "english"):
-        return Finding("model", "ok", f"{name} is loaded when it is needed.")
+    """The models of the package are read and compared with what was shipped; an embedder of another kind is not."""
     from nacre.models.shipped import MODELS, faults
 
-    damage = [fault for model in MODELS if model.name in ("english", name) for fault in faults(model)]
+    damage = [fault for model in MODELS for fault in faults(model)]
     if damage:
-        return Finding("model", "problem", damage[0])
-    return Finding("model", "ok", f"The files of the embedder {name} are unchanged.")
+        return Finding("model", "problem", " ".join(dict.fromkeys(damage)))
+    other = "" if name in ("multilingual", "english") else f" {name} is loaded when it is needed."
+    return Finding("model", "ok", f"The files of the models in the package are unchanged.{other}")
 
 
 def free_bytes(file: Path) -> int:

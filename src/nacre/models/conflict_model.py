@@ -5,6 +5,7 @@ numpy and onnxruntime are imported when the first pair is read: many commands na
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nacre.errors import ConflictModelError
 from nacre.files import ThreadLock
-from nacre.models.cross_encoder import WordPiecePairs
+from nacre.models.cross_encoder import Pair, WordPiecePairs
 from nacre.models.onnx_session import in_parallel, open_session, runs
 from nacre.models.shipped import shipped
 from nacre.models.wordpiece import WordPiece
@@ -30,6 +31,7 @@ HEAD, ONE_PLACE_HEAD = "relation", "one_place"
 # Texts that are else the same have a head of their own beside the other: people who write pairs do not write such ones,
 # and a head that never saw them takes every two texts of one form for two things.
 LEAST_COMMON = 2  # words
+MOST_UNKNOWN = 0.2  # of the pieces of a pair: what differs may be among them
 
 
 class CrossEncoderGraph:
@@ -39,7 +41,8 @@ class CrossEncoderGraph:
         shipped(WEIGHTS)  # which onnxruntime maps into memory
         # The graph is drawn as the optimiser would leave it.
         self._session = open_session(shipped(GRAPH), optimize=False)
-        self._tokenizer = WordPiecePairs(WordPiece.from_vocabulary(shipped(VOCABULARY)), TOKENS)
+        wordpiece = WordPiece.from_vocabulary(shipped(VOCABULARY))
+        self._tokenizer, self._unknown = WordPiecePairs(wordpiece, TOKENS), wordpiece.unknown_id
 
     def relations(self, pairs: Sequence[tuple[str, str]]) -> list[Relation]:
         """Of each pair of an older and a newer text."""
@@ -58,8 +61,19 @@ class CrossEncoderGraph:
                 if differ_in_one_place(*pairs[place]):
                     relations[place] = max(relations[place], probabilities(by_place), key=conflict)
 
-        in_parallel(fill, list(runs([len(pair.ids) for pair in encoded], TOKENS_A_RUN)))
+        readable = [place for place, pair in enumerate(encoded) if self._tells_apart(pair)]
+        chosen = runs([len(encoded[place].ids) for place in readable], TOKENS_A_RUN)
+        in_parallel(fill, [[readable[place] for place in run] for run in chosen])
         return relations
+
+    def _tells_apart(self, pair: Pair) -> bool:
+        """False where both texts read the same up to the limit, or mostly signs that the model does not know."""
+        border = pair.segments.index(1)
+        older, newer = pair.ids[1 : border - 1], pair.ids[border:-1]
+        if len(pair.ids) >= TOKENS:  # of one text, a piece more may be read
+            least = min(len(older), len(newer))
+            older, newer = older[:least], newer[:least]
+        return older != newer and pair.ids.count(self._unknown) <= MOST_UNKNOWN * len(pair.ids)
 
 
 UNREAD = Relation(0.0, 0.0, 0.0, 1.0)
@@ -95,22 +109,30 @@ class ShippedConflictModel:
         return constants()["sure"]
 
     def relations(self, pairs: Sequence[tuple[str, str]]) -> list[Relation]:
-        known = {pair: relation for pair in pairs if (relation := _read_before.get(pair)) is not None}
-        unread = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+        named = {digest(pair): pair for pair in pairs}
+        known = {name: relation for name in named if (relation := _read_before.get(name)) is not None}
+        unread = [name for name in named if name not in known]
         try:
-            new = dict(zip(unread, graph().relations(unread), strict=True)) if unread else {}
+            relations = graph().relations([named[name] for name in unread]) if unread else []
         except ImportError as error:
             raise ConflictModelError("onnxruntime is not installed") from error
         except Exception as error:  # onnxruntime's errors have no other root
             raise ConflictModelError(" ".join(str(error).split())) from error
+        new = dict(zip(unread, relations, strict=True))
         if len(_read_before) + len(new) > KEPT:
             _read_before.clear()
         _read_before.update(new)
         known |= new
-        return [known[pair] for pair in pairs]
+        return [known[digest(pair)] for pair in pairs]
 
 
-_read_before: dict[tuple[str, str], Relation] = {}
+def digest(pair: tuple[str, str]) -> bytes:
+    """A name for a pair that does not keep its texts: what was purged must not stay in the process."""
+    older, newer = (hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in pair)
+    return older + newer
+
+
+_read_before: dict[bytes, Relation] = {}
 _opening = ThreadLock()
 
 
@@ -127,7 +149,10 @@ def graph() -> CrossEncoderGraph:
 @cache
 def constants() -> Mapping[str, float]:
     """What was fitted for these weights: the points from which a conflict is noted, and from which it is sure."""
-    values: dict[str, float] = json.loads(shipped(CONSTANTS).read_text(encoding="utf-8"))[HEAD]
+    try:
+        values: dict[str, float] = json.loads(shipped(CONSTANTS).read_text(encoding="utf-8"))[HEAD]
+    except ValueError as error:
+        raise ConflictModelError(str(error)) from error
     return values
 
 

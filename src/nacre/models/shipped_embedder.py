@@ -209,15 +209,18 @@ class ShippedEmbedder:
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:
-                    self._check()
-                    self._loaded = self._kind.open(self._folder)
+                    self._loaded = self._open()
         return self._loaded
 
-    def _check(self) -> None:
+    def _open(self) -> Part:
         try:
             for model in MODELS:
                 if model.name in self._kind.models:
                     for name in model.files:
                         shipped(name, self._folder)
+            return self._kind.open(self._folder)
         except ValueError as error:
             raise ModelUnavailable(self.identity, str(error), REMEDY) from error
+        except ImportError as error:
+            remedy = "Install it for this machine: `pip install --force-reinstall onnxruntime`."
+            raise ModelUnavailable(self.identity, f"onnxruntime cannot be loaded ({error})", remedy) from error

@@ -29,7 +29,8 @@ class WordPiece:
     def __init__(self, vocabulary: Mapping[str, int], markers: Mapping[str, int], *, cased: bool = False) -> None:
         self.start, self.end = vocabulary[START], vocabulary[END]
         self._vocabulary = vocabulary
-        self._unknown = (vocabulary[UNKNOWN],)
+        self.unknown_id = vocabulary[UNKNOWN]
+        self._unknown = (self.unknown_id,)
         self._longest = max(map(len, vocabulary))
         self._markers = markers
         self._words = cased_words if cased else words

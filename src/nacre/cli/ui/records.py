@@ -222,12 +222,16 @@ def undo_outcome(entry: JournalEntry) -> str:
 REASONS = {
     "polarity": "one is for it, the other against",
     "value": "the value differs",
-    "conflict_model": "read together",
+    "conflict_model": "judged by reading both",
     "similarity": "they are much alike",
     "custom_fn": "your own rule says so",
     "language_model": "the language model says so",
 }
-KINDS = {"contradiction": "This contradicts", "update": "This seems to update", "duplicate": "This says the same as"}
+KINDS = {
+    "contradiction": "This contradicts",
+    "update": "This seems to update",
+    "duplicate": "This seems to say the same as",
+}
 
 
 def report_conflicts(result: RememberResult, *, noted: bool) -> None:

@@ -15,7 +15,8 @@ from nacre.errors import MemoryNotFound
 from tests.embedders import WordBag
 
 STREAMED = ("iterate", "iterate_journal")
-AT_ONCE = ("now", "acting_as", "as_actor", "in_space", "clean")  # these neither read nor write; `store.sync` has them
+# These neither read nor write; `store.sync` has them.
+AT_ONCE = ("now", "acting_as", "as_actor", "in_space", "clean", "reading")
 
 
 def test_every_public_method_is_there() -> None:

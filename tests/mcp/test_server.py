@@ -137,8 +137,8 @@ def test_a_client_that_lends_its_model_is_asked(place: Path) -> None:
         assert asked and "cistern overflowed" in asked[0]
         lending.ok("remember", text="The mill pond freezes in hard winters")
         id = lending.ok("remember", text="The mill pond stays open in hard winters")["id"]
-        (found,) = lending.ok("conflicts", id=id, threshold=0.3)["conflicts"]
-        assert found["kind"] != "contradiction"
+        unasked = lending.ok("conflicts", id=id, threshold=0.3)["conflicts"]
+        assert "custom_fn" not in [found["reason"] for found in unasked]
         (found,) = lending.ok("conflicts", id=id, threshold=0.3, ask_model=True)["conflicts"]
         assert (found["kind"], found["reason"]) == ("contradiction", "custom_fn")
 

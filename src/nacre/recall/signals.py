@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Fitted by `benchmarks/fit_recall.py` on the development halves of LoCoMo and BEAM together, five folds over whole
-# conversations; benchmarks/RECALL.md says what each gives. That of meaning was raised for the shipped embedder,
-# on LoCoMo, half of BEAM and the notes. They are divided so that a memory outside of any conversation that is best in
-# everything scores 1.
+# conversations; benchmarks/RECALL.md says what each gives. That of meaning belongs to the embedder
+# (`models/calibration.py`). They are divided so that a memory outside of any conversation that is best in everything
+# scores 1.
 WEIGHTS: Mapping[str, float] = {
-    "meaning": 7.0,
     "words": 1.76,
     "words nearby": 0.65,
     "coverage nearby": 2.21,
@@ -37,7 +36,7 @@ WEIGHTS: Mapping[str, float] = {
     "long": -1.68,
     "question": -0.49,
 }
-FULL_SCORE = sum(WEIGHTS[name] for name in ("meaning", "words", "words nearby", "coverage nearby", "conversation"))
+FULL_SCORE = sum(WEIGHTS[name] for name in ("words", "words nearby", "coverage nearby", "conversation"))
 # How the parts of "conversation" are mixed before the best turn of a session is taken.
 CONVERSATION_MIX = {"meaning": 0.5, "words": 0.3, "words nearby": 0.2}
 # A turn of fewer characters than BRIEF ("Thanks!") rarely answers; one of more than LONG buries the answer.
@@ -67,12 +66,18 @@ def signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vecto
     return result | style_signals(candidates)
 
 
-def weighted_sum(signals: Mapping[str, Vectors], weights: Mapping[str, float] = WEIGHTS) -> Vectors:
+def weights_with(meaning: float) -> dict[str, float]:
+    """The share of each signal in a full score, where meaning has this weight."""
+    weights = {**WEIGHTS, "meaning": meaning}
+    return {name: weight / (FULL_SCORE + meaning) for name, weight in weights.items()}
+
+
+def weighted_sum(signals: Mapping[str, Vectors], weights: Mapping[str, float]) -> Vectors:
     import numpy as np
 
     total = np.zeros(len(next(iter(signals.values()))), np.float32)
     for name, values in signals.items():
-        total += np.float32(weights[name] / FULL_SCORE) * values
+        total += np.float32(weights[name]) * values
     return total
 
 

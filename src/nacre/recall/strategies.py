@@ -14,7 +14,7 @@ from nacre.model.instants import DAY
 from nacre.models.calibration import Calibration, calibration
 from nacre.protocols import Embedder, Match, Reader, Vectors
 from nacre.recall.gather import POOL, POOL_PER_WANTED, REACH, PlacedCandidates, Question, gather
-from nacre.recall.signals import FULL_SCORE, WEIGHTS, relevances, signals, weighted_sum
+from nacre.recall.signals import relevances, signals, weighted_sum, weights_with
 from nacre.text.tokens import content_stems, stems
 
 
@@ -83,12 +83,13 @@ def score_candidates(candidates: PlacedCandidates, question: Question, curve: Ca
     if not candidates.places:
         return []
     by_name = signals(candidates, question)
-    scores = weighted_sum(by_name)
+    weights = weights_with(curve.meaning)
+    scores = weighted_sum(by_name, weights)
     relevance = relevances(candidates, by_name, curve)
     matching = (by_name["words"] > 0) | (candidates.cosines > 0) | (by_name["coverage nearby"] > 0)
     best = np.lexsort((-np.array([place.key for place in candidates.places]), -scores))
     best = best[matching[best]][:wanted]
-    shares = np.stack([WEIGHTS[name] / FULL_SCORE * values for name, values in by_name.items()])
+    shares = np.stack([weights[name] * values for name, values in by_name.items()])
     return [
         Scored(
             candidates.places[i].id,

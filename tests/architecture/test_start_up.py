@@ -78,6 +78,7 @@ def test_a_recall_needs_numbers_and_nothing_that_draws_or_speaks(store: str) -> 
     assert found & (ALWAYS | {"onnxruntime", "tomllib"}) == set()
 
 
+@pytest.mark.slow
 def test_a_recall_by_meaning_needs_the_runtime_of_the_model_beside(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "m.db", embedder="multilingual") as store:
         store.remember("the kettle is on")

@@ -164,6 +164,7 @@ def test_a_start_that_fails_says_why(nacre: CommandLine, monkeypatch: pytest.Mon
     assert nacre("--store", ":memory:", "maintenance", "start").exit_code == 2
 
 
+@pytest.mark.slow
 def test_in_the_foreground_ctrl_c_ends_it_in_order(nacre: CommandLine, places: DaemonFiles) -> None:
     process = subprocess.Popen([sys.executable, "-m", "nacre", "maintenance", "run"], stderr=subprocess.PIPE, text=True)
     try:

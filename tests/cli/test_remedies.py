@@ -61,6 +61,7 @@ def test_a_first_use_that_finds_nothing_says_so_once(
     assert result.stderr.count("\n") == 1 and "Nothing is remembered yet" in result.stderr
 
 
+@pytest.mark.slow
 def test_an_encrypted_copy_asks_for_the_key_of_the_copy(
     nacre: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,6 +129,7 @@ def test_an_import_is_one_act_that_undo_takes_back(filled: CommandLine, tmp_path
     assert filled.ok(*other(tmp_path), "list") == ""
 
 
+@pytest.mark.slow
 def test_through_a_pipe_it_goes_from_one_store_to_another(filled: CommandLine, tmp_path: Path) -> None:
     written = filled.new_interpreter("export", "-", text=False, encoding=None)
     assert written.returncode == 0

@@ -52,6 +52,7 @@ def test_what_was_done_is_not_done_again(store: MemoryStore) -> None:
     assert store.reindex() == MANY
 
 
+@pytest.mark.slow
 def test_a_restart_and_another_embedder_begin_anew(store: MemoryStore) -> None:
     for identity, restart in (("second", True), ("third", False)):
         with pytest.raises(KeyboardInterrupt):
@@ -59,6 +60,7 @@ def test_a_restart_and_another_embedder_begin_anew(store: MemoryStore) -> None:
         assert with_embedder(store, WordBag(identity=identity)).reindex(restart=restart) == MANY
 
 
+@pytest.mark.slow
 def test_one_that_others_have_ended_begins_anew(store: MemoryStore) -> None:
     with pytest.raises(KeyboardInterrupt):
         with_embedder(store, Stopped(identity="second")).reindex()

@@ -115,6 +115,7 @@ def test_the_helper_ends_with_the_folder_of_its_store(nacre: CommandLine, tmp_pa
     assert nacre.store != client.store
 
 
+@pytest.mark.slow
 def test_the_helper_captures_and_nobody_waits_for_it(client: Client) -> None:
     begun(client)
     write_lines(client.transcript, [turn(1, "one", cwd=str(client.folder))])

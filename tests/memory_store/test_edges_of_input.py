@@ -76,6 +76,7 @@ def test_renaming_to_a_name_that_was_used_before_leaves_nothing_of_it(store: Mem
     assert b"albatross" not in (tmp_path / "store.db").read_bytes()
 
 
+@pytest.mark.slow
 def test_an_undo_that_is_broken_off_changes_nothing(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     made = store.remember_many(f"Buoy {number} is green" for number in range(PART + 40))
     store.forget(*(memory.id for memory in made))

@@ -420,6 +420,7 @@ def test_similar_facts_are_linked_in_the_same_operation(mind: CognitiveMemory) -
     assert mind.store.edges() == [] and len(mind.get_all_facts()) == 2
 
 
+@pytest.mark.slow
 def test_an_old_fact_is_linked_by_its_words_and_links_stay_few(mind: CognitiveMemory) -> None:
     old = mind.store_fact("Boiler pressure", "the boiler needs 1.5 bar")
     for number in range(60):

@@ -83,6 +83,7 @@ def test_another_value_in_one_place_is_a_conflict_and_another_thing_is_none(mode
     assert other.unrelated > 0.5
 
 
+@pytest.mark.slow
 def test_texts_of_any_length_and_script_are_read(model: ShippedConflictModel) -> None:
     long = "The meeting about the roof is on Monday. " * 300
     for relation in model.relations([("", ""), (long, long), ("显微镜", "\ud800 \x00"), ("[SEP]", "[CLS] x")]):
@@ -122,6 +123,7 @@ def test_damaged_constants_are_reported_as_the_model_is(
         _ = model.noted
 
 
+@pytest.mark.slow
 def test_several_threads_share_one_session(model: ShippedConflictModel) -> None:
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda _: model.relations(PAIRS), range(4)))

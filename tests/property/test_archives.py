@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,6 +46,7 @@ def everything(store: MemoryStore) -> list[Memory]:
     )
 
 
+@pytest.mark.slow
 @given(st.lists(memories(), min_size=1, max_size=4), st.booleans(), st.booleans(), st.data())
 def test_a_fresh_store_has_the_same_memories_afterwards(
     drafts: list[Memory], vectors: bool, in_file: bool, data: st.DataObject

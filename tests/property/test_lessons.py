@@ -145,6 +145,7 @@ def by_id(lessons: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {each["id"]: each for each in lessons}
 
 
+@pytest.mark.slow
 @given(books(), st.sampled_from(["json", "yaml"]), st.booleans())
 def test_nothing_is_lost_on_the_way_to_a_new_book(book: LessonBook, format: str, in_a_file: bool) -> None:
     with TemporaryDirectory() as folder:
@@ -161,6 +162,7 @@ def test_nothing_is_lost_on_the_way_to_a_new_book(book: LessonBook, format: str,
             assert other.import_(file, on_existing="overwrite").data.changed == 0
 
 
+@pytest.mark.slow
 @given(books())
 def test_both_formats_tell_the_same_and_a_redacted_file_can_be_read(book: LessonBook) -> None:
     assert parsed(book, "json") == parsed(book, "yaml")

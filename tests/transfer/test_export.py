@@ -242,6 +242,7 @@ def test_what_was_edited_meanwhile_goes_without_its_old_vectors(store: MemorySto
     assert "vectors" not in rows(path)[1]
 
 
+@pytest.mark.slow
 def test_a_memory_in_a_later_place_is_found_by_its_own_filter(store: MemoryStore, tmp_path: Path) -> None:
     """Pages are read one after the other; none is lost between them."""
     store.remember_many({"id": f"m{number}", "text": f"Buoy {number}", "created_at": 5.0} for number in range(1_030))

@@ -55,6 +55,7 @@ def test_what_cannot_be_opened_is_a_value_error(tmp_path: Path, values: dict[str
         MemoryConnector(**{"agent_name": "gardener", "storage_path": tmp_path, "embedder": "hashing", **values})
 
 
+@pytest.mark.slow
 @pytest.mark.accepts("A6.3")
 def test_experiences_come_newest_first_and_all_of_them_unless_limited(tmp_path: Path) -> None:
     with connected(tmp_path) as connector:

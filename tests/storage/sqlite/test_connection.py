@@ -41,6 +41,7 @@ def test_many_stores_opened_and_closed_leave_no_descriptor_behind(tmp_path: Path
     assert descriptors() <= before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts descriptors where Linux shows them")
 def test_threads_that_end_take_their_connections_with_them(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "s.db", embedder=WordBag()) as store:
@@ -113,6 +114,7 @@ with MemoryStore(sys.argv[1], embedder="hashing") as store:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_child_and_its_parent_both_go_on_writing(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-W", "error", "-c", FORKED, tmp_path / "s.db"], capture_output=True)

@@ -179,6 +179,7 @@ def test_what_a_crash_left_to_be_rolled_back_is_rolled_back_after_a_wrong_key(
     assert not (tmp_path / "s.db-journal").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [RAW, WORDS], ids=["raw", "passphrase"])
 def test_a_copy_is_encrypted_and_opens_with_the_same_key(tmp_path: Path, key: Key) -> None:
     store = SQLiteBackend(filled(tmp_path / "s.db", key), key)
@@ -200,6 +201,7 @@ os._exit(9)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows keeps the log of a process that ended by itself")
 def test_a_wrong_key_after_a_crash_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.db"

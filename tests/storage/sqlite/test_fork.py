@@ -73,6 +73,7 @@ def test_a_fork_waits_until_another_thread_has_ended_its_transaction(tmp_path: P
     run(tmp_path / "s.db", USES_THE_STORE, held="[store._store.transaction()]", seconds=60.0)
 
 
+@pytest.mark.slow
 def test_a_child_that_was_forked_during_a_long_transaction_says_at_once_that_it_cannot_use_the_store(
     tmp_path: Path,
 ) -> None:
@@ -89,6 +90,7 @@ with MemoryStore(sys.argv[1] + "-other", embedder="hashing") as other:
     run(tmp_path / "s.db", child, held="[store._store.transaction()]")
 
 
+@pytest.mark.slow
 def test_a_child_does_not_wait_for_locks_that_another_thread_held(tmp_path: Path) -> None:
     locks = "[store._store._connections._lock, store._parts.catch_up._lock]"
     run(tmp_path / "s.db", USES_THE_STORE, held=locks)

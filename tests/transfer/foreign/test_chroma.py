@@ -300,6 +300,7 @@ def test_a_collection_without_its_table_of_records_is_told(tmp_path: Path) -> No
     )
 
 
+@pytest.mark.slow
 def test_of_a_damaged_file_what_can_be_read_comes(tmp_path: Path) -> None:
     many = [houkai(f"m{number}", f"buoy number {number} " + "rings in the fog " * 20) for number in range(400)]
     path = folder(tmp_path / "c", queue=False, ai_houkai=many)

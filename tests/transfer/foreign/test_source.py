@@ -32,6 +32,7 @@ def test_front_matter_with_aliases_is_refused_and_the_file_named_as_broken(tmp_p
     assert isinstance(result, Broken) and "alias" in result.reason
 
 
+@pytest.mark.slow
 def test_front_matter_that_is_nested_without_end_is_refused(tmp_path: Path) -> None:
     note = tmp_path / "deep.md"
     note.write_text(f"---\na: {'[' * 5000}\n---\nx\n", "utf-8")

@@ -20,7 +20,7 @@ import heads_data
 import measure
 import numpy as np
 import torch
-from embedder import DEVICE, SEED, Texts, bert, embed_all, schedule
+from embedder import DEVICE, SEED, Texts, bert, embed_all, learn, schedule
 from heads_data import Labelled
 from relation_data import LABELS, Pair, with_variants
 from tokenizers import Tokenizer
@@ -101,11 +101,7 @@ def train(model: CrossEncoder, texts: Pairs, epochs: Sequence[Sequence[Batch]], 
             loss = cross_entropy(scores, wanted, label_smoothing=0.05)
         else:
             loss = binary_cross_entropy_with_logits(scores[:, 0], wanted.float())
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        slower.step()
+        learn(model, loss, optimizer, slower)
         if step % 300 == 0:
             print(f"{name} {step}/{steps} {head} loss {loss.item():.3f} {time.time() - began:.0f} s", flush=True)
 

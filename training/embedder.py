@@ -103,6 +103,20 @@ def schedule(optimizer: torch.optim.Optimizer, steps: int, warm: float = 0.06) -
     )
 
 
+def learn(
+    model: torch.nn.Module,
+    loss: torch.Tensor,
+    optimizer: torch.optim.Optimizer,
+    slower: torch.optim.lr_scheduler.LambdaLR,
+) -> None:
+    """One step down the slope of the loss."""
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    slower.step()
+
+
 class Beside:
     """Vectors of the multilingual part for the texts of the examples: they join the student's, centred and weighted."""
 
@@ -162,11 +176,7 @@ def contrast(
             same.fill_diagonal_(False)
             scores[:, : len(batch)].masked_fill_(same, -1e4)
             loss = cross_entropy(scores, torch.arange(len(batch), device=DEVICE))
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            slower.step()
+            learn(model, loss, optimizer, slower)
             done += 1
             if done % 100 == 0:
                 print(f"contrast {done}/{steps} loss {loss.item():.3f} {time.time() - began:.0f} s", flush=True)
@@ -185,11 +195,7 @@ def distil(
         own = embed(student, *texts.batch([given[place] for place in places]))
         theirs = teacher[torch.tensor(places, device=DEVICE)]
         loss = 10 * (1 - (own * theirs).sum(-1)).mean() + 100 * mse_loss(own @ own.T, theirs @ theirs.T)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(student.parameters(), 1.0)
-        optimizer.step()
-        slower.step()
+        learn(student, loss, optimizer, slower)
         if step % 200 == 0:
             print(f"distil {step}/{steps} loss {loss.item():.3f} {time.time() - began:.0f} s", flush=True)
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nacre import MemoryStore
 from nacre.engine import engine
 from nacre.errors import InvalidInput, StorageError, UndoBlocked
-from nacre.model import Memory, Operation
-from nacre.protocols import AnyChange, Backend, Clock, Committed, Expected, Outdated, Reader
+from nacre.model import Memory
+from nacre.protocols import Backend, Committed, Expected, Outdated, Reader
 
 
 class Overtaken:
@@ -25,16 +25,10 @@ class Overtaken:
         self._below = below
         self._meanwhile: list[Callable[[], object]] = [meanwhile]
 
-    def commit(
-        self,
-        changes: Sequence[AnyChange],
-        expected: Expected | None = None,
-        operation: Operation | None = None,
-        clock: Clock = time.time,
-    ) -> Committed | Outdated:
+    def commit(self, *given: Any) -> Committed | Outdated:
         if self._meanwhile:
             self._meanwhile.pop()()
-        return self._below.commit(changes, expected, operation, clock)
+        return self._below.commit(*given)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._below, name)
@@ -182,14 +176,8 @@ class TornReads(Overtaken):
         reader.get_many = torn  # type: ignore[method-assign]
         return reader
 
-    def commit(
-        self,
-        changes: Sequence[AnyChange],
-        expected: Expected | None = None,
-        operation: Operation | None = None,
-        clock: Clock = time.time,
-    ) -> Committed | Outdated:
-        return self._below.commit(changes, expected, operation, clock)
+    def commit(self, *given: Any) -> Committed | Outdated:
+        return self._below.commit(*given)
 
 
 def test_an_error_that_rests_on_what_was_never_so_at_one_time_is_not_raised(store: MemoryStore) -> None:

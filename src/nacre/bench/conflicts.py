@@ -1,4 +1,4 @@
-"""Measures how well memories that contradict, replace or repeat each other are told from those that only look alike."""
+"""Measures how well the judge separates memories that contradict, replace or repeat each other from look-alikes."""
 
 from __future__ import annotations
 

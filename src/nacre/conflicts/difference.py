@@ -81,7 +81,7 @@ def piece(text: str, words: tuple[Token, ...]) -> str:
 
 
 def alone(text: str, own: tuple[Token, ...], others: tuple[Token, ...]) -> str:
-    """The words that the other text lacks, without the small ones as far as they can be told."""
+    """The words that the other text lacks; short words are left out, unless there are no others."""
     known = {token.key for token in others}
     lacking = [token for token in own if token.key not in known]
     clear = [token for token in lacking if len(token.key) > 3 or VALUE.search(token.key)] or lacking

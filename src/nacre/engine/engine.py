@@ -468,7 +468,7 @@ def reindex(engine: Engine, *, restart: bool = False, progress: Progress | None 
     """Computes the words, chunks and vectors of every space again, with the engine's embedder.
 
     An interruption loses nothing: what is left waits, and `catch_up_all` or the next `reindex` with the same embedder
-    continues, unless it is told to `restart`.
+    continues, unless `restart` is given.
     """
     engine.embedder.measure()  # a model that cannot answer must not cost the vectors of the old one
     identity = engine.embedder.identity

@@ -21,7 +21,7 @@ SAME = 0.95  # texts that are this similar may say the same, and need not be sto
 PUNCTUATION = ".,;:!?'\"’“”«»()-–—"
 WORDINGS = "other_wordings"  # of one that was merged, in its metadata
 SAID_OF = ("polarity", "type", "occurred_at", "valid_from", "valid_until", "expires_at")
-REPEATED = 0.05  # what being told once more adds to a memory's importance
+REPEATED = 0.05  # added to a memory's importance when it is remembered again
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,8 @@ def store_superseding(
 
 
 def may_replace(conflict: Conflict) -> bool:
-    """Whether nobody need look: neither at a pinned memory or at one of more trust, nor at what is told of earlier."""
+    """Whether the new memory may replace the old one without review. A pinned memory, one of more trust, a turn of a
+    conversation, and one that is newer or true later are only noted."""
     new, old = conflict.a, conflict.b
     earlier = new.created_at < old.created_at or (new.valid_until or inf) <= (old.valid_from or -inf)
     return conflict.sure and not old.pinned and new.trust >= old.trust and is_statement(old) and not earlier
@@ -145,7 +146,7 @@ def content(text: str) -> tuple[set[str], list[str]]:
 
 
 def repeated(old: Memory, new: Memory) -> Memory:
-    """Another wording is kept beside the first: nothing that was told is lost."""
+    """The old memory, with the new one's tags and, if it differs, its wording: no text is lost."""
     importance = min(1.0, max(old.importance, new.importance) + REPEATED)
     tags = tuple(dict.fromkeys((*old.tags, *new.tags)))
     if new.text.split() == old.text.split():

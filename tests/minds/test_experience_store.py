@@ -9,10 +9,9 @@ import apsw
 import pytest
 
 from nacre.errors import QuotaExceeded
-from nacre.minds.connector import Ledger
 from nacre.minds.experience import Experience, ExperienceType
 from nacre.minds.experience_store import ExperienceStore
-from tests.minds.experience_factory import AGENT, Clock, make_experience, opened
+from tests.minds.experience_factory import Clock, make_experience, opened
 
 
 @pytest.fixture
@@ -220,74 +219,6 @@ def test_the_statistics_count_by_type(path: str, clock: Clock) -> None:
     assert result["total_experiences"] == 3
     assert result["by_type"] == {"success": 2, "failure": 0, "pattern": 0, "insight": 1}
     assert result["storage_size_kb"] > 0  # type: ignore[operator]
-
-
-def test_the_tally_follows_every_kind_of_change(path: str, clock: Clock) -> None:
-    store = opened(path, clock)
-
-    def agrees() -> bool:
-        kept = store._ledger.current()
-        anew = Ledger(store._records, AGENT)._count_all()
-        return (kept.bytes, kept.compressed, +kept.by_type) == (anew.bytes, anew.compressed, +anew.by_type)
-
-    ids = [store.add(make_experience(f"case {n}", days_ago=n)) for n in range(6)]
-    assert agrees()
-    store.store.forget(ids[0])
-    store.store.edit(ids[1], text="another outcome altogether")
-    assert agrees()
-    store.store.undo()
-    store.store.restore(ids[0])
-    store.store.archive(ids[2])
-    store.store.edit(ids[3], metadata={"experience_type": "failure"})
-    assert agrees()
-    store.store.purge(ids[4])
-    store.store.redact(ids[5])
-    assert agrees()
-    store.store.compact(older_than_days=0)
-    store.add(make_experience("case 9"))
-    assert agrees()
-
-
-def test_a_tally_that_was_kept_is_where_the_next_process_begins(
-    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("nacre.minds.connector.SAVE_EVERY", 2)
-    first = opened(tmp_path / "garden.db", clock)
-    for n in range(5):
-        first.add(make_experience(f"case {n}"))
-        first.get_statistics()
-    second = opened(tmp_path / "garden.db", clock)
-    monkeypatch.setattr(Ledger, "_count_all", lambda _: pytest.fail("counted anew"))
-    assert second.get_statistics()["total_experiences"] == 5
-    first.add(make_experience("case 6"))
-    assert second.get_statistics()["total_experiences"] == 6
-
-
-def test_a_tally_goes_along_when_its_space_gets_another_name(
-    path: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("nacre.minds.connector.SAVE_EVERY", 2)
-    first = opened(path, clock)
-    for n in range(4):
-        first.add(make_experience(f"case {n}"))
-        first.get_statistics()
-    records = first._records
-    first.store.rename_space("orchard")
-    assert Ledger(records, AGENT)._saved() is None
-    monkeypatch.setattr(Ledger, "_count_all", lambda _: pytest.fail("counted anew"))
-    assert Ledger(records, "orchard").current().total == 4
-
-
-def test_a_way_that_is_too_long_is_not_read(path: str, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = opened(path, clock)
-    store.add(make_experience("case 0"))
-    ledger = Ledger(store._records, AGENT)
-    assert ledger.current().total == 1
-    for n in range(1, 4):
-        store.add(make_experience(f"case {n}"))
-    monkeypatch.setattr("nacre.minds.connector.MAX_ENTRIES", 2)
-    monkeypatch.setattr(Ledger, "_apply", lambda *_: pytest.fail("read on"))
-    assert ledger.current().total == 4
 
 
 def test_beyond_the_quota_nothing_is_kept(path: str, clock: Clock) -> None:

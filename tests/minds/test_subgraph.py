@@ -79,15 +79,3 @@ def test_secrets_of_older_days_are_taken_out() -> None:
     edge = KnowledgeEdge("a", "b", "TRANSITIONED_TO", 1.0, {"from_value": secret, "to_value": "old"})
     text = KnowledgeSubgraph([node("a", f"the token {secret}", source_label=secret)], [edge], secret).to_llm_context()
     assert secret not in text and "REDACTED" in text
-
-
-def test_a_subgraph_becomes_a_graph_and_every_drawing() -> None:
-    nodes = [node("a", "Tides rise"), node("b", "Tides fell", superseded_by="a")]
-    links = [KnowledgeEdge("a", "b", "DERIVES_FROM", 0.5), KnowledgeEdge("a", "elsewhere", "SIMILAR_TO")]
-    result = KnowledgeSubgraph(nodes, links)
-    graph = result.to_graph()
-    assert [edge[:4] for edge in graph.edges] == [("a", "b", "derived_from", 0.5)]
-    assert graph.nodes["b"].superseded_by == "a"
-    assert '"a" -> "b" [label="derived_from"]' in result.to_dot()
-    assert result.to_mermaid().startswith("flowchart") and "<graphml" in result.to_graphml()
-    assert result.to_html().startswith("<!doctype html>")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from nacre.access.capabilities import Access
@@ -13,7 +13,6 @@ from nacre.model import Filter, Memory
 from nacre.model.memory import size
 from nacre.protocols import (
     AnyChange,
-    Backend,
     Change,
     Compressed,
     Data,
@@ -33,13 +32,14 @@ COUNTED_ANEW = 100  # a hundredth of the quota may be written before others' wri
 
 
 class Quota:
-    """How much the agent holds, counted now and then: other processes may write in its name as well."""
+    """How much room the memories that `own` admits take, counted now and then: other processes may write as well."""
 
-    def __init__(self, below: Backend, access: Access) -> None:
-        megabytes = access.capabilities.memory_quota_mb
+    def __init__(
+        self, below: Reader, space: str, own: Filter, megabytes: float | None, measure: Callable[[Memory], int] = size
+    ) -> None:
         self._limit = None if megabytes is None else megabytes * MEGABYTE
-        self._below = below
-        self._access = access
+        self._below, self._space, self._own = below, space, own
+        self._measure = measure
         self._held = 0
         self._uncounted = float("inf")
         self._lock = ThreadLock()
@@ -51,16 +51,15 @@ class Quota:
         with self._lock:
             long_ago = self._uncounted + max(more, 0) > self._limit / COUNTED_ANEW
             if long_ago or (self._uncounted and self._held + more > self._limit):  # something may have been undone
-                self._count()
+                self._held, self._uncounted = self.count(), 0
             if more > 0 and self._held + more > self._limit:
                 raise QuotaExceeded(self._limit / MEGABYTE)
             self._held += more
             self._uncounted += max(more, 0)
 
-    def _count(self) -> None:
-        own = Filter.where(agent=self._access.agent)
-        self._held = sum(map(size, self._below.iterate(self._access.space, own)))
-        self._uncounted = 0
+    def count(self) -> int:
+        """In bytes."""
+        return sum(map(self._measure, self._below.iterate(self._space, self._own)))
 
 
 # What concerns everybody, and how it is called in an error.

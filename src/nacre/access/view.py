@@ -261,7 +261,8 @@ class RestrictedView(RestrictedReader):
     def __init__(self, below: Backend, access: Access) -> None:
         super().__init__(below, access)
         self._below = below
-        self._quota = Quota(below, access)
+        own, megabytes = Filter.where(agent=access.agent), access.capabilities.memory_quota_mb
+        self._quota = Quota(below, access.space, own, megabytes)
         self._permission = Permission(access, below)
 
     def at(self, space: str, seq: int) -> RestrictedReader:

@@ -1,4 +1,4 @@
-"""ExperienceStore: an agent's experiences, with limits on age and number, and recognition of patterns."""
+"""ExperienceStore: an agent's experiences, with limits on age and number."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from nacre.minds.connector import (
     MemoryConnector,
     mark_compressed,
 )
-from nacre.minds.experience import COMPRESSED, TYPE, Experience, ExperienceType, experience_of
-from nacre.minds.patterns import THRESHOLD, Discover, StoredPatterns, discoveries_of
+from nacre.minds.experience import COMPRESSED, TYPE, Experience, ExperienceType
 from nacre.model import Filter, Memory
 from nacre.model.arguments import checks_arguments
 from nacre.model.instants import DAY
@@ -100,21 +99,6 @@ class ExperienceStore(MemoryConnector):
             self._compress(cleanup.compressing)
         return cleanup
 
-    def recognize_patterns(
-        self, threshold: int = THRESHOLD, *, discover: Discover = discoveries_of
-    ) -> list[Experience]:
-        """Stores what recurs in the experiences as patterns, linked to their evidence. Returns what is new or has
-        grown; asking again changes nothing."""
-        patterns = self.patterns(threshold).recognize(discover=discover)
-        return [experience_of(memory) for memory in patterns]
-
-    def validate_pattern(self, key: str, success: bool) -> Experience:
-        """Says whether a pattern held when it was applied, which moves its confidence. Raises `MemoryNotFound`."""
-        return experience_of(self.patterns().validate(key, success))
-
-    def patterns(self, threshold: int = THRESHOLD) -> StoredPatterns:
-        return StoredPatterns(self.store, threshold)
-
     def _plan_cleanup(self, draft: Memory | None) -> Cleanup:
         """What an addition would bring with it; without one, all that is due whenever it was last looked for."""
         now = self.store.now()
@@ -135,7 +119,7 @@ class ExperienceStore(MemoryConnector):
         """Of those beyond the newest, the ones that nothing protects."""
         if self.max_experiences is None:
             return {}
-        beyond = self._ledger.current().total + (draft is not None) - self.max_experiences
+        beyond = self._count() + (draft is not None) - self.max_experiences
         if beyond <= 0:
             return {}
         oldest = self.store.list_recent(beyond, order="oldest", where=EXPERIENCES)

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from nacre.model import Edge, Graph, Memory
+from nacre.model import Memory
 from nacre.model.fence import escaped
 from nacre.model.instants import iso
 from nacre.model.memory import Json
 from nacre.safety.secrets import scrub
-from nacre.transfer import graph_formats
 
 NOTHING = "No relevant knowledge found."
 MAX_RELATIONSHIPS = 20  # the strongest; weak similarities are not worth their tokens
@@ -146,23 +145,6 @@ class KnowledgeSubgraph:
             *with_title("Relationships:", relationship_lines(self.edges, numbers)),
         ])  # fmt: skip
 
-    def to_graph(self) -> Graph:
-        nodes = {node.node_id: as_memory(node) for node in self.nodes}
-        edge_list = (Edge(e.source_id, e.target_id, relation_type(e.relationship), e.weight) for e in self.edges)
-        return Graph(nodes, tuple(edge for edge in edge_list if edge.source in nodes and edge.target in nodes))
-
-    def to_dot(self) -> str:
-        return graph_formats.dot(self.to_graph())
-
-    def to_graphml(self) -> str:
-        return graph_formats.graphml(self.to_graph())
-
-    def to_mermaid(self) -> str:
-        return graph_formats.mermaid(self.to_graph())
-
-    def to_html(self) -> str:
-        return graph_formats.html(self.to_graph())
-
 
 def relationship_name(rel: str) -> str:
     return RELATIONSHIP_NAMES.get(rel, rel.upper())
@@ -199,13 +181,6 @@ def as_edges(memories: Sequence[Memory]) -> list[KnowledgeEdge]:
         for link in memory.links
         if link.to in there
     ]
-
-
-def as_memory(node: KnowledgeNode) -> Memory:
-    return Memory(
-        node.node_id, node.content, title=node.concept, type=str(node.category), confidence=node.confidence,
-        tags=tuple(node.tags), metadata=node.metadata, superseded_by=str(node.metadata.get(SUPERSEDED_BY, "")),
-    )  # fmt: skip
 
 
 def source_of(memory: Memory) -> str:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from nacre import MemoryStore
-from nacre.files import atomic_write, atomic_writer, file_lock, private_folder, restrict_to_owner
+from nacre import MemoryStore, files
+from nacre.files import atomic_write, atomic_writer, data_sections, file_lock, private_folder, restrict_to_owner
 from nacre.hooks import places
 from nacre.hooks.channel import LoopbackChannel, UnixChannel
 from nacre.lifecycle.daemon import DaemonFiles, logging_to, pid_file, spawn_detached
@@ -178,3 +178,14 @@ def test_shared_locks_do_not_exclude_each_other_and_an_exclusive_one_does(tmp_pa
     assert begun.wait(60)
     with file_lock(file, exclusive=False, patience=60):
         holder.join()
+
+
+def test_a_data_file_has_sections_comments_continued_lines_and_definitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = (
+        "# what it is\nSIGN = [!?]\nTWICE = {SIGN}{2}\n\n[first]\na b|\n    c\n{TWICE}[a]\n# on {NOTHING}\n[2 x]\n"
+    )
+    (tmp_path / "words.txt").write_text(written, "utf-8")
+    monkeypatch.setattr(files, "PACKAGE", tmp_path)
+    assert data_sections("words.txt") == [("first", ["a b|c", "[!?]{2}[a]"]), ("2 x", [])]

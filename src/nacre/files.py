@@ -1,4 +1,4 @@
-"""Files and folders for their owner alone, atomic writes, and locks between processes and threads.
+"""Files and folders for their owner alone, atomic writes, locks between processes and threads, and data of the package.
 
 On Windows the permissions of the user's profile apply, and the modes here do nothing.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import sys
 import threading
@@ -24,6 +25,11 @@ GROUP = 0o070
 OTHERS = 0o007
 NOT_A_FILE = "a pipe, a device or a socket, and not a file"
 BINARY = getattr(os, "O_BINARY", 0)
+PACKAGE = Path(__file__).parent
+HEADING = re.compile(r"\[([^\[\]]+)\]")
+CONTINUED = re.compile(r"\n[ ]+")
+DEFINITION = re.compile(r"([A-Z_]+) = (.*)")
+DEFINED = re.compile(r"\{([A-Z_]+)\}")
 
 
 def private_folder(folder: Path) -> Path:
@@ -145,6 +151,32 @@ def atomic_write(path: Path, content: str | bytes, mode: int | None = PRIVATE_FI
     """Writes all of the content or nothing; see `atomic_writer`."""
     with atomic_writer(path, mode) as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+def data_sections(name: str) -> list[tuple[str, list[str]]]:
+    """The sections of a text file of this package: each `[heading]`, and the lines below it.
+
+    A line that begins with `#` is a comment, and an indented one continues the line before it. `NAME = text` on a line
+    says what `{NAME}` stands for on all later lines.
+    """
+    sections: list[tuple[str, list[str]]] = []
+    definitions: dict[str, str] = {}
+    for written in CONTINUED.sub("", (PACKAGE / name).read_text("utf-8")).splitlines():
+        if not written or written[0] == "#":
+            continue
+        line = DEFINED.sub(lambda match: definitions[match[1]], written)
+        if definition := DEFINITION.fullmatch(line):
+            definitions[definition[1]] = definition[2]
+        elif heading := HEADING.fullmatch(line):
+            sections.append((heading[1], []))
+        else:
+            sections[-1][1].append(line)
+    return sections
+
+
+def data_words(name: str) -> dict[str, list[str]]:
+    """The words of each section of a text file of this package; see `data_sections`."""
+    return {heading: " ".join(lines).split() for heading, lines in data_sections(name)}
 
 
 FIRST_PAUSE_SECONDS = 0.001

@@ -69,7 +69,6 @@ EXERCISED_ELSEWHERE = {
     "nacre.models.onnx_session": "architecture/test_one_onnxruntime.py",
     "nacre.protocols": "contract",
     "nacre.recall_options": "recall/test_recall_options.py",
-    "nacre.safety.injection_rules": "safety/test_injection.py",
     "nacre.storage.candidates": "contract/store/test_candidates.py",
     "nacre.storage.commit": "contract/store/test_commit.py",
     "nacre.storage.in_memory": "contract",

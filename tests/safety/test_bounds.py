@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from nacre.safety import secret_values as values
 from nacre.safety import secrets as search
-from nacre.safety.injection import BLOBS, SUSPICIOUS, suspicion
-from nacre.safety.injection_rules import SIGNS
+from nacre.safety.injection import BLOBS, SIGNS, SUSPICIOUS, suspicion
 from nacre.safety.secrets import scrub
 from nacre.safety.token_rules import RULES
 from tests.safety.factories import ALNUM, HEX, TOKENS, run

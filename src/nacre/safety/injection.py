@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import prod
 
-from nacre.safety.injection_rules import SIGNS, Sign
+from nacre.files import data_sections
 from nacre.safety.secrets import lower
 from nacre.safety.token_rules import branches
 
@@ -100,6 +100,23 @@ class Suspicion:
     reasons: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """`pattern` is tried, in lower case and with single blanks, at each of the `anchors`, and begins there."""
+
+    reason: str
+    weight: float
+    anchors: tuple[str, ...]
+    pattern: str
+
+
+def read_signs() -> Iterator[Sign]:
+    for heading, (anchors, *patterns) in data_sections("safety/injection_rules.txt"):
+        weight, _, reason = heading.partition(" ")
+        yield Sign(reason, float(weight), tuple(anchors.split("|")), "|".join(f"(?:{each})" for each in patterns))
+
+
+SIGNS = tuple(read_signs())
 Row = tuple[int, Sign]
 
 

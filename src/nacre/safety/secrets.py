@@ -266,7 +266,7 @@ def try_rules(text: str, at: int, rows: tuple[Row, ...], policy: Policy) -> Iter
 
 def accept_match(text: str, match: re.Match[str], row: Row, policy: Policy) -> Iterator[Span]:
     rank, rule, _ = row
-    start, end = match.span(rule.group if rule.group >= 0 else match.lastindex or 0)
+    start, end = match.span(match.lastindex or 0)
     if rule.lead:
         before = text[max(0, start - LONGEST_LEAD) : start]
         start -= len(before) - len(before.rstrip(rule.lead))

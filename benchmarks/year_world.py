@@ -98,7 +98,7 @@ class World:
         self.plan, self.settings, self.clock = plan, settings, Calendar()
         self.embedder = Once(make_embedder(settings))
         self.tended, self.left_alone = map(self.opened, self.files)
-        self.scheduler = MaintenanceScheduler.from_settings(self.tended, settings)
+        self.scheduler = MaintenanceScheduler(self.tended, settings)
         self.told: dict[str, Told] = {}
         self.used: set[str] = set()
         self.answered = Answered()

@@ -15,7 +15,7 @@ from nacre.errors import InvalidInput, UnknownName
 from nacre.lifecycle.decay import DecayEngine
 from nacre.lifecycle.jobs import JOBS
 from nacre.lifecycle.scheduler import Lease, MaintenanceScheduler, TickResult, intervals
-from nacre.lifecycle.state import MaintenanceState, StoredHistories
+from nacre.lifecycle.state import StoredHistories
 from nacre.settings import Settings
 from tests.lifecycle.aged import DAY, NOW, Turned, opened, remember_episodes, remember_old
 
@@ -31,6 +31,17 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Turned) -> Iter
         yield found
 
 
+def scheduler_of(store: MemoryStore, *, all_spaces: bool = False, **settings: object) -> MaintenanceScheduler:
+    """With decay and reflection alone, unless the settings say otherwise."""
+    others = dict.fromkeys(("retain_every", "trash_every", "reindex_every"), "off")
+    every = {f"maintenance_{name}": value for name, value in others.items()}
+    return MaintenanceScheduler(store, Settings(**every | settings), all_spaces=all_spaces)  # type: ignore[arg-type]
+
+
+def jobs_of(result: TickResult) -> list[str]:
+    return [each.job for each in result.results]
+
+
 def broken(*_given: object, **_named: object) -> None:
     raise RuntimeError("the tooth hurts")
 
@@ -38,71 +49,68 @@ def broken(*_given: object, **_named: object) -> None:
 def test_the_first_tick_does_both_and_the_second_nothing(store: MemoryStore) -> None:
     remember_old(store)
     remember_episodes(store)
-    scheduler = MaintenanceScheduler(store, reflect_apply=True)
+    scheduler = scheduler_of(store, reflect_apply=True)
     first = scheduler.tick()
-    assert (first.ran_decay, first.ran_reflect, first.decayed, first.reflected) == (True, True, 3, 2)
-    assert (first.decay_error, first.reflect_error) == (None, None)
+    assert (first.outcome("decay"), first.outcome("reflect")) == ((True, 3, None), (True, 2, None))
     assert "moved to the trash" in first.summary() and "condensed" in first.summary()
     second = scheduler.tick()
     assert second == TickResult() and second.summary() == "Nothing was due."
 
 
 def test_each_job_comes_again_after_its_own_time(store: MemoryStore, clock: Turned) -> None:
-    scheduler = MaintenanceScheduler(store, reflect_apply=True)
+    scheduler = scheduler_of(store, reflect_apply=True)
     scheduler.tick()
     clock.at += DAY
     again = scheduler.tick()
-    assert (again.ran_decay, again.ran_reflect) == (True, False)
+    assert jobs_of(again) == ["decay"]
     later = scheduler.tick(NOW + 7 * DAY)
-    assert (later.ran_decay, later.ran_reflect) == (True, True)
+    assert jobs_of(later) == ["decay", "reflect"]
 
 
 def test_another_scheduler_knows_what_the_first_one_did(store: MemoryStore) -> None:
-    MaintenanceScheduler(store, reflect_apply=True).tick()
-    assert MaintenanceScheduler(store, reflect_apply=True).tick() == TickResult()
+    scheduler_of(store, reflect_apply=True).tick()
+    assert scheduler_of(store, reflect_apply=True).tick() == TickResult()
     assert StoredHistories(store).history("decay/default").last_at == NOW
 
 
 def test_a_job_without_an_interval_is_off(store: MemoryStore) -> None:
     remember_old(store)
-    result = MaintenanceScheduler(store, decay_every=None, reflect_every=None).tick()
+    result = scheduler_of(store, maintenance_decay_every="off", maintenance_reflect_every="off").tick()
     assert result == TickResult()
     assert store.count() == 3
 
 
 def test_further_jobs_have_intervals_by_their_names(store: MemoryStore) -> None:
-    result = MaintenanceScheduler(store, None, None, trash_every=60, reindex_every=60.0, retain_every=None).tick()
-    assert [each.job for each in result.results] == ["trash", "reindex"]
-    with pytest.raises(UnknownName):
-        MaintenanceScheduler(store, tarsh_every=60)
+    every = {"maintenance_trash_every": "60s", "maintenance_reindex_every": "60s"}
+    result = scheduler_of(store, maintenance_decay_every="off", maintenance_reflect_every="off", **every).tick()
+    assert jobs_of(result) == ["trash", "reindex"]
 
 
 def test_a_dry_reflection_does_not_advance_its_schedule(store: MemoryStore) -> None:
     remember_episodes(store)
-    scheduler = MaintenanceScheduler(store, decay_every=None)
     for _ in range(2):
-        result = scheduler.tick()
-        assert (result.ran_reflect, result.reflected) == (True, 2)
+        assert scheduler_of(store, maintenance_decay_every="off").tick().outcome("reflect") == (True, 2, None)
     assert store.count(type="semantic") == 0
     assert StoredHistories(store).history("reflect/default").last_at is None
-    assert MaintenanceScheduler(store, decay_every=None, reflect_apply=True).tick().reflected == 2
+    applied = scheduler_of(store, maintenance_decay_every="off", reflect_apply=True).tick()
+    assert applied.outcome("reflect") == (True, 2, None)
 
 
 def test_natively_a_dry_reflection_is_looked_at_once_a_day(store: MemoryStore, clock: Turned) -> None:
-    scheduler = MaintenanceScheduler.from_settings(store, Settings())
-    assert scheduler.tick().ran_reflect
+    scheduler = MaintenanceScheduler(store, Settings())
+    assert "reflect" in jobs_of(scheduler.tick())
     clock.at += 300
-    assert not scheduler.tick().ran_reflect
+    assert "reflect" not in jobs_of(scheduler.tick())
     clock.at += DAY
-    assert scheduler.tick().ran_reflect
+    assert "reflect" in jobs_of(scheduler.tick())
 
 
 def test_a_dry_run_changes_nothing_not_even_the_schedule(store: MemoryStore) -> None:
     remember_old(store)
-    scheduler = MaintenanceScheduler(store)
+    scheduler = scheduler_of(store)
     for _ in range(2):
         result = scheduler.tick(dry_run=True)
-        assert result.decayed == 3 and all(each.dry for each in result.results)
+        assert result.outcome("decay")[1] == 3 and all(each.dry for each in result.results)
     assert store.count() == 3
     assert StoredHistories(store).history("decay/default").runs == 0
 
@@ -111,20 +119,20 @@ def test_one_jobs_failure_never_blocks_another(store: MemoryStore, monkeypatch: 
     remember_old(store)
     remember_episodes(store)
     monkeypatch.setattr(DecayEngine, "plan", broken)
-    scheduler = MaintenanceScheduler(store, reflect_apply=True)
+    scheduler = scheduler_of(store, reflect_apply=True)
     result = scheduler.tick()
-    assert (result.ran_decay, result.decay_error) == (False, "the tooth hurts")
-    assert (result.ran_reflect, result.reflected, result.reflect_error) == (True, 2, None)
+    assert result.outcome("decay") == (False, 0, "the tooth hurts")
+    assert result.outcome("reflect") == (True, 2, None)
     assert "failed: the tooth hurts" in result.summary()
     noted = StoredHistories(store).history("decay/default")
     assert (noted.error, noted.failed_at, noted.last_at) == ("the tooth hurts", NOW, None)
     monkeypatch.undo()
-    assert scheduler.tick().decayed == 3  # it is still due
+    assert scheduler.tick().outcome("decay")[1] == 3  # it is still due
     assert StoredHistories(store).history("decay/default").error == ""
 
 
 def test_named_jobs_are_done_whether_they_are_due_or_not(store: MemoryStore) -> None:
-    scheduler = MaintenanceScheduler(store, decay_every=None)
+    scheduler = scheduler_of(store, maintenance_decay_every="off")
     assert [each.job for each in scheduler.tick(jobs=["decay"]).results] == ["decay"]
     assert [each.job for each in scheduler.tick(jobs=["decay", "trash"]).results] == ["decay", "trash"]
     assert StoredHistories(store).history("decay/default").runs == 2
@@ -132,41 +140,33 @@ def test_named_jobs_are_done_whether_they_are_due_or_not(store: MemoryStore) -> 
         scheduler.tick(jobs=["decya"])
 
 
-def test_with_a_path_the_state_is_a_file(store: MemoryStore, tmp_path: Path) -> None:
-    remember_old(store)
-    MaintenanceScheduler(store, state_path=tmp_path / "state.json").tick()
-    state = MaintenanceState.load(tmp_path / "state.json")
-    assert (state.last_decay_at, state.total_decayed, state.last_reflect_at) == (NOW, 3, None)
-    assert StoredHistories(store).history("decay/default").runs == 0
-    assert not MaintenanceScheduler(store, state_path=tmp_path / "state.json").tick().ran_decay
-
-
 def test_every_space_has_its_own_schedule(tmp_path: Path) -> None:
     for space in ("a", "b", "c"):
         with opened(tmp_path / "s.db", space=space) as store:
             remember_old(store)
     with opened(tmp_path / "s.db", space="a") as store:
-        assert MaintenanceScheduler(store, reflect_every=None).tick().decayed == 3
-        rest = MaintenanceScheduler(store, reflect_every=None, all_spaces=True).tick()
-        assert [(each.space, each.done) for each in rest.results] == [("b", 3), ("c", 3)]
+        assert scheduler_of(store, maintenance_reflect_every="off").tick().outcome("decay")[1] == 3
+        rest = scheduler_of(store, maintenance_reflect_every="off", all_spaces=True).tick()
+        decays = [each for each in rest.results if each.job == "decay"]
+        assert [(each.space, each.done) for each in decays] == [("b", 3), ("c", 3)]
         assert store.space == "a"
-        (whole,) = MaintenanceScheduler(store, None, None, reindex_every=1, all_spaces=True).tick().results
-        assert whole.space == ""
+        every = scheduler_of(store, maintenance_reindex_every="1s", all_spaces=True).tick().results
+        assert [each.space for each in every if each.job == "reindex"] == [""]
 
 
 def test_while_another_one_works_nothing_is_done(store: MemoryStore) -> None:
     remember_old(store)
-    scheduler = MaintenanceScheduler(store)
+    scheduler = scheduler_of(store)
     with Lease(store, "tick").held():
         result = scheduler.tick()
         assert result.held_by and not result.results and "Another process" in result.summary()
-        assert scheduler.tick(dry_run=True).decayed == 3  # which harms nobody
-    assert scheduler.tick().decayed == 3
+        assert scheduler.tick(dry_run=True).outcome("decay")[1] == 3  # which harms nobody
+    assert scheduler.tick().outcome("decay")[1] == 3
 
 
 def test_a_tick_that_has_nothing_to_do_writes_nothing(tmp_path: Path, clock: Turned) -> None:
     with opened(tmp_path / "s.db", clock) as store:
-        scheduler = MaintenanceScheduler(store, reflect_every=None)
+        scheduler = scheduler_of(store, maintenance_reflect_every="off")
         scheduler.tick()
         wal = (tmp_path / "s.db-wal").stat()
         scheduler.tick()
@@ -179,7 +179,7 @@ def test_a_backup_whose_maker_was_killed_before_it_could_note_it_is_not_made_aga
     settings = Settings(store=str(tmp_path / "s.db"), maintenance_backup_every="1d")
     with opened(tmp_path / "s.db", clock) as store:
         JOBS["backup"].run(store, settings, NOW, dry_run=False)
-        scheduler = MaintenanceScheduler.from_settings(store, settings)
+        scheduler = MaintenanceScheduler(store, settings)
         clock.at += 60
         assert "backup" not in [each.job for each in scheduler.tick().results]
         clock.at += DAY
@@ -188,9 +188,10 @@ def test_a_backup_whose_maker_was_killed_before_it_could_note_it_is_not_made_aga
 
 
 def test_a_backup_without_a_place_fails_alone(store: MemoryStore) -> None:
-    scheduler = MaintenanceScheduler.from_settings(store, Settings(store=":memory:", maintenance_backup_every="1d"))
+    scheduler = MaintenanceScheduler(store, Settings(store=":memory:", maintenance_backup_every="1d"))
     result = scheduler.tick()
-    assert [each.job for each in result.results if each.error] == ["backup"] and result.ran_decay
+    assert [each.job for each in result.results if each.error] == ["backup"]
+    assert "decay" in jobs_of(result)
 
 
 def test_intervals_are_settings() -> None:
@@ -198,21 +199,21 @@ def test_intervals_are_settings() -> None:
     assert set(found) == set(JOBS)
     assert (found["decay"], found["backup"], found["reindex"], found["consolidate"]) == (None, 5400.0, 3600.0, None)
     defaults = intervals(Settings())
-    assert {name: job.every for name, job in JOBS.items()} == dict(defaults)
+    assert (defaults["decay"], defaults["reflect"], defaults["backup"]) == (DAY, 7 * DAY, None)
     with pytest.raises(InvalidInput):
         intervals(replace(Settings(), maintenance_trash_every="often"))
 
 
 def test_it_runs_until_it_is_told_to_stop_and_leaves_the_lease_free(store: MemoryStore) -> None:
     remember_old(store)
-    scheduler = MaintenanceScheduler(store, reflect_every=None, tick_interval=0.01)
+    scheduler = scheduler_of(store, maintenance_reflect_every="off", maintenance_tick="0.01")
     stop = threading.Event()
     thread = threading.Thread(target=scheduler.run_forever, args=(stop,))
     thread.start()
     try:
         wait_for(lambda: StoredHistories(store).history("decay/default").runs == 1)
         assert scheduler.lease.holder() is not None
-        wait_for(lambda: MaintenanceScheduler(store).tick(jobs=["decay"]).ran_decay)  # between its ticks, anyone may
+        wait_for(lambda: scheduler_of(store).tick(jobs=["decay"]).results != ())  # between its ticks, anyone may
     finally:
         stop.set()
         thread.join(60)
@@ -222,7 +223,7 @@ def test_it_runs_until_it_is_told_to_stop_and_leaves_the_lease_free(store: Memor
 
 def test_a_second_one_takes_over_when_the_first_one_ends(store: MemoryStore) -> None:
     stops, threads = [threading.Event(), threading.Event()], []
-    first, second = (MaintenanceScheduler(store, tick_interval=0.01) for _ in range(2))
+    first, second = (scheduler_of(store, maintenance_tick="0.01") for _ in range(2))
     try:
         for scheduler, stop in zip((first, second), stops, strict=True):
             threads.append(threading.Thread(target=scheduler.run_forever, args=(stop,)))
@@ -257,5 +258,5 @@ def test_told_to_stop_the_job_under_way_is_the_last_one(store: MemoryStore, monk
 
     monkeypatch.setattr(DecayEngine, "plan", stopping)
     remember_old(store)
-    result = MaintenanceScheduler(store).tick(stop=stop)
+    result = scheduler_of(store).tick(stop=stop)
     assert [(each.job, each.done) for each in result.results] == [("decay", 3)]

@@ -77,7 +77,7 @@ def test_maintenance_of_all_spaces_follows_the_settings_of_each(tmp_path: Path) 
         for space in ("default", "keep"):
             old = {"created_at": 1.0, "last_accessed": 1.0, "importance": 0.1}
             store.in_space(space).remember("An old note", id="old", **old)  # type: ignore[arg-type]
-        MaintenanceScheduler.from_settings(store, store.settings, all_spaces=True).tick(jobs=["decay"])
+        MaintenanceScheduler(store, store.settings, all_spaces=True).tick(jobs=["decay"])
         assert store.count() == 0 and store.in_space("keep").count() == 1
 
 

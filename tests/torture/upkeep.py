@@ -87,7 +87,7 @@ def ticked(path: str, job: str) -> TickResult:
 
 def scheduler_for(store: MemoryStore, path: str, job: str) -> MaintenanceScheduler:
     settings = Settings(store=path, reflect_apply=True, journal_days=30)
-    scheduler = MaintenanceScheduler.from_settings(store, settings)
+    scheduler = MaintenanceScheduler(store, settings)
     scheduler.every = {job: DAY}
     return scheduler
 

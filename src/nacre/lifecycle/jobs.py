@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nacre.errors import InvalidInput, UnknownName
 from nacre.factory import store_file
@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # listing the jobs must not import the store
 ACTOR = "maintenance"
 WHY = UNATTENDED
 BACKUPS = "backups"  # the folder beside the store
-HOUR = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +47,10 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`every` is the default interval in seconds, None when the job is off by default. A job with `per_store` runs
-    once, the others run in each space. `seen` finds the last run from the job's own results: a process may be killed
-    before it could record the run."""
+    """A job with `per_store` runs once, the others run in each space; the settings say how often. `seen` finds the last
+    run from the job's own results: a process may be killed before it could record the run."""
 
     name: str
-    every: float | None
     run: Run
     per_store: bool = False
     seen: Callable[[Settings], float | None] | None = None
@@ -65,12 +62,9 @@ class Job:
 def decay(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
     from nacre.lifecycle.decay import DecayEngine
 
-    engine = DecayEngine(
-        store, settings.decay_rate, settings.decay_min_score, listed(settings.decay_protect), settings.decay_model
-    )
-    plan = engine.plan(now)
-    done = len(plan) if dry_run else len(engine.apply(plan, why=WHY))
-    return result_of("decay", done, "moved to the trash", dry_run)
+    protected = listed(settings.decay_protect)
+    engine = DecayEngine(store, settings.decay_rate, settings.decay_min_score, protected, settings.decay_model)
+    return carry_out("decay", engine, now, "moved to the trash", dry_run)
 
 
 def reflect(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
@@ -91,10 +85,7 @@ def reflect(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool
 def consolidate(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:  # noqa: ARG001
     from nacre.lifecycle.consolidation import Consolidator
 
-    engine = Consolidator(store)
-    plan = engine.plan(now)
-    done = len(plan) if dry_run else len(engine.apply(plan, why=WHY))
-    return result_of("consolidate", done, "promoted to the long term", dry_run)
+    return carry_out("consolidate", Consolidator(store), now, "promoted to the long term", dry_run)
 
 
 def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
@@ -103,20 +94,16 @@ def retain(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool)
     count = int(settings.retain_max_count) or None
     bounds = Bounds(settings.retain_max_days or None, count, settings.retain_max_mb or None, settings.retain_outcome)
     retention = Retention(store, RetentionPolicy(bounds, protect_types=listed(settings.decay_protect)))
-    plan = retention.plan(now)
-    done = len(plan) if dry_run else len(retention.apply(plan, why=WHY))
+    result = carry_out("retain", retention, now, "archived or trashed", dry_run)
     if settings.compress_days > 0 and not dry_run:
         compress_old(store, settings.compress_days, now)  # not an operation: every text reads as before
-    return result_of("retain", done, "archived or trashed", dry_run)
+    return result
 
 
 def trash(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:
     from nacre.lifecycle.retention import Trash
 
-    emptied = Trash(store, settings.trash_days)
-    plan = emptied.plan(now)
-    done = len(plan) if dry_run else emptied.apply(plan, why=WHY)
-    return result_of("trash", done, "deleted for good", dry_run)
+    return carry_out("trash", Trash(store, settings.trash_days), now, "deleted for good", dry_run)
 
 
 def reindex(store: MemoryStore, settings: Settings, now: float, *, dry_run: bool) -> JobResult:  # noqa: ARG001
@@ -152,14 +139,14 @@ JOBS: Mapping[str, Job] = {
     job.name: job
     for job in (
         # First, so that it holds what the others change.
-        Job("backup", None, backup, per_store=True, seen=lambda settings: backups_of(settings).newest_at()),
-        Job("decay", 24 * HOUR, decay),
-        Job("reflect", 7 * 24 * HOUR, reflect),
-        Job("consolidate", None, consolidate),
-        Job("retain", 24 * HOUR, retain),
-        Job("trash", 24 * HOUR, trash),
-        Job("compact", None, compact),
-        Job("reindex", HOUR, reindex, per_store=True),
+        Job("backup", backup, per_store=True, seen=lambda settings: backups_of(settings).newest_at()),
+        Job("decay", decay),
+        Job("reflect", reflect),
+        Job("consolidate", consolidate),
+        Job("retain", retain),
+        Job("trash", trash),
+        Job("compact", compact),
+        Job("reindex", reindex, per_store=True),
     )
 }
 
@@ -185,6 +172,20 @@ def backups_of(settings: Settings) -> Backups:
     # Several stores may use one folder, and must not remove each other's copies.
     apart = blake2b(str(file).encode(), digest_size=4).hexdigest()
     return Backups(Path(settings.backup_folder).expanduser(), int(settings.backup_keep), f"{stem(file)}-{apart}")
+
+
+class Planner(Protocol):
+    """Plans without a change, and then does what is planned; `apply` returns what it did, or how many."""
+
+    def plan(self, now: float) -> Sequence[Any]: ...
+
+    def apply(self, plan: Any, *, why: str) -> Sequence[Any] | int: ...
+
+
+def carry_out(job: str, planner: Planner, now: float, what: str, dry_run: bool) -> JobResult:
+    plan = planner.plan(now)
+    done = plan if dry_run else planner.apply(plan, why=WHY)
+    return result_of(job, done if isinstance(done, int) else len(done), what, dry_run)
 
 
 def result_of(

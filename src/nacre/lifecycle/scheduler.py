@@ -7,16 +7,15 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from nacre.engine import Engine
 from nacre.errors import NacreError, StorageError
 from nacre.lifecycle.daemon import Process, this_process
 from nacre.lifecycle.jobs import JOBS, Job, JobResult, job_named
-from nacre.lifecycle.state import FileHistories, Histories, JobHistory, StoredHistories
+from nacre.lifecycle.state import JobHistory, StoredHistories
 from nacre.model.instants import DAY, iso, parse_duration
 from nacre.model.memory import Json
 from nacre.protocols import Clock, Reader, TermSet
@@ -139,8 +138,6 @@ def holder_of(stored: Mapping[str, Json] | None) -> Holder | None:
     return Holder(owner, Process(pid, str(host), str(born or "")), float(until))
 
 
-WEEK = 7 * DAY
-TICK = 300.0
 OFF = "off"
 SCHEDULER_LEASE_SECONDS = 600.0  # long, because each renewal writes to the disk
 LOOK_AGAIN = DAY  # a dry run costs as much as a real one
@@ -151,28 +148,14 @@ WORK = "tick"  # held during one tick; "maintenance" is held by the long-running
 class TickResult:
     """`held_by` names another process that was working; then nothing was done."""
 
-    ran_decay: bool = False
-    ran_reflect: bool = False
-    decayed: int = 0
-    reflected: int = 0
-    decay_error: str | None = None
-    reflect_error: str | None = None
     results: tuple[JobResult, ...] = ()
     held_by: str = ""
 
-    @classmethod
-    def of(cls, results: Sequence[JobResult]) -> Self:
-        decays = [each for each in results if each.job == "decay"]
-        reflections = [each for each in results if each.job == "reflect"]
-        return cls(
-            ran_decay=any(not each.error for each in decays),
-            ran_reflect=any(not each.error for each in reflections),
-            decayed=sum(each.done for each in decays),
-            reflected=sum(each.done for each in reflections),
-            decay_error=next((each.error for each in decays if each.error), None),
-            reflect_error=next((each.error for each in reflections if each.error), None),
-            results=tuple(results),
-        )
+    def outcome(self, job: str) -> tuple[bool, int, str | None]:
+        """Whether the job ran, how much it did in all spaces, and what went wrong."""
+        results = [each for each in self.results if each.job == job]
+        ran = any(not each.error for each in results)
+        return ran, sum(each.done for each in results), next((each.error for each in results if each.error), None)
 
     def summary(self) -> str:
         if self.held_by:
@@ -181,62 +164,21 @@ class TickResult:
 
 
 class MaintenanceScheduler:
-    """Intervals are in seconds; None switches a job off. The history is in the store, or in `state_path`.
+    """Runs the jobs as the settings say: those given, or the store's own. The history is in the store.
 
-    With `all_spaces` the jobs run in every space, else in the store's own. `further` are the intervals of the other
-    jobs: consolidate_every, retain_every, trash_every, reindex_every, backup_every and compact_every.
+    With `all_spaces` the jobs run in every space, each with its settings, else in the store's own. Raises
+    `InvalidInput` for an invalid interval in the settings.
     """
 
-    def __init__(
-        self,
-        store: MemoryStore,
-        decay_every: float | None = DAY,
-        reflect_every: float | None = WEEK,
-        tick_interval: float = TICK,
-        state_path: Path | str | None = None,
-        decay_rate: float = 0.1,
-        min_score: float = 0.05,
-        protect_types: Sequence[str] = ("procedural",),
-        min_cluster_size: int = 3,
-        reflect_apply: bool = False,
-        *,
-        settings: Settings | None = None,
-        all_spaces: bool = False,
-        look_again: float = 0.0,
-        **further: float | None,
-    ) -> None:
-        every = {"decay_every": decay_every, "reflect_every": reflect_every, **further}
+    def __init__(self, store: MemoryStore, settings: Settings | None = None, *, all_spaces: bool = False) -> None:
         self.store = store
-        self.every: Mapping[str, float | None] = {
-            job_named(name.removesuffix("_every")).name: seconds for name, seconds in every.items()
-        }
-        self.tick_interval = tick_interval
-        self.settings = replace(
-            settings or Settings(),
-            decay_rate=decay_rate,
-            decay_min_score=min_score,
-            decay_protect=",".join(protect_types),
-            reflect_min_cluster=float(min_cluster_size),
-            reflect_apply=reflect_apply,
-        )
+        self.settings = settings or store.settings
+        self.every = intervals(self.settings)  # in seconds; None means that a job is off
+        self.tick_interval = parse_duration(self.settings.maintenance_tick)
         self.all_spaces = all_spaces
-        self.look_again = look_again
         self.lease = Lease(store, seconds=SCHEDULER_LEASE_SECONDS)
-        self._histories: Histories = (
-            StoredHistories(store) if state_path is None else FileHistories(Path(state_path), store.space)
-        )
+        self._histories = StoredHistories(store)
         self._looked: dict[str, float] = {}
-        self._settings_by_space = False
-
-    @classmethod
-    def from_settings(cls, store: MemoryStore, settings: Settings, *, all_spaces: bool = False) -> Self:
-        """Raises `InvalidInput` for an invalid interval in the settings."""
-        made = cls(store, settings=settings, all_spaces=all_spaces, look_again=LOOK_AGAIN)
-        made.settings = settings
-        made._settings_by_space = True
-        made.every = intervals(settings)
-        made.tick_interval = parse_duration(settings.maintenance_tick)
-        return made
 
     def tick(
         self,
@@ -251,7 +193,7 @@ class MaintenanceScheduler:
         at = self.store.now() if now is None else now
         wanted = [job_named(name) for name in jobs]
         if dry_run:
-            return TickResult.of([self._tried(job, store, at) for job, store in self._places(wanted, at)])
+            return TickResult(tuple(self._tried(job, store, at) for job, store in self._places(wanted, at)))
         if next(self._places(wanted, at), None) is None:
             return TickResult()
         work = Lease(self.store, WORK)
@@ -263,7 +205,7 @@ class MaintenanceScheduler:
                 if work.lost.is_set() or (stop is not None and stop.is_set()):
                     break
                 results.append(self._done(job, store, at))
-            return TickResult.of(results)
+            return TickResult(tuple(results))
 
     def run_forever(self, stop: threading.Event | None = None) -> None:
         """Runs until `stop` is set; waits while another process does the same for this store."""
@@ -303,15 +245,14 @@ class MaintenanceScheduler:
         return [self.store.in_space(space) for space in sorted({self.store.space, *self.store.spaces()})]
 
     def _settings_for(self, store: MemoryStore) -> Settings:
-        """What the program set holds in every space; what the settings set, in the space that they are for."""
-        return store.settings if self._settings_by_space and store.space != self.store.space else self.settings
+        return self.settings if store.space == self.store.space else store.settings
 
     def _due(self, job: Job, store: MemoryStore, now: float) -> bool:
         settings, key = self._settings_for(store), job.key(store.space)
         every = (self.every if settings is self.settings else intervals(settings)).get(job.name)
         if every is None:
             return False
-        if key in self._looked and now - self._looked[key] < self.look_again:
+        if key in self._looked and now - self._looked[key] < LOOK_AGAIN:
             return False
         history = self._histories.history(key)
         return history.due(every, now) and not self._seen(job, every, now)
@@ -346,14 +287,9 @@ class MaintenanceScheduler:
             return JobResult(job.name, space=space, error=str(error) or type(error).__name__)
 
 
-def intervals(settings: Settings) -> Mapping[str, float | None]:
-    """The interval of every job that has a setting; None when it is off."""
-    known = {field.name for field in fields(Settings)}
-    return {name: interval(str(getattr(settings, key))) for name in JOBS if (key := setting(name)) in known}
-
-
-def setting(job: str) -> str:
-    return f"maintenance_{job}_every"
+def intervals(settings: Settings) -> dict[str, float | None]:
+    """The interval of every job, in seconds; None when it is off."""
+    return {name: interval(str(getattr(settings, f"maintenance_{name}_every"))) for name in JOBS}
 
 
 def interval(value: str) -> float | None:

@@ -170,9 +170,7 @@ def unit(cli: CliContext, system: str | None) -> None:
 
 
 def scheduler_of(cli: CliContext, store: MemoryStore) -> MaintenanceScheduler:
-    return MaintenanceScheduler.from_settings(
-        store.as_actor(ACTOR), store.settings, all_spaces="space" not in cli.flags
-    )
+    return MaintenanceScheduler(store.as_actor(ACTOR), store.settings, all_spaces="space" not in cli.flags)
 
 
 def places_of(cli: CliContext) -> DaemonFiles:

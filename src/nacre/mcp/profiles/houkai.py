@@ -118,8 +118,10 @@ def supersede(session: ToolSession, old_id: str, new_id: str) -> dict[str, Json]
 
 def maintenance_tick(session: ToolSession, reflect_apply: bool = False) -> dict[str, Json]:
     done = tick(session, reflect_apply=reflect_apply)
-    names = ("ran_decay", "ran_reflect", "decayed", "reflected", "decay_error", "reflect_error")
-    return {"summary": done.summary(), **{name: getattr(done, name) for name in names}}
+    (ran_decay, decayed, decay_error), (ran_reflect, reflected, reflect_error) = map(done.outcome, ("decay", "reflect"))
+    counts: dict[str, Json] = {"ran_decay": ran_decay, "ran_reflect": ran_reflect, "decayed": decayed}
+    errors: dict[str, Json] = {"decay_error": decay_error, "reflect_error": reflect_error}
+    return {"summary": done.summary(), **counts, "reflected": reflected, **errors}
 
 
 def journal_tail(

@@ -134,7 +134,7 @@ def tick(session: ToolSession, *, dry_run: bool = False, reflect_apply: bool = F
 
     known = session.store.settings
     settings = replace(known, reflect_apply=True) if reflect_apply else known
-    scheduler = MaintenanceScheduler.from_settings(session.store, settings)
+    scheduler = MaintenanceScheduler(session.store, settings)
     due = dict(scheduler.every)
     results: list[JobResult] = []
     for number, (job, every) in enumerate(due.items()):
@@ -145,7 +145,7 @@ def tick(session: ToolSession, *, dry_run: bool = False, reflect_apply: bool = F
             return done
         results += done.results
     session.progress(len(due), len(due), "maintenance")
-    return TickResult.of(results)
+    return TickResult(tuple(results))
 
 
 def model_of(session: ToolSession) -> LanguageModel:

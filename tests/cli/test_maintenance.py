@@ -180,13 +180,6 @@ def test_in_the_foreground_ctrl_c_ends_it_in_order(nacre: CommandLine, places: D
     assert nacre.json("maintenance", "status")["lease"] is None
 
 
-def test_the_unit_runs_this_store(nacre: CommandLine) -> None:
-    for system in ("systemd", "launchd"):
-        result = nacre.ok("maintenance", "unit", system)
-        assert str(nacre.store) in result and sys.executable in result
-    assert nacre.ok("maintenance", "unit")
-
-
 def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 120
     while not condition():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import plistlib
-import re
 import signal
 import subprocess
 import sys
@@ -14,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nacre.errors import InvalidInput
 from nacre.lifecycle import daemon
-from nacre.lifecycle.daemon import Process, Service, launchd, quoted, start_time, systemd, this_host, this_process
+from nacre.lifecycle.daemon import Process, start_time, this_host, this_process
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
@@ -157,34 +154,3 @@ def test_the_log_is_put_aside_when_it_grows_large(tmp_path: Path, monkeypatch: p
     assert all(file.stat().st_size <= 2_000 for file in tmp_path.iterdir())
     assert "line 499" in (tmp_path / "x.log").read_text()
     assert logger.handlers == handlers
-
-
-ODD = Path('/home/me/my "notes" 100% $HOME\\x/s.db')
-
-
-def service(store: Path = Path("/srv/s.db")) -> Service:
-    return Service(["/usr/bin/python3", "-m", "nacre", "--store", str(store)], store, store.parent, Path("/srv/x.log"))
-
-
-def test_a_unit_of_systemd_quotes_what_needs_it() -> None:
-    text = systemd(service(ODD))
-    (line,) = re.findall(r"^ExecStart=(.*)$", text, re.M)
-    assert line == '/usr/bin/python3 -m nacre --store "/home/me/my \\"notes\\" 100%% $$HOME\\\\x/s.db"'
-    assert 'WorkingDirectory=/home/me/my "notes" 100%% $HOME\\x\n' in text
-    assert quoted("") == '""' and quoted("plain/word-1.db") == "plain/word-1.db"
-
-
-def test_a_line_break_in_a_path_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="line break"):
-        systemd(service(Path("/srv/a\nExecStart=rm/s.db")))
-
-
-def test_a_list_for_launchd_is_read_back_as_it_was_meant() -> None:
-    told = plistlib.loads(launchd(service(ODD)).encode())
-    assert told["ProgramArguments"][-1] == str(ODD)
-    assert (told["RunAtLoad"], told["KeepAlive"]) == (True, {"SuccessfulExit": False})
-
-
-def test_each_store_has_a_service_of_its_own() -> None:
-    assert service().name != service(ODD).name
-    assert service().name in systemd(service()) and service().name in launchd(service())

@@ -1,29 +1,25 @@
-"""The maintenance process: is it alive, its pid file and log, starting and stopping, and service definitions."""
+"""The maintenance process: is it alive, its pid file and log, starting and stopping."""
 
 from __future__ import annotations
 
 import logging
 import os
 import platform
-import plistlib
-import re
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from hashlib import blake2b
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import FrameType
 from typing import cast
 
-from nacre.errors import InvalidInput
 from nacre.files import atomic_write, private_folder, private_opener
 
 PROC = Path("/proc")
@@ -278,76 +274,3 @@ def logging_to(path: Path | str) -> Iterator[None]:
         logger.removeHandler(handler)
         logger.setLevel(level)
         handler.close()
-
-
-UNIT_STOPPING_SECONDS = 300  # a running job is finished; after this the system ends it, which is safe
-AGAIN_SECONDS = 60
-PLAIN = re.compile(r"[\w@+=:,./-]+\Z", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Service:
-    """`command` runs in the foreground; it starts in `folder`, so that it reads the same settings."""
-
-    command: Sequence[str]
-    store: Path
-    folder: Path
-    log: Path
-
-    @property
-    def name(self) -> str:
-        """Unique for each store."""
-        return f"nacre-maintenance-{blake2b(str(self.store).encode(), digest_size=4).hexdigest()}"
-
-
-def systemd(service: Service) -> str:
-    return "\n".join([
-        f"# ~/.config/systemd/user/{service.name}.service",
-        f"# systemctl --user daemon-reload && systemctl --user enable --now {service.name}",
-        "[Unit]",
-        f"Description=Maintenance of the Nacre store {printed(str(service.store))}",
-        "",
-        "[Service]",
-        "Type=simple",
-        f"ExecStart={' '.join(map(quoted, service.command))}",
-        f"WorkingDirectory={printed(str(service.folder))}",
-        "Restart=on-failure",
-        f"RestartSec={AGAIN_SECONDS}",
-        f"TimeoutStopSec={UNIT_STOPPING_SECONDS}",
-        "Nice=10",
-        "",
-        "[Install]",
-        "WantedBy=default.target",
-        "",
-    ])  # fmt: skip
-
-
-def quoted(word: str) -> str:
-    """Quoted for ExecStart, where percent and dollar signs are special even in quotes."""
-    plain = printed(word).replace("$", "$$")
-    if PLAIN.match(plain):
-        return plain
-    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def printed(text: str) -> str:
-    if any(sign in text for sign in "\n\r\x00"):
-        raise InvalidInput(f"{text!r} contains a line break, which a service file cannot hold; use another path.")
-    return text.replace("%", "%%")
-
-
-def launchd(service: Service) -> str:
-    properties: Mapping[str, object] = {
-        "Label": service.name, "ProgramArguments": list(service.command), "WorkingDirectory": str(service.folder),
-        "RunAtLoad": True, "KeepAlive": {"SuccessfulExit": False}, "ThrottleInterval": AGAIN_SECONDS,
-        "ExitTimeOut": UNIT_STOPPING_SECONDS, "ProcessType": "Background", "StandardErrorPath": str(service.log),
-    }  # fmt: skip
-    return plistlib.dumps(properties, sort_keys=False).decode("utf-8")
-
-
-UNITS = {"systemd": systemd, "launchd": launchd}
-
-
-def usual_service() -> str:
-    """The service manager of this system."""
-    return "launchd" if sys.platform == "darwin" else "systemd"

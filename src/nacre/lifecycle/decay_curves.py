@@ -1,25 +1,23 @@
-"""Plots how memories fade: in the terminal, as SVG, or as PNG."""
+"""Plots how memories fade: in the terminal, or to a file."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from nacre.errors import InvalidInput, MissingExtra
-from nacre.files import atomic_write, create_private
+from nacre.files import create_private
 from nacre.lifecycle.decay import DecayInput, model_named
 from nacre.model import Memory
 from nacre.model.instants import DAY
 
 POINTS = 120
-COLORS = ("#0b7285", "#c2255c", "#5f3dc4", "#e67700", "#2b8a3e", "#495057")
-WIDTH, HEIGHT, MARGIN = 720, 400, 48
+FORMATS = (".svg", ".png")
+SIZE, DOTS_PER_INCH = (7.2, 4.0), 150  # inches
+LONGEST_LABEL = 60  # characters
 DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # of a braille character, row by row
 BLANK = 0x2800
-NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,73 +74,32 @@ def longest(curves: Sequence[Curve]) -> float:
     return max(each.points[-1][0] for each in curves) or 1.0
 
 
-def svg(curves: Sequence[Curve], *, floor: float | None = None, title: str = "How memories fade") -> str:
-    days = longest(curves)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT + 22 * len(curves)}"'
-        ' font-family="sans-serif" font-size="12">',
-        '<rect width="100%" height="100%" fill="white"/>',
-        f'<text x="{MARGIN}" y="24" font-size="15">{printed(title)}</text>',
-        *grid(days),
-    ]
-    if floor is not None:
-        at = place(0, floor, days)[1]
-        parts.append(f'<path d="M{MARGIN} {at:.1f}H{WIDTH - 12}" stroke="#868e96" stroke-dasharray="4 4"/>')
-    for number, each in enumerate(curves):
-        color = COLORS[number % len(COLORS)]
-        line = " ".join("{:.1f},{:.1f}".format(*place(day, score, days)) for day, score in each.points)
-        parts.append(f'<polyline fill="none" stroke="{color}" stroke-width="2" points="{line}"/>')
-        y = HEIGHT + 22 * number
-        parts.append(f'<rect x="{MARGIN}" y="{y - 9}" width="18" height="4" fill="{color}"/>')
-        parts.append(f'<text x="{MARGIN + 26}" y="{y}">{printed(each.label[:90])}</text>')
-    return "\n".join([*parts, "</svg>\n"])
-
-
-def printed(text: str) -> str:
-    """Replaces characters that XML does not allow, such as terminal controls."""
-    return escape(NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text))
-
-
-def grid(days: float) -> list[str]:
-    bottom = HEIGHT - MARGIN
-    marks = [f'<path d="M{MARGIN} {MARGIN}V{bottom}H{WIDTH - 12}" fill="none" stroke="#212529"/>']
-    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x, y = place(share * days, share, days)
-        marks.append(f'<text x="{MARGIN - 8}" y="{y + 4:.1f}" text-anchor="end">{share:g}</text>')
-        marks.append(f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{share * days:g} d</text>')
-    return marks
-
-
-def place(day: float, score: float, days: float) -> tuple[float, float]:
-    x = MARGIN + day / days * (WIDTH - MARGIN - 12)
-    return x, MARGIN + (1 - min(1.0, max(0.0, score))) * (HEIGHT - 2 * MARGIN)
-
-
 def write(curves: Sequence[Curve], file: Path, *, floor: float | None = None) -> None:
-    """By the file extension: .svg, or .png with the extra `plot`."""
-    if file.suffix == ".svg":
-        atomic_write(file, svg(curves, floor=floor))
-    elif file.suffix == ".png":
-        png(curves, file, floor)
-    else:
+    """As .svg or .png, with the extra `plot`."""
+    if file.suffix not in FORMATS:
         ending = file.suffix or "a file without an extension"
         raise InvalidInput(f"A plot is written as .svg or .png, not as {ending!r}.")
-
-
-def png(curves: Sequence[Curve], file: Path, floor: float | None) -> None:
+    longest(curves)
     try:
+        from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MissingExtra("A plot as PNG", "plot", "write an .svg file") from error
+        raise MissingExtra("A plot in a file", "plot", "leave out the file to see it in the terminal") from error
     create_private(file)
-    figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100))
+    figure = Figure(figsize=SIZE)
     axes = figure.subplots()
     for each in curves:
-        label = each.label[:60].replace("$", r"\$")  # text between two dollar signs would be read as a formula
-        axes.plot([day for day, _ in each.points], [score for _, score in each.points], label=label)
+        axes.plot([day for day, _ in each.points], [score for _, score in each.points], label=legend(each.label))
     if floor is not None:
         axes.axhline(floor, linestyle=":", color="gray")
     axes.set_xlabel("days")
     axes.set_ylim(0, 1)
     axes.legend(fontsize="small")
-    figure.savefig(file, dpi=150)
+    with rc_context({"svg.fonttype": "none"}):  # text that can be searched, not its outlines
+        figure.savefig(file, dpi=DOTS_PER_INCH)
+
+
+def legend(label: str) -> str:
+    """Without terminal controls; text between two dollar signs would be read as a formula."""
+    printed = (sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in label[:LONGEST_LABEL])
+    return "".join(printed).replace("$", r"\$")

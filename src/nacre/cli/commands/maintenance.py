@@ -22,7 +22,7 @@ from nacre.cli.ui.times import age
 from nacre.errors import InvalidInput
 from nacre.factory import store_file
 from nacre.lifecycle import daemon
-from nacre.lifecycle.daemon import UNITS, DaemonFiles, Service, usual_service
+from nacre.lifecycle.daemon import DaemonFiles
 from nacre.lifecycle.jobs import JOBS, JobResult
 from nacre.lifecycle.scheduler import MaintenanceScheduler
 from nacre.lifecycle.state import JobHistory
@@ -158,15 +158,6 @@ def status(cli: CliContext, form: Form) -> None:
     say(f"It runs as process {process.pid}." if process else "No maintenance runs in the background.")
     if holder is not None and (process is None or holder.process != process):
         say(f"The store is looked after by {holder}.")
-
-
-@command("unit", maintenance_command)
-@click.argument("system", type=click.Choice(list(UNITS)), required=False)
-def unit(cli: CliContext, system: str | None) -> None:
-    """Print what lets systemd or launchd keep the maintenance of this store running."""
-    places = places_of(cli)
-    service = Service([*command_line(cli), "run"], store_file(cli.settings().store).absolute(), Path.cwd(), places.log)
-    put(UNITS[system or usual_service()](service).rstrip("\n"))
 
 
 def scheduler_of(cli: CliContext, store: MemoryStore) -> MaintenanceScheduler:

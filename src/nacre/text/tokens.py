@@ -10,6 +10,8 @@ from functools import lru_cache
 
 import Stemmer
 
+from nacre.files import data_words
+
 # Scripts written without spaces between words: each run is cut into overlapping pairs, which find any word in it.
 UNSPACED = (
     "\u0e00-\u0e7f"  # Thai
@@ -106,16 +108,8 @@ def folded(word: str) -> str:
 SCRIPTS = (("\u0400", "\u04ff", "russian"), ("\u0370", "\u03ff", "greek"), ("\u0600", "\u06ff", "arabic"))
 DEFAULT = "english"
 
-# Words so common that they only cost time in a search; from the closed classes of English alone, since another
-# language's function words may be content here. Negations stay: "not" can be what a memory is about.
-STOP_WORDS = frozenset(
-    "a about above after again all am an and any are as at be because been before being below between both but by can"
-    " could did do does doing down during each few for from further had has have having he her here hers herself him"
-    " himself his how i if in into is it its itself just me more most my myself of off on once only or other our ours"
-    " ourselves out over own same she should so some such than that the their theirs them themselves then there these"
-    " they this those through to too under until up very was we were what when where which while who whom why will with"
-    " would you your yours yourself yourselves shall may might must ive im id ill youre hes shes theyre weve".split()
-)
+WORD_LISTS = data_words("text/words.txt")
+STOP_WORDS = WORD_LISTS["stop words"]
 
 _local = threading.local()
 

@@ -48,3 +48,12 @@ def test_the_strongest_reason_comes_first(filled: MemoryStore) -> None:
 def test_rank_fusion_names_the_ranks(filled: MemoryStore) -> None:
     best = filled.recall("green tea", k=1, strategy="rrf")[0]
     assert {reason.signal: reason.detail for reason in best.why} == {"words": "rank 1", "meaning": "rank 1"}
+
+
+def test_little_words_of_another_language_count_half(filled: MemoryStore) -> None:
+    filled.remember("Wann und wo die Probe ist, steht am Brett", id="probe")
+
+    def share(question: str) -> float:
+        return sum(reason.score for reason in filled.recall(question, k=1)[0].why if reason.signal == "words")
+
+    assert share("Wann ist die Kaffeepause, und wo?") < 0.6 * share("Probe Brett")

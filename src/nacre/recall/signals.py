@@ -48,8 +48,8 @@ def signals(candidates: PlacedCandidates, question: Question) -> dict[str, Vecto
 
     shares = candidates.shares
     meaning = relative_to_best(np.maximum(candidates.cosines, 0))
-    words = relative_to_best(shares.sum(axis=0))
-    nearby = relative_to_best(best_within(shares, candidates, 1).sum(axis=0))
+    words = words_of(shares, candidates.worth)
+    nearby = words_of(best_within(shares, candidates, 1), candidates.worth)
     mixed = sum(share * {"meaning": meaning, "words": words, "words nearby": nearby}[name]
                 for name, share in CONVERSATION_MIX.items())  # fmt: skip
     result = {
@@ -100,6 +100,14 @@ def relative_to_best(values: Vectors) -> Vectors:
     return values / best if best > 0 else values * 0
 
 
+def words_of(shares: Vectors, worth: Vectors) -> Vectors:
+    """Relative to the best if all terms were worth the same: where only common words match, no place is at 1."""
+    import numpy as np
+
+    best = float(shares.sum(axis=0).max(initial=0))
+    return np.asarray(worth @ shares / (best or 1), np.float32)
+
+
 def shifted(values: Vectors, to: NDArray[np.int64]) -> Vectors:
     import numpy as np
 
@@ -127,7 +135,7 @@ def coverage(shares: Vectors, candidates: PlacedCandidates, question: Question) 
         [0 if term in names else rarity for term, rarity in zip(candidates.terms, candidates.rarity, strict=True)]
     )
     total = float(worth.sum())
-    present = (worth[:, None] * (shares > 0)).sum(axis=0)
+    present = ((worth * candidates.worth)[:, None] * (shares > 0)).sum(axis=0)
     return np.asarray(present / total if total > 0 else present, np.float32)
 
 

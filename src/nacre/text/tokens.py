@@ -108,8 +108,12 @@ def folded(word: str) -> str:
 SCRIPTS = (("\u0400", "\u04ff", "russian"), ("\u0370", "\u03ff", "greek"), ("\u0600", "\u06ff", "arabic"))
 DEFAULT = "english"
 
-WORD_LISTS = data_words("text/words.txt")
-STOP_WORDS = WORD_LISTS["stop words"]
+# Words so common that they only cost time in a search; from English alone, since another language's function words may
+# be content here.
+COMMON = {language: frozenset(words) for language, words in data_words("text/stop_words.txt").items()}
+STOP_WORDS = COMMON.pop("english")
+# One alone may be English: «die» is a tool, «no» an answer, «van» a car.
+FOREIGN_FROM = 2
 
 _local = threading.local()
 
@@ -126,6 +130,17 @@ def content_stems(text: str) -> list[str]:
     all_words = words(text)
     wanted = [word for word in all_words if word not in STOP_WORDS]
     return list(dict.fromkeys(stem(word) for word in wanted or all_words))
+
+
+def foreign_stop_stems(text: str) -> frozenset[str]:
+    """The stems of the common words of a text in another language; none where it may be in English.
+
+    A little word of one language is a noun of another, so that only the language with the most of them counts.
+    """
+    distinct = frozenset(words(text))
+    most = max((distinct & common for common in COMMON.values()), key=len)
+    foreign = len(most) >= FOREIGN_FROM and len(most) > len(distinct & STOP_WORDS)
+    return frozenset(map(stem, most)) if foreign else frozenset()
 
 
 @lru_cache(maxsize=65536)

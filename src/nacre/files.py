@@ -174,9 +174,9 @@ def data_sections(name: str) -> list[tuple[str, list[str]]]:
     return sections
 
 
-def data_words(name: str) -> dict[str, list[str]]:
-    """The words of each section of a text file of this package; see `data_sections`."""
-    return {heading: " ".join(lines).split() for heading, lines in data_sections(name)}
+def data_words(name: str) -> dict[str, frozenset[str]]:
+    """The words in each section of a text file of this package; see `data_sections`."""
+    return {heading: frozenset(" ".join(lines).split()) for heading, lines in data_sections(name)}
 
 
 FIRST_PAUSE_SECONDS = 0.001

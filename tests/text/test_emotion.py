@@ -8,8 +8,7 @@ from types import ModuleType
 import pytest
 
 from nacre.errors import ConfigError, UnknownName
-from nacre.text import emotion as feeling_words
-from nacre.text.emotion import Emotion, detect_emotion, quadrant, salience, shades, vader
+from nacre.text.emotion import Emotion, detect_emotion, quadrant, salience, shades, tables, vader
 
 
 def feeling(text: str) -> Emotion:
@@ -153,15 +152,15 @@ def test_the_words_that_decided_are_returned_once_and_in_order() -> None:
 
 
 def test_every_figure_stays_within_its_bounds() -> None:
-    for table in (feeling_words.FELT, feeling_words.OF_A_PERSON, feeling_words.AFTER_FEEL, feeling_words.EMOJI):
+    for table in ("felt", "of a person", "after feel", "emoji"):
         assert all(-1 <= figure <= 1 for shade in shades(table).values() for figure in shade)
     loud = feeling("I am SO EXTREMELY ECSTATIC!!!")
     assert (loud.valence, loud.arousal) == (1.0, 1.0)
 
 
 def test_no_table_has_a_word_twice() -> None:
-    for table in (feeling_words.FELT, feeling_words.OF_A_PERSON, feeling_words.AFTER_FEEL, feeling_words.EMOJI):
-        words = [word for line in table.strip().splitlines() for word in line.split()[2:]]
+    for table in ("felt", "of a person", "after feel", "emoji"):
+        words = [word for line in tables()[table] for word in line.split()[2:]]
         assert len(words) == len(set(words))
 
 

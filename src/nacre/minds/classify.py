@@ -62,7 +62,7 @@ WORD_AFTER = re.compile(r"\s+([^\W\d_]+)")
 # What follows a «Will» at the start of a sentence that is not a person: «Will it rain?», «Will never do».
 AFTER_THE_VERB = (
     ARTICLES
-    | frozenset(VERBS)
+    | VERBS
     | frozenset("I you he she it we they there these those be not never also probably soon all any some each".split())
 )
 

@@ -10,80 +10,31 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import groupby
 
-from nacre.text.grammar import (
-    AUXILIARIES,
-    CLAUSE_WORDS,
-    FUNCTION_WORDS,
-    GRADABLE,
-    SYNONYMS,
-    VERBS,
-    base,
-    groups,
-    verb_words,
-)
+from nacre.text.grammar import AUXILIARIES, CLAUSE_WORDS, FUNCTION_WORDS, GRADABLE, VERBS, base, verb_words, word_groups
+from nacre.text.tokens import WORD_LISTS
 
-TITLES = frozenset(
-    "mr mrs ms miss dr prof sir madam professor doctor president captain mayor judge uncle aunt coach officer detective"
-    " senator minister engineer manager director ceo cto cfo coo vp hr mom mum dad".split()
-)
-MONTHS = frozenset(
-    "january february march april may june july august september october november december"
-    " jan feb mar apr jun jul aug sep sept oct nov dec".split()
-)
-DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-WEEKDAYS = frozenset((*DAYS, *(f"{day}s" for day in DAYS), *"mon tue tues wed thu thur thurs fri sat sun".split()))
-NAME_LIKE_MONTHS = frozenset("april may june august".split())
-# Before a month they make it a date: «In May Sarah left» is about Sarah, not May Sarah.
-DATING = frozenset("in since until till by last next this every during from of early late mid on before after".split())
-# Between two capital words they belong to the name.
-PARTICLES = frozenset("van von der den de del della di da dos du la le el al bin ibn ter zu".split())
-# After one of these «of» belongs to the name: the University of Oxford.
-INSTITUTIONS = frozenset(
-    "university bank ministry department house school museum institute college academy republic kingdom states city"
-    " church cathedral bay isle gulf cape court board council bureau office library lord tower port temple".split()
-)
-# Adjectives that begin a name: New York, San Francisco.
-NAME_OPENERS = frozenset(
-    "new san santa los las saint st mount north south east west united great old port lake".split()
-)
-# Ordinary words that people are called by as well.
-GIVEN_NAMES = frozenset(
-    "mark will rose drew may grant bill pat rob sue chase jack grace hope joy faith dawn page skip lance ward art ray"
-    " frank miles april june august summer james charles thomas lucas carlos nicholas trinity felicity mike".split()
-)
-NAMES_AMONG_SYNONYMS = frozenset(
-    "kubernetes k8s javascript js typescript ts postgresql postgres pgsql pg mongodb mongo elasticsearch elastic usa"
-    " america uk britain mate pat max min".split()
-)
-# In capitals without being anybody's acronym; «IT» and «US» in capitals are.
-CAPITAL_ORDINARY = frozenset(
-    "ok okay todo fixme fyi asap am pm nb ps wip tbd tba lol omg eta aka eg ie vs etc q1 q2 q3 q4 note warning"
-    " important urgent yes no".split()
-)
+TITLES = WORD_LISTS["titles"]
+MONTHS = WORD_LISTS["months"]
+WEEKDAYS = WORD_LISTS["weekdays"]
+MONTHS_LIKE_NAMES = WORD_LISTS["months like names"]
+DATING = WORD_LISTS["words before dates"]
+PARTICLES = WORD_LISTS["particles of names"]
+INSTITUTIONS = WORD_LISTS["institutions"]
+NAME_OPENERS = WORD_LISTS["name openers"]
+GIVEN_NAMES = WORD_LISTS["given names"]
+NAMES_AMONG_SYNONYMS = WORD_LISTS["names among synonyms"]
+ORDINARY_IN_CAPITALS = WORD_LISTS["ordinary in capitals"]
+LEGAL_FORMS = WORD_LISTS["legal forms"]
 ACRONYMS_LIKE_WORDS = frozenset(("it", "us", "who"))
-OPENERS = frozenset(
-    "hi hello hey dear thanks thank sorry welcome congratulations please yesterday today tomorrow tonight here there"
-    " recently finally originally usually actually generally currently previously eventually suddenly apparently"
-    " obviously clearly initially unfortunately luckily hopefully sadly personally honestly similarly additionally"
-    " specifically typically normally occasionally frequently meanwhile maybe perhaps later afterwards moreover"
-    " furthermore nevertheless besides despite given according regarding based during following note reminder"
-    " summary update todo action question answer example status overall first second third another both several"
-    " whatever somebody someone anybody beyond inside outside near behind beside under over like unlike plus".split()
-)
-COMMON_NOUNS = frozenset(
-    "coffee tea water breakfast lunch music traffic weather life time people bread milk cheese rice meat fruit sugar"
-    " rain snow sunlight sleep health stress homework news luck love hope sport sports chess yoga code data memory"
-    " access support feedback latency throughput performance security hardware traffic staging latency downtime"
-    " everything nothing anything two three four five six seven eight nine ten half".split()
-)
 ABSTRACT = ("tion", "sion", "ment", "ness", "ity", "ship", "ware", "ism", "ology", "ance", "ence")
 
 
 @cache
 def known_words() -> frozenset[str]:
     """All listed words that may begin a sentence and are not names."""
-    same = {word for group in groups(SYNONYMS) for word in group} - NAMES_AMONG_SYNONYMS
-    return FUNCTION_WORDS | AUXILIARIES | CLAUSE_WORDS | OPENERS | COMMON_NOUNS | same | set(GRADABLE) | set(VERBS)
+    same = {word for group in word_groups()["synonyms"] for word in group} - NAMES_AMONG_SYNONYMS
+    listed = WORD_LISTS["openers of sentences"] | WORD_LISTS["common nouns"] | GRADABLE | VERBS
+    return FUNCTION_WORDS | AUXILIARIES | CLAUSE_WORDS | listed | same
 
 
 def is_closed(lower: str) -> bool:
@@ -109,9 +60,6 @@ SURNAME = "the surname alone"
 FIRST_NAME = "the first name alone"
 REASONS = (SPELLING, LEGAL_FORM, TITLE, INITIALS, MIDDLE_NAMES, SURNAME, FIRST_NAME)  # the surest first
 
-LEGAL_FORMS = frozenset(
-    "inc incorporated ltd limited llc llp plc corp corporation co company gmbh ag sa sas bv ab oy".split()
-)
 # A short form that fits more names than this is ignored: it is not clear which is meant.
 MOST_MEANT = 3
 # Names that share a surname and a first name or its initial; more of them than a short form could ever tell apart.
@@ -379,7 +327,7 @@ def may_name(words: Sequence[Word], place: int, run: Sequence[Word]) -> bool:
         return bool(run) or (leads and after is not None and after.gap.startswith("."))
     if word.lower in WEEKDAYS or word.lower in MONTHS:
         dated = place > 0 and not word.begins and words[place - 1].lower in DATING
-        return leads and word.lower in NAME_LIKE_MONTHS and not dated
+        return leads and word.lower in MONTHS_LIKE_NAMES and not dated
     if word.all_capital:
         return acronym(word.text) or (bool(run) and not is_closed(word.lower))
     if word.lower in NAME_OPENERS and leads:
@@ -393,7 +341,7 @@ def acronym(text: str) -> bool:
     lower = text.lower()
     if lower in ACRONYMS_LIKE_WORDS:
         return True
-    return len(text) <= LONGEST_ACRONYM and lower not in CAPITAL_ORDINARY and not is_ordinary(lower)
+    return len(text) <= LONGEST_ACRONYM and lower not in ORDINARY_IN_CAPITALS and not is_ordinary(lower)
 
 
 def complete_run(run: Sequence[Word], after: Word | None) -> Iterator[list[Word]]:

@@ -108,10 +108,9 @@ def folded(word: str) -> str:
 SCRIPTS = (("\u0400", "\u04ff", "russian"), ("\u0370", "\u03ff", "greek"), ("\u0600", "\u06ff", "arabic"))
 DEFAULT = "english"
 
-# Words so common that they only cost time in a search; from English alone, since another language's function words may
-# be content here.
-COMMON = {language: frozenset(words) for language, words in data_words("text/stop_words.txt").items()}
-STOP_WORDS = COMMON.pop("english")
+WORD_LISTS = data_words("text/words.txt")
+STOP_WORDS = WORD_LISTS["stop words"]
+FOREIGN_STOP_WORDS = data_words("text/stop_words.txt")
 # One alone may be English: «die» is a tool, «no» an answer, «van» a car.
 FOREIGN_FROM = 2
 
@@ -138,7 +137,7 @@ def foreign_stop_stems(text: str) -> frozenset[str]:
     A little word of one language is a noun of another, so that only the language with the most of them counts.
     """
     distinct = frozenset(words(text))
-    most = max((distinct & common for common in COMMON.values()), key=len)
+    most = max((distinct & common for common in FOREIGN_STOP_WORDS.values()), key=len)
     foreign = len(most) >= FOREIGN_FROM and len(most) > len(distinct & STOP_WORDS)
     return frozenset(map(stem, most)) if foreign else frozenset()
 

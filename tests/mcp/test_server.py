@@ -38,7 +38,7 @@ def agent(place: Path) -> Iterator[Agent]:
 
 @pytest.mark.parametrize(("name", "tool"), ALL, ids=[f"{name}-{tool.name}" for name, tool in ALL])
 def test_the_short_schema_says_what_the_checks_check(name: str, tool: Tool) -> None:  # noqa: ARG001
-    told = input_schema(tool.run)
+    told = input_schema(tool.run, tool.arguments)
     checked = metadata(tool.run).arg_model.model_json_schema(by_alias=True)
     assert json.loads(json.dumps(told.get("required", []))) == checked.get("required", [])
     assert {key: kind(each) for key, each in told["properties"].items()} == {  # type: ignore[union-attr]

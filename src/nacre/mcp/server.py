@@ -54,7 +54,7 @@ def describe(tool: Tool) -> ListedTool:
     output = tool.returns if tool.returns.get("type") == "object" else record(**{RESULT: tool.returns})
     reads, removes = tool.effect == "reads", tool.effect == "removes"
     hints = ToolAnnotations(read_only_hint=True) if reads else ToolAnnotations(destructive_hint=removes)
-    arguments = input_schema(tool.run)
+    arguments = input_schema(tool.run, tool.arguments)
     return ListedTool(
         name=tool.name, description=tool.about, input_schema=arguments, output_schema=output, annotations=hints
     )

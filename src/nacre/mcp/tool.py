@@ -6,11 +6,13 @@ Schemas are as short as possible: an agent pays for each character.
 from __future__ import annotations
 
 import inspect
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 from nacre.errors import InvalidInput
 from nacre.model import Conflict
@@ -38,8 +40,11 @@ def array(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
 
-TEXTS = array(TEXT)
-RECORDS = array(RECORD)
+# The names that files of profiles have for them.
+NAMED_TYPES: Mapping[str, Schema] = {
+    "text": TEXT, "integer": INTEGER, "number": NUMBER, "boolean": BOOLEAN, "anything": ANYTHING, "record": RECORD,
+    "texts": array(TEXT), "records": array(RECORD),
+}  # fmt: skip
 
 
 def record(**properties: Schema) -> Schema:
@@ -52,12 +57,14 @@ def signature(function: Callable[..., object]) -> inspect.Signature:
     return inspect.signature(function, eval_str=True)
 
 
-def input_schema(function: Callable[..., object]) -> Schema:
+def input_schema(function: Callable[..., object], descriptions: Mapping[str, str]) -> Schema:
     """The parameters of the function after the first one. Empty defaults are left out."""
     properties: Schema = {}
     required: list[Json] = []
     for parameter in list(signature(function).parameters.values())[1:]:
         schema = schema_of(parameter.annotation)
+        if parameter.name in descriptions:
+            schema["description"] = descriptions[parameter.name]
         if parameter.default is inspect.Parameter.empty:
             required.append(parameter.name)
         elif parameter.default not in (None, "", ()):
@@ -72,8 +79,6 @@ def schema_of(annotation: object) -> Schema:
     if annotation in BASIC_TYPES:
         return dict(BASIC_TYPES[annotation])
     origin, inside = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return {**schema_of(inside[0]), "description": inside[1].description}
     if origin is Literal:
         return {"type": "string", "enum": list(inside)}
     if origin in (list, tuple):
@@ -98,18 +103,21 @@ class Answer:
 
 
 ToolResult: TypeAlias = "Mapping[str, Json] | list[Json] | Answer"
+Refusing: TypeAlias = "Callable[[str], Mapping[str, Json]]"
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`run` takes a session and the arguments; its signature is the input schema. `about` is what a model reads.
-    `returns` is the output schema; a list is returned under `result`, as the protocol needs objects."""
+    """`run` takes a session and the arguments; its signature is the input schema. `about` is what a model reads, and
+    `arguments` describes some of them. `returns` is the output schema; a list is returned under `result`, as the
+    protocol needs objects."""
 
     name: str
     run: Callable[..., ToolResult]
     about: str
     returns: Schema
     effect: Effect = "reads"
+    arguments: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +127,31 @@ class Profile:
     name: str
     tools: tuple[Tool, ...]
     instructions: str
-    refusing: Callable[[str], Mapping[str, Json]] | None = None
+    refusing: Refusing | None = None
+
+
+def read_profile(name: str, *functions: Callable[..., ToolResult], refusing: Refusing | None = None) -> Profile:
+    """The tools as `profiles/NAME.toml` describes them, each run by the function of its name.
+
+    Raises `KeyError` for a tool without a function.
+    """
+    text = (Path(__file__).parent / "profiles" / f"{name}.toml").read_text("utf-8")
+    described, run = tomllib.loads(text), {function.__name__.rstrip("_"): function for function in functions}
+    tools = (
+        Tool(
+            tool, run[tool], each["about"], output_schema(each.get("returns", described.get("returns"))),
+            each.get("effect", "reads"), each.get("arguments", {}),
+        )
+        for tool, each in described["tools"].items()
+    )  # fmt: skip
+    return Profile(name, tuple(tools), described.get("instructions", ""), refusing)
+
+
+def output_schema(described: str | Mapping[str, str]) -> Schema:
+    """Of what is described as one of the `NAMED_TYPES`, or as a record by the type of each property."""
+    if isinstance(described, str):
+        return NAMED_TYPES[described]
+    return record(**{name: NAMED_TYPES[kind] for name, kind in described.items()})
 
 
 SHORTEST_ID = 6  # characters

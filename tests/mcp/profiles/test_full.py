@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nacre.mcp.profiles.core import TOOLS as CORE
-from nacre.mcp.profiles.full import TOOLS
+from nacre.mcp.profiles import core, full
 from tests.hooks.hook_client import eventually
 from tests.mcp.agents import Agent, stdio_agent
 
@@ -27,8 +26,8 @@ def keep(agent: Agent, text: str, **fields: object) -> str:
 
 
 def test_it_has_the_core_and_more(agent: Agent) -> None:
-    assert list(agent.tools()) == [tool.name for tool in TOOLS]
-    assert {tool.name for tool in CORE} < set(agent.tools())
+    assert list(agent.tools()) == [tool.name for tool in full.PROFILE.tools]
+    assert {tool.name for tool in core.PROFILE.tools} < set(agent.tools())
 
 
 def test_memories_are_read_and_listed(agent: Agent) -> None:
@@ -149,4 +148,8 @@ def test_maintenance_does_what_is_due_and_says_how_far_it_is(agent: Agent) -> No
 
 def test_every_tool_is_driven_here_or_with_the_core() -> None:
     written = "".join(Path(__file__).with_name(f"test_{name}.py").read_text("utf-8") for name in ("core", "full"))
-    assert [tool.name for tool in TOOLS if f'"{tool.name}", ' not in written and f'"{tool.name}")' not in written] == []
+    assert [
+        tool.name
+        for tool in full.PROFILE.tools
+        if f'"{tool.name}", ' not in written and f'"{tool.name}")' not in written
+    ] == []

@@ -123,7 +123,8 @@ OVERRIDES = {
     (store_memory, search_memories, consolidate_memories, should_consolidate, get_memory_stats, delete_memory)
 }  # fmt: skip
 PROFILE = replace(
-    profile.PROFILE, tools=tuple(replace(tool, run=OVERRIDES.get(tool.name, tool.run)) for tool in profile.TOOLS)
+    profile.PROFILE,
+    tools=tuple(replace(tool, run=OVERRIDES.get(tool.name, tool.run)) for tool in profile.PROFILE.tools),
 )
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field
+from dataclasses import replace
+from typing import Literal
 
 from nacre.errors import MemoryNotFound
 from nacre.mcp.profiles import core
-from nacre.mcp.profiles.maintenance import MAINTENANCE_TOOLS
+from nacre.mcp.profiles.maintenance import MAINTENANCE
 from nacre.mcp.records import brief_record, entry_record, full_record, line, memories_answer
-from nacre.mcp.tool import BOOLEAN, INTEGER, RECORDS, TEXT, TEXTS, Answer, Profile, Tool, ToolSession, record
+from nacre.mcp.tool import Answer, ToolSession, read_profile
 from nacre.model.fence import escaped, fenced
 from nacre.model.memory import Json
 
@@ -23,7 +22,7 @@ def get(session: ToolSession, ids: list[str]) -> Answer:
     return Answer({"memories": [full_record(each) for each in memories]}, text)
 
 
-def list_memories(
+def list_(
     session: ToolSession,
     limit: int = 20,
     offset: int = 0,
@@ -32,8 +31,8 @@ def list_memories(
     status: str | None = None,
     since: str | None = None,
     until: str | None = None,
-    as_of: Annotated[str | None, Field(description="ISO time: what was stored then")] = None,
-    valid_at: Annotated[str | None, Field(description="ISO time: what was true then")] = None,
+    as_of: str | None = None,
+    valid_at: str | None = None,
 ) -> Answer:
     listed = session.store.list_recent(
         core.bounded("limit", limit), offset=offset, type=type, tag=tag, status=status, since=since, until=until,
@@ -44,7 +43,7 @@ def list_memories(
 
 def edit(
     session: ToolSession, id: str, text: str | None = None, tags: list[str] | None = None, type: str | None = None,
-    importance: float | None = None, confidence: float | None = None, source: str | None = None, why: str = "",
+    importance: float | None = None, confidence: float | None = None, source: str | None = None, why: str = ""
 ) -> dict[str, Json]:  # fmt: skip
     fields = core.without_none(tags=tags, type=type, importance=importance, confidence=confidence, source=source)
     return brief_record(session.store.clean(session.store.edit(session.id(id), text=text, why=why, **fields)))
@@ -107,7 +106,7 @@ def about(session: ToolSession, name: str, limit: int = 20) -> Answer:
 def journal(
     session: ToolSession,
     id: str | None = None,
-    act_name: Annotated[str | None, Field(description="remember, edit, forget, …")] = None,
+    act_name: str | None = None,
     actor: str | None = None,
     since: str | None = None,
     limit: int = 20,
@@ -145,13 +144,11 @@ def diff(session: ToolSession, since: str, until: str | None = None) -> dict[str
 
 def export_graph(
     session: ToolSession,
-    ids: Annotated[list[str] | None, Field(description="where to begin; everything if omitted")] = None,
+    ids: list[str] | None = None,
     depth: int = 1,
     form: Literal["mermaid", "dot", "graphml"] = "mermaid",
     limit: int = 100,
 ) -> Answer:
-    from dataclasses import replace
-
     from nacre.transfer import graph_formats
 
     seeds = [session.id(id) for id in ids] if ids else [each.id for each in session.store.list_recent(limit)]
@@ -162,34 +159,8 @@ def export_graph(
     return Answer({"graph": written, "memories": len(clean.nodes), "ties": len(clean.edges)}, fenced([drawing]))
 
 
-MEMORIES = record(memories=RECORDS)
-CHANGED = record(changed=TEXTS)
-TOOLS = (
-    *core.TOOLS,
-    Tool("get", get, "Read memories by id.", MEMORIES),
-    Tool("list", list_memories, "List memories, newest first; also as they were stored, or true, at an earlier time.",
-         MEMORIES),
-    Tool("edit", edit, "Correct a mistake in a memory. For a fact that changed, remember a new one that replaces it.",
-         record(id=TEXT, text=TEXT, type=TEXT, tags=TEXTS), "writes"),
-    Tool("supersede", supersede, "Replace an older memory by a newer one.", record(old=TEXT, new=TEXT), "writes"),
-    Tool("restore", restore, "Bring back forgotten or superseded memories.", record(restored=BOOLEAN), "writes"),
-    Tool("pin", pin, "Protect memories from decay; `remove` ends that.", CHANGED, "writes"),
-    Tool("archive", archive, "Hide memories without losing them; `remove` shows them again.", CHANGED,
-         "writes"),
-    Tool("validate", validate, "Confirm that a memory is still true, and how sure that is (0-1).",
-         record(id=TEXT, confidence={"type": "number"}), "writes"),
-    Tool("neighbors", neighbors, "Memories that links lead to.", record(neighbors=RECORDS, dangling=TEXTS)),
-    Tool("path", path, "How links lead from one memory to another.",
-         record(found=BOOLEAN, memories=RECORDS, ties=RECORDS)),
-    Tool("about", about, "Everything remembered about a person, a place or a thing, under any of its names.",
-         record(name=TEXT, memories=RECORDS)),
-    Tool("journal", journal, "What was done, by whom, when and why.", record(acts=RECORDS)),
-    Tool("undo", undo, "Undo an operation, or the last ones; by default one. An undo can be undone.",
-         record(undone=TEXTS), "writes"),
-    Tool("diff", diff, "What was learned, lost and changed between two times (ISO).",
-         record(added=RECORDS, removed=RECORDS, changed=RECORDS, notes=TEXTS)),
-    Tool("export_graph", export_graph, "Memories and their links as a drawing.",
-         record(graph=TEXT, memories=INTEGER, ties=INTEGER)),
-    *MAINTENANCE_TOOLS,
+OWN = read_profile(
+    "full", get, list_, edit, supersede, restore, pin, archive, validate, neighbors, path, about, journal, undo, diff,
+    export_graph,
 )  # fmt: skip
-PROFILE = Profile("full", TOOLS, core.INSTRUCTIONS)
+PROFILE = replace(OWN, tools=(*core.PROFILE.tools, *OWN.tools, *MAINTENANCE), instructions=core.PROFILE.instructions)

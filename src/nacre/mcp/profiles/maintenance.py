@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Literal
 
 from nacre.errors import InvalidInput
 from nacre.mcp.profiles.core import bounded
 from nacre.mcp.records import brief_record, conflict_record, line, listing
-from nacre.mcp.tool import BOOLEAN, INTEGER, NUMBER, RECORDS, TEXT, Answer, Tool, ToolSession, record
+from nacre.mcp.tool import Answer, ToolSession, read_profile
 from nacre.model import Memory
 from nacre.model.fence import fenced
 from nacre.model.memory import Json
@@ -24,9 +22,12 @@ if TYPE_CHECKING:
 SUFFIXES = (".nacre", ".ahkai")
 
 
+IMPORT_COUNTS = ("imported", "skipped", "overwritten", "renamed", "errors", "vectors_regenerated")
+
+
 def export(
     session: ToolSession, path: str, include_vectors: bool = True, include_superseded: bool = False,
-    type: str | None = None, tag: str | None = None, since: float | None = None,
+    type: str | None = None, tag: str | None = None, since: float | None = None
 ) -> dict[str, Json]:  # fmt: skip
     from nacre.transfer.export import Choice, export_archive
 
@@ -67,25 +68,12 @@ def import_(
     return {"ok": True, **{name: getattr(report, name) for name in IMPORT_COUNTS}}
 
 
-IMPORT_COUNTS = ("imported", "skipped", "overwritten", "renamed", "errors", "vectors_regenerated")
-ARCHIVE_TOOLS = (
-    Tool("export", export, "Write memories to a new archive (.ahkai or .nacre).",
-         record(path=TEXT, count=INTEGER, bytes=INTEGER, elapsed=NUMBER), "writes"),
-    Tool("import", import_, "Read memories from an archive.",
-         record(ok=BOOLEAN, **dict.fromkeys(IMPORT_COUNTS, INTEGER)), "writes"),
-)  # fmt: skip
-
-
-MODEL = "lets your own model judge too, through sampling"
-SAMPLED = Annotated[bool, Field(description=MODEL)]
-
-
 def conflicts(
     session: ToolSession,
     id: str | None = None,
-    threshold: Annotated[float | None, Field(description="similarity, 0-1")] = None,
-    note: Annotated[bool, Field(description="puts them into the review queue")] = False,
-    ask_model: SAMPLED = False,
+    threshold: float | None = None,
+    note: bool = False,
+    ask_model: bool = False,
     limit: int = 20,
 ) -> Answer:
     judge = contradiction_judge(model_of(session)) if ask_model else None
@@ -103,11 +91,7 @@ def conflicts(
 
 
 def reflect(
-    session: ToolSession,
-    apply: Annotated[bool, Field(description="stores the summaries; else they are only shown")] = False,
-    consolidate: Annotated[bool, Field(description="each summary replaces its episodes")] = True,
-    min_cluster: int = 3,
-    ask_model: SAMPLED = False,
+    session: ToolSession, apply: bool = False, consolidate: bool = True, min_cluster: int = 3, ask_model: bool = False
 ) -> Answer:
     from nacre.lifecycle.reflection import ReflectionEngine, summarizer_from, with_language_model
 
@@ -166,11 +150,5 @@ def contradiction_judge(model: LanguageModel) -> ConflictFn:
     return contradicts
 
 
-MAINTENANCE_TOOLS = (
-    Tool("conflicts", conflicts, "Find memories that contradict, update or repeat each other: of one, or of all.",
-         record(conflicts=RECORDS, found=INTEGER, noted=INTEGER)),
-    Tool("reflect", reflect, "Summarize episodes about the same thing.",
-         record(summaries=RECORDS, applied=BOOLEAN), "writes"),
-    Tool("maintenance_tick", maintenance_tick, "Run the maintenance that is due: decay, reflection, cleanup.",
-         record(summary=TEXT, jobs=RECORDS), "writes"),
-)  # fmt: skip
+ARCHIVES = read_profile("archives", export, import_).tools
+MAINTENANCE = read_profile("maintenance", conflicts, reflect, maintenance_tick).tools

@@ -143,7 +143,8 @@ OVERRIDES: dict[str, Callable[..., ToolResult]] = {
 }  # fmt: skip
 # Tools that only read are the profile's; the others use AI-Houkai's store with its rules and journal.
 PROFILE = replace(
-    profile.PROFILE, tools=tuple(replace(tool, run=OVERRIDES.get(tool.name, tool.run)) for tool in profile.TOOLS)
+    profile.PROFILE,
+    tools=tuple(replace(tool, run=OVERRIDES.get(tool.name, tool.run)) for tool in profile.PROFILE.tools),
 )
 TOOLS = {tool.name: tool.run for tool in PROFILE.tools}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -123,27 +122,7 @@ def test_a_request_with_a_fraction_as_its_id_is_refused_and_not_taken_for_a_noti
 
 
 @pytest.mark.parametrize("line", [b"[1, 2]", b"[]", b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', b"[nonsense"])
-def test_a_batch_is_refused_where_the_protocol_has_none(pipe: Pipe, line: bytes) -> None:
+def test_a_batch_is_refused(pipe: Pipe, line: bytes) -> None:
     answer = asked(pipe, line)
     assert answer["id"] is None and "batch" in answer["error"]["message"]
     assert still_serves(pipe)
-
-
-@pytest.mark.slow
-def test_a_batch_is_answered_with_one_array_under_protocol_2025_03_26(tmp_path: Path) -> None:
-    pipe = Pipe(tmp_path / "store.db", tmp_path, version="2025-03-26")
-    items = [
-        b'{"jsonrpc":"2.0","id":1,"method":"ping"}',
-        b'{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}',
-        b'{"jsonrpc":"2.0","id":"two","method":"tools/list"}',
-        b'{"jsonrpc":"2.0","id":3,"method":"tools/list","params":[1]}',
-        b"7",
-    ]
-    answers = asked(pipe, b"[" + b",".join(items) + b"]")
-    by_id = {each["id"]: each for each in answers}
-    assert by_id[1]["result"] == {} and by_id["two"]["result"]["tools"]
-    assert "could not be read" in by_id[3]["error"]["message"] and by_id[None]["error"] and len(answers) == 4
-    assert "empty" in asked(pipe, b"[]")["error"]["message"]
-    assert isinstance(asked(pipe, b"[7]"), list)
-    assert still_serves(pipe)
-    pipe.end()

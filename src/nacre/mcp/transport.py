@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import anyio
@@ -34,7 +33,7 @@ LONGEST_FAULT = 300  # characters of an error's description
 # Requests that were read before the input ended may finish. This is how long one may take after the last answer: a
 # write waits for a lock for 10 s at most, and the rest is for a machine whose cores are busy with other work.
 DRAIN_SECONDS = 60.0
-BATCH_VERSION = "2025-03-26"  # the only protocol version with batches
+NO_BATCHES = "batches are not part of the protocol any more; send one message a line"
 # A string that is not terminated takes the rest of the line, so that no byte is scanned twice.
 TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]|[^\s"\[\]{}:,]+', re.DOTALL)
 COLON = re.compile(rb"\s*:")
@@ -92,45 +91,6 @@ def cancelled_id(message: object) -> object:
     return None
 
 
-@dataclass(slots=True)
-class Batch:
-    waiting: set[str] = field(default_factory=set)
-    answers: list[bytes] = field(default_factory=list)
-
-    def line(self) -> bytes | None:
-        """The array of answers, once no request of the batch waits any more."""
-        return b"[" + b",".join(self.answers) + b"]" if self.answers and not self.waiting else None
-
-
-class Batches:
-    """Joins the answers to the requests of a batch into one array, as protocol version 2025-03-26 asks for."""
-
-    def __init__(self) -> None:
-        self.version = ""
-        self._by_id: dict[str, Batch] = {}
-
-    def open(self, batch: Batch) -> None:
-        self._by_id |= dict.fromkeys(batch.waiting, batch)
-
-    def outgoing(self, message: object, line: bytes) -> bytes | None:
-        """What to send for a message of the server: the message, a whole batch, or nothing yet."""
-        if isinstance(message, types.JSONRPCResponse) and "protocolVersion" in message.result:
-            self.version = str(message.result["protocolVersion"])
-        if not isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
-            return line
-        return self.close(message.id, line) if repr(message.id) in self._by_id else line
-
-    def close(self, id: object, line: bytes = b"") -> bytes | None:
-        """Takes the answer to a request of a batch; empty for a cancelled one. Returns the batch once it is whole."""
-        batch = self._by_id.pop(repr(id), None)
-        if batch is None:
-            return None
-        batch.waiting.discard(repr(id))
-        if line:
-            batch.answers.append(line)
-        return batch.line()
-
-
 class StdioPipes:
     """Private copies of stdin and stdout. Whatever else prints or reads in this process reaches neither."""
 
@@ -154,10 +114,9 @@ class StdioPipes:
         """Empty at the end of the input. A line longer than `LONGEST_LINE` is cut one byte after that."""
         return await anyio.to_thread.run_sync(self._read, abandon_on_cancel=True)
 
-    async def send(self, text: bytes | None) -> None:
-        if text is not None:
-            async with self._lock:
-                await anyio.to_thread.run_sync(self._write, text + b"\n", abandon_on_cancel=True)
+    async def send(self, text: bytes) -> None:
+        async with self._lock:
+            await anyio.to_thread.run_sync(self._write, text + b"\n", abandon_on_cancel=True)
 
     def _read(self) -> bytes:
         try:
@@ -197,7 +156,7 @@ async def stdio_streams(pending: PendingRequests) -> AsyncIterator[tuple[Reading
     async def write() -> None:
         async with outgoing:
             async for sent in outgoing:
-                await pipes.send(receiver.batches.outgoing(sent.message, encoded(sent.message)))
+                await pipes.send(encoded(sent.message))
                 pending.written(sent.message)
 
     try:
@@ -213,7 +172,6 @@ class Receiver:
     """Hands each line from the client to the server, or answers it with an error."""
 
     def __init__(self, pipes: StdioPipes, pending: PendingRequests, server: MemoryObjectSendStream[Any]) -> None:
-        self.batches = Batches()
         self._pipes = pipes
         self._pending = pending
         self._server = server
@@ -224,42 +182,14 @@ class Receiver:
         if len(line) > LONGEST_LINE:
             await self._answer_unreadable(line, f"it has more than {LONGEST_LINE:,} bytes")
         elif line.lstrip().startswith(b"["):
-            await self._receive_batch(line)
+            await self._pipes.send(error_line(NO_ID, b"", NO_BATCHES))
         else:
             message = parsed(line)
             if isinstance(message, str):
                 await self._answer_unreadable(line, message)
             else:
-                await self._hand_over(message)
-
-    async def _hand_over(self, message: Any) -> None:
-        self._pending.read(message)
-        await self._server.send(SessionMessage(message))
-        if (cancelled := cancelled_id(message)) is not None:
-            await self._pipes.send(self.batches.close(cancelled))
-
-    async def _receive_batch(self, line: bytes) -> None:
-        try:
-            items = [json.dumps(item).encode() for item in json.loads(line)]
-        except (ValueError, RecursionError) as error:
-            await self._pipes.send(error_line(NO_ID, b"", f"it is a batch that is not valid JSON: {error}"))
-            return
-        if not items or self.batches.version != BATCH_VERSION:
-            fault = f"batches are only part of protocol version {BATCH_VERSION}" if items else "the batch is empty"
-            await self._pipes.send(error_line(NO_ID, b"", fault))
-            return
-        batch, messages = Batch(), []
-        for item in items:
-            message = parsed(item)
-            if isinstance(message, str):
-                batch.answers.append(error_line(*(outline(item) or (NO_ID, b"")), reason(item, message)))
-            else:
-                messages.append(message)
-        batch.waiting = {repr(each.id) for each in messages if isinstance(each, types.JSONRPCRequest)}
-        self.batches.open(batch)
-        await self._pipes.send(batch.line())
-        for message in messages:
-            await self._hand_over(message)
+                self._pending.read(message)
+                await self._server.send(SessionMessage(message))
 
     async def _answer_unreadable(self, line: bytes, fault: str) -> None:
         """An error under the id of the line. Without an id nobody waits for an answer, and the fault is only logged."""
